@@ -1,0 +1,3 @@
+//! The binary: a job goes in, events come out.
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! How bytes reach a target: one file per path, the targets themselves, and the guards that keep data safe.
+//!
+//! A path is opened once per thread and is then used by that thread alone. It comes in one of two shapes:
+//! [`Blocking`], where a call returns when the operation is done, and [`Queued`], where operations are pushed, submitted
+//! and reaped. The measuring loop is compiled for each of them: nothing here is called through a table of functions.
+
+pub mod arena;
+pub mod error;
+pub mod null;
+mod shape;
+
+pub use arena::Arena;
+pub use error::PathError;
+pub use shape::{Blocking, Completion, Queued, Request, Segment, SegmentKind, Wait};

@@ -1,0 +1,144 @@
+//! The machine that a record comes from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// CPU facts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cpu {
+    /// Model name as the kernel gives it.
+    pub model: String,
+    /// Logical CPUs that this process may use.
+    pub usable: u32,
+    /// Logical CPUs of the machine.
+    pub logical: u32,
+    /// NUMA nodes.
+    pub numa_nodes: u32,
+    /// Frequency of the time stamp counter, Hz; 0 where there is none.
+    pub tsc_hz: f64,
+    /// Clock that times operations (`tsc`, `cntvct`, `clock_gettime`).
+    pub clock: String,
+    /// Frequency governor; empty where the kernel does not say.
+    pub governor: String,
+    /// Turbo or boost: `on`, `off`, or empty where the kernel does not say.
+    pub turbo: String,
+    /// Instruction sets that the kernels use (`avx512f`, `clwb`, ...).
+    pub features: Vec<String>,
+    /// Last-level cache, bytes; 0 where unknown.
+    pub llc_bytes: u64,
+}
+
+/// Memory facts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Memory {
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// Bytes available.
+    pub available_bytes: u64,
+    /// Swap in use, bytes.
+    pub swap_used_bytes: u64,
+    /// Transparent huge pages setting.
+    pub transparent_hugepages: String,
+    /// Limit of locked memory, bytes; `u64::MAX` where unlimited.
+    pub memlock_bytes: u64,
+}
+
+/// File system facts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileSystem {
+    /// Type (`ext4`).
+    pub kind: String,
+    /// Mount point.
+    pub mount_point: String,
+    /// Mount options.
+    pub options: String,
+    /// Block size, bytes.
+    pub block_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// Bytes free for this user.
+    pub free_bytes: u64,
+}
+
+/// Block device facts.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BlockDevice {
+    /// Kernel name of the whole device (`nvme0n1`).
+    pub name: String,
+    /// Model.
+    pub model: String,
+    /// Serial number.
+    pub serial: String,
+    /// Firmware revision.
+    pub firmware: String,
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Logical block size, bytes.
+    pub logical_block_bytes: u64,
+    /// Physical block size, bytes.
+    pub physical_block_bytes: u64,
+    /// I/O scheduler in use.
+    pub scheduler: String,
+    /// `write back` or `write through`.
+    pub write_cache: String,
+    /// It is a rotating disk, as the kernel sees it.
+    pub rotational: bool,
+    /// NUMA node; -1 where unknown.
+    pub numa_node: i32,
+    /// Poll queues are configured.
+    pub io_poll: bool,
+    /// DAX is supported.
+    pub dax: bool,
+    /// PCIe link speed and width, empty where there is none.
+    pub link: String,
+    /// Deepest request queue.
+    pub nr_requests: u32,
+    /// Largest request, KiB.
+    pub max_sectors_kb: u32,
+    /// Kernel names of the devices it is made of (md, dm), itself where it is simple.
+    pub members: Vec<String>,
+}
+
+/// Facts of one member of a target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetFacts {
+    /// Id of the target.
+    pub target: String,
+    /// Path of the member.
+    pub path: String,
+    /// File system that it lies on; none for devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<FileSystem>,
+    /// Block device beneath; none for tmpfs, overlay and the like.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<BlockDevice>,
+}
+
+/// The machine, as it was when the run started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Environment {
+    /// Host name.
+    pub host: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// Kernel version line.
+    pub kernel_build: String,
+    /// Distribution.
+    pub distribution: String,
+    /// Architecture.
+    pub architecture: String,
+    /// `none`, or what virtualises (`kvm`, `docker`, ...).
+    pub virtualisation: String,
+    /// CPU.
+    pub cpu: Cpu,
+    /// Memory.
+    pub memory: Memory,
+    /// `/proc/sys/kernel/perf_event_paranoid`; none where unreadable.
+    pub perf_event_paranoid: Option<i32>,
+    /// `/proc/sys/kernel/io_uring_disabled`; none where unreadable.
+    pub io_uring_disabled: Option<i32>,
+    /// Load average over one minute.
+    pub load_average: f64,
+    /// Members of targets.
+    pub targets: Vec<TargetFacts>,
+}

@@ -1,0 +1,106 @@
+//! What a run is asked to do.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{class::Class, dataset::Dataset, target::Target};
+
+/// State of the page cache when the window opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cache {
+    /// Left as it is.
+    #[default]
+    AsFound,
+    /// Every data set is read into the page cache, and residency is verified.
+    Warm,
+    /// Data sets are written back and dropped from the page cache, and absence is verified.
+    Cold,
+    /// No class may use the page cache: every path is direct, and that is verified.
+    Bypassed,
+}
+
+/// Length of the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Seconds of load before the window opens.
+    #[serde(default)]
+    pub warmup_s: f64,
+    /// Seconds of the window at most.
+    pub measure_s: f64,
+    /// Seconds before which an early stop on steady state is not considered; 0 means never stop early.
+    #[serde(default)]
+    pub steady_after_s: f64,
+    /// Length of an interval of the series, ms.
+    #[serde(default = "interval_default")]
+    pub interval_ms: u32,
+    /// Stop each class at this many bytes; 0 means by time alone.
+    #[serde(default)]
+    pub bytes_at_most: u64,
+}
+
+fn interval_default() -> u32 {
+    100
+}
+
+/// Checks beyond measuring.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Checks {
+    /// Verify offset, generation and checksum of every block read (needs `stamped` data sets).
+    #[serde(default)]
+    pub data: bool,
+    /// Write an acknowledgement journal to this file, so that a killed run can be checked (needs `stamped` data sets).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledgements: Option<String>,
+}
+
+/// A job: one cell of a study, complete in itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// [`crate::FORMAT_VERSION`].
+    pub version: u32,
+    /// Name of the cell, for people.
+    pub name: String,
+    /// Seed of every random choice.
+    #[serde(default)]
+    pub seed: u64,
+    /// Where data sets lie.
+    pub targets: Vec<Target>,
+    /// What classes work on.
+    pub datasets: Vec<Dataset>,
+    /// The classes; they run at the same time, in one window.
+    pub classes: Vec<Class>,
+    /// Length of the measurement.
+    pub window: Window,
+    /// State of the page cache.
+    #[serde(default)]
+    pub cache: Cache,
+    /// Checks beyond measuring.
+    #[serde(default)]
+    pub checks: Checks,
+    /// Name of Assay's own folder inside each folder target. Cells that give the same name share prepared data sets.
+    #[serde(default = "scratch_default")]
+    pub scratch: String,
+    /// Keep the scratch folder (a later cell uses it again). Otherwise the run removes it.
+    #[serde(default)]
+    pub keep_scratch: bool,
+    /// Refuse when free space would fall under this share of the file system, percent.
+    #[serde(default = "free_default")]
+    pub free_percent_at_least: f64,
+    /// Anything that the caller wants to find again in the record (study, factors, repeat).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
+}
+
+fn scratch_default() -> String {
+    "assay-scratch".to_owned()
+}
+
+fn free_default() -> f64 {
+    5.0
+}

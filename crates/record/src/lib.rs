@@ -1,0 +1,36 @@
+//! The words that Assay's parts share: jobs, events, records, figures, verdicts.
+//!
+//! Types only: nothing here opens a file, reads a clock or knows who serves a load. The JSON Schema under `schema/`
+//! is generated from these types and is their only other form.
+
+mod class;
+mod dataset;
+mod environment;
+mod error;
+mod event;
+mod figure;
+mod job;
+mod path;
+mod record;
+mod target;
+mod verdict;
+
+pub use class::{
+    Arrivals, Class, Durability, DurabilityKind, Metric, Objective, Operation, Pattern, RateScope, SizeShare, Sizes,
+};
+pub use dataset::{Content, Dataset, Layout, Placement};
+pub use environment::{BlockDevice, Cpu, Environment, FileSystem, Memory, TargetFacts};
+pub use error::JobError;
+pub use event::{Event, IntervalSample};
+pub use figure::{Distribution, Figure, Method, Provenance, Unit};
+pub use job::{Cache, Checks, Job, Window};
+pub use path::{Advice, PathKind, PathSpec, Persist, PollMode};
+pub use record::{
+    Baseline, CheckOutcome, ClassResult, CpuUse, DeviceCounters, IntervalPoint, NotMeasured, ObjectiveOutcome, Record,
+    RunInfo, Stop, WindowOutcome,
+};
+pub use target::{Target, TargetKind};
+pub use verdict::{Reason, ReasonCode, Severity, Status, Verdict};
+
+/// Version of the job and event documents. A reader refuses any other.
+pub const FORMAT_VERSION: u32 = 1;
