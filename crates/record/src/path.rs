@@ -101,6 +101,14 @@ pub struct PathSpec {
 impl PathSpec {
     /// The path without options.
     pub fn plain(kind: PathKind) -> Self {
-        Self { kind, direct: false, fixed: false, poll: PollMode::None, advice: Advice::Normal, persist: Persist::Auto }
+        Self {
+            kind,
+            direct: false,
+            fixed: false,
+            poll: PollMode::None,
+            advice: Advice::Normal,
+            persist: Persist::Auto,
+            fenced: false,
+        }
     }
 }
