@@ -191,6 +191,19 @@ impl Sum {
         self.above += other.above;
     }
 
+    /// What is left without a part of it. The extremes are those that the histogram still shows.
+    #[must_use]
+    pub fn without(&self, part: &Self) -> Self {
+        let mut rest = self.clone();
+        let taken = rest.histogram.subtract(&part.histogram);
+        debug_assert!(taken.is_ok(), "a part of the whole");
+        rest.sum = self.sum.wrapping_sub(part.sum);
+        rest.above = self.above.saturating_sub(part.above);
+        rest.max = rest.histogram.max().min(self.max);
+        rest.min = rest.histogram.min_nz().max(self.min);
+        rest
+    }
+
     /// Exact mean, ns; 0 where there is no value.
     pub fn mean(&self) -> f64 {
         if self.count() == 0 { 0.0 } else { self.sum as f64 / self.count() as f64 }

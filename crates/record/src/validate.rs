@@ -274,7 +274,7 @@ mod tests {
 
     fn good() -> Value {
         json!({
-            "version": 1, "name": "cell", "seed": 1,
+            "version": 1, "name": "cell", "seed": 1, "scratch": "s",
             "targets": [{"id": "t", "kind": "folder", "members": ["/srv/a", "/srv/b"]}],
             "datasets": [{"name": "data", "target": "t", "bytes": 1_048_576}],
             "classes": [{
@@ -289,7 +289,7 @@ mod tests {
     fn a_good_job_is_taken() {
         let job = Job::parse(&good().to_string()).unwrap();
         assert_eq!(job.stripe_bytes(&job.datasets[0]), 4096);
-        assert_eq!(job.scratch, "assay-scratch");
+        assert_eq!(job.scratch, "s");
     }
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
             ("/classes/0/size", json!(1_000_000_000), "classes[0].size"),
             ("/classes/0/size", json!(3000), "datasets[0].bytes"),
             ("/datasets/0/target", json!("nope"), "datasets[0].target"),
-            ("/datasets/0/name", json!("../evil"), "datasets[0].name"),
+            ("/scratch", json!("../evil"), "scratch"),
             ("/targets/0/members", json!(["relative"]), "targets[0].members"),
             ("/targets/0/members", json!([]), "targets[0].members"),
             ("/window/measure_s", json!(0), "window.measure_s"),
