@@ -7,8 +7,10 @@
 pub mod arena;
 pub mod error;
 pub mod null;
+pub mod open;
 mod shape;
 
 pub use arena::Arena;
 pub use error::PathError;
+pub use open::{Knows, OpenParameters};
 pub use shape::{Blocking, Completion, Queued, Request, Segment, SegmentKind, Wait};
