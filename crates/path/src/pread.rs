@@ -129,9 +129,10 @@ impl Operation {
     }
 }
 
+/// An operation that would leave its segment or its buffer.
 #[cold]
 pub(crate) fn outside() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "the operation lies outside its segment or its buffer")
+    io::Error::from_raw_os_error(libc::EINVAL)
 }
 
 impl Blocking for Pread {

@@ -17,6 +17,7 @@
 //! take no `fsync` at all; here it becomes a blocking call. Containers often forbid `io_uring` by seccomp.
 
 pub(crate) mod buffers;
+pub(crate) mod reap;
 pub(crate) mod ring;
 
 use std::{io, os::fd::AsRawFd};
@@ -27,7 +28,7 @@ use io_uring::{
     types::{Fd, Fixed, FsyncFlags},
 };
 
-use self::{buffers::piece_of, ring::Ring};
+use self::{buffers::piece_of, reap::Reaps, ring::Ring};
 use crate::{
     Completion, Knows, OpenParameters, PathError, Queued, Request, Wait,
     files::Files,
@@ -147,22 +148,6 @@ impl Uring {
         }
     }
 
-    #[inline(always)]
-    fn drain(&mut self, into: &mut Vec<Completion>) -> u32 {
-        let before = into.len();
-        self.slots.hand_out_ready(into);
-        let room = (into.capacity() - into.len()) as u32;
-        let (slots, again) = (&mut self.slots, &mut self.again);
-        self.ring.drain(room, |slot, result| match slots.settle(slot as u32, result) {
-            Settled::Done(completion) => slots.hand_out(completion, into),
-            Settled::Again(slot) => again.push(slot),
-        });
-        if !self.again.is_empty() {
-            self.push_again();
-        }
-        (into.len() - before) as u32
-    }
-
     /// Asks for the rest of operations that were cut short.
     #[cold]
     fn push_again(&mut self) {
@@ -190,17 +175,36 @@ impl Uring {
         // SAFETY: a flush has no memory.
         unsafe { self.ring.push(&entry.user_data(u64::from(slot))) };
     }
+}
 
-    /// Waits for everything in flight: the kernel must not write into memory that is given back.
-    fn settle_all(&mut self) {
-        let mut into = Vec::with_capacity(self.slots.in_flight() as usize);
-        while self.slots.in_flight() > 0 {
-            let wait = Wait { at_least: self.slots.in_flight(), timeout_ns: u64::MAX };
-            if self.reap(wait, &mut into).is_err() {
-                return;
-            }
-            into.clear();
+impl Reaps for Uring {
+    type Submission = squeue::Entry;
+    type Completed = cqueue::Entry;
+
+    #[inline(always)]
+    fn ring(&mut self) -> &mut Ring<squeue::Entry, cqueue::Entry> {
+        &mut self.ring
+    }
+
+    #[inline(always)]
+    fn pending(&self) -> u32 {
+        self.slots.in_flight()
+    }
+
+    #[inline(always)]
+    fn drain(&mut self, into: &mut Vec<Completion>) -> u32 {
+        let before = into.len();
+        self.slots.hand_out_ready(into);
+        let room = (into.capacity() - into.len()) as u32;
+        let (slots, again) = (&mut self.slots, &mut self.again);
+        self.ring.drain(room, |slot, result| match slots.settle(slot as u32, result) {
+            Settled::Done(completion) => slots.hand_out(completion, into),
+            Settled::Again(slot) => again.push(slot),
+        });
+        if !self.again.is_empty() {
+            self.push_again();
         }
+        (into.len() - before) as u32
     }
 }
 
@@ -243,23 +247,7 @@ impl Queued for Uring {
 
     #[inline]
     fn reap(&mut self, wait: Wait, into: &mut Vec<Completion>) -> io::Result<u32> {
-        let room = (into.capacity() - into.len()) as u32;
-        let wanted = wait.at_least.min(self.slots.in_flight()).min(room);
-        let mut count = self.drain(into);
-        let idle = self.slots.in_flight() == 0;
-        if count >= wanted && self.ring.queued() == 0 && (count > 0 || idle || !self.ring.holds_back()) {
-            return Ok(count);
-        }
-        loop {
-            let at_least = wanted.saturating_sub(count);
-            self.ring.submit_and_wait(Wait { at_least, timeout_ns: wait.timeout_ns })?;
-            let more = self.drain(into);
-            count += more;
-            // Without a limit a wait comes back empty only after a signal, which the caller wants to see.
-            if count >= wanted || wait.timeout_ns != u64::MAX || more == 0 && self.ring.queued() == 0 {
-                return Ok(count);
-            }
-        }
+        self.reap_ring(wait, into)
     }
 
     #[inline]
