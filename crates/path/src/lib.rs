@@ -6,9 +6,27 @@
 
 pub mod arena;
 pub mod error;
+mod files;
+pub mod libaio;
+pub mod mmap;
 pub mod null;
+pub mod open;
+pub mod opened;
+pub mod passthrough;
+pub mod polled;
+pub mod pread;
 mod shape;
+mod slots;
+pub mod uring;
 
 pub use arena::Arena;
 pub use error::PathError;
+pub use libaio::Libaio;
+pub use mmap::Mmap;
+pub use null::Null;
+pub use open::{Knows, OpenParameters};
+pub use opened::Opened;
+pub use passthrough::Passthrough;
+pub use pread::Pread;
 pub use shape::{Blocking, Completion, Queued, Request, Segment, SegmentKind, Wait};
+pub use uring::Uring;
