@@ -18,7 +18,7 @@ pub struct Checker {
     block: usize,
     /// Generations of the whole run: a later write of a block has a higher one.
     generations: Arc<AtomicU64>,
-    /// File that the worker uses.
+    /// Stamp's id of the file that the worker uses.
     file: u32,
     /// Reads are verified.
     verify: bool,
@@ -37,7 +37,7 @@ impl Checker {
     pub fn before_write(&mut self, step: Step, arena: &Arena, memory: usize) {
         let generation = self.generations.fetch_add(1, Relaxed) + 1;
         for (index, block) in page(arena, memory, step.length).chunks_exact_mut(self.block).enumerate() {
-            stamp::write(block, self.file, step.offset + (index * self.block) as u64, generation);
+            stamp::write_in(block, self.file, step.offset + (index * self.block) as u64, generation);
         }
     }
 
@@ -55,7 +55,7 @@ impl Checker {
         let Some(journal) = &mut self.journal else { return };
         for (index, block) in page.chunks_exact(self.block).enumerate() {
             let offset = step.offset + (index * self.block) as u64;
-            if let Ok(generation) = stamp::verify(block, self.file, offset) {
+            if let Ok(generation) = stamp::verify_in(block, self.file, offset) {
                 journal.acknowledge(self.file, offset, generation);
             }
         }
@@ -65,10 +65,10 @@ impl Checker {
         for (index, block) in page.chunks_exact(self.block).enumerate() {
             let offset = step.offset + (index * self.block) as u64;
             Tally::add(&tally.verified, 1);
-            if let Err(fault) = stamp::verify(block, self.file, offset) {
+            if let Err(fault) = stamp::verify_in(block, self.file, offset) {
                 Tally::add(&tally.wrong, 1);
                 if self.examples.len() < EXAMPLES_AT_MOST {
-                    self.examples.push(format!("file {} offset {offset}: {fault}", self.file));
+                    self.examples.push(format!("offset {offset}: {fault}"));
                 }
             }
         }

@@ -151,7 +151,7 @@ fn prepare(station: &Station<'_>, clock: Clock) -> Result<(Arena, Opened), PathE
         source,
     })?;
     arena.fill_random(seat::seed_of(station.seed, station.class_index, station.thread));
-    let opened = Opened::open(OpenParameters {
+    let opened = Opened::open(&OpenParameters {
         spec: &class.path,
         durability: class.durability,
         segments: station.segments,

@@ -1,11 +1,13 @@
 //! What stands ready before the window: data sets, caches, facts.
 
 use std::{
+    fs::File,
+    io,
     path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicU64},
 };
 
-use assay_path::{PathError, Segment, SegmentKind, extents, prepare::{self, Prepared, PreparedDataset}, residency};
+use assay_path::{PathError, Segment, SegmentKind, extents, prepare::{self, Prepared, PreparedDataset}, residency, stamp};
 use assay_record::{Cache, Class, Environment, Event, Job, Layout};
 
 use super::{Watch, crew::Station};
@@ -150,7 +152,8 @@ impl Stage {
         let declared = job.dataset_of(class)?;
         let files = self.dataset_of(class)?.files.len().max(1) as u32;
         let block = job.block_bytes(declared);
-        Some(Checker::new(block, thread % files, job.checks.data, Arc::clone(generations), journal.cloned()))
+        let file = stamp::file_id(&class.dataset, thread % files);
+        Some(Checker::new(block, file, job.checks.data, Arc::clone(generations), journal.cloned()))
     }
 }
 
@@ -174,15 +177,16 @@ fn resident(dataset: &PreparedDataset) -> Option<u64> {
     }
     let mut files = regular_files(dataset).peekable();
     files.peek()?;
-    files.map(|path| residency::resident_bytes(path).ok()).sum()
+    files.map(|path| residency::resident_bytes(&File::open(path).ok()?).ok()).sum()
 }
 
 fn survey(dataset: &PreparedDataset) -> extents::Survey {
     let mut sum = extents::Survey::default();
     if dataset.layout != Layout::Grow {
         for path in regular_files(dataset) {
-            if let Ok(survey) = extents::survey(path) {
-                sum.add(&survey);
+            let surveyed = File::open(path).and_then(|file| extents::survey(&file, 0..file.metadata()?.len()));
+            if let Ok(survey) = surveyed {
+                add(&mut sum, &survey);
             }
         }
     }
@@ -206,13 +210,30 @@ fn set_caches(
             Cache::AsFound => return Ok(()),
             Cache::Warm => {
                 progress("warming the page cache", done, path.display().to_string());
-                residency::warm(path)?;
+                residency::warm(&open(path)?).map_err(|source| io_error("reading", path, source))?;
             }
             Cache::Cold | Cache::Bypassed => {
                 progress("emptying the page cache", done, path.display().to_string());
-                residency::evict(path)?;
+                residency::evict(&open(path)?).map_err(|source| io_error("emptying the cache of", path, source))?;
             }
         }
     }
     Ok(())
+}
+
+fn add(sum: &mut extents::Survey, part: &extents::Survey) {
+    sum.written += part.written;
+    sum.unwritten += part.unwritten;
+    sum.holes += part.holes;
+    sum.encoded += part.encoded;
+    sum.shared += part.shared;
+    sum.supported |= part.supported;
+}
+
+fn open(path: &Path) -> Result<File, PathError> {
+    File::open(path).map_err(|source| io_error("opening", path, source))
+}
+
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> PathError {
+    PathError::Io { action, path: path.to_owned(), source }
 }
