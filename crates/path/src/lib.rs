@@ -6,11 +6,22 @@
 
 pub mod arena;
 pub mod error;
+pub mod extents;
+pub mod facts;
+pub mod guard;
+mod ledger;
 pub mod null;
 pub mod open;
+pub mod pmem;
+pub mod residency;
+pub mod scratch;
 mod shape;
+pub mod space;
+pub mod stamp;
 
 pub use arena::Arena;
 pub use error::PathError;
 pub use open::{Knows, OpenParameters};
+pub use pmem::Pmem;
+pub use scratch::Scratch;
 pub use shape::{Blocking, Completion, Queued, Request, Segment, SegmentKind, Wait};
