@@ -17,7 +17,10 @@ case "$*" in
 -c*realpath*) readlink -f "$0" ;;
 -c*) exec {python} "$@" ;;
 *"-m venv "*) echo venv >>"$NOTES"; mkdir -p "${{@: -1}}/bin"; cp "$0" "${{@: -1}}/bin/python" ;;
-*"-m pip "*) echo pip >>"$NOTES"; sleep "${{PIP_SECONDS:-0}}"; [[ -z ${{PIP_FAILS-}} ]] || {{ echo no such package; exit 1; }} ;;
+*"-m pip "*)
+    echo pip >>"$NOTES"
+    sleep "${{PIP_SECONDS:-0}}"
+    [[ -z ${{PIP_FAILS-}} ]] || {{ echo no such package; exit 1; }} ;;
 "-I -m assay"*) shift 3; printf '%s|' "$PWD" "$@" ;;
 *) exit 9 ;;
 esac
