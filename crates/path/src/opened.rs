@@ -2,7 +2,7 @@
 
 use assay_record::PathKind;
 
-use crate::{Libaio, Mmap, Null, OpenParameters, Passthrough, PathError, Pread, Uring, polled};
+use crate::{Libaio, Mmap, Null, OpenParameters, Passthrough, PathError, Pmem, Pread, Uring, polled};
 
 /// An open path. The executor looks once which it is and compiles its loop for each.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub enum Opened {
     Uring(Uring),
     /// `nvme_passthrough`, queued.
     Passthrough(Passthrough),
+    /// `pmem`, blocking.
+    Pmem(Pmem),
     /// `null`, either.
     Null(Null),
 }
@@ -39,11 +41,7 @@ impl Opened {
             PathKind::NvmePassthrough => Self::Passthrough(Passthrough::open(parameters)?),
             PathKind::NvmePolled => match polled::open(parameters)? {},
             PathKind::Null => Self::Null(Null::new(parameters.depth)),
-            PathKind::Pmem => return Err(without_pmem(parameters)),
+            PathKind::Pmem => Self::Pmem(Pmem::open(parameters)?),
         })
     }
-}
-
-fn without_pmem(parameters: &OpenParameters<'_>) -> PathError {
-    parameters.unavailable("it is opened as Pmem".to_owned(), "open it there".to_owned())
 }

@@ -73,6 +73,8 @@ pub struct Outcome {
     pub faults: Faults,
     /// The first wrong blocks, in words.
     pub examples: Vec<String>,
+    /// Stand-in hardware served it.
+    pub emulated: bool,
 }
 
 /// One of the two loops, over any path.
@@ -121,18 +123,26 @@ pub fn work(station: Station<'_>, floor: &Floor) -> Result<Outcome, PathError> {
         Err(error) => return Err(error),
     };
     let depth = (station.class.depth, station.class.batch);
+    let emulated = matches!(&opened, Opened::Pmem(path) if path.emulated());
     match opened {
-        Opened::Pread(path) => measure(BlockingLoop::new(path, &arena), station, floor),
-        Opened::Mmap(path) => measure(BlockingLoop::new(path, &arena), station, floor),
-        Opened::Pmem(path) => measure(BlockingLoop::new(path, &arena), station, floor),
+        Opened::Pread(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
+        Opened::Mmap(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
+        Opened::Pmem(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
         Opened::Null(path) if station.class.depth > 1 => {
             drop(path);
-            measure(QueuedLoop::new(Null::new(depth.0), &arena, depth.0, depth.1), station, floor)
+            measure(QueuedLoop::new(Null::new(depth.0), &arena, depth.0, depth.1), station, floor, emulated)
         }
-        Opened::Null(path) => measure(BlockingLoop::new(path, &arena), station, floor),
-        Opened::Libaio(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor),
-        Opened::Uring(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor),
-        Opened::Passthrough(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor),
+        Opened::Null(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
+        Opened::Libaio(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated),
+        Opened::Uring(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated),
+        Opened::Passthrough(path) => {
+            measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated)
+        }
+        _ => Err(PathError::Unavailable {
+            what: "this path".to_owned(),
+            reason: "the executor does not know it".to_owned(),
+            fix: "use one of those that assay list paths shows".to_owned(),
+        }),
     }
 }
 
@@ -175,7 +185,12 @@ fn task_of(station: &mut Station<'_>, clock: Clock) -> Task {
     task
 }
 
-fn measure<E: Engine>(mut engine: E, mut station: Station<'_>, floor: &Floor) -> Result<Outcome, PathError> {
+fn measure<E: Engine>(
+    mut engine: E,
+    mut station: Station<'_>,
+    floor: &Floor,
+    emulated: bool,
+) -> Result<Outcome, PathError> {
     let clock = floor.clock;
     let mut task = task_of(&mut station, clock);
     let mut counters = ThreadCounters::open(clock.tsc_hz());
@@ -198,7 +213,8 @@ fn measure<E: Engine>(mut engine: E, mut station: Station<'_>, floor: &Floor) ->
     let system_calls = engine.system_calls() - calls;
     engine.finish(&mut task);
     let examples = task.checker.map(|checker| checker.examples).unwrap_or_default();
-    Ok(Outcome { class_index: station.class_index, start, end, used, system_calls, faults: task.faults, examples })
+    let (class_index, faults) = (station.class_index, task.faults);
+    Ok(Outcome { class_index, start, end, used, system_calls, faults, examples, emulated })
 }
 
 /// A class that begins later sleeps until then, or until the window closes.

@@ -114,17 +114,10 @@ impl Finished<'_> {
             tallies: &self.tallies[index],
             ceiling: self.ceilings[index],
             helpers,
-            provenance: self.provenance(&self.job.classes[index]),
+            provenance: if outcomes.iter().any(|one| one.emulated) { Provenance::Emulated } else { Provenance::Measured },
             elapsed_s: elapsed / outcomes.len().max(1) as f64,
             system_calls: outcomes.iter().map(|one| one.system_calls).sum(),
             outcomes,
-        }
-    }
-
-    fn provenance(&self, class: &Class) -> Provenance {
-        match self.stage.dataset_of(class) {
-            Some(dataset) if dataset.emulated => Provenance::Emulated,
-            _ => Provenance::Measured,
         }
     }
 
