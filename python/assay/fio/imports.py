@@ -105,10 +105,8 @@ def _study(name: str, works: list[Workload], notes: tuple[str, ...]) -> Imported
 
 
 def _heading(where: dict[str, str]) -> str:
-    words = [
-        f"--on {value_text(place) if target == 'main' else f'{target}={place}'}" for target, place in where.items()
-    ]
-    return f"# Run it: assay run THIS-FILE {' '.join(words)}\n\n"
+    words = [value_text(place if target == "main" else f"{target}={place}") for target, place in where.items()]
+    return f"# Run it: assay run THIS-FILE {' '.join(f'--on {word}' for word in words)}\n\n"
 
 
 def _identifier(name: str) -> str:
