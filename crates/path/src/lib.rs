@@ -20,6 +20,7 @@ pub mod passthrough;
 pub mod pmem;
 pub mod polled;
 pub mod pread;
+pub mod prepare;
 pub mod probe;
 pub mod residency;
 pub mod scratch;

@@ -93,6 +93,7 @@ impl Opened {
             Self::Libaio(path) => path.restart(segment),
             Self::Uring(path) => path.restart(segment),
             Self::Passthrough(path) => path.restart(segment),
+            Self::Pmem(path) => path.restart(segment),
             Self::Null(path) => Blocking::restart(path, segment),
         }
     }
@@ -105,6 +106,7 @@ impl Opened {
             Self::Libaio(path) => path.system_calls(),
             Self::Uring(path) => path.system_calls(),
             Self::Passthrough(path) => path.system_calls(),
+            Self::Pmem(path) => path.system_calls(),
             Self::Null(path) => Blocking::system_calls(path),
         }
     }

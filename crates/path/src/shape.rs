@@ -83,6 +83,8 @@ pub trait Blocking {
 
 /// A path whose operations are pushed, submitted and reaped.
 pub trait Queued {
+    /// [`Self::reap`] submits what was pushed, in the same system call: a caller need not submit by itself.
+    const COMBINED: bool = false;
     /// Puts a request into the queue. Callers never push more than the depth that the path was opened with.
     fn push(&mut self, request: Request);
     /// Puts a flush of a segment into the queue; `slot` comes back with its completion.

@@ -199,6 +199,8 @@ fn open_device(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Dev
 }
 
 impl Queued for Passthrough {
+    const COMBINED: bool = true;
+
     #[inline]
     fn push(&mut self, request: Request) {
         self.slots.start(request);

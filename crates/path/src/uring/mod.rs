@@ -215,6 +215,8 @@ impl Drop for Uring {
 }
 
 impl Queued for Uring {
+    const COMBINED: bool = true;
+
     #[inline]
     fn push(&mut self, request: Request) {
         self.slots.start(request);
