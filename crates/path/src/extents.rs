@@ -157,7 +157,8 @@ mod tests {
     fn gaps_between_extents_are_holes_and_edges_are_cut() {
         let mut survey = Survey::default();
         let mut at = 100;
-        for extent in [extent(0, 150, 0), extent(200, 50, UNWRITTEN), extent(250, 50, ENCODED | SHARED), extent(350, 999, 0)]
+        for extent in
+            [extent(0, 150, 0), extent(200, 50, UNWRITTEN), extent(250, 50, ENCODED | SHARED), extent(350, 999, 0)]
         {
             at = survey.add(&extent, at, 400);
         }

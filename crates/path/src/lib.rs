@@ -13,6 +13,7 @@ mod ledger;
 pub mod null;
 pub mod open;
 pub mod pmem;
+pub mod prepare;
 pub mod residency;
 pub mod scratch;
 mod shape;

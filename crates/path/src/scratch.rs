@@ -119,7 +119,8 @@ impl Scratch {
 
     fn take_over(path: PathBuf) -> Result<Self, PathError> {
         let failed = |source| PathError::Io { action: "taking over", path: path.clone(), source };
-        let refused = |reason: &str, fix: String| PathError::Refused { path: path.clone(), reason: reason.to_owned(), fix };
+        let refused =
+            |reason: &str, fix: String| PathError::Refused { path: path.clone(), reason: reason.to_owned(), fix };
         let facts = path.symlink_metadata().map_err(failed)?;
         if !facts.is_dir() {
             let fix = "remove it, or choose another scratch name";
@@ -172,8 +173,11 @@ impl Scratch {
             let reason = "it is there and was not made by Assay".to_owned();
             return Err(PathError::Refused { path, reason, fix: "move it elsewhere".to_owned() });
         }
-        self.write_line(&Listed { file: name.to_owned() })
-            .map_err(|source| PathError::Io { action: "listing", path: path.clone(), source })?;
+        self.write_line(&Listed { file: name.to_owned() }).map_err(|source| PathError::Io {
+            action: "listing",
+            path: path.clone(),
+            source,
+        })?;
         self.files.insert(name.to_owned());
         Ok(path)
     }
@@ -300,7 +304,8 @@ fn open_marker(folder: &Path) -> io::Result<Option<File>> {
 /// A lock on a marker says nothing where folder and marker were removed and made again before it was taken.
 fn is_marker_of(marker: &File, folder: &Path) -> bool {
     let now = folder.join(MARKER).symlink_metadata();
-    let same = |now: fs::Metadata| marker.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (now.dev(), now.ino()));
+    let same =
+        |now: fs::Metadata| marker.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (now.dev(), now.ino()));
     now.is_ok_and(same)
 }
 

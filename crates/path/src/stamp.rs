@@ -52,7 +52,9 @@ pub enum StampFault {
         wanted: u32,
     },
     /// A good block in the wrong place.
-    #[error("the block of file {seen_file:#010x}, offset {seen_offset}, length {seen_length}, generation {generation} lies where another belongs")]
+    #[error(
+        "the block of file {seen_file:#010x}, offset {seen_offset}, length {seen_length}, generation {generation} lies where another belongs"
+    )]
     Misplaced {
         /// Its file.
         seen_file: u32,
@@ -143,7 +145,8 @@ fn unstamped(block: &[u8]) -> StampFault {
 #[cold]
 fn damaged(block: &[u8], generation: u64, seen: u32, wanted: u32) -> StampFault {
     let (file, offset) = (u32_at(block, 24), u64_at(block, 8));
-    let foreign = (1..block.len() / LINE).find(|&line| u64_at(block, line * LINE) != tag(file, offset, generation, line));
+    let foreign =
+        (1..block.len() / LINE).find(|&line| u64_at(block, line * LINE) != tag(file, offset, generation, line));
     match foreign {
         Some(line) => StampFault::Torn { generation, from: line * LINE },
         None => StampFault::Changed { generation, seen, wanted },

@@ -13,9 +13,9 @@ use std::{
 use assay_record::{BlockDevice, FileSystem};
 
 pub use device::{Block, DeviceNumber};
+pub(crate) use mounts::unescape;
 pub use mounts::{Mount, mounts};
 pub use system::System;
-pub(crate) use mounts::unescape;
 pub(crate) use system::names;
 
 /// The file system that a path lies on.

@@ -104,7 +104,11 @@ fn file(path: &Path, writes: bool) -> Result<Member, PathError> {
     let at = path.canonicalize().map_err(|source| failed("opening", path, source))?;
     let facts = at.metadata().map_err(|source| failed("looking at", path, source))?;
     if !facts.is_file() {
-        return Err(refused(path, "it is no regular file", "name a regular file, or say what it is with the target's kind"));
+        return Err(refused(
+            path,
+            "it is no regular file",
+            "name a regular file, or say what it is with the target's kind",
+        ));
     }
     if writes {
         let fix = "name its folder as target: Assay writes only to files that it made";

@@ -26,7 +26,8 @@ impl DaxNode {
     pub(super) fn resolve(system: &System, device: &Path) -> Result<Self, PathError> {
         let path = device.canonicalize().map_err(|source| failed("resolving", device, source))?;
         let facts = path.metadata().map_err(|source| failed("looking at", device, source))?;
-        let none = || refused(device, "it is no device-DAX node", "name a node such as /dev/dax0.0 (ndctl list --devices)");
+        let none =
+            || refused(device, "it is no device-DAX node", "name a node such as /dev/dax0.0 (ndctl list --devices)");
         if !facts.file_type().is_char_device() {
             return Err(none());
         }

@@ -84,7 +84,8 @@ impl Node {
             return Err(refused(device, "it is no block device", "name a block device, or use a folder as target"));
         }
         let block = Block::find(system, DeviceNumber(facts.rdev()));
-        let unknown = || refused(device, "the kernel does not show it in sysfs", "run where /sys shows the host's devices");
+        let unknown =
+            || refused(device, "the kernel does not show it in sysfs", "run where /sys shows the host's devices");
         Ok(Self { path, block: block.ok_or_else(unknown)? })
     }
 }

@@ -75,7 +75,8 @@ const FROM_END: &[Magic] = &[
 
 const MD: &[u8] = &[0xFC, 0x4E, 0x2B, 0xA9];
 const MD_BIG_ENDIAN: &[u8] = &[0xA9, 0x2B, 0x4E, 0xFC];
-const BCACHE: [u8; 16] = [0xC6, 0x85, 0x73, 0xF6, 0x4E, 0x1A, 0x45, 0xCA, 0x82, 0x65, 0xF5, 0x7F, 0x48, 0xBA, 0x6D, 0x81];
+const BCACHE: [u8; 16] =
+    [0xC6, 0x85, 0x73, 0xF6, 0x4E, 0x1A, 0x45, 0xCA, 0x82, 0x65, 0xF5, 0x7F, 0x48, 0xBA, 0x6D, 0x81];
 const BCACHEFS: [u8; 16] =
     [0xC6, 0x85, 0x73, 0xF6, 0x66, 0xCE, 0x90, 0xA9, 0xD9, 0x6A, 0x60, 0xCF, 0x80, 0x3D, 0xF7, 0xEF];
 const ZFS_LABEL: u64 = 256 << 10;
@@ -159,7 +160,8 @@ fn partition_table(ends: &Ends) -> Option<Signature> {
 
 /// The label lies in one of the first four sectors.
 fn lvm(ends: &Ends) -> Option<Signature> {
-    let label = (0..4).map(|sector| sector * 512).find(|&at| ends.has(at, b"LABELONE") && ends.has(at + 24, b"LVM2 001"));
+    let label =
+        (0..4).map(|sector| sector * 512).find(|&at| ends.has(at, b"LABELONE") && ends.has(at + 24, b"LVM2 001"));
     label.map(|offset| Signature { name: "an LVM physical volume", offset })
 }
 
@@ -199,7 +201,8 @@ pub(super) fn seen_by_blkid(node: &Path) -> Vec<String> {
     let mut command = Command::new("blkid");
     command.args(["-p", "-o", "value", "-s", "TYPE", "-s", "PTTYPE"]).arg(node).stdin(Stdio::null());
     let Ok(output) = command.output() else { return Vec::new() };
-    let mut seen: Vec<_> = String::from_utf8_lossy(&output.stdout).lines().map(|line| format!("{line} (blkid)")).collect();
+    let mut seen: Vec<_> =
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| format!("{line} (blkid)")).collect();
     // 8: it saw more than one kind and cannot decide.
     if output.status.code() == Some(8) {
         seen.push("several kinds (blkid)".to_owned());

@@ -68,7 +68,8 @@ fn swapped_to(system: &System, family: &Family) -> io::Result<Vec<InUse>> {
     for swap in swaps(system)? {
         let Some(words) = swap.device(system).and_then(|number| family.words(number)) else { continue };
         let path = swap.path.display();
-        let how = if swap.file { format!("{words} holds the swap file {path}") } else { format!("{words} is swapped to") };
+        let how =
+            if swap.file { format!("{words} holds the swap file {path}") } else { format!("{words} is swapped to") };
         found.push(InUse::new(how, format!("swapoff {path}, if the machine can do without it")));
     }
     Ok(found)

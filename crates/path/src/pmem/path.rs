@@ -80,7 +80,8 @@ impl Pmem {
             return Err(lacks(&format!("{isa:?}")));
         }
         let stores = Stores::choose(parameters.spec.persist, FlushSupport::detect()).map_err(lacks)?;
-        let ranges = parameters.segments.iter().map(|segment| Range::open(segment, parameters)).collect::<Result<_, _>>()?;
+        let ranges =
+            parameters.segments.iter().map(|segment| Range::open(segment, parameters)).collect::<Result<_, _>>()?;
         Ok(Self {
             ranges,
             memory: parameters.arena.start(),
