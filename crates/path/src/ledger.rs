@@ -78,6 +78,11 @@ impl Ledger {
         }
     }
 
+    /// The run has ended, and with it all its writes.
+    pub(crate) fn nothing_is_written(&mut self) {
+        self.files.values_mut().for_each(|entry| entry.writing = false);
+    }
+
     /// No file is noted.
     pub(crate) fn is_empty(&self) -> bool {
         self.files.is_empty()

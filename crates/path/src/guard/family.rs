@@ -60,7 +60,7 @@ impl Family {
                 above.extend(block.partitions());
             }
         }
-        above.into_iter().fold(false, |grew, block| self.add(block, Relation::Above) || grew)
+        above.into_iter().filter(|block| self.add(block.clone(), Relation::Above)).count() != 0
     }
 
     /// The member with this number, in words.

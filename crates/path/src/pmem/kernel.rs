@@ -70,13 +70,16 @@ unsafe fn stream(isa: Isa, to: *mut u8, from: *const u8, length: usize) {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 unsafe fn push_out(store: Store, start: *const u8, length: usize) {
-    // SAFETY (all): the lines are mapped, and the store was chosen by what the CPU has.
     match store {
+        // SAFETY: the lines are mapped, and the CPU has what was chosen.
         Store::WriteBack => cpu::each_line(start, length, |line| unsafe { cpu::write_back(line) }),
         #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
         Store::FlushOptimised => cpu::each_line(start, length, |line| unsafe { cpu::flush_optimised(line) }),
         #[cfg(not(target_arch = "x86_64"))]
+        // SAFETY: as above.
         Store::FlushOptimised => cpu::each_line(start, length, |line| unsafe { cpu::flush(line) }),
+        // SAFETY: as above.
         Store::Flush => cpu::each_line(start, length, |line| unsafe { cpu::flush(line) }),
         Store::Plain | Store::NonTemporal => {}
     }

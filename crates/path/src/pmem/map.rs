@@ -15,6 +15,7 @@ use rustix::{
     mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap},
 };
 
+use super::{Isa, Store, isa::FlushSupport, kernel};
 use crate::{PathError, Segment, SegmentKind};
 
 const PAGE: u64 = 4096;
@@ -96,6 +97,18 @@ impl Mapping {
     /// Bytes of the segment.
     pub fn bytes(&self) -> usize {
         self.bytes
+    }
+
+    /// Stores bytes durably.
+    ///
+    /// # Panics
+    /// Where they do not fit.
+    pub(crate) fn put(&self, at: usize, bytes: &[u8]) {
+        assert!(at.checked_add(bytes.len()).is_some_and(|end| end <= self.bytes), "{at} is outside of the mapping");
+        let store = if FlushSupport::detect().non_temporal { Store::NonTemporal } else { Store::Flush };
+        // SAFETY: the range was checked just now; callers map what they put to for writing.
+        unsafe { kernel::write(Isa::detect(), store, self.start.add(at), bytes.as_ptr(), bytes.len()) };
+        kernel::store_fence();
     }
 
     /// What it is.
@@ -265,6 +278,11 @@ fn map_at(file: &File, writes: bool, flags: MapFlags, offset: u64, bytes: usize)
 fn in_memory(file: &File) -> io::Result<bool> {
     let kind = rustix::fs::fstatfs(file)?.f_type;
     Ok([TMPFS, RAMFS, HUGETLBFS].contains(&kind))
+}
+
+/// Whether a file can only be written to through a mapping, as on hugetlbfs.
+pub(crate) fn only_mapped(file: &File) -> io::Result<bool> {
+    Ok(rustix::fs::fstatfs(file)?.f_type == HUGETLBFS)
 }
 
 /// What a segment can be for this path; its file must exist and have at least a byte.

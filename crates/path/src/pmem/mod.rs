@@ -16,5 +16,6 @@ mod arm;
 
 pub use durable::Store;
 pub use isa::{Isa, features};
+pub(crate) use map::only_mapped;
 pub use map::{Mapping, Region, Support, support};
 pub use path::Pmem;
