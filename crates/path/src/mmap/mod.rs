@@ -7,11 +7,17 @@
 //!
 //! What databases should know. A fault cannot be queued or given a deadline: the thread waits, whatever else it has to
 //! do. Every thread that evicts or writes back pays for TLB shootdowns on all CPUs that run the process. `msync` names a
-//! range; a sync of the whole mapping writes every dirty page of the file, those of other threads as well, and measures
-//! something else. `msync` does what `fdatasync` does on a range: the pages go to the device, then its cache is flushed.
-//! The kernel may write a dirty page back at any earlier moment, so a store is not held back until the sync. An I/O
-//! error, a file that was cut short, and a full file system show as SIGBUS inside the copy; here they become an error
-//! of the operation.
+//! range and does on it what `fdatasync` does: the pages go to the device, then its cache is flushed. A sync of the whole
+//! mapping writes every dirty page of the file, those of other threads as well, and measures something else.
+//!
+//! The kernel keeps account of dirty pages by folio. Where a file was cached in large folios (ext4 since 6.16 does so
+//! after large writes and read-ahead), a first store makes the whole folio dirty, and a sync of one page writes up to a
+//! mebibyte. A file that was cached page by page, or is mapped with the hint `random` after its cache was dropped, is
+//! written page by page; the device's counters tell.
+//!
+//! The kernel may write a dirty page back at any earlier moment: a store is not held back until the sync. An I/O error, a
+//! file that was cut short, and a full file system show as SIGBUS inside the copy; here they become an error of the
+//! operation, and of every later one on that segment, because the mapping no longer shows the file.
 //!
 //! A growing file is made sparse at its full length at open, as mapped logs do; blocks are allocated by page faults.
 

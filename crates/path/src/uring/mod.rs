@@ -211,6 +211,10 @@ impl Reaps for Uring {
 impl Drop for Uring {
     fn drop(&mut self) {
         self.settle_all();
+        if self.fixed {
+            // The kernel takes a ring apart in its own time; files are to be closed when the path is gone.
+            let _ = self.ring.submitter().unregister_files();
+        }
     }
 }
 
