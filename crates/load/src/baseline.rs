@@ -1,6 +1,6 @@
 //! What the generator itself costs: the load of a class on the null path, on this machine, now.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
 use assay_path::{Arena, null::Null};
 use assay_record::Class;
@@ -9,7 +9,7 @@ use crate::{
     clock::Clock,
     seat,
     tally::Tally,
-    worker::{BlockingLoop, QueuedLoop, Task},
+    worker::{BlockingLoop, QueuedLoop},
 };
 
 /// Slices of a baseline; the best of them counts, because a neighbour can only slow it down.
@@ -49,7 +49,9 @@ pub fn best_of(class: &Class, queued: bool, clock: Clock, slices: u32, slice_ns:
         schedule.begin(clock.now());
     }
     for _ in 0..slices.max(1) {
-        let mut work = |until: &AtomicU64| if queued { queue.work(&mut task, &tally, until) } else { blocking.work(&mut task, &tally, until) };
+        let mut work = |until: &AtomicU64| {
+            if queued { queue.work(&mut task, &tally, until) } else { blocking.work(&mut task, &tally, until) }
+        };
         let slice = slice(&mut work, &tally, clock, slice_ns);
         if slice.ops_per_s > best.ops_per_s {
             best = slice;
@@ -74,9 +76,4 @@ pub fn null_bench(clock: Clock, open_loop: bool, seconds: f64) -> std::io::Resul
     let slices = 10;
     let slice_ns = (seconds * 1e9 / f64::from(slices)) as u64;
     best_of(&class, false, clock, slices, slice_ns.max(1_000_000))
-}
-
-/// Total of what a tally counted, for tests and benches.
-pub fn completed(tally: &Tally) -> (u64, u64) {
-    (tally.service.count(), tally.bytes.load(Relaxed))
 }
