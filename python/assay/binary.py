@@ -43,7 +43,7 @@ class Binary:
         text = None if given is None else json.dumps(given)
         done = self._call(arguments, text)
         if done.returncode not in accepted:
-            raise BinaryError(_complaint(arguments, done), hint=_hint(done.stdout), code=_exit_code(done.returncode))
+            raise BinaryError(_complaint(arguments, done), hint=_hint(done), code=_exit_code(done.returncode))
         try:
             return json.loads(done.stdout)
         except ValueError as error:
@@ -144,9 +144,17 @@ def _cannot_start(path: Path, error: OSError) -> BinaryError:
     return BinaryError(f"{path} cannot be started: {error.strerror}", hint="build it: cargo build --release -p assayer")
 
 
+def said(log: str) -> tuple[str, str]:
+    """What a program's messages say at last: the error and the hint. Without an error, the last line."""
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
+    return (errors or lines or [""])[-1], (hints or [""])[-1]
+
+
 def _complaint(arguments: Sequence[str], done: subprocess.CompletedProcess[str]) -> str:
-    said = _refusal(done.stdout).get("reason") or (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-    return f"`assayer {' '.join(arguments)}` ended with exit code {done.returncode}: {said}"
+    reason = _refusal(done.stdout).get("reason") or said(done.stderr)[0] or "it said nothing"
+    return f"`assayer {' '.join(arguments)}` ended with exit code {done.returncode}: {reason}"
 
 
 def _refusal(text: str) -> Json:
@@ -157,8 +165,8 @@ def _refusal(text: str) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def _hint(text: str) -> str:
-    return str(_refusal(text).get("fix") or "")
+def _hint(done: subprocess.CompletedProcess[str]) -> str:
+    return str(_refusal(done.stdout).get("fix") or said(done.stderr)[1])
 
 
 def _exit_code(returned: int) -> int:

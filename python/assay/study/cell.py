@@ -23,7 +23,7 @@ class Cell:
     """One run: what to do and what it costs.
 
     `seconds` is the expected time in all, `bytes_written` what is written at most, preparation included;
-    `files` says which data it needs: bytes by (target, data set, file).
+    `order` is its place in the run; `files` says which data it needs: bytes by (target, data set, file).
     """
 
     id: str
@@ -36,6 +36,7 @@ class Cell:
     bytes_written: int = 0
     refusal: Refusal | None = None
     estimate: str = "assumed"
+    order: int = 0
     files: dict[tuple[str, str, int], int] = field(default_factory=dict)
 
     @property
@@ -55,6 +56,7 @@ class Cell:
             "seconds": round(self.seconds, 3),
             "bytes_written": self.bytes_written,
             "estimate": self.estimate,
+            "order": self.order,
         }
         if self.refusal:
             document["refusal"] = self.refusal.document()
@@ -74,5 +76,6 @@ class Cell:
             seconds=document["seconds"],
             bytes_written=document["bytes_written"],
             refusal=Refusal(**refusal) if refusal else None,
-            estimate=document.get("estimate", "assumed"),
+            estimate=document["estimate"],
+            order=document["order"],
         )

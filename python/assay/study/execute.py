@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from assay.binary import Binary, Run
+from assay.binary import Binary, Run, said
 from assay.error import DONE, FAILED, INTERRUPTED, NOT_POSSIBLE
 from assay.study import outcome as outcomes
 from assay.study.cell import Cell
@@ -114,7 +114,7 @@ class _Runner:
     corrupt: bool = False
 
     def run(self, cell: Cell) -> None:
-        """Runs a cell, stores its record, then says so in the journal: in this order, so that the journal never lies."""
+        """Runs a cell, stores its record, then says so: in this order, so that the journal never lies."""
         if cell.refusal is not None:
             self._end(cell, Outcome("refused", None, cell.refusal.reason, cell.refusal.fix, NOT_POSSIBLE))
             return
@@ -154,11 +154,10 @@ class _Runner:
         return last
 
     def _complaint(self, begin: int) -> str:
-        """The last line that the program wrote to its log since `begin`."""
+        """What the program wrote to its log at last, since `begin`."""
         with Path(self.log.name).open("rb") as log:
             log.seek(begin)
-            lines = log.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else ""
+            return said(log.read().decode(errors="replace"))[0]
 
 
 def _is_corrupt(record: Json) -> bool:

@@ -35,7 +35,7 @@ class Interrupts:
         if self.count:
             self._hand_on()
 
-    def _caught(self, number: int, frame: FrameType | None) -> None:
+    def _caught(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
         self._hand_on()
 

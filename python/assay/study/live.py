@@ -50,7 +50,7 @@ class Live(Silent):
         self._stage, self._samples, self._at_s = "", [], 0.0
         self._draw()
 
-    def event(self, cell: Cell, event: Json) -> None:
+    def event(self, cell: Cell, event: Json) -> None:  # noqa: ARG002  As the protocol has it.
         if event["event"] == "progress":
             self._stage = f"{event['stage']} {event['done']:.0%} {event['detail']}"
         elif event["event"] == "interval":

@@ -49,7 +49,7 @@ class Plan:
         return [cell for cell in self.cells if cell.refusal]
 
     def document(self) -> dict[str, Any]:
-        """As it stands in plan.json and as `--dry-run --json` prints it."""
+        """As it stands in plan.json and as `--dry-run --json` prints it: cells as declared, `order` says when."""
         return {
             "version": VERSION,
             "seed": self.seed,
@@ -62,7 +62,7 @@ class Plan:
                 "bytes_needed": self.bytes_needed,
                 "drive_writes": self.drive_writes,
             },
-            "cells": [cell.document() for cell in self.cells],
+            "cells": [cell.document() for cell in sorted(self.cells, key=lambda cell: cell.id)],
         }
 
 
@@ -73,7 +73,7 @@ def load(path: Path) -> Plan:
         if document["version"] != VERSION:
             message = f"{path} has version {document['version']}, this program reads version {VERSION}"
             raise ResultError(message, hint="continue it with the assay that began it")
-        cells = [Cell.from_document(entry) for entry in document["cells"]]
+        cells = sorted((Cell.from_document(entry) for entry in document["cells"]), key=lambda cell: cell.order)
         totals = document["totals"]
         return Plan(cells, document["seed"], document["created_at"], totals["bytes_needed"], totals["drive_writes"])
     except (KeyError, TypeError) as error:
@@ -96,7 +96,7 @@ def in_order(cells: Sequence[Cell], seed: int) -> list[Cell]:
         chunk = [cell for cell in cells if cell.repeat == repeat]
         random.Random(f"{seed}:{repeat}").shuffle(chunk)  # noqa: S311  An order that can be repeated is wanted.
         ordered += chunk
-    return ordered
+    return [replace(cell, order=place) for place, cell in enumerate(ordered)]
 
 
 def bytes_needed(cells: Iterable[Cell]) -> dict[str, int]:

@@ -83,7 +83,7 @@ class Plain(Silent):
         if self._position:
             self.note(f"{self._position} of {self._total} cells are done already")
 
-    def cell_begins(self, cell: Cell) -> None:
+    def cell_begins(self, cell: Cell) -> None:  # noqa: ARG002  As the protocol has it.
         self._clock.begin()
 
     def cell_ends(self, cell: Cell, outcome: Outcome) -> None:
