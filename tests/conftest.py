@@ -5,6 +5,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A shared machine is no clock: no deadline. `pytest --hypothesis-profile deep` looks longer.
+settings.register_profile("assay", deadline=None, print_blob=True)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=5000)
+settings.load_profile("assay")
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -131,7 +131,7 @@ def _section_name(number: int, line: str) -> str:
 
 def _option(number: int, line: str) -> Option:
     name, equals, value = (part.strip() for part in line.partition("="))
-    if name.split()[0] == "include":
+    if name.partition(" ")[0] == "include":
         raise FioError(f"line {number}: include reads another file", "put that file's lines in its place")
     if not _NAME.fullmatch(name):
         raise FioError(f"line {number}: `{line}` is not an option", "write name=value")
