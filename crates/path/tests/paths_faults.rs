@@ -104,7 +104,8 @@ impl Small {
 
 impl Drop for Small {
     fn drop(&mut self) {
-        run("umount", &[&self.0.path().to_string_lossy()]);
+        // Lazily: the kernel may hold the files of a closed ring for a moment longer.
+        run("umount", &["--lazy", &self.0.path().to_string_lossy()]);
     }
 }
 
