@@ -44,7 +44,7 @@ impl Probed {
     }
 }
 
-/// The main variants of every path but `pmem`, by name.
+/// The main variants of every path, by name.
 pub fn variants() -> Vec<(&'static str, PathSpec)> {
     let plain = PathSpec::plain;
     let direct = |kind| PathSpec { direct: true, ..plain(kind) };
@@ -62,12 +62,13 @@ pub fn variants() -> Vec<(&'static str, PathSpec)> {
         ("direct", direct(PathKind::NvmePassthrough)),
         ("iopoll", PathSpec { poll: PollMode::Iopoll, ..direct(PathKind::NvmePassthrough) }),
         ("polled", plain(PathKind::NvmePolled)),
+        ("load/store", plain(PathKind::Pmem)),
         ("null", plain(PathKind::Null)),
     ]
 }
 
 /// Tries every variant at a place: a folder (a small temporary file is made in it and removed), a file or a block device
-/// (both are only read). `pmem` has a probe of its own.
+/// (both are only read).
 ///
 /// # Errors
 /// Where the place itself cannot be used: it is not there, or nothing may be written into it.
@@ -110,6 +111,9 @@ impl Trial {
         match self.open_and_read(spec, arena) {
             Ok(()) if self.in_memory && spec.direct => {
                 Probed::works(spec.kind, variant, "the place lies in memory (tmpfs), where direct I/O bypasses nothing")
+            }
+            Ok(()) if self.in_memory && spec.kind == PathKind::Pmem => {
+                Probed::works(spec.kind, variant, "the place lies in memory (tmpfs): persistent memory is emulated")
             }
             Ok(()) => Probed::works(spec.kind, variant, ""),
             Err(error) => Probed::fails(spec.kind, variant, self.named(reason(&error)), self.named(error.fix())),

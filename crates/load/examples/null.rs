@@ -1,1 +1,0 @@
-fn main(){ let c=assay_load::clock::Clock::new(); for open in [false,true,false,true]{ let r=assay_load::baseline::null_bench(c,open,1.0).unwrap(); println!("open={open} {:.1} M/s {:.1} cycles", r.ops_per_s/1e6,r.cycles_per_op);} }
