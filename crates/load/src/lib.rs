@@ -5,4 +5,4 @@ pub mod compress;
 pub mod counters;
 pub mod environment;
 pub mod steady;
-//pub mod verdict;
+pub mod verdict;
