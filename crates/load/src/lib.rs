@@ -16,7 +16,7 @@ mod seat;
 mod series;
 pub mod steady;
 mod tally;
-//pub mod verdict;
+pub mod verdict;
 mod verify;
 mod worker;
 

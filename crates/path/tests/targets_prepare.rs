@@ -84,7 +84,10 @@ fn a_later_run_uses_the_same_files_again() {
     drop(second);
     job.datasets[0].content = Content::Zero;
     let (third, worked) = prepared(&job).unwrap();
-    assert!(worked && content(&third.datasets[0], 0, 0).iter().all(|&byte| byte == 0), "other content is prepared anew");
+    assert!(
+        worked && content(&third.datasets[0], 0, 0).iter().all(|&byte| byte == 0),
+        "other content is prepared anew"
+    );
     drop(third);
     job.keep_scratch = false;
     drop(interrupt_never(&job).unwrap());
@@ -162,10 +165,8 @@ fn pages_are_spread_over_members_and_stamps_know_their_place() {
     let mut set = dataset("d", 16 * 8192);
     set.content = Content::Stamped;
     set.files = 2;
-    let classes = vec![
-        class("d", PathKind::Pread, Operation::Write, 8192),
-        class("d", PathKind::Pread, Operation::Read, 4096),
-    ];
+    let classes =
+        vec![class("d", PathKind::Pread, Operation::Write, 8192), class("d", PathKind::Pread, Operation::Read, 4096)];
     let ready = interrupt_never(&job(target(TargetKind::Folder, &members), vec![set], classes)).unwrap();
     let set = &ready.datasets[0];
     assert_eq!((set.stripe_bytes, set.stamp_bytes, set.writable), (8192, 4096, true));
@@ -237,7 +238,11 @@ fn too_little_space_is_refused_before_anything_is_written() {
     let mut job = folder_job(folder.path(), 1 << 50);
     job.datasets[0].files = 4;
     let error = interrupt_never(&job).unwrap_err();
-    assert!(matches!(error, PathError::Refused { .. }) && error.to_string().contains("4.0 PiB") | error.to_string().contains("4096.0 TiB"), "{error}");
+    assert!(
+        matches!(error, PathError::Refused { .. })
+            && error.to_string().contains("4.0 PiB") | error.to_string().contains("4096.0 TiB"),
+        "{error}"
+    );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -126,7 +126,7 @@ mod tests {
             x = std::hint::black_box(x.wrapping_mul(31).wrapping_add(i));
         }
         let counts = counters.stop();
-        println!("this machine counts {counts:?}");
+        eprintln!("this machine counts {counts:?}");
         if let Some(instructions) = counts.instructions {
             assert!(instructions > 1_000_000);
         }

@@ -164,8 +164,8 @@ mod tests {
         std::fs::write(file.path(), vec![7_u8; 1 << 20]).expect("written");
         let used = counters.stop();
         match used.written_bytes {
-            None => println!("skipped: this kernel has no task I/O accounting"),
-            Some(0) => println!("skipped: temporary files lie in memory here"),
+            None => eprintln!("skipped: this kernel has no task I/O accounting"),
+            Some(0) => eprintln!("skipped: temporary files lie in memory here"),
             Some(bytes) => assert!(bytes >= 1 << 20, "{bytes}"),
         }
     }

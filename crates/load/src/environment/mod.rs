@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn this_machine_is_described() {
         let environment = capture(&Clock::new(), &[("t".to_owned(), "/".into())], |_| TargetFacts::default());
-        println!("{environment:#?}");
+        eprintln!("{environment:#?}");
         assert!(!environment.kernel.is_empty() && !environment.kernel_build.is_empty());
         assert!(environment.cpu.usable >= 1 && environment.cpu.logical >= environment.cpu.usable);
         assert!(environment.memory.total_bytes >= environment.memory.available_bytes);

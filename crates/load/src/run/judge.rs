@@ -1,9 +1,7 @@
 //! Fills in what the rules of the verdict look at.
 
 use assay_path::prepare::PreparedDataset;
-use assay_record::{
-    Arrivals, Class, ClassResult, DeviceCounters, Pattern, Reason, TargetKind, WindowOutcome,
-};
+use assay_record::{Arrivals, Class, ClassResult, DeviceCounters, Pattern, Reason, TargetKind, WindowOutcome};
 
 use super::{
     observe::Surroundings,
@@ -155,8 +153,7 @@ impl Observe<'_> {
         });
         seen.devices.clone_from(&dataset.device_names);
         let roots = Roots::default();
-        seen.cached_beneath =
-            dataset.device_names.iter().find_map(|device| loop_through_page_cache(device, &roots));
+        seen.cached_beneath = dataset.device_names.iter().find_map(|device| loop_through_page_cache(device, &roots));
         seen.compressibility = sample(dataset);
     }
 }
@@ -168,7 +165,8 @@ fn sample(dataset: &PreparedDataset) -> Option<Compressibility> {
     if !matches!(segment.kind, File | BlockDevice) {
         return None;
     }
-    let bytes = segment.path.metadata().ok().filter(std::fs::Metadata::is_file).map_or(segment.bytes, |file| file.len());
+    let bytes =
+        segment.path.metadata().ok().filter(std::fs::Metadata::is_file).map_or(segment.bytes, |file| file.len());
     sample_file(&segment.path, segment.base, bytes.min(segment.bytes)).ok().flatten()
 }
 
