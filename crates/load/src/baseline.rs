@@ -1,6 +1,6 @@
 //! What the generator itself costs: the load of a class on the null path, on this machine, now.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
 
 use assay_path::{Arena, null::Null};
 use assay_record::Class;
@@ -9,7 +9,7 @@ use crate::{
     clock::Clock,
     seat,
     tally::Tally,
-    worker::{BlockingLoop, QueuedLoop, Task},
+    worker::{BlockingLoop, QueuedLoop},
 };
 
 /// Slices of a baseline; the best of them counts, because a neighbour can only slow it down.
@@ -49,8 +49,12 @@ pub fn best_of(class: &Class, queued: bool, clock: Clock, slices: u32, slice_ns:
         schedule.begin(clock.now());
     }
     for _ in 0..slices.max(1) {
-        let mut work = |until: &AtomicU64| if queued { queue.work(&mut task, &tally, until) } else { blocking.work(&mut task, &tally, until) };
-        let slice = slice(&mut work, &tally, clock, slice_ns);
+        let mut work = |until: &AtomicU64| {
+            if queued { queue.work(&mut task, &tally, until) } else { blocking.work(&mut task, &tally, until) }
+        };
+        let Some(slice) = slice(&mut work, &tally, clock, slice_ns) else {
+            return Err(std::io::Error::other("operations on the null path failed; this is a defect of assay"));
+        };
         if slice.ops_per_s > best.ops_per_s {
             best = slice;
         }
@@ -58,13 +62,15 @@ pub fn best_of(class: &Class, queued: bool, clock: Clock, slices: u32, slice_ns:
     Ok(best)
 }
 
-fn slice(work: &mut dyn FnMut(&AtomicU64) -> bool, tally: &Tally, clock: Clock, slice_ns: u64) -> Ceiling {
+fn slice(work: &mut dyn FnMut(&AtomicU64) -> bool, tally: &Tally, clock: Clock, slice_ns: u64) -> Option<Ceiling> {
     let before = tally.service.count();
     let start = clock.now();
-    work(&AtomicU64::new(start + clock.ns_to_ticks(slice_ns)));
+    if !work(&AtomicU64::new(start + clock.ns_to_ticks(slice_ns))) {
+        return None;
+    }
     let ticks = clock.now().saturating_sub(start).max(1) as f64;
     let operations = tally.service.count().wrapping_sub(before).max(1) as f64;
-    Ceiling { ops_per_s: operations / ticks * clock.hz(), cycles_per_op: ticks / operations }
+    Some(Ceiling { ops_per_s: operations / ticks * clock.hz(), cycles_per_op: ticks / operations })
 }
 
 /// The load of `assay bench null`: 4 KiB random reads, due at a rate that no machine reaches, so that every operation has an
@@ -76,7 +82,17 @@ pub fn null_bench(clock: Clock, open_loop: bool, seconds: f64) -> std::io::Resul
     best_of(&class, false, clock, slices, slice_ns.max(1_000_000))
 }
 
-/// Total of what a tally counted, for tests and benches.
-pub fn completed(tally: &Tally) -> (u64, u64) {
-    (tally.service.count(), tally.bytes.load(Relaxed))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_loops_run_on_nothing_and_complete_everything() {
+        let clock = Clock::new();
+        for (queued, depth, batch) in [(false, 1, 1), (true, 1, 1), (true, 32, 1), (true, 32, 8), (true, 7, 7)] {
+            let class = Class { depth, batch, ..seat::null_class(false) };
+            let ceiling = best_of(&class, queued, clock, 2, 1_000_000).unwrap();
+            assert!(ceiling.ops_per_s > 0.0 && ceiling.cycles_per_op.is_finite());
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    fs::{File, OpenOptions},
+    fs::OpenOptions,
     io,
     path::{Path, PathBuf},
     ptr,
@@ -115,11 +115,6 @@ pub fn read(path: &Path) -> Result<Acknowledged, LoadError> {
 
 fn journal_error(path: &Path, source: io::Error) -> LoadError {
     LoadError::Journal { path: PathBuf::from(path).display().to_string(), reason: source.to_string() }
-}
-
-/// Opens a file for reading blocks; kept here so that the verifier and the journal agree on errors.
-pub(crate) fn open(path: &Path) -> Result<File, LoadError> {
-    File::open(path).map_err(|source| journal_error(path, source))
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ mod seat;
 mod series;
 pub mod steady;
 mod tally;
-pub mod verdict;
+//pub mod verdict;
 mod verify;
 mod worker;
 
 pub use arrivals::{Schedule, total_rate};
 pub use error::LoadError;
-pub use run::{Watch, run};
+pub use run::{Watch, run, target_facts};
 pub use verify::{Durability, verify};

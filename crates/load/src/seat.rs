@@ -48,7 +48,15 @@ pub fn tally_for(class: &Class) -> Tally {
 }
 
 /// A task of one thread.
-pub fn task(class: &Class, share: FileShare, thread: u32, spread: Spread, segments: u32, clock: Clock, seed: u64) -> Task {
+pub fn task(
+    class: &Class,
+    share: FileShare,
+    thread: u32,
+    spread: Spread,
+    segments: u32,
+    clock: Clock,
+    seed: u64,
+) -> Task {
     let mut generator = Generator::new(class, share, seed);
     let schedule = Schedule::new(&class.arrivals, thread, class.threads, clock.hz(), generator.rng());
     Task {

@@ -26,7 +26,6 @@ pub struct Latencies {
     sum: AtomicU64,
     min: AtomicU64,
     max: AtomicU64,
-    above: AtomicU64,
     lowest: AtomicU32,
     highest: AtomicU32,
 }
@@ -65,7 +64,6 @@ impl Latencies {
             sum: AtomicU64::new(0),
             min: AtomicU64::new(u64::MAX),
             max: AtomicU64::new(0),
-            above: AtomicU64::new(0),
             lowest: AtomicU32::new(u32::MAX),
             highest: AtomicU32::new(0),
         }

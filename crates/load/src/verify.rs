@@ -2,7 +2,7 @@
 
 use std::{fs::File, os::unix::fs::FileExt, path::Path};
 
-use assay_path::{PathError, Segment, stamp};
+use assay_path::{PathError, Segment, prepare, stamp};
 use assay_record::Job;
 use serde::Serialize;
 
@@ -25,11 +25,11 @@ pub struct Durability {
     pub examples: Vec<String>,
 }
 
-/// Compares the acknowledgement journal of a job with its data sets; `files` gives the segments of each file of a data set.
+/// Compares the acknowledgement journal of a job with its data sets, as the killed run left them.
 ///
 /// # Errors
 /// [`LoadError::Journal`] where the job has no journal or it cannot be read; [`LoadError::Path`] where data cannot be read.
-pub fn verify(job: &Job, files: impl Fn(&str) -> Option<Vec<Vec<Segment>>>) -> Result<Durability, LoadError> {
+pub fn verify(job: &Job) -> Result<Durability, LoadError> {
     let Some(path) = &job.checks.acknowledgements else {
         let reason = "the job names none (checks.acknowledgements)".to_owned();
         return Err(LoadError::Journal { path: job.name.clone(), reason });
@@ -37,13 +37,11 @@ pub fn verify(job: &Job, files: impl Fn(&str) -> Option<Vec<Vec<Segment>>>) -> R
     let mut wanted: Vec<((u32, u64), u64)> = journal::read(Path::new(path))?.into_iter().collect();
     wanted.sort_unstable();
     let mut outcome = Durability { acknowledged: wanted.len() as u64, ..Durability::default() };
-    for dataset in &job.datasets {
-        let block = job.block_bytes(dataset);
-        for (index, segments) in files(&dataset.name).unwrap_or_default().iter().enumerate() {
-            let id = stamp::file_id(&dataset.name, index as u32);
-            let spread = Spread::new(segments.len(), job.stripe_bytes(dataset));
-            let mine = wanted.iter().filter(|((file, _), _)| *file == id);
-            check_file(segments, spread, id, block, mine, &mut outcome)?;
+    for dataset in prepare::locate(job)? {
+        for (segments, id) in dataset.files.iter().zip(&dataset.file_ids) {
+            let spread = Spread::new(segments.len(), dataset.stripe_bytes);
+            let mine = wanted.iter().filter(|((file, _), _)| file == id);
+            check_file(segments, spread, *id, dataset.stamp_bytes, mine, &mut outcome)?;
         }
     }
     outcome.lost += outcome.acknowledged - outcome.found - outcome.lost - outcome.corrupt;

@@ -5,8 +5,8 @@ use std::{
     process::ExitCode,
 };
 
-use assay_load::environment;
-use assay_path::{guard, probe};
+use assay_load::{clock::Clock, environment, target_facts};
+use assay_path::{guard, probe as paths};
 use serde::Serialize;
 
 use crate::{error::Failure, output};
@@ -18,7 +18,7 @@ pub fn facts(on: &[PathBuf]) -> Result<ExitCode, Failure> {
     for path in on {
         exists(path)?;
     }
-    output::document(&environment::capture(&places))?;
+    output::document(&environment::capture(&Clock::new(), &places, target_facts))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -26,7 +26,7 @@ pub fn facts(on: &[PathBuf]) -> Result<ExitCode, Failure> {
 struct Probed {
     on: PathBuf,
     #[serde(flatten)]
-    probed: probe::Probed,
+    probed: paths::Probed,
 }
 
 /// Prints which paths are available, or why not.
@@ -35,7 +35,7 @@ pub fn probe(on: &[PathBuf]) -> Result<ExitCode, Failure> {
     let mut all = Vec::new();
     for path in if on.is_empty() { &here } else { on } {
         exists(path)?;
-        all.extend(probe::probe(path).into_iter().map(|probed| Probed { on: path.clone(), probed }));
+        all.extend(paths::probe(path)?.into_iter().map(|probed| Probed { on: path.clone(), probed }));
     }
     output::document(&all)?;
     Ok(ExitCode::SUCCESS)

@@ -13,15 +13,12 @@ pub struct SizePicker {
     cumulative: Vec<(u64, u32)>,
     total: u64,
     unit: u64,
-    largest: u64,
 }
 
 impl SizePicker {
     pub fn new(sizes: &Sizes) -> Self {
         match sizes {
-            Sizes::One(bytes) => {
-                Self { one: *bytes as u32, cumulative: Vec::new(), total: 0, unit: *bytes, largest: *bytes }
-            }
+            Sizes::One(bytes) => Self { one: *bytes as u32, cumulative: Vec::new(), total: 0, unit: *bytes },
             Sizes::Mix(shares) => {
                 let mut total = 0;
                 let cumulative: Vec<(u64, u32)> = shares
@@ -32,8 +29,7 @@ impl SizePicker {
                     })
                     .collect();
                 let unit = shares.iter().map(|share| share.bytes).min().unwrap_or(1);
-                let largest = shares.iter().map(|share| share.bytes).max().unwrap_or(1);
-                Self { one: unit as u32, cumulative, total, unit, largest }
+                Self { one: unit as u32, cumulative, total, unit }
             }
         }
     }
@@ -41,11 +37,6 @@ impl SizePicker {
     /// Offsets are multiples of this: the smallest size, bytes.
     pub fn unit(&self) -> u64 {
         self.unit
-    }
-
-    /// The largest size, bytes.
-    pub fn largest(&self) -> u64 {
-        self.largest
     }
 
     #[inline(always)]

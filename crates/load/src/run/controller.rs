@@ -8,7 +8,7 @@ use super::crew::Floor;
 use crate::{
     clock::{Clock, ClockPair},
     series::Series,
-    steady::SteadyDetector,
+    steady::{Interval, SteadyDetector},
     tally::Tally,
 };
 
@@ -141,8 +141,12 @@ impl Controller<'_> {
         let mut all = true;
         for (series, detector) in series.iter().zip(steady) {
             if let Some(point) = series.points.last() {
-                let rate = point.operations as f64 / point.length_s.max(1e-9);
-                all &= detector.push(point.at_s, rate, point.mean_ns);
+                all &= detector.push(Interval {
+                    at_s: point.at_s,
+                    length_s: point.length_s,
+                    operations: point.operations,
+                    mean_ns: point.mean_ns,
+                });
             }
         }
         all.then_some(Stop::Steady)

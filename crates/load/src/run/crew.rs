@@ -135,9 +135,7 @@ pub fn work(station: Station<'_>, floor: &Floor) -> Result<Outcome, PathError> {
         Opened::Null(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
         Opened::Libaio(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated),
         Opened::Uring(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated),
-        Opened::Passthrough(path) => {
-            measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated)
-        }
+        Opened::Passthrough(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated),
         _ => Err(PathError::Unavailable {
             what: "this path".to_owned(),
             reason: "the executor does not know it".to_owned(),

@@ -34,7 +34,10 @@ pub fn error_name(errno: i32) -> String {
         (libc::EOPNOTSUPP, "EOPNOTSUPP"),
         (0, "short transfer"),
     ];
-    known.iter().find(|(number, _)| *number == errno).map_or_else(|| format!("errno {errno}"), |(_, name)| (*name).to_owned())
+    known
+        .iter()
+        .find(|(number, _)| *number == errno)
+        .map_or_else(|| format!("errno {errno}"), |(_, name)| (*name).to_owned())
 }
 
 #[cfg(test)]

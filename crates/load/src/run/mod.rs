@@ -3,14 +3,16 @@
 mod controller;
 mod crew;
 mod gate;
+mod identity;
+mod judge;
 mod observe;
 mod result;
 mod stage;
 
+pub use self::stage::target_facts;
+
 use std::{
-    sync::{
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     thread,
     time::Instant,
 };
@@ -49,14 +51,11 @@ pub struct Watch<'a> {
 pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     let began = Instant::now();
     let clock = Clock::new();
-    let stage = Stage::set(job, watch)?;
+    let stage = Stage::set(job, &clock, watch)?;
     let ceilings = ceilings(job, clock)?;
     let prepared_s = began.elapsed().as_secs_f64();
-    let tallies: Vec<Vec<Tally>> = job
-        .classes
-        .iter()
-        .map(|class| (0..class.threads).map(|_| seat::tally_for(class)).collect())
-        .collect();
+    let tallies: Vec<Vec<Tally>> =
+        job.classes.iter().map(|class| (0..class.threads).map(|_| seat::tally_for(class)).collect()).collect();
     let mut around = Surroundings::new(job, &stage, clock);
     let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, clock)?;
     broken(job, &stage, &outcomes)?;

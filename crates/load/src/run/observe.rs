@@ -92,7 +92,8 @@ impl Surroundings {
 
     /// Kernel helpers by class.
     pub fn helpers(&self, job: &Job, outcomes: &[Outcome]) -> Vec<HelperTotals> {
-        let threads = |index: usize| outcomes.iter().filter(move |one| one.class_index == index).map(|one| one.used.tid);
+        let threads =
+            |index: usize| outcomes.iter().filter(move |one| one.class_index == index).map(|one| one.used.tid);
         let classes: Vec<ClassThreads> = job
             .classes
             .iter()

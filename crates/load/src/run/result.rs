@@ -114,7 +114,11 @@ impl Finished<'_> {
             tallies: &self.tallies[index],
             ceiling: self.ceilings[index],
             helpers,
-            provenance: if outcomes.iter().any(|one| one.emulated) { Provenance::Emulated } else { Provenance::Measured },
+            provenance: if outcomes.iter().any(|one| one.emulated) {
+                Provenance::Emulated
+            } else {
+                Provenance::Measured
+            },
             elapsed_s: elapsed / outcomes.len().max(1) as f64,
             system_calls: outcomes.iter().map(|one| one.system_calls).sum(),
             outcomes,

@@ -7,12 +7,16 @@ use std::{
     sync::{Arc, atomic::AtomicU64},
 };
 
-use assay_path::{PathError, Segment, SegmentKind, extents, prepare::{self, Prepared, PreparedDataset}, residency, stamp};
-use assay_record::{Cache, Class, Environment, Event, Job, Layout};
+use assay_path::{
+    PathError, Segment, SegmentKind, facts,
+    prepare::{self, Prepared, PreparedDataset},
+    residency,
+};
+use assay_record::{Cache, Class, Environment, Event, Job, Layout, TargetFacts};
 
 use super::{Watch, crew::Station};
 use crate::{
-    check::Checker, environment, error::LoadError, generator::FileShare, journal::Journal, tally::Tally,
+    check::Checker, clock::Clock, environment, error::LoadError, generator::FileShare, journal::Journal, tally::Tally,
 };
 
 /// Room of an acknowledgement journal: 128 MiB, sparse until used.
@@ -26,8 +30,6 @@ pub struct Stage {
     pub environment: Environment,
     /// What is resident of each data set before the window, bytes; none for what has no page cache.
     pub resident_before: Vec<Option<u64>>,
-    /// State of the extents of each data set before the window.
-    pub extents: Vec<extents::Survey>,
 }
 
 impl Stage {
@@ -35,13 +37,13 @@ impl Stage {
     ///
     /// # Errors
     /// [`LoadError`] where a target refuses, is full, or a cache cannot be brought into the state asked for.
-    pub fn set(job: &Job, watch: &mut Watch<'_>) -> Result<Self, LoadError> {
+    pub fn set(job: &Job, clock: &Clock, watch: &mut Watch<'_>) -> Result<Self, LoadError> {
         let places: Vec<(String, PathBuf)> = job
             .targets
             .iter()
             .flat_map(|target| target.members.iter().map(|member| (target.id.clone(), PathBuf::from(member))))
             .collect();
-        let environment = environment::capture(&places);
+        let environment = environment::capture(clock, &places, target_facts);
         let emit = &mut *watch.emit;
         let mut progress = |stage: &str, done: f64, detail: String| {
             emit(Event::Progress { stage: stage.to_owned(), done, detail });
@@ -49,8 +51,7 @@ impl Stage {
         let prepared = prepare::prepare(job, &mut progress, watch.interrupted)?;
         set_caches(job, &prepared, &mut progress)?;
         let resident_before = prepared.datasets.iter().map(resident).collect();
-        let extents = prepared.datasets.iter().map(survey).collect();
-        Ok(Self { prepared, environment, resident_before, extents })
+        Ok(Self { prepared, environment, resident_before })
     }
 
     /// The prepared data sets, in the job's order.
@@ -149,11 +150,10 @@ impl Stage {
         if !job.checks.data && journal.is_none() {
             return None;
         }
-        let declared = job.dataset_of(class)?;
-        let files = self.dataset_of(class)?.files.len().max(1) as u32;
-        let block = job.block_bytes(declared);
-        let file = stamp::file_id(&class.dataset, thread % files);
-        Some(Checker::new(block, file, job.checks.data, Arc::clone(generations), journal.cloned()))
+        let dataset = self.dataset_of(class)?;
+        let file = thread as usize % dataset.file_ids.len().max(1);
+        let id = dataset.file_ids.get(file).copied()?;
+        Some(Checker::new(dataset.stamp_bytes, id, job.checks.data, Arc::clone(generations), journal.cloned()))
     }
 }
 
@@ -180,30 +180,9 @@ fn resident(dataset: &PreparedDataset) -> Option<u64> {
     files.map(|path| residency::resident_bytes(&File::open(path).ok()?).ok()).sum()
 }
 
-fn survey(dataset: &PreparedDataset) -> extents::Survey {
-    let mut sum = extents::Survey::default();
-    if dataset.layout != Layout::Grow {
-        for path in regular_files(dataset) {
-            let surveyed = File::open(path).and_then(|file| extents::survey(&file, 0..file.metadata()?.len()));
-            if let Ok(survey) = surveyed {
-                add(&mut sum, &survey);
-            }
-        }
-    }
-    sum
-}
-
-fn set_caches(
-    job: &Job,
-    prepared: &Prepared,
-    progress: &mut dyn FnMut(&str, f64, String),
-) -> Result<(), LoadError> {
-    let all: Vec<&Path> = prepared
-        .datasets
-        .iter()
-        .filter(|dataset| dataset.layout != Layout::Grow)
-        .flat_map(regular_files)
-        .collect();
+fn set_caches(job: &Job, prepared: &Prepared, progress: &mut dyn FnMut(&str, f64, String)) -> Result<(), LoadError> {
+    let all: Vec<&Path> =
+        prepared.datasets.iter().filter(|dataset| dataset.layout != Layout::Grow).flat_map(regular_files).collect();
     for (index, path) in all.iter().enumerate() {
         let done = index as f64 / all.len() as f64;
         match job.cache {
@@ -221,19 +200,26 @@ fn set_caches(
     Ok(())
 }
 
-fn add(sum: &mut extents::Survey, part: &extents::Survey) {
-    sum.written += part.written;
-    sum.unwritten += part.unwritten;
-    sum.holes += part.holes;
-    sum.encoded += part.encoded;
-    sum.shared += part.shared;
-    sum.supported |= part.supported;
-}
-
 fn open(path: &Path) -> Result<File, PathError> {
     File::open(path).map_err(|source| io_error("opening", path, source))
 }
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> PathError {
     PathError::Io { action, path: path.to_owned(), source }
+}
+
+/// Facts of one member of a target.
+pub fn target_facts(path: &Path) -> TargetFacts {
+    TargetFacts {
+        target: String::new(),
+        path: path.display().to_string(),
+        file_system: if is_device(path) { None } else { facts::file_system(path).ok() },
+        device: facts::block_device(path),
+    }
+}
+
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.file_type().is_block_device() || metadata.file_type().is_char_device())
 }

@@ -10,14 +10,14 @@ mod queued;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-pub use self::{
-    blocking::BlockingLoop,
-    faults::{Fault, Faults},
-    memory::MemoryPlan,
-    pace::Pacer,
-    queued::QueuedLoop,
+pub use self::{blocking::BlockingLoop, faults::Faults, memory::MemoryPlan, pace::Pacer, queued::QueuedLoop};
+use crate::{
+    arrivals::Schedule,
+    check::Checker,
+    clock::Clock,
+    generator::{Generator, Spread},
+    tally::Tally,
 };
-use crate::{arrivals::Schedule, check::Checker, clock::Clock, generator::{Generator, Spread}, tally::Tally};
 
 /// The instants that all workers share: edges of the window, in ticks. The controller may pull `close` in.
 #[derive(Debug)]

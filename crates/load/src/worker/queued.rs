@@ -166,9 +166,10 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         let missing = self.batch.saturating_sub(self.free.len()).clamp(1, self.in_flight().max(1));
         match &task.schedule {
             None => Wait { at_least: missing as u32, timeout_ns: u64::MAX },
-            Some(schedule) if self.free.is_empty() => {
-                Wait { at_least: 1, timeout_ns: task.clock.ticks_to_ns(schedule.due().saturating_sub(now)).max(1_000_000) }
-            }
+            Some(schedule) if self.free.is_empty() => Wait {
+                at_least: 1,
+                timeout_ns: task.clock.ticks_to_ns(schedule.due().saturating_sub(now)).max(1_000_000),
+            },
             Some(schedule) if schedule.due() <= now => Wait { at_least: 0, timeout_ns: 0 },
             Some(schedule) => Wait { at_least: 1, timeout_ns: task.clock.ticks_to_ns(schedule.due() - now) },
         }
