@@ -55,6 +55,7 @@ impl Observe<'_> {
         let observe_device = |counters: &DeviceCounters| DeviceObservation {
             own: Some(self.own_traffic(&counters.device, parts, classes)),
             counters: counters.clone(),
+            copies_on_write: self.copies_on_write(&counters.device),
         };
         RunObservation {
             cache: job.cache,
@@ -95,6 +96,20 @@ impl Observe<'_> {
             own.read_requests_at_most = own.read_requests_at_most.zip(requests).map(|(sum, more)| sum + more);
         }
         own
+    }
+
+    /// Btrfs and ZFS write new places instead of old ones, and metadata with them.
+    fn copies_on_write(&self, device: &str) -> bool {
+        self.finished.stage.environment.targets.iter().any(|target| {
+            let here = target
+                .device
+                .as_ref()
+                .is_some_and(|facts| facts.name == device || facts.members.iter().any(|member| member == device));
+            here && target
+                .file_system
+                .as_ref()
+                .is_some_and(|system| matches!(system.kind.as_str(), "btrfs" | "zfs" | "bcachefs"))
+        })
     }
 
     /// Direct reads become as many requests as the device's largest request asks for; buffered reads, nobody knows.
