@@ -26,8 +26,14 @@ def path(spec: Json) -> str:
 
 
 def path_value(text: str) -> str:
-    """A path named by a factor, in the same words."""
-    return _KINDS.get(text, text).replace("_", " ") if text != "io_uring" else text
+    """A path named by a factor (`io_uring+direct+sqpoll`), in the same words."""
+    kind, *options = text.split("+")
+    if kind not in {*_KINDS, *_CACHED, "mmap", "pmem", "null"}:
+        return text
+    spec: Json = {"kind": kind, "direct": "direct" in options, "fixed": "fixed" in options}
+    spec["poll"] = next((option for option in options if option in _OPTIONS), "none")
+    rest = [option for option in options if option not in {"direct", "fixed", *_OPTIONS}]
+    return ", ".join([path(spec), *rest])
 
 
 def sizes(value: Any) -> str:

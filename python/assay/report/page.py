@@ -54,7 +54,10 @@ def _replace(path: Path, text: str) -> None:
 def render(folder: Folder, sections: list[Section]) -> str:
     """The page as text."""
     what, where = machine.headline(folder)
-    scripts = [_script(vl_convert.javascript_bundle(None)), _script((_ASSETS / "report.js").read_text(encoding="utf-8"))]
+    scripts = [
+        _script(vl_convert.javascript_bundle(None)),
+        _script((_ASSETS / "report.js").read_text(encoding="utf-8")),
+    ]
     context: dict[str, Any] = {
         "title": what,
         "where": where,

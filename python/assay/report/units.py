@@ -6,7 +6,7 @@ import math
 
 _RATES = ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s"))
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
-_COUNTS = ((1e9, " G"), (1e6, " M"), (1e3, " k"), (1.0, ""))
+_COUNTS = ((1e9, " G"), (1e6, " M"), (1e5, " k"))
 _BLOCKS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
@@ -19,13 +19,13 @@ def significant(value: float, digits: int = 3) -> str:
     return f"{round(value, decimals):,.{decimals}f}".replace(",", " ")
 
 
-def _scaled(value: float, steps: tuple[tuple[float, str], ...], *, glue: str = " ") -> str:
+def _scaled(value: float, steps: tuple[tuple[float, str], ...]) -> str:
     for factor, unit in steps:
         # 0.9995 rounds to 1.00, which belongs to the larger unit.
         if abs(value) >= factor * 0.9995:
-            return f"{significant(value / factor)}{glue}{unit}"
+            return f"{significant(value / factor)} {unit}"
     factor, unit = steps[-1]
-    return f"{significant(value / factor)}{glue}{unit}"
+    return f"{significant(value / factor)} {unit}"
 
 
 def rate(bytes_per_s: float) -> str:
@@ -39,8 +39,11 @@ def time(ns: float) -> str:
 
 
 def count(value: float) -> str:
-    """A count, or operations per second, without its noun."""
-    return _scaled(value, _COUNTS, glue="").strip()
+    """A count, or operations per second, without its noun; written out below a hundred thousand."""
+    for factor, unit in _COUNTS:
+        if abs(value) >= factor * 0.9995:
+            return significant(value / (1e3 if unit == " k" else factor)) + unit
+    return significant(value)
 
 
 def block(size_bytes: float) -> str:
@@ -68,7 +71,8 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s" if seconds >= 10 else f"{significant(seconds, 2)} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+    parts = [(hours, "h"), (minutes, "min"), (0 if hours else rest, "s")]
+    return " ".join(f"{count} {unit}" for count, unit in parts if count)
 
 
 def percent(share: float) -> str:

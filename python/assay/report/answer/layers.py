@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from assay.report import row, units
 from assay.report.answer.model import Answer, Number, Part, answer
-from assay.report.figures.ladder import Step, dimension, steps
+from assay.report.figures.ladder import Step, places
 from assay.report.figures.model import Ask
 from assay.report.folder import Cell, Folder, Study
 
@@ -28,7 +28,8 @@ def find(folder: Folder) -> Answer | None:
     if found is None:
         return None
     _, ask, cells = found
-    rungs = steps(cells, row.rows(cells), dimension(ask, cells))
+    rows = row.rows(cells)
+    rungs = places(ask, cells, rows)[0][1] if rows else []
     measured = [step for step in rungs if step.classes and step.status != "invalid"]
     if len(measured) < 2:
         return None

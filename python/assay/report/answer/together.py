@@ -17,10 +17,10 @@ _QUESTION = "How do the classes hurt each other?"
 def find(folder: Folder) -> Answer | None:
     """The answer; none where no class was measured alone and beside others."""
     for study in folder.studies:
-        rows = row.rows(folder.of(study.name))
-        hurts = interference.find(rows)
-        if hurts:
-            return _said(hurts, rows)
+        for _, rows in interference.places(row.rows(folder.of(study.name))):
+            hurts = interference.find(rows)
+            if hurts:
+                return _said(hurts, rows)
     return None
 
 

@@ -105,7 +105,7 @@
     return new Promise((done) => found.toBlob(done, "image/png"));
   }
 
-  const DRAWING = new Set(["said", "where", "bounds", "hollow", "bad", "dy", "text", "order", "strong", "head"]);
+  const DRAWING = new Set(["said", "where", "bounds", "hollow", "bad", "dy", "text", "order", "strong", "head", "joint", "main"]);
 
   function quoted(value) {
     const text = value === null || value === undefined ? "" : String(value);

@@ -31,15 +31,25 @@ def label_expression(unit: str) -> str:
 
 def vertical(metric: str, *, log: bool, values: Sequence[float], heading: str = "") -> alt.Y:
     """The axis of a metric. A logarithmic one ends at whole decades, so that one series does not fill it."""
-    unit = row.unit(metric)
-    axis = alt.Axis(labelExpr=label_expression(unit), tickCount=5, title=heading or title(metric))
+    axis = ticked(values, log=log, labelExpr=label_expression(row.unit(metric)), title=heading or title(metric))
     return alt.Y("y:Q", axis=axis, scale=scale(values, log=log))
 
 
+def ticked(values: Sequence[float], *, log: bool, count: int = 5, **more: Any) -> alt.Axis:
+    """An axis with few ticks; a logarithmic one has them at 1, 2 and 5, or at decades alone."""
+    positive = [value for value in values if value > 0]
+    if not log or not positive:
+        return alt.Axis(tickCount=count, **more)
+    low, high = _below(min(positive)), _above(max(positive))
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    steps = (1,) if high / low > 3000 else (1, 3) if high / low > 200 else (1, 2, 5)
+    ticks = [step * 10.0**decade for decade in decades for step in steps]
+    return alt.Axis(values=[tick for tick in ticks if low * 0.999 <= tick <= high * 1.001], **more)
+
+
 def title(metric: str) -> str:
-    """Name of a metric, with the unit where ticks do not carry it."""
-    noun = {"ops/s": "ops/s"}.get(row.unit(metric), "")
-    return row.metric_title(metric) + (f", {noun}" if noun and noun not in row.metric_title(metric) else "")
+    """Name of a metric; ticks carry its unit."""
+    return row.metric_title(metric)
 
 
 def scale(values: Sequence[float], *, log: bool) -> alt.Scale:
@@ -61,12 +71,12 @@ def _above(value: float) -> float:
     return min(step * decade for step in (1, 2, 5, 10, 20) if step * decade >= value * 1.04)
 
 
-def wants_log(values: Sequence[float], asked: str) -> bool:
-    """Whether an axis should be logarithmic: where asked for, and where values span more than 30 fold."""
+def wants_log(values: Sequence[float], asked: str, *, beyond: float = 30.0) -> bool:
+    """Whether an axis should be logarithmic: where asked for, and where values span more than `beyond` fold."""
     positive = [value for value in values if value > 0]
     if asked == "log":
         return bool(positive)
-    return bool(positive) and len(positive) == len(values) and max(positive) / min(positive) > 30
+    return bool(positive) and len(positive) == len(values) and max(positive) / min(positive) > beyond
 
 
 def factor(name: str, values: Sequence[Hashable], asked: str) -> alt.X:

@@ -15,7 +15,9 @@ from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
 from assay.report.figures.palette import Palette
 from assay.report.row import Row
 
-_THICK, _THIN, _GAP = 20, 16, 14
+_THICK, _THIN, _GAP = 20.0, 16.0, 13.0
+# Longer names than this take the width that bars need on a phone.
+_SHORT = 16
 
 
 def draw(view: View, palette: Palette) -> Figure | None:
@@ -27,7 +29,7 @@ def draw(view: View, palette: Palette) -> Figure | None:
     if not everything:
         return None
     names = list(dict.fromkeys(str(entry["series"]) for entry in everything))
-    keys = palette.keys(ask.series or "metric", names)
+    keys = palette.keys(ask.series, names)
     log = axes.wants_log(datum.span(everything), ask.y_scale)
     panels = tuple(_panel(view, title, part, keys, everything, log=log) for title, part in parts)
     return Figure(
@@ -65,14 +67,12 @@ def _panel(
     view: View, title: str, data: list[Datum], keys: Sequence[Key], everything: list[Datum], *, log: bool
 ) -> Panel:
     x = _values(view.ask.y, everything, log=log)
-    y = _categories(data)
-    offset = alt.YOffset("series:N", sort=[key.label for key in keys]) if len(keys) > 1 else alt.Undefined
-    place: dict[str, Any] = {"y": y} if offset is alt.Undefined else {"y": y, "yOffset": offset}
-    body = _dots(keys, x, place) if log else _bars(keys, x, place)
-    layers = [body, _bounds(x, place), _said(x, place)]
-    rows = len({entry["x"] for entry in data})
-    thin = _THIN * len(keys) if len(keys) > 1 else _THICK
-    height = rows * (thin + _GAP)
+    names = list(dict.fromkeys(str(entry["x"]) for entry in data))
+    body = _THIN * len(keys) + 2 if len(keys) > 1 else _THICK
+    y, heads, height = _categories(names, body)
+    place = {"y": y, **_offset(keys)}
+    drawn = _dots(keys, x, place) if log else _bars(keys, x, place)
+    layers = [drawn, *([_bounds(x, place)] if marks.bounded(data) else []), _said(x, place), *heads]
     says = f"{view.ask.title or axes.title(view.ask.y)} {title}".strip()
     panel = marks.finish(layers, data, title=title, height=height, says=says, counts=len(data))
     longest = max(len(str(entry["said"])) for entry in data)
@@ -81,14 +81,35 @@ def _panel(
 
 def _values(metric: str, data: list[Datum], *, log: bool) -> alt.X:
     expression = axes.label_expression(row.unit(metric))
-    axis = alt.Axis(labelExpr=expression, tickCount=4, title=axes.title(metric), grid=True, domain=False, ticks=False)
+    axis = axes.ticked(
+        datum.span(data),
+        log=log,
+        count=4,
+        labelExpr=expression,
+        title=axes.title(metric),
+        grid=True,
+        domain=False,
+        ticks=False,
+    )
     return alt.X("y:Q", axis=axis, scale=axes.scale(datum.span(data), log=log))
 
 
-def _categories(data: list[Datum]) -> alt.Y:
-    names = list(dict.fromkeys(str(entry["x"]) for entry in data))
+def _categories(names: list[str], body: float) -> tuple[alt.Y, list[Layer], int]:
+    """Short names stand beside their bars, long ones above them."""
+    if max(len(name) for name in names) > _SHORT:
+        y, heads, height = marks.headed(names, body)
+        return y, [heads], height
     axis = alt.Axis(title=None, labelLimit=170, labelColor=theme.INK, labelFontSize=11.5, labelPadding=6)
-    return alt.Y("x:N", sort=names, axis=axis, scale=alt.Scale(paddingInner=0.28, paddingOuter=0.12))
+    space = _GAP / (body + _GAP)
+    scale = alt.Scale(domain=names, paddingInner=space, paddingOuter=space / 2)
+    return alt.Y("x:N", sort=names, axis=axis, scale=scale), [], round(len(names) * (body + _GAP))
+
+
+def _offset(keys: Sequence[Key]) -> dict[str, Any]:
+    if len(keys) < 2:
+        return {}
+    names = [key.label for key in keys]
+    return {"yOffset": alt.YOffset("series:N", sort=names, scale=alt.Scale(domain=names, paddingInner=0.14))}
 
 
 def _paint(keys: Sequence[Key]) -> dict[str, Any]:

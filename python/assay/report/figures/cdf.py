@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -64,13 +65,18 @@ def _data(view: View, title: str, rows: Sequence[Row]) -> list[Datum]:
                     "cell": ", ".join(one.cell.id for one in usable),
                 }
             )
-    return [entry for entry in found if entry["y"] is not None]
+    kept = [entry for entry in found if entry["y"] is not None]
+    for entry, after in pairwise(kept):
+        entry["joint"] = bool(entry["supported"] and not after["supported"] and entry["series"] == after["series"])
+    return kept
 
 
 def _panel(view: View, title: str, data: list[Datum], keys: Sequence[Key], everything: list[Datum]) -> Panel:
     noun = {"response": "response time", "flush": "flush latency"}.get(which(view.ask.y), "latency")
     values = [float(entry["x"]) for entry in everything]
-    axis = alt.Axis(title=noun, labelExpr=axes.label_expression("ns"), tickCount=6, labelOverlap="greedy", grid=True)
+    axis = axes.ticked(
+        values, log=True, title=noun, labelExpr=axes.label_expression("ns"), labelOverlap="greedy", grid=True
+    )
     x = alt.X("x:Q", axis=axis, scale=axes.scale(values, log=True))
     top = max(float(entry["y"]) for entry in everything)
     ticks = [tick for tick in _TICKS if tick <= top + 0.3]
@@ -80,7 +86,8 @@ def _panel(view: View, title: str, data: list[Datum], keys: Sequence[Key], every
         axis=alt.Axis(values=ticks, labelExpr=words, title="operations done within"),
         scale=alt.Scale(domain=[0, top]),
     )
-    layers: list[Any] = [_curve(keys, x, y, supported=True), _curve(keys, x, y, supported=False)]
+    layers: list[Any] = [_curve(keys, x, y, supported=True)]
+    layers += [_curve(keys, x, y, supported=False)] if _tails(data) else []
     lines = len({entry["series"] for entry in data if entry["supported"]})
     tails = len({entry["series"] for entry in data if not entry["supported"]})
     says = f"{view.ask.title} {title}".strip()
@@ -91,7 +98,7 @@ def _curve(keys: Sequence[Key], x: alt.X, y: alt.Y, *, supported: bool) -> Layer
     chart = alt.Chart().mark_line(
         interpolate="step-before", clip=True, strokeWidth=2 if supported else 1, opacity=1 if supported else 0.55
     )
-    return chart.transform_filter("datum.supported" if supported else "!datum.supported").encode(
+    return chart.transform_filter("datum.supported" if supported else "!datum.supported || datum.joint").encode(
         x=x,
         y=y,
         color=marks.colour(keys),

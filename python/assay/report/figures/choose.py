@@ -35,10 +35,15 @@ class View:
         return max(0, len(group.by(self.rows, self.facets)) - PANELS) if self.facets else 0
 
     def _title(self, key: tuple[Hashable, ...]) -> str:
-        return ", ".join(_facet_title(name, value) for name, value in zip(self.facets, key, strict=True))
+        return facet_title(self.facets, key)
 
 
-def _facet_title(name: str, value: Hashable) -> str:
+def facet_title(names: Sequence[str], key: Sequence[Hashable]) -> str:
+    """What sets one panel apart from the others."""
+    return ", ".join(_said(name, value) for name, value in zip(names, key, strict=True))
+
+
+def _said(name: str, value: Hashable) -> str:
     text = labels.value(name, value)
     bare = name in {"class", "path", "scenario", "pattern", "operation", "cache", "target"} or isinstance(value, str)
     return text if bare else f"{labels.dimension(name)} {text}"
@@ -56,7 +61,7 @@ def factors(rows: Sequence[Row]) -> list[str]:
 
 def choose(ask: Ask, rows: Sequence[Row], *, default_y: str, x_from: Sequence[str] = ()) -> View | None:
     """Fills in what the study left open, so that no two different cells fall on one point."""
-    kept = [one for one in rows if not ask.only or one.name == ask.only]
+    kept = _together([one for one in rows if not ask.only or one.name == ask.only], ask)
     if not kept:
         return None
     free = varying(kept, [*factors(kept), "on", "class", "scenario"])
@@ -68,6 +73,13 @@ def choose(ask: Ask, rows: Sequence[Row], *, default_y: str, x_from: Sequence[st
     facets += [name for name in free if name not in {series, *facets}]
     chosen = replace(ask, x=x, y=ask.y or default_y, series=series)
     return View(chosen, tuple(kept), tuple(facets))
+
+
+def _together(rows: Sequence[Row], ask: Ask) -> list[Row]:
+    """Classes alone or in pairs belong to the interference matrix; elsewhere all run at once, unless asked for."""
+    everyone = [one for one in rows if one.cell.scenario == "all"]
+    asked = "scenario" in {ask.x, ask.series, *_split(ask.facet)}
+    return list(rows) if asked or not everyone else everyone
 
 
 def _split(facet: str) -> list[str]:

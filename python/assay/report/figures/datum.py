@@ -12,7 +12,9 @@ from assay.report.figures.model import Datum
 from assay.report.group import Point
 
 # Fields that serve the drawing alone; exports leave them out.
-DRAWING = frozenset({"said", "where", "bounds", "hollow", "bad", "dy", "text", "order", "strong", "head"})
+DRAWING = frozenset(
+    {"said", "where", "bounds", "hollow", "bad", "dy", "text", "order", "strong", "head", "joint", "main"}
+)
 
 
 def number(value: float) -> float:

@@ -11,10 +11,11 @@ import altair as alt
 from assay.report import group, labels, row, theme
 from assay.report.figures import axes, datum, marks
 from assay.report.figures.choose import View
-from assay.report.figures.model import Datum, Figure, Panel
+from assay.report.figures.model import Datum, Figure, Layer, Panel
 from assay.report.row import Row
 
 _CELL = 40
+_DOUBTFUL = "datum.hollow || datum.bad"
 
 
 def draw(view: View) -> Figure | None:
@@ -40,6 +41,7 @@ def draw(view: View) -> Figure | None:
         for title, part in parts
     )
     note = f"Colour and figures: {axes.title(ask.y)}; darker is {'worse' if row.is_cost(ask.y) else 'more'}."
+    note += f" Rows: {labels.dimension(ask.series)}." if ask.series else ""
     return Figure(ask.id, ask.title, "heatmap", ask.caption, panels, (), "", tuple(data), (note,), wide=len(panels) > 1)
 
 
@@ -75,38 +77,48 @@ def _share(value: float, low: float, high: float, *, log: bool) -> float:
 
 
 def panel(
-    data: list[Datum], *, title: str, columns: list[str], lines: list[str], says: str, x_title: str, y_title: str = ""
+    data: list[Datum],
+    *,
+    title: str,
+    columns: list[str],
+    lines: list[str],
+    says: str,
+    x_title: str,
+    gaps: Sequence[Datum] = (),
 ) -> Panel:
-    """A grid of shaded cells; data carry `strong`, their place on the ramp from 0 to 1."""
+    """A grid of shaded cells; data carry `strong`, their place on the ramp from 0 to 1. `gaps` get a dash."""
     axis: dict[str, Any] = {"domain": False, "ticks": False, "labelColor": theme.INK, "labelFontSize": 11.5}
-    x = alt.X(
-        "x:N",
-        sort=columns,
-        axis=alt.Axis(title=x_title, labelAngle=0, labelLimit=80, orient="top", titleAnchor="start", **axis),
-    )
-    y = alt.Y("series:N", sort=lines, axis=alt.Axis(title=y_title or None, labelLimit=120, **axis))
+    heading = alt.Axis(title=x_title, labelAngle=0, labelLimit=80, orient="top", titleAnchor="start", **axis)
+    x = alt.X("x:N", sort=columns, axis=heading, scale=alt.Scale(domain=columns))
+    y = alt.Y("series:N", sort=lines, axis=alt.Axis(title=None, labelLimit=120, **axis), scale=alt.Scale(domain=lines))
+    layers = [_tiles(x, y), _words(x, y)]
+    if gaps:
+        dash = alt.Chart(alt.InlineData(values=list(gaps))).mark_text(text="\u2013", fill=theme.SOFT, fontSize=13)
+        layers.append(dash.encode(x=x, y=y))
+    return marks.finish(layers, data, title=title, height=_CELL * max(1, len(lines)), says=says, counts=len(data))
+
+
+def _tiles(x: alt.X, y: alt.Y) -> Layer:
     ramp = alt.Scale(domain=[index / (len(theme.RAMP) - 1) for index in range(len(theme.RAMP))], range=list(theme.RAMP))
-    shadow = alt.ConditionalPredicateValueDefnumberExprRef(test="datum.hollow || datum.bad", value=0.45)
-    tiles = (
+    pale = alt.ConditionalPredicateValueDefnumberExprRef(test=_DOUBTFUL, value=0.45)
+    return (
         alt.Chart()
         .mark_rect(stroke=theme.PAPER, strokeWidth=2)
         .encode(
             x=x,
             y=y,
             color=alt.Color("strong:Q", scale=ramp, legend=None),
-            fillOpacity=alt.FillOpacityValue(value=1, condition=shadow),
+            fillOpacity=alt.FillOpacityValue(value=1, condition=pale),
             tooltip=datum.tooltip(),
         )
     )
-    dark = alt.ConditionalPredicateValueDefGradientstringnullExprRef(
-        test="datum.strong > 0.5 && !datum.hollow && !datum.bad", value="#ffffff"
+
+
+def _words(x: alt.X, y: alt.Y) -> Layer:
+    """Black on pale, white on dark; tiles that are faded show the page through and take its ink."""
+    white = alt.ConditionalPredicateValueDefGradientstringnullExprRef(
+        test=f"datum.strong > 0.5 && !({_DOUBTFUL})", value="#ffffff"
     )
-    pale = alt.ConditionalPredicateValueDefGradientstringnullExprRef(test="datum.hollow || datum.bad", value=theme.INK)
-    words = (
-        alt.Chart()
-        .mark_text(fontSize=11.5)
-        .encode(x=x, y=y, text="said:N", color=alt.ColorValue(value="#1c1c22", condition=[dark, pale]))
-    )
-    return marks.finish(
-        [tiles, words], data, title=title, height=_CELL * max(1, len(lines)), says=says, counts=len(data)
-    )
+    faded = alt.ConditionalPredicateValueDefGradientstringnullExprRef(test=_DOUBTFUL, value=theme.INK)
+    colour = alt.ColorValue(value="#1c1c22", condition=[white, faded])
+    return alt.Chart().mark_text(fontSize=11.5).encode(x=x, y=y, text="said:N", color=colour)

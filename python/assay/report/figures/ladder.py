@@ -10,13 +10,14 @@ import altair as alt
 from assay.report import group, labels, theme, units
 from assay.report.figures import axes, datum, marks
 from assay.report.figures import palette as palettes
+from assay.report.figures.choose import facet_title, factors, varying
 from assay.report.figures.model import Ask, Datum, Figure, Key, Panel
 from assay.report.figures.palette import Palette
 from assay.report.folder import Cell
 from assay.report.group import Point
 from assay.report.row import Row
 
-_STEP = 46
+_BODY = 17.0
 
 
 @dataclass(frozen=True)
@@ -76,24 +77,46 @@ def _cycles(record: dict[str, object]) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
+def places(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row]) -> list[tuple[str, list[Step]]]:
+    """One ladder for each combination of the other factors, with what sets it apart."""
+    name = dimension(ask, cells)
+    others = [other for other in varying(rows, [*factors(rows), "on"]) if other != name]
+    others = others if len(others) < 2 or others[-1] != "on" else others[:-1]
+    keyed = group.by(rows, others) if others else {(): list(rows)}
+    found = []
+    for key, part in keyed.items():
+        fixed = dict(zip(others, key, strict=True))
+        own = [
+            cell
+            for cell in cells
+            if all(group.key(cell.factors.get(one)) == at for one, at in fixed.items() if one != "on")
+        ]
+        found.append((facet_title(others, key), steps(own, part, name)))
+    return found
+
+
 def draw(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row], palette: Palette) -> Figure | None:
     """The figure; none where no rung was measured."""
-    found = steps(cells, rows, dimension(ask, cells))
-    if not any(step.classes for step in found):
+    found = [(title, part) for title, part in places(ask, cells, rows) if any(step.classes for step in part)]
+    if not found:
         return None
-    names = list(dict.fromkeys(name for step in found for name in step.classes))
+    names = list(dict.fromkeys(name for _, part in found for step in part for name in step.classes))
     keys = palette.keys("class", names)
-    bars = [entry for step in found for entry in _stack(step)]
-    ends = [_end(step) for step in found]
-    cycles = [_cost(step) for step in found if step.cycles_per_byte is not None]
-    order = [step.label for step in found]
-    panels = [_bandwidth(ask, bars, ends, keys, order)]
-    if cycles:
-        panels.append(_cycles_panel(cycles, order))
-    notes = tuple(f"{step.label} was not measured: {step.reason}" for step in found if not step.classes)
-    return Figure(
-        ask.id, ask.title, "ladder", ask.caption, tuple(panels), keys, "class", tuple(bars + cycles), notes, wide=True
-    )
+    panels, data = [], []
+    for title, part in found:
+        bars = [{**entry, "panel": _titled("Bandwidth", title)} for step in part for entry in _stack(step)]
+        costs = [{**_cost(step), "panel": _titled("CPU", title)} for step in part if step.cycles_per_byte is not None]
+        order = [step.label for step in part]
+        panels.append(_bandwidth(ask, bars, [_end(step) for step in part], keys, order, _titled("Bandwidth", title)))
+        panels += [_cycles_panel(costs, order, _titled("CPU", title))] if costs else []
+        data += bars + costs
+    missing = {step.label: step.reason for _, part in found for step in part if not step.classes}
+    notes = tuple(f"{label} was not measured: {reason}" for label, reason in missing.items())
+    return Figure(ask.id, ask.title, "ladder", ask.caption, tuple(panels), keys, "class", tuple(data), notes, wide=True)
+
+
+def _titled(what: str, place: str) -> str:
+    return f"{what}, {place}" if place else what
 
 
 def _stack(step: Step) -> list[Datum]:
@@ -131,19 +154,16 @@ def _cost(step: Step) -> Datum:
     }
 
 
-def _rungs(order: list[str]) -> alt.Y:
-    axis = alt.Axis(title=None, labelLimit=150, labelColor=theme.INK, labelFontSize=11.5, labelPadding=6)
-    return alt.Y("x:N", sort=order, scale=alt.Scale(domain=order, paddingInner=0.42, paddingOuter=0.2), axis=axis)
-
-
 def _axis(name: str, expression: str, title: str) -> alt.X:
     axis = alt.Axis(labelExpr=expression, tickCount=4, title=title, grid=True, domain=False, ticks=False)
     return alt.X(f"{name}:Q", axis=axis)
 
 
-def _bandwidth(ask: Ask, bars: list[Datum], ends: list[Datum], keys: Sequence[Key], order: list[str]) -> Panel:
+def _bandwidth(
+    ask: Ask, bars: list[Datum], ends: list[Datum], keys: Sequence[Key], order: list[str], title: str
+) -> Panel:
     x = _axis("from", axes.label_expression("bytes/s"), "bandwidth of all classes")
-    y = _rungs(order)
+    y, heads, height = marks.headed(order, _BODY)
     stack = (
         alt.Chart()
         .mark_bar(stroke=theme.PAPER, strokeWidth=1)
@@ -174,17 +194,17 @@ def _bandwidth(ask: Ask, bars: list[Datum], ends: list[Datum], keys: Sequence[Ke
             ),
         )
     )
-    height = _STEP * len(order)
-    panel = marks.finish([stack, said], bars, title="Bandwidth", height=height, says=ask.title, counts=len(bars))
+    panel = marks.finish([stack, said, heads], bars, title=title, height=height, says=ask.title, counts=len(bars))
     longest = max(len(str(entry["text"])) for entry in ends if not entry["missing"])
     return marks.pad_right(panel, longest * marks.LABEL_ROOM + 10)
 
 
-def _cycles_panel(data: list[Datum], order: list[str]) -> Panel:
+def _cycles_panel(data: list[Datum], order: list[str], title: str) -> Panel:
     x = _axis("y", axes.label_expression("cycles/byte"), "CPU cycles per byte, whole process")
-    y = _rungs(order)
-    bar = alt.Chart().mark_bar(fill=theme.SOFT, fillOpacity=0.55, size=14).encode(x=x, y=y, tooltip=datum.tooltip())
+    y, heads, height = marks.headed(order, _BODY)
+    bar = alt.Chart().mark_bar(fill=theme.SOFT, fillOpacity=0.55).encode(x=x, y=y, tooltip=datum.tooltip())
     said = alt.Chart().mark_text(align="left", dx=6, fontSize=11.5).encode(x="y:Q", y=y, text="said:N")
-    height = _STEP * len(order)
-    panel = marks.finish([bar, said], data, title="CPU", height=height, says="CPU cycles per byte", counts=len(data))
+    panel = marks.finish(
+        [bar, said, heads], data, title=title, height=height, says="CPU cycles per byte", counts=len(data)
+    )
     return marks.pad_right(panel, 44)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from assay.report.row import Row
 
 HEIGHT = 300
 PERCENTILES = ("p50", "p99")
+# Share of a panel within which two labels would touch.
+_NEAR = 0.07
 
 
 def draw(view: View, palette: Palette) -> Figure | None:
@@ -70,7 +73,24 @@ def _data(view: View, panel: str, rows: Sequence[Row], percentile: str) -> list[
     for entry in found:
         entry["main"] = entry["kind"] == "response" or (entry["series"], entry["head"]) not in responding
     _gaps(found)
+    _thin(found)
     return found
+
+
+def _thin(data: list[Datum]) -> None:
+    """Keeps a label only where no other stands, highest points first."""
+    xs = [float(entry["x"]) for entry in data if entry["x"] > 0]
+    ys = [float(entry["y"]) for entry in data if entry["y"] > 0]
+    if not xs or not ys:
+        return
+    wide = math.log(max(xs) / min(xs)) or 1.0
+    high = math.log(max(ys) / min(ys)) or 1.0
+    taken: list[tuple[float, float]] = []
+    for entry in sorted(data, key=lambda one: -one["y"]):
+        place = (math.log(max(entry["x"], 1e-9)) / wide, math.log(max(entry["y"], 1e-9)) / high)
+        near = any(abs(place[0] - one[0]) < _NEAR and abs(place[1] - one[1]) < _NEAR for one in taken)
+        entry["text"] = "" if near or not entry["main"] else entry["text"]
+        taken += [place] if entry["text"] else []
 
 
 def _across(view: View) -> str:
@@ -115,19 +135,24 @@ def _panel(view: View, title: str, data: list[Datum], keys: Sequence[Key], every
     y = axes.vertical("service_p50", log=True, values=datum.span(everything), heading="latency")
     across_log = axes.wants_log([float(entry["x"]) for entry in everything], view.ask.x_scale)
     xs = [float(entry["x"]) for entry in everything]
-    axis = alt.Axis(title=row.metric_title(metric), labelExpr=axes.label_expression(row.unit(metric)), tickCount=5)
+    axis = axes.ticked(
+        xs, log=across_log, title=row.metric_title(metric), labelExpr=axes.label_expression(row.unit(metric))
+    )
     x = alt.X("x:Q", axis=axis, scale=axes.scale(xs, log=across_log))
     layers: list[Any] = [
-        _gap(x, y),
+        *([_gap(x, y), _line(keys, x, y, "!datum.main && !datum.bad", dash=[3, 3])] if _waits(data) else []),
         _line(keys, x, y, "datum.main && !datum.bad", dash=[1, 0]),
-        _line(keys, x, y, "!datum.main && !datum.bad", dash=[3, 3]),
         marks.points(keys, x, y),
-        marks.crosses(x, y),
+        *([marks.crosses(x, y)] if any(entry["bad"] for entry in data) else []),
         _steps(keys, x, y),
     ]
     says = f"{view.ask.title} {title}".strip()
     count = sum(1 for entry in data if not entry["bad"])
     return marks.finish(layers, data, title=title, height=HEIGHT, says=says, counts=count)
+
+
+def _waits(data: list[Datum]) -> bool:
+    return any(not entry["main"] and not entry["bad"] for entry in data)
 
 
 def _gap(x: alt.X, y: alt.Y) -> Layer:

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from assay.report import group, labels
+from assay.report import group, labels, row
 from assay.report.figures import axes, datum, marks
 from assay.report.figures.choose import View
 from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
@@ -28,9 +28,9 @@ def draw(view: View, palette: Palette) -> Figure | None:
     if not data:
         return None
     names = list(dict.fromkeys(str(entry["series"]) for entry in data))
-    keys = palette.keys(ask.series or "metric", _in_order(view, names))
+    keys = palette.keys(ask.series, _in_order(view, names))
     direct = len(parts) == 1 and 1 < len(keys) <= DIRECT
-    log = axes.wants_log(datum.span(data), ask.y_scale)
+    log = axes.wants_log(datum.span(data), ask.y_scale, beyond=30 if row.is_cost(ask.y) else 300)
     panels = tuple(_panel(view, title, part, keys, data, log=log, direct=direct) for title, part in parts)
     return Figure(
         id=ask.id,
@@ -77,10 +77,10 @@ def _panel(
     x = axes.factor(ask.x, _xs(view), ask.x_scale)
     y = axes.vertical(ask.y, log=log, values=datum.span(everything))
     layers: list[Any] = [
-        marks.bounds(keys, x, lambda name: marks.at(y, name)),
+        *([marks.bounds(keys, x, lambda name: marks.at(y, name))] if marks.bounded(data) else []),
         marks.lines(keys, x, y, title=labels.dimension(ask.series)),
         marks.points(keys, x, y, title=labels.dimension(ask.series)),
-        marks.crosses(x, y),
+        *([marks.crosses(x, y)] if any(entry["bad"] for entry in data) else []),
     ]
     if direct:
         layers.append(_direct(data, keys, x, y, everything, log=log))

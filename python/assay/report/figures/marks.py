@@ -71,6 +71,11 @@ def bounds(keys: Sequence[Key], x: Any, axis: Any) -> Layer:
     )
 
 
+def bounded(data: Sequence[Datum]) -> bool:
+    """Whether any point has an interval to draw."""
+    return any(entry["low"] is not None and not entry["bad"] for entry in data)
+
+
 def crosses(x: Any, y: Any) -> Layer:
     """Invalid points: shown, and shown to be worthless."""
     return (
@@ -100,6 +105,23 @@ def spread(positions: Sequence[float], height: float) -> list[float]:
         placed[index] = min(placed[index], height)
         height = placed[index] - _LABEL_GAP
     return placed
+
+
+HEADING = 19.0
+
+
+def headed(names: Sequence[str], body: float, gap: float = 10.0) -> tuple[alt.Y, Layer, int]:
+    """Bands whose names stand above them, where they cost no width: axis, layer of names and height in pixels."""
+    step = HEADING + body + gap
+    space = (HEADING + gap) / step
+    scale = alt.Scale(domain=list(names), paddingInner=space, paddingOuter=space / 2, align=1)
+    above = alt.Y("x:N", sort=list(names), axis=None, scale=scale, bandPosition=0)
+    words = (
+        alt.Chart(alt.InlineData(values=[{"x": name, "zero": 0} for name in names]), name="heads")
+        .mark_text(align="left", baseline="bottom", dy=-4, fontSize=11.5)
+        .encode(x=alt.value(0), y=above, text="x:N")
+    )
+    return alt.Y("x:N", sort=list(names), axis=None, scale=scale), words, round(step * len(names))
 
 
 def finish(layers: list[Any], data: Sequence[Datum], *, title: str, height: int, says: str, counts: int) -> Panel:

@@ -18,7 +18,9 @@ class Palette:
         self._places: dict[str, list[str]] = {}
 
     def keys(self, dimension: str, labels: Sequence[str]) -> tuple[Key, ...]:
-        """Places of `labels`. Where two would look alike, this figure gets places of its own."""
+        """Places of `labels`. Where two would look alike, or there is no dimension, places begin anew."""
+        if not dimension:
+            return tuple(Key(label, place) for place, label in enumerate(labels))
         known = self._places.setdefault(dimension, [])
         known.extend(label for label in labels if label not in known)
         places = [known.index(label) % len(theme.LIGHT) for label in labels]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -84,7 +85,7 @@ def _panel(view: View, title: str, rows: Sequence[Row], data: list[Datum], keys:
     ask = view.ask
     log = axes.wants_log([float(entry["y"]) for entry in data], ask.y_scale)
     y = axes.vertical(ask.y, log=log, values=[float(entry["high"]) for entry in data])
-    x = alt.X("x:Q", axis=alt.Axis(title="seconds since the window opened", tickCount=8), scale=alt.Scale(nice=False))
+    x = _time(max(float(entry["x"]) for entry in data))
     layers: list[Any] = [
         alt.Chart().mark_area(opacity=0.25, clip=True).encode(x=x, y=marks.at(y, "low"), y2="high:Q", color=marks.colour(keys)),
         alt.Chart().mark_line(strokeWidth=1.4, clip=True).encode(
@@ -96,6 +97,16 @@ def _panel(view: View, title: str, rows: Sequence[Row], data: list[Datum], keys:
         layers += _marked(changes, x, y)
     lines = len({(entry["series"], entry["cell"]) for entry in data})
     return marks.finish(layers, data, title=title, height=HEIGHT, says=f"{ask.title} {title}".strip(), counts=lines)
+
+
+def _time(end: float) -> alt.X:
+    """Time since the window opened, in the unit that fits the run."""
+    factor, name = (1, "seconds") if end <= 600 else (60, "minutes") if end <= 4 * 3600 else (3600, "hours")
+    step = next((step for step in (1, 2, 5, 10, 15, 20, 30, 60, 120) if end / factor / step <= 10), 300) * factor
+    ticks = [float(tick) for tick in range(0, math.floor(end) + 1, step)]
+    expression = f"format(datum.value / {factor}, '~g')"
+    axis = alt.Axis(title=f"{name} since the window opened", values=ticks, labelExpr=expression)
+    return alt.X("x:Q", axis=axis, scale=alt.Scale(nice=False, domain=[0, end]))
 
 
 def _changes(one: Row, metric: str) -> list[Datum]:
@@ -115,9 +126,10 @@ def _changes(one: Row, metric: str) -> list[Datum]:
 def _marked(changes: list[Datum], x: alt.X, y: alt.Y) -> list[Layer]:
     data = alt.InlineData(values=changes)
     rule = alt.Chart(data).mark_rule(stroke=theme.SOFT, strokeDash=[3, 3]).encode(x=x)
-    words = (
+    halo, words = (
         alt.Chart(data)
-        .mark_text(align="left", dx=5, dy=-8, fontSize=11, fontWeight=600)
+        .mark_text(align="left", dx=6, dy=-15, fontSize=11, fontWeight=600, **more)
         .encode(x=x, y=y, text="text:N")
+        for more in ({"stroke": theme.PAPER, "strokeWidth": 4}, {})
     )
-    return [rule, words]
+    return [rule, halo, words]
