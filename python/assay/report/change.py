@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ def segments(values: Sequence[float]) -> list[Segment]:
         return [Segment(0, len(series), float(series.mean()))] if len(series) else []
     width = -(-len(series) // _POINTS)
     edges = [*range(0, len(series), width), len(series)]
-    coarse = np.array([series[a:b].mean() for a, b in zip(edges[:-1], edges[1:], strict=True)])
+    coarse = np.array([series[a:b].mean() for a, b in pairwise(edges)])
     cuts = [edges[cut] for cut in _cuts(coarse)]
     return _merged(series, [0, *cuts, len(series)])
 
@@ -59,7 +60,7 @@ def _cuts(series: NDArray[np.float64]) -> list[int]:
 
 def _merged(series: NDArray[np.float64], edges: list[int]) -> list[Segment]:
     found: list[Segment] = []
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in pairwise(edges):
         level = float(series[first:last].mean())
         if found and abs(level - found[-1].level) <= _RELATIVE * max(abs(level), abs(found[-1].level)):
             start = found.pop().first

@@ -107,5 +107,5 @@ def _dataset(entry: Json) -> str:
 
 
 def _window(window: Json) -> str:
-    warm = units.duration(float(window.get("warmup_s") or 0))
-    return f"{units.duration(float(window.get('measured_s') or 0))} after {warm} of warm-up, closed by {window.get('stop')}"
+    warm, long = (units.duration(float(window.get(name) or 0)) for name in ("warmup_s", "measured_s"))
+    return f"{long} after {warm} of warm-up, closed by {window.get('stop')}"

@@ -27,7 +27,7 @@ def write(directory: Path, figures: Sequence[Figure]) -> list[Path]:
         return [path for figure in figures for path in _write(directory, figure)]
     except OSError as error:
         raise ReportError(
-            f"{directory} cannot be written ({error.strerror}); free space or choose another folder"
+            f"{directory} cannot be written ({error.strerror})", hint="free space or choose another folder"
         ) from error
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.error import BAD_JOB, AssayError
+
 Json = dict[str, Any]
 
 VERSION = 1
@@ -24,8 +26,8 @@ _PARTS: dict[str, type] = {
 }
 
 
-class ReportError(Exception):
-    """The folder holds nothing that could be reported; the message says what was seen and what to do."""
+class ReportError(AssayError):
+    """The folder holds nothing that could be reported, or cannot be written to."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class Study:
     source: str
     figures: tuple[Json, ...]
     parameters: Json
+    notes: tuple[str, ...]
+    scaled: Json
 
 
 @dataclass(frozen=True)
@@ -150,16 +154,15 @@ def read(directory: Path) -> Folder:
     """Reads a result folder. Raises `ReportError` where it holds neither a plan nor a record."""
     directory = Path(directory)
     if not directory.is_dir():
-        raise ReportError(f"{directory} is not a folder; name the folder that a run wrote")
+        raise ReportError(f"{directory} is not a folder", hint="name the folder that a run wrote", code=BAD_JOB)
     reader = _Reader(directory)
     study, plan = reader.document("study.json"), reader.document("plan.json")
     records, states = reader.records(), reader.states()
     cells = tuple(_cells(plan, records, states))
     if not cells:
-        hint = " ".join(reader.problems)
-        raise ReportError(
-            f"{directory} holds no plan and no record that can be read; name a folder that a run wrote. {hint}"
-        )
+        seen = " ".join(reader.problems)
+        message = f"{directory} holds no plan and no record that can be read. {seen}".strip()
+        raise ReportError(message, hint="name a folder that a run wrote", code=BAD_JOB)
     return Folder(
         directory=directory,
         studies=_studies(study, cells),
@@ -202,7 +205,8 @@ def _number(text: Any) -> Any:
 
 
 def _cell(entry: Json, record: Json | None, last: Json) -> Cell:
-    state = "finished" if record is not None else str(last.get("state") or "none")
+    refusal = entry.get("refusal") or {}
+    state = "finished" if record is not None else str(last.get("state") or ("refused" if refusal else "none"))
     repeat = _number(entry.get("repeat") or 0)
     return Cell(
         id=str(entry["id"]),
@@ -211,8 +215,8 @@ def _cell(entry: Json, record: Json | None, last: Json) -> Cell:
         repeat=repeat if isinstance(repeat, int) else 0,
         factors=dict(entry.get("factors") or {}),
         state=state,
-        reason=str(last.get("reason") or _default_reason(state)),
-        fix=str(last.get("fix") or _default_fix(state)),
+        reason=str(last.get("reason") or refusal.get("reason") or _default_reason(state)),
+        fix=str(last.get("fix") or refusal.get("fix") or _default_fix(state)),
         record=record,
     )
 
@@ -247,4 +251,6 @@ def _study(entry: Json) -> Study:
         source=str(entry.get("source") or ""),
         figures=tuple(figure for figure in entry.get("figures") or () if isinstance(figure, dict)),
         parameters=dict(entry.get("parameters") or {}),
+        notes=tuple(str(note) for note in entry.get("notes") or ()),
+        scaled=dict(entry.get("scaled") or {}),
     )

@@ -54,8 +54,7 @@ def facts(folder: Folder) -> list[tuple[str, Facts]]:
         return []
     first = found[0]
     groups = [("Machine", _host(first)), ("CPU and memory", _cpu(first))]
-    for target in first.get("targets") or ():
-        groups.append((f"Target {target.get('path')}", _device(target)))
+    groups += [(f"Target {target.get('path')}", _device(target)) for target in first.get("targets") or ()]
     return [(name, [(label, value) for label, value in entries if value]) for name, entries in groups]
 
 

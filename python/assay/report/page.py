@@ -13,7 +13,6 @@ from typing import Any
 
 import jinja2
 import vl_convert
-from markupsafe import Markup
 
 from assay import __version__
 from assay.report import answer, labels, machine, reasons, swatch, theme, units
@@ -55,7 +54,7 @@ def render(folder: Folder, sections: list[Section]) -> str:
     """The page as text."""
     what, where = machine.headline(folder)
     scripts = [
-        _script(vl_convert.javascript_bundle(None)),
+        _script(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
         _script((_ASSETS / "report.js").read_text(encoding="utf-8")),
     ]
     context: dict[str, Any] = {
@@ -70,10 +69,10 @@ def render(folder: Folder, sections: list[Section]) -> str:
         "machine": machine.facts(folder),
         "problems": [*folder.problems, *machine.changes(folder)],
         "command": shlex.join(folder.command),
-        "style": Markup(_style()),
-        "scripts": [Markup(text) for text in scripts],
+        "style": _style(),
+        "scripts": scripts,
         "policy": _policy(scripts),
-        "data": Markup(_data(sections)),
+        "data": _data(sections),
         "version": __version__,
     }
     return _environment().get_template("report.html.j2").render(context)
@@ -119,7 +118,8 @@ def _policy(scripts: list[str]) -> str:
     """Only these scripts may run, and nothing may be loaded from anywhere."""
     hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
     allowed = " ".join(f"'sha256-{one}'" for one in hashes)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    rules = ("default-src 'none'", f"script-src {allowed}", "style-src 'unsafe-inline'", "img-src data: blob:")
+    return "; ".join((*rules, "base-uri 'none'", "form-action 'none'"))
 
 
 def _data(sections: list[Section]) -> str:

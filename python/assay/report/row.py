@@ -183,6 +183,7 @@ class Row:
             return self.cell.factors[name]
         known = {
             "class": self.name,
+            "study": self.cell.study,
             "scenario": self.cell.scenario,
             "repeat": self.cell.repeat,
             "path": self.path_label,

@@ -16,7 +16,7 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "not a number"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{round(value, decimals):,.{decimals}f}".replace(",", " ")
+    return f"{round(value, decimals):,.{decimals}f}".replace(",", "\u00a0")
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.report.synthetic.record import Json, Shape, asked
+from report.synthetic.record import Json, Shape, asked
 
 READ_NS, WRITE_NS, FLUSH_NS = 82_000.0, 21_000.0, 950_000.0
 PEAK_OPS, PEAK_BYTES = 640_000.0, 6.4e9
@@ -15,8 +15,22 @@ KINDS: dict[str, Json] = {
     "io_uring": {"kind": "io_uring", "direct": False},
     "io_uring+direct": {"kind": "io_uring", "direct": True},
 }
-EFFICIENCY = {"pread": 0.55, "pread+direct": 0.9, "mmap": 0.35, "libaio+direct": 0.97, "io_uring": 0.6, "io_uring+direct": 1.0}
-CYCLES = {"pread": 14e3, "pread+direct": 9e3, "mmap": 21e3, "libaio+direct": 7e3, "io_uring": 11e3, "io_uring+direct": 5e3}
+EFFICIENCY = {
+    "pread": 0.55,
+    "pread+direct": 0.9,
+    "mmap": 0.35,
+    "libaio+direct": 0.97,
+    "io_uring": 0.6,
+    "io_uring+direct": 1.0,
+}
+CYCLES = {
+    "pread": 14e3,
+    "pread+direct": 9e3,
+    "mmap": 21e3,
+    "libaio+direct": 7e3,
+    "io_uring": 11e3,
+    "io_uring+direct": 5e3,
+}
 
 
 def reads(name: str, path: str, size: int, in_flight: int) -> tuple[float, float]:
@@ -32,7 +46,9 @@ def read_shape(name: str, path: str, size: int = 4096, *, threads: int = 1, dept
     """A closed class of reads."""
     ops, median = reads(name, path, size, threads * depth)
     pattern = {"kind": str(more.get("pattern", "uniform"))}
-    wanted = asked(name, path=KINDS[path], size=size, threads=threads, depth=depth, batch=min(depth, 32), pattern=pattern)
+    wanted = asked(
+        name, path=KINDS[path], size=size, threads=threads, depth=depth, batch=min(depth, 32), pattern=pattern
+    )
     return Shape(name, ops, median, wanted, cycles_per_op=CYCLES[path] + size * 0.35)
 
 

@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tests.report.synthetic.record import Json, Shape, Window, record
+from report.synthetic.record import Json, Shape, Window, record
 
 # Factors and scenario in; shapes out, or a sentence that says why the cell is refused.
 Model = Callable[[Json, str], list[Shape] | tuple[str, str]]

@@ -295,7 +295,9 @@ def record(
                     "content": "random",
                 }
             ],
-            "classes": [{**shape.asked, **({"objective": shape.objective} if shape.objective else {})} for shape in shapes],
+            "classes": [
+                {**shape.asked, **({"objective": shape.objective} if shape.objective else {})} for shape in shapes
+            ],
             "window": {
                 "warmup_s": 0.5,
                 "measure_s": window.seconds,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.report.synthetic import drive
-from tests.report.synthetic.folder import Synthetic
-from tests.report.synthetic.record import Json, Shape, Window, asked, reason
+from report.synthetic import drive
+from report.synthetic.folder import Synthetic
+from report.synthetic.record import Json, Shape, Window, asked, reason
 
 HTAP = ("scan", "point", "background", "wal")
 REFUSED = (
@@ -60,12 +60,23 @@ def scan() -> Synthetic:
     def model(factors: Json, _scenario: str) -> list[Shape] | tuple[str, str]:
         if factors["path"] == "io_uring":
             return REFUSED
-        return [drive.read_shape("scan", factors["path"], factors["page"], threads=factors["threads"], pattern="sequential")]
+        return [
+            drive.read_shape("scan", factors["path"], factors["page"], threads=factors["threads"], pattern="sequential")
+        ]
 
     def reasons(factors: Json, _scenario: str, _repeat: int) -> list[Json]:
         if factors["path"] == "mmap" and factors["threads"] == 8:
             evidence = "The device read 1.2 GB where 5.9 GB were asked for: the page cache served the rest."
-            return [reason("page-cache-served", "invalid", evidence, "Use a file larger than memory.", "scan", device_bytes=1.2e9)]
+            return [
+                reason(
+                    "page-cache-served",
+                    "invalid",
+                    evidence,
+                    "Use a file larger than memory.",
+                    "scan",
+                    device_bytes=1.2e9,
+                )
+            ]
         return []
 
     figures: list[Json] = [
@@ -145,7 +156,10 @@ def htap() -> Synthetic:
 
     def model(_factors: Json, scenario: str) -> list[Shape] | tuple[str, str]:
         if scenario == "pair:background+wal":
-            return ("The data set could not be prepared: no space was left.", "Free 12 GB or choose a smaller data set.")
+            return (
+                "The data set could not be prepared: no space was left.",
+                "Free 12 GB or choose a smaller data set.",
+            )
         names = HTAP if scenario == "all" else tuple(scenario.split(":")[1].split("+"))
         return _htap(1, names)
 
@@ -168,19 +182,35 @@ def htap() -> Synthetic:
     )  # fmt: skip
 
 
-STEPS = ["#1 blocking, buffered", "#2 without fdatasync", "#3 io_uring, buffered", "#4 libaio, direct", "#5 no file system"]
+STEPS = [
+    "#1 blocking, buffered",
+    "#2 without fdatasync",
+    "#3 io_uring, buffered",
+    "#4 libaio, direct",
+    "#5 no file system",
+]
 
 
 def ladder() -> Synthetic:
     def model(factors: Json, _scenario: str) -> list[Shape] | tuple[str, str]:
         step = STEPS.index(factors["step"]) + 1
         if step == 5:
-            return ("No block device was given, only a folder.", "Give one with --on DEVICE --serial SERIAL --yes-destroy.")
+            return (
+                "No block device was given, only a folder.",
+                "Give one with --on DEVICE --serial SERIAL --yes-destroy.",
+            )
         return _htap(step, HTAP)
 
     def reasons(factors: Json, _scenario: str, _repeat: int) -> list[Json]:
         if factors["step"] == STEPS[2]:
-            return [reason("not-steady", "suspect", "Bandwidth still fell by 14 % over the last five intervals.", "Measure longer.")]
+            return [
+                reason(
+                    "not-steady",
+                    "suspect",
+                    "Bandwidth still fell by 14 % over the last five intervals.",
+                    "Measure longer.",
+                )
+            ]
         return []
 
     figures: list[Json] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.report import row
-from assay.report.answer import caching, commit, latency, layers, scan, together, trust
+from assay.report.answer import caching, commit, latency, layers, paging, scan, together, trust
 from assay.report.answer.model import Answer, Number
 from assay.report.folder import Folder
 
@@ -17,6 +17,7 @@ def of(folder: Folder) -> list[Answer]:
         latency.find(rows),
         commit.find(rows),
         scan.find(rows),
+        paging.find(rows),
         layers.find(folder),
         caching.find(rows),
         together.find(folder),

@@ -24,7 +24,7 @@ def find(rows: Sequence[Row]) -> Answer | None:
     if not medians:
         return None
     median = min(medians, key=lambda point: (point.status != "valid", point.value))
-    parts, used = _cost(median)
+    parts, used = _cost(median, pick.where(median, each))
     for more, points in (_slowest(median, medians), _grouped(writes, median)):
         parts, used = parts + more, used + points
     return answer("commit", _QUESTION, parts, used)
@@ -39,13 +39,12 @@ def _every(one: Row) -> int:
     return int(pick.durability(one).get("every") or 1)
 
 
-def _cost(median: Point) -> tuple[list[Part], list[Point]]:
+def _cost(median: Point, place: str) -> tuple[list[Part], list[Point]]:
     first, used = median.rows[0], [median]
     size = units.block(float(pick.size(first) or 0))
     means = labels.durability(pick.durability(first))
-    parts: list[Part] = [
-        f"A durable {size} write ({means}, {_LAYOUTS.get(pick.layout(first), 'file as found')}) takes "
-    ]
+    layout = _LAYOUTS.get(pick.layout(first), "file as found")
+    parts: list[Part] = [f"A durable {size} write ({means}, {layout}){place} takes "]
     parts += [number(median), " at the median"]
     tail, pace, flush = (group.point(median.rows, name) for name in ("service_p99_ns", "ops_rate", "flush_p50_ns"))
     if tail is not None:

@@ -27,7 +27,8 @@ def find(rows: Sequence[Row]) -> Answer | None:
     median = min(medians, key=lambda point: (point.status != "valid", point.value))
     tail, pace = group.point(median.rows, "service_p99_ns"), group.point(median.rows, "ops_rate")
     size = units.block(float(pick.size(median.rows[0]) or 0))
-    parts: list[Part] = [f"One random {size} read at a time takes ", number(median), " at the median"]
+    place = pick.where(median, reads)
+    parts: list[Part] = [f"One random {size} read at a time{place} takes ", number(median), " at the median"]
     used = [median]
     if tail is not None:
         parts += [" and ", number(tail), " at p99"]

@@ -17,7 +17,7 @@ def declared(folder: Folder) -> tuple[Study, Ask, tuple[Cell, ...]] | None:
     """The first study that declares a ladder."""
     for study in folder.studies:
         for index, entry in enumerate(study.figures):
-            if entry.get("kind") == "ladder":
+            if entry.get("kind") == "ladder" and entry.get("x") != "on":
                 return study, Ask.read(entry, index), folder.of(study.name)
     return None
 

@@ -45,7 +45,8 @@ class Answer:
     def plain(self) -> str:
         """The answer for a terminal."""
         text = "".join(part if isinstance(part, str) else part.plain for part in self.parts)
-        return f"{text} {self.caveat}".strip()
+        opening = {"suspect": " Suspect: ", "invalid": " Not to be relied on: "}.get(self.status, " ")
+        return (text + (opening + self.caveat if self.caveat else "")).replace("\u00a0", " ")
 
     @property
     def numbers(self) -> tuple[Number, ...]:
@@ -96,5 +97,4 @@ def caveat(sources: Sequence[Row]) -> str:
         if reason.get("severity") == status
     ]
     evidence = str(reasons[0].get("evidence") or "") if reasons else ""
-    opening = "Not to be relied on" if status == "invalid" else "Suspect"
-    return f"{opening}: {evidence}" if evidence else f"{opening}: a record behind this is {status}."
+    return evidence or f"A record behind this is {status}, and does not say why."

@@ -76,6 +76,12 @@ def nearest_size(rows: Sequence[Row], wanted: int) -> list[Row]:
 
 def points(rows: Sequence[Row], dimensions: Sequence[str], metric: str) -> list[Point]:
     """One point for each combination of `dimensions`; invalid ones only where nothing else is there."""
-    keyed = group.by(rows, ["study", *dimensions])
+    keyed = group.by(rows, ["study", "on", *dimensions])
     found = [point for part in keyed.values() if (point := group.point(part, metric)) is not None]
     return [point for point in found if point.status != "invalid"] or found
+
+
+def where(point: Point, rows: Iterable[Row]) -> str:
+    """` on PLACE`, where the rows come from more than one."""
+    places = {str(one.dimension("on")) for one in rows}
+    return f" on {point.rows[0].dimension('on')}" if len(places) > 1 else ""

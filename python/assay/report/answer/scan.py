@@ -20,7 +20,8 @@ def find(rows: Sequence[Row]) -> Answer | None:
     if len(best) < 2:
         return None
     first, *rest = sorted(best.values(), key=lambda point: (point.status != "valid", -point.value))
-    parts: list[Part] = [f"{_cap(first.rows[0].path_label)} is fastest: ", number(first), _conditions(first)]
+    place = pick.where(first, scans)
+    parts: list[Part] = [f"{_cap(first.rows[0].path_label)} is fastest{place}: ", number(first), _conditions(first)]
     close = [point for point in rest if _overlap(point, first)]
     if close:
         parts += [". No clear difference to ", _names(close)]

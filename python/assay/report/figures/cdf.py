@@ -32,10 +32,9 @@ def draw(view: View, palette: Palette) -> Figure | None:
     keys = palette.keys(ask.series or "class", list(dict.fromkeys(str(entry["series"]) for entry in data)))
     panels = tuple(_panel(view, title, part, keys, data) for title, part in parts)
     notes = ("Thin tails have fewer than 100 operations beyond them: take them as a hint.",) if _tails(data) else ()
-    return Figure(
-        ask.id, ask.title, "cdf", ask.caption, panels, keys if len(keys) > 1 else (), labels.dimension(ask.series or "class"),
-        tuple(data), notes, wide=len(panels) > 1,
-    )  # fmt: skip
+    shown, heading = keys if len(keys) > 1 else (), labels.dimension(ask.series or "class")
+    wide = len(panels) > 1
+    return Figure(ask.id, ask.title, "cdf", ask.caption, panels, shown, heading, tuple(data), notes, wide=wide)
 
 
 def _tails(data: list[Datum]) -> bool:

@@ -15,8 +15,8 @@ from assay.report.row import Row
 
 _ALL = "all others"
 _NOTE = (
-    "Rows: the class that is hurt. 1x is what the class reaches alone; 3x means a third of the bandwidth (closed classes) "
-    "or three times the p99 response time (classes with a rate)."
+    "Rows: the class that is hurt. 1x is what the class reaches alone; 3x means a third of the bandwidth (closed "
+    "classes) or three times the p99 response time (classes with a rate)."
 )
 
 

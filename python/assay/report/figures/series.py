@@ -86,10 +86,11 @@ def _panel(view: View, title: str, rows: Sequence[Row], data: list[Datum], keys:
     log = axes.wants_log([float(entry["y"]) for entry in data], ask.y_scale)
     y = axes.vertical(ask.y, log=log, values=[float(entry["high"]) for entry in data])
     x = _time(max(float(entry["x"]) for entry in data))
+    colour = marks.colour(keys)
     layers: list[Any] = [
-        alt.Chart().mark_area(opacity=0.25, clip=True).encode(x=x, y=marks.at(y, "low"), y2="high:Q", color=marks.colour(keys)),
+        alt.Chart().mark_area(opacity=0.25, clip=True).encode(x=x, y=marks.at(y, "low"), y2="high:Q", color=colour),
         alt.Chart().mark_line(strokeWidth=1.4, clip=True).encode(
-            x=x, y=y, color=marks.colour(keys), detail="cell:N", tooltip=["series:N", "x:Q", "y:Q", "cell:N"]
+            x=x, y=y, color=colour, detail="cell:N", tooltip=["series:N", "x:Q", "y:Q", "cell:N"]
         ),
     ]  # fmt: skip
     changes = [entry for one in rows for entry in _changes(one, ask.y)]
@@ -126,10 +127,7 @@ def _changes(one: Row, metric: str) -> list[Datum]:
 def _marked(changes: list[Datum], x: alt.X, y: alt.Y) -> list[Layer]:
     data = alt.InlineData(values=changes)
     rule = alt.Chart(data).mark_rule(stroke=theme.SOFT, strokeDash=[3, 3]).encode(x=x)
-    halo, words = (
-        alt.Chart(data)
-        .mark_text(align="left", dx=6, dy=-15, fontSize=11, fontWeight=600, **more)
-        .encode(x=x, y=y, text="text:N")
-        for more in ({"stroke": theme.PAPER, "strokeWidth": 4}, {})
-    )
-    return [rule, halo, words]
+    look: dict[str, Any] = {"align": "left", "dx": 6, "dy": -15, "fontSize": 11, "fontWeight": 600}
+    halo = alt.Chart(data).mark_text(stroke=theme.PAPER, strokeWidth=4, **look)
+    words = alt.Chart(data).mark_text(**look)
+    return [rule, *(layer.encode(x=x, y=y, text="text:N") for layer in (halo, words))]

@@ -63,7 +63,21 @@ def section(folder: Folder, study: Study, palette: Palette) -> Section:
 
 
 def _parameters(study: Study) -> list[tuple[str, str]]:
-    return [(labels.dimension(name), labels.value(name, value)) for name, value in study.parameters.items()]
+    said = ", ".join(
+        f"{labels.dimension(name)} {labels.value(name, value)}" for name, value in study.parameters.items()
+    )
+    found = [("Parameters", said)] if said else []
+    if study.scaled:
+        found.append(("Changed", ", ".join(_changed(name, change) for name, change in study.scaled.items())))
+    return found
+
+
+def _changed(name: str, change: object) -> str:
+    """A parameter that was scaled to fit the target."""
+    if not isinstance(change, dict):
+        return f"{labels.dimension(name)}: {change}"
+    used, declared = (labels.value(name, change.get(key, "?")) for key in ("used", "declared"))
+    return f"{labels.dimension(name)} {used} instead of {declared}"
 
 
 def _objectives(rows: Sequence[Row]) -> list[Objective]:
