@@ -143,10 +143,9 @@ fn find_loss(
             && level::last_level(values, split.at) < bound * split.before
             && split.significance(values) > LEVEL_SIGNIFICANCE
     };
-    let split = splits.iter().filter(lasting).max_by(|a, b| {
-        let relative = |split: &Split| split.after / split.before;
-        relative(b).total_cmp(&relative(a))
-    })?;
+    // The clearest one: a spurious step just before the real one mixes both levels, and is less clear.
+    let clearer = |a: &&Split, b: &&Split| a.significance(values).total_cmp(&b.significance(values));
+    let split = splits.iter().filter(lasting).max_by(clearer)?;
     if line.squares(values) < level::squares_of_best_step(values) {
         return None;
     }
