@@ -6,18 +6,28 @@
 
 pub mod arena;
 pub mod error;
+pub mod extents;
+pub mod facts;
 mod files;
+pub mod guard;
+mod ledger;
 pub mod libaio;
 pub mod mmap;
 pub mod null;
 pub mod open;
 pub mod opened;
 pub mod passthrough;
+pub mod pmem;
 pub mod polled;
 pub mod pread;
+pub mod prepare;
 pub mod probe;
+pub mod residency;
+pub mod scratch;
 mod shape;
 mod slots;
+pub mod space;
+pub mod stamp;
 pub mod uring;
 
 pub use arena::Arena;
@@ -28,7 +38,9 @@ pub use null::Null;
 pub use open::{Knows, OpenParameters};
 pub use opened::Opened;
 pub use passthrough::Passthrough;
+pub use pmem::Pmem;
 pub use pread::Pread;
 pub use probe::{Probed, probe};
+pub use scratch::Scratch;
 pub use shape::{Blocking, Completion, Queued, Request, Segment, SegmentKind, Wait};
 pub use uring::Uring;

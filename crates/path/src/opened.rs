@@ -5,8 +5,8 @@ use std::io;
 use assay_record::PathKind;
 
 use crate::{
-    Blocking, Completion, Libaio, Mmap, Null, OpenParameters, Passthrough, PathError, Pread, Queued, Request, Uring,
-    Wait, polled,
+    Blocking, Completion, Libaio, Mmap, Null, OpenParameters, Passthrough, PathError, Pmem, Pread, Queued, Request,
+    Uring, Wait, polled,
 };
 
 /// An open path. The executor looks once which it is and compiles its loop for each.
@@ -25,6 +25,8 @@ pub enum Opened {
     Uring(Uring),
     /// `nvme_passthrough`, queued.
     Passthrough(Passthrough),
+    /// `pmem`, blocking.
+    Pmem(Pmem),
     /// `null`, either.
     Null(Null),
 }
@@ -44,7 +46,7 @@ impl Opened {
             PathKind::NvmePassthrough => Self::Passthrough(Passthrough::open(parameters)?),
             PathKind::NvmePolled => match polled::open(parameters)? {},
             PathKind::Null => Self::Null(Null::new(parameters.depth)),
-            PathKind::Pmem => return Err(without_pmem(parameters)),
+            PathKind::Pmem => Self::Pmem(Pmem::open(parameters)?),
         })
     }
 
@@ -59,6 +61,7 @@ impl Opened {
             Self::Libaio(path) => operate_queued(path, |path| path.push(request)),
             Self::Uring(path) => operate_queued(path, |path| path.push(request)),
             Self::Passthrough(path) => operate_queued(path, |path| path.push(request)),
+            Self::Pmem(path) => operate_blocking(path, request),
             Self::Null(path) => operate_blocking(path, request),
         }
     }
@@ -74,6 +77,7 @@ impl Opened {
             Self::Libaio(path) => operate_queued(path, |path| path.push_flush(segment, 0)),
             Self::Uring(path) => operate_queued(path, |path| path.push_flush(segment, 0)),
             Self::Passthrough(path) => operate_queued(path, |path| path.push_flush(segment, 0)),
+            Self::Pmem(path) => path.flush(),
             Self::Null(path) => Blocking::flush(path),
         }
     }
@@ -89,6 +93,7 @@ impl Opened {
             Self::Libaio(path) => path.restart(segment),
             Self::Uring(path) => path.restart(segment),
             Self::Passthrough(path) => path.restart(segment),
+            Self::Pmem(path) => path.restart(segment),
             Self::Null(path) => Blocking::restart(path, segment),
         }
     }
@@ -101,6 +106,7 @@ impl Opened {
             Self::Libaio(path) => path.system_calls(),
             Self::Uring(path) => path.system_calls(),
             Self::Passthrough(path) => path.system_calls(),
+            Self::Pmem(path) => path.system_calls(),
             Self::Null(path) => Blocking::system_calls(path),
         }
     }
@@ -121,8 +127,4 @@ fn operate_queued<P: Queued>(path: &mut P, push: impl FnOnce(&mut P)) -> io::Res
         result if result < 0 => Err(io::Error::from_raw_os_error(-result)),
         _ => Ok(()),
     }
-}
-
-fn without_pmem(parameters: &OpenParameters<'_>) -> PathError {
-    parameters.unavailable("it is opened as Pmem".to_owned(), "open it there".to_owned())
 }
