@@ -208,7 +208,9 @@ fn holes_of_a_file_system_without_extents_are_found() {
 #[test]
 fn space_is_refused_where_too_little_would_stay_free() {
     let folder = disk_folder();
-    let Some(mount) = Mounted::new(&["-t", "tmpfs", "-o", "size=10m", "none"], &folder.path().join("t")) else { return };
+    let Some(mount) = Mounted::new(&["-t", "tmpfs", "-o", "size=10m", "none"], &folder.path().join("t")) else {
+        return;
+    };
     space::check(&mount.0, 9 << 20, 5.0).unwrap();
     let error = space::check(&mount.0, 10 << 20, 5.0).unwrap_err();
     let text = error.to_string();

@@ -33,7 +33,14 @@ impl Setting {
         let mut arena = Arena::new(ARENA).unwrap();
         arena.fill_random(7);
         let durability = Durability { kind: DurabilityKind::Persist, every: 1 };
-        Self { spec: PathSpec::plain(PathKind::Pmem), durability, writes: true, layout: Layout::Written, segments, arena }
+        Self {
+            spec: PathSpec::plain(PathKind::Pmem),
+            durability,
+            writes: true,
+            layout: Layout::Written,
+            segments,
+            arena,
+        }
     }
 
     fn parameters(&self) -> OpenParameters<'_> {
@@ -190,7 +197,7 @@ fn huge_pages_change_no_byte() {
     let Some(folder) = memory_folder() else { return };
     let bytes = 8 << 20;
     let part = file(folder.path(), "a", bytes);
-    let content: Vec<u8> = (0..bytes).map(|index| (index * 31 >> 8) as u8).collect();
+    let content: Vec<u8> = (0..bytes).map(|index| ((index * 31) >> 8) as u8).collect();
     fs::write(&part.path, &content).unwrap();
     let mut setting = Setting::new(vec![part]);
     setting.spec.advice = Advice::HugePage;
@@ -243,7 +250,8 @@ fn a_file_that_became_shorter_is_refused_at_open() {
 #[test]
 fn huge_page_file_systems_serve_as_well() {
     let folder = disk_folder();
-    let Some(mount) = Mounted::new(&["-t", "hugetlbfs", "-o", "pagesize=2M", "none"], &folder.path().join("huge")) else {
+    let Some(mount) = Mounted::new(&["-t", "hugetlbfs", "-o", "pagesize=2M", "none"], &folder.path().join("huge"))
+    else {
         return;
     };
     let part = segment(mount.0.join("a"), SegmentKind::File, 2 << 20);

@@ -84,7 +84,10 @@ fn a_later_run_uses_the_same_files_again() {
     drop(second);
     job.datasets[0].content = Content::Zero;
     let (third, worked) = prepared(&job).unwrap();
-    assert!(worked && content(&third.datasets[0], 0, 0).iter().all(|&byte| byte == 0), "other content is prepared anew");
+    assert!(
+        worked && content(&third.datasets[0], 0, 0).iter().all(|&byte| byte == 0),
+        "other content is prepared anew"
+    );
     drop(third);
     job.keep_scratch = false;
     drop(interrupt_never(&job).unwrap());
@@ -162,10 +165,8 @@ fn pages_are_spread_over_members_and_stamps_know_their_place() {
     let mut set = dataset("d", 16 * 8192);
     set.content = Content::Stamped;
     set.files = 2;
-    let classes = vec![
-        class("d", PathKind::Pread, Operation::Write, 8192),
-        class("d", PathKind::Pread, Operation::Read, 4096),
-    ];
+    let classes =
+        vec![class("d", PathKind::Pread, Operation::Write, 8192), class("d", PathKind::Pread, Operation::Read, 4096)];
     let ready = interrupt_never(&job(target(TargetKind::Folder, &members), vec![set], classes)).unwrap();
     let set = &ready.datasets[0];
     assert_eq!((set.stripe_bytes, set.stamp_bytes, set.writable), (8192, 4096, true));
@@ -237,7 +238,11 @@ fn too_little_space_is_refused_before_anything_is_written() {
     let mut job = folder_job(folder.path(), 1 << 50);
     job.datasets[0].files = 4;
     let error = interrupt_never(&job).unwrap_err();
-    assert!(matches!(error, PathError::Refused { .. }) && error.to_string().contains("4.0 PiB") | error.to_string().contains("4096.0 TiB"), "{error}");
+    assert!(
+        matches!(error, PathError::Refused { .. })
+            && error.to_string().contains("4.0 PiB") | error.to_string().contains("4096.0 TiB"),
+        "{error}"
+    );
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
@@ -374,10 +379,32 @@ fn persistent_memory_is_emulated_in_memory_and_refused_on_a_disk_before_anything
 }
 
 #[test]
+fn a_huge_page_file_system_holds_data_sets_as_well() {
+    let folder = disk_folder();
+    let options = ["-t", "hugetlbfs", "-o", "pagesize=2M", "none"];
+    let Some(mount) = Mounted::new(&options, &folder.path().join("huge")) else { return };
+    let mut job = folder_job(&mount.0, 3 * MIB);
+    job.classes = vec![class("d", PathKind::Pmem, Operation::Write, 4096)];
+    match interrupt_never(&job) {
+        Ok(ready) => {
+            let set = &ready.datasets[0];
+            assert!(set.emulated && content(set, 0, 0).chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
+            drop(ready);
+            assert_eq!(fs::read_dir(&mount.0).unwrap().count(), 0);
+        }
+        Err(error) => {
+            eprintln!("skipped: too few huge pages are reserved ({error})");
+            assert_eq!(fs::read_dir(&mount.0).unwrap().count(), 0, "something was left");
+        }
+    }
+}
+
+#[test]
 fn data_sets_that_cannot_be_are_refused() {
     let folder = disk_folder();
     let good = folder_job(folder.path(), MIB);
-    let spoil: [(&str, fn(&mut Job)); 6] = [
+    type Spoil = fn(&mut Job);
+    let spoil: [(&str, Spoil); 6] = [
         ("its name", |job| job.datasets[0].name = "../d".into()),
         ("no target", |job| job.datasets[0].target = "other".into()),
         ("no bytes", |job| job.datasets[0].files = 0),
