@@ -3,6 +3,7 @@
 mod carve;
 mod fill;
 mod folder;
+mod locate;
 mod memory;
 mod plan;
 mod sample;
@@ -13,6 +14,7 @@ use std::{collections::BTreeMap, io, sync::atomic::AtomicBool};
 
 use assay_record::{Job, Layout, TargetKind};
 
+pub use locate::{Located, locate};
 pub use plan::{PlanFacts, plan};
 
 use self::{carve::Cursor, folder::Places, shape::Shape};

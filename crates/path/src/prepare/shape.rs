@@ -43,7 +43,7 @@ impl<'a> Shape<'a> {
             || refused(dataset, format!("there is no target {:?}", dataset.target), "name one of the job's targets");
         let target = target.ok_or_else(missing)?;
         let classes: Vec<_> = job.classes.iter().filter(|class| class.dataset == dataset.name).collect();
-        let stripe = if dataset.stripe_bytes != 0 { dataset.stripe_bytes } else { first_size(&classes) };
+        let stripe = job.stripe_bytes(dataset);
         let stamped = dataset.content == Content::Stamped;
         let shape = Self {
             dataset,
@@ -196,15 +196,6 @@ fn writes(class: &Class) -> bool {
         Operation::Write => true,
         Operation::Mix { write_percent } => write_percent > 0,
     }
-}
-
-/// A size that holds each operation of the first class; 4 KiB where no class uses the data set.
-fn first_size(classes: &[&Class]) -> u64 {
-    let largest = |class: &Class| match &class.size {
-        Sizes::One(bytes) => *bytes,
-        Sizes::Mix(shares) => shares.iter().map(|share| share.bytes).max().unwrap_or(0),
-    };
-    classes.first().map(|class| largest(class)).filter(|&bytes| bytes != 0).unwrap_or(4096)
 }
 
 /// The largest size that divides every operation of every class: the unit of stamps.

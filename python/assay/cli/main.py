@@ -1,0 +1,46 @@
+"""From arguments to exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import typer
+
+from assay.cli import output
+from assay.cli.app import app
+from assay.error import BAD_JOB, DONE, INTERRUPTED, AssayError
+
+# Typer brings its own copy of click, or uses the one that is installed: these are its classes either way.
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+_ClickError: type[Exception] = _UsageError.__mro__[1]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command; returns its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in words
+    try:
+        returned = app(words, prog_name="assay", standalone_mode=False)
+        sys.stdout.flush()
+        return returned if isinstance(returned, int) else DONE
+    except BrokenPipeError:
+        output.close_quietly()
+        return DONE
+    except (KeyboardInterrupt, typer.Abort):
+        return output.fail(AssayError("interrupted before anything was measured", code=INTERRUPTED), as_json)
+    except _ClickError as error:
+        return output.fail(_usage(error), as_json)
+    except Exception as error:
+        known = output.as_assay_error(error)
+        if known is None:
+            raise
+        return output.fail(known, as_json)
+
+
+def _usage(error: Exception) -> AssayError:
+    message = str(error.format_message() if hasattr(error, "format_message") else error)
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "assay"
+    message = message[:1].lower() + message[1:].rstrip(".")
+    return AssayError(message or "a command is missing", hint=f"`{command} --help` shows how to use it", code=BAD_JOB)

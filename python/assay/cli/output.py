@@ -1,0 +1,52 @@
+"""What goes where: data to standard output, everything else to standard error; errors as sentences with a hint."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+from assay.error import FAILED, AssayError
+
+_PACKAGE = "assay."
+
+
+def emit(document: Any) -> None:
+    """Prints one JSON document."""
+    print(json.dumps(document, indent=2, ensure_ascii=False, default=str))
+
+
+def say(text: str) -> None:
+    """Prints a line of text as data."""
+    print(text)
+
+
+def tell(text: str) -> None:
+    """Prints a line for people."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def fail(error: AssayError, as_json: bool) -> int:
+    """Prints an error the way that was asked for; returns the exit code."""
+    if as_json:
+        emit(error.document())
+    else:
+        tell(f"error: {error.message}" + (f"\n\nhint: {error.hint}" if error.hint else ""))
+    return error.code
+
+
+def as_assay_error(error: Exception) -> AssayError | None:
+    """An error of one of our parts as the one that people see; none where it is a defect of ours."""
+    if isinstance(error, AssayError):
+        return error
+    if not type(error).__module__.startswith(_PACKAGE):
+        return None
+    hint = getattr(error, "hint", None) or getattr(error, "fix", None) or ""
+    code = getattr(error, "code", None)
+    return AssayError(str(error), hint=str(hint), code=code if isinstance(code, int) else FAILED)
+
+
+def close_quietly() -> None:
+    """A reader such as `head` that has seen enough is no error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

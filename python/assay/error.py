@@ -1,0 +1,38 @@
+"""The one error that people see: a sentence, what to do about it, and the exit code."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+DONE = 0
+FAILED = 1
+BAD_JOB = 2
+INTERRUPTED = 3
+NOT_POSSIBLE = 4
+
+
+class AssayError(Exception):
+    """Something that ends a command.
+
+    `hint` says what to do; `code` is the exit code of the process.
+    """
+
+    def __init__(self, message: str, *, hint: str = "", code: int = FAILED) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.code = code
+
+    def document(self) -> dict[str, object]:
+        """The error as `--json` prints it."""
+        return {"error": {"message": self.message, "hint": self.hint, "exit_code": self.code}}
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A sentence that names the known word closest to `word`, or all of them where none is close."""
+    words = sorted(set(known))
+    close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return f"known are {', '.join(f'`{name}`' for name in words)}" if words else ""

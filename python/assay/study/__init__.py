@@ -1,0 +1,1 @@
+"""Declared studies: files, matrix, plan, execution."""

@@ -1,0 +1,141 @@
+"""From what was typed to what runs: studies, compositions, settings, targets, and the size that fits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.binary import Binary
+from assay.error import NOT_POSSIBLE, AssayError, did_you_mean
+from assay.study import source
+from assay.study.cell import Cell
+from assay.study.expand import Request, expand
+from assay.study.expression import is_template
+from assay.study.model import Composition, Fit, Study
+from assay.study.plan import Plan, bytes_needed, make
+from assay.study.settings import Chosen, Value, apply, keys_of, with_profile
+from assay.study.source import StudyError
+from assay.study.target import Target
+from assay.study.units import exact_size, format_bytes, number_of, parse_bytes
+
+_MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user asked for."""
+
+    study: str
+    targets: tuple[Target, ...]
+    settings: Mapping[str, Value]
+    profile: str | None = None
+    repeats: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Requests that fit, with their plan."""
+
+    name: str
+    requests: list[Request]
+    plan: Plan
+
+
+def prepare(wish: Wish, binary: Binary | None) -> Prepared:
+    """Everything that is known before the run: cells, order, cost. Nothing is touched."""
+    document = source.read(wish.study)
+    requests = _requests(document, wish)
+    requests = _fitting(document.fit, requests, wish.targets)
+    cells = [cell for request in requests for cell in expand(request)]
+    return Prepared(document.name, requests, make(cells, wish.seed, binary))
+
+
+def _requests(document: Study | Composition, wish: Wish) -> list[Request]:
+    settings = dict(wish.settings) | ({"repeats": wish.repeats} if wish.repeats is not None else {})
+    scratch = "assay-scratch-" + hashlib.sha256(f"{document.name}:{wish.seed}".encode()).hexdigest()[:8]
+    if isinstance(document, Study):
+        chosen = apply(with_profile(document, wish.profile), settings)
+        return [Request(chosen, document.name, document.title, wish.targets, wish.seed, scratch)]
+    if wish.profile is not None:
+        raise StudyError(f"`{document.name}` is a composition and has no profiles", "its parts name theirs")
+    return [
+        Request(chosen, name, title, wish.targets, wish.seed, scratch)
+        for name, title, chosen in _parts(document, settings)
+    ]
+
+
+def _parts(document: Composition, settings: Mapping[str, Value]) -> list[tuple[str, str, Chosen]]:
+    """Every part with its own settings and those of the command line that it knows."""
+    found, unused = [], set(settings)
+    for part in document.parts:
+        study = source.read_study(part.study)
+        chosen = apply(with_profile(study, part.profile), part.set, f"part {part.study}")
+        known = {key: value for key, value in settings.items() if key in keys_of(study)}
+        unused -= set(known)
+        found.append((part.as_ or study.name, part.title or study.title, apply(chosen, known)))
+    if unused:
+        key = min(unused)
+        hint = did_you_mean(key, {name for _, _, chosen in found for name in keys_of(chosen.study)})
+        raise StudyError(f"--set: no part of `{document.name}` has a parameter or factor `{key}`", hint)
+    return found
+
+
+def _fitting(fit: Fit | None, requests: list[Request], targets: Sequence[Target]) -> list[Request]:
+    """Requests whose data finds room. What is scaled down is stated in every record."""
+    for _ in range(8):
+        share = _share(fit, requests, targets)
+        if share >= 1:
+            return requests
+        if fit is None or not fit.automatic:
+            raise _too_large(fit, requests, targets, share)
+        requests = _scaled(fit, requests, targets, share)
+    raise _too_large(None, requests, targets, share)
+
+
+def _share(fit: Fit | None, requests: Sequence[Request], targets: Sequence[Target]) -> float:
+    """Room allowed over room needed; the smallest of all places."""
+    percent = fit.space_percent_at_most if fit else 90.0
+    room = {"+".join(target.members): _room(target, percent) for target in targets if target.kind == "folder"}
+    needed = bytes_needed(_cells(requests))
+    return min((room[place] / size for place, size in needed.items() if place in room), default=1.0)
+
+
+def _room(target: Target, percent: float) -> float:
+    """Bytes that a run may fill: a share of what is free, and a twentieth of the file system stays free."""
+    free = target.free_bytes()
+    return max(0.0, min(free * percent / 100, free - target.total_bytes() / 20))
+
+
+def _cells(requests: Sequence[Request]) -> list[Cell]:
+    return [cell for request in requests for cell in expand(request)]
+
+
+def _scaled(fit: Fit, requests: list[Request], targets: Sequence[Target], share: float) -> list[Request]:
+    found = []
+    for request in requests:
+        smaller = _smaller(fit, request.study, share)
+        if any(parse_bytes(value) < parse_bytes(fit.at_least) for value in smaller.values()):
+            raise _too_large(None, requests, targets, share)
+        found.append(replace(request, chosen=apply(request.chosen, smaller)))
+    return found
+
+
+def _smaller(fit: Fit, study: Study, share: float) -> dict[str, str]:
+    """The scalable parameters of a study, made smaller by a share and rounded down to whole MiB."""
+    values = {name: study.parameters[name] for name in fit.parameters if name in study.parameters}
+    sizes = {name: int(number_of(value) * share) for name, value in values.items() if not is_template(value)}
+    return {name: exact_size(size - size % _MIB) for name, size in sizes.items()}
+
+
+def _too_large(fit: Fit | None, requests: Sequence[Request], targets: Sequence[Target], share: float) -> AssayError:
+    needed = sum(bytes_needed(_cells(requests)).values())
+    free = sum(target.free_bytes() for target in targets if target.kind == "folder")
+    message = f"the data of `{requests[0].study.name}` takes {format_bytes(needed)}, {format_bytes(free)} are free"
+    hint = "free some space or name another folder with --on"
+    if fit is not None:
+        settings = _smaller(fit, requests[0].study, share)
+        hint = "scale it down: " + " ".join(f"--set {name}={value}" for name, value in settings.items())
+        hint += "; the report says what was scaled"
+    return AssayError(message, hint=hint, code=NOT_POSSIBLE)

@@ -1,0 +1,112 @@
+"""A study from wish to result folder: the one way in for every command that measures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.binary import Binary
+from assay.error import AssayError
+from assay.study import folder, plan, scratch, spread
+from assay.study.execute import Ending, Observer, execute
+from assay.study.files import read_json
+from assay.study.interrupts import Interrupts
+from assay.study.journal import last_states, read
+from assay.study.plan import Plan
+from assay.study.request import Prepared
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Summary:
+    """What a run leaves, in short."""
+
+    directory: Path
+    ending: Ending
+    verdicts: Counter[str] = field(default_factory=Counter)
+    not_measured: list[Json] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def document(self) -> Json:
+        """As `--json` prints it."""
+        states = ("finished", "refused", "failed", "interrupted", "started", "waiting")
+        return {
+            "directory": str(self.directory),
+            "exit_code": self.exit_code,
+            "cells": {state: self.ending.count(state) for state in states},
+            "verdicts": {status: self.verdicts[status] for status in ("valid", "suspect", "invalid")},
+            "not_measured": self.not_measured,
+            "problems": self.problems,
+        }
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command."""
+        return self.ending.exit_code or int(bool(self.problems))
+
+
+def start(prepared: Prepared, directory: Path, binary: Binary, observer: Observer, command: Sequence[str]) -> Summary:
+    """Runs a plan into a new result folder."""
+    folder.create(directory, prepared, command)
+    return _run(prepared.plan, directory, binary, observer)
+
+
+def resume(directory: Path, binary: Binary, observer: Observer) -> Summary:
+    """Continues the run of a result folder; finished cells are not done again."""
+    return _run(plan.load(directory / "plan.json"), directory, binary, observer)
+
+
+def _run(planned: Plan, directory: Path, binary: Binary, observer: Observer) -> Summary:
+    folders = scratch.folders_of_cells(planned.cells)
+    if offered := scratch.offer(scratch.leftovers(binary, folders)):
+        observer.note(offered)
+    with Interrupts() as interrupts:
+        try:
+            ending = execute(planned, directory, binary, observer, interrupts)
+        finally:
+            observer.end()
+            cleaned = _try(lambda: scratch.clean(binary, folders))
+    return _finish(planned, directory, ending, [cleaned] if cleaned else [])
+
+
+def _finish(planned: Plan, directory: Path, ending: Ending, problems: list[str]) -> Summary:
+    """What follows the last cell. A step that fails is told; the records are there already."""
+    from assay import store
+
+    problems += [problem for step in (
+        lambda: spread.judge(planned.cells, directory / "records"),
+        lambda: store.load(directory),
+    ) if (problem := _try(step))]  # fmt: skip
+    return Summary(directory, ending, _verdicts(directory), not_measured(directory), problems)
+
+
+def _try(step: Any) -> str:
+    try:
+        step()
+    except AssayError as error:
+        return error.message
+    return ""
+
+
+def _verdicts(directory: Path) -> Counter[str]:
+    paths = (directory / "records").glob("*.json")
+    return Counter(str(read_json(path)["verdict"]["status"]) for path in paths)
+
+
+def not_measured(directory: Path) -> list[Json]:
+    """Cells that were refused or failed, each reason once, with how many cells it concerns."""
+    planned = {cell.id: cell for cell in plan.load(directory / "plan.json").cells}
+    found: dict[tuple[str, str, str], Json] = {}
+    for cell, entry in last_states(read(directory / "journal.ndjson")).items():
+        if entry["state"] not in ("refused", "failed") or cell not in planned:
+            continue
+        key = (planned[cell].study, entry["state"], entry["reason"])
+        one = found.setdefault(
+            key, {"study": key[0], "state": key[1], "reason": key[2], "fix": entry["fix"], "cells": []}
+        )
+        one["cells"].append(cell)
+    return list(found.values())

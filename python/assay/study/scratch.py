@@ -1,0 +1,50 @@
+"""Assay's own folders on the targets: leftovers of killed runs are found, what a run made is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from assay.binary import Binary
+from assay.study.cell import Cell
+from assay.study.target import Target
+from assay.study.units import format_bytes
+
+Json = dict[str, Any]
+
+
+def folders_of(targets: Iterable[Target]) -> list[str]:
+    """Folders that may hold scratch folders."""
+    return list(dict.fromkeys(member for target in targets if target.kind == "folder" for member in target.members))
+
+
+def folders_of_cells(cells: Iterable[Cell]) -> list[str]:
+    """Folders that the jobs of a plan write to."""
+    targets = [target for cell in cells for target in cell.job["targets"] if target["kind"] == "folder"]
+    return list(dict.fromkeys(member for target in targets for member in target["members"]))
+
+
+def leftovers(binary: Binary, folders: Iterable[str]) -> list[Json]:
+    """Scratch folders whose owner is gone."""
+    there = [folder for folder in folders if Path(folder).is_dir()]
+    found = binary.document("scratch", "list", *there) if there else []
+    return [entry for entry in found if not entry.get("alive")]
+
+
+def clean(binary: Binary, folders: Iterable[str]) -> list[Json]:
+    """Removes scratch folders whose owner is gone; says what became of each."""
+    there = [folder for folder in folders if Path(folder).is_dir()]
+    found: list[Json] = binary.document("scratch", "clean", *there) if there else []
+    return found
+
+
+def offer(found: Iterable[Json]) -> str:
+    """A sentence about leftovers; empty where there are none."""
+    paths = [Path(entry["path"]) for entry in found]
+    if not paths:
+        return ""
+    size = format_bytes(sum(float(entry.get("bytes") or 0) for entry in found))
+    parents = " ".join(sorted({str(path.parent) for path in paths}))
+    names = ", ".join(map(str, paths))
+    return f"a killed run left {names} ({size}); `assay clean {parents}` removes it"
