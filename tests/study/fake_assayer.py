@@ -56,7 +56,15 @@ def plan(words: list[str]) -> int:
         return 2
     refused = behaviour(job) == "refuse-plan"
     refusals = [{"reason": "It is not possible here.", "fix": "Go elsewhere."}] if refused else []
-    say({"bytes_to_prepare": 0, "bytes_written_at_most": 1000, "bytes_free_needed": 0, "seconds": 1, "refusals": refusals})
+    say(
+        {
+            "bytes_to_prepare": 0,
+            "bytes_written_at_most": 1000,
+            "bytes_free_needed": 0,
+            "seconds": 1,
+            "refusals": refusals,
+        }
+    )
     return 0
 
 
@@ -233,7 +241,10 @@ def cpu() -> Json:
         **{name: figure(0.5, "s", "rusage") for name in ("user_s", "kernel_s", "helper_s", "wait_s")},
         "cycles_per_op": figure(9000.0, "cycles/op", "rusage-times-tsc"),
         "cycles_per_byte": figure(2.2, "cycles/byte", "rusage-times-tsc"),
-        **{name: figure(1.0, "1/op") for name in ("context_switches_per_op", "system_calls_per_op", "page_faults_per_op")},
+        **{
+            name: figure(1.0, "1/op")
+            for name in ("context_switches_per_op", "system_calls_per_op", "page_faults_per_op")
+        },
     }
 
 
@@ -251,7 +262,14 @@ def device() -> Json:
 
 def environment(job: Json) -> Json:
     members = [(target["id"], member) for target in job["targets"] for member in target["members"]]
-    system = {"kind": "ext4", "mount_point": "/", "options": "rw", "block_bytes": 4096, "total_bytes": 1, "free_bytes": 1}
+    system = {
+        "kind": "ext4",
+        "mount_point": "/",
+        "options": "rw",
+        "block_bytes": 4096,
+        "total_bytes": 1,
+        "free_bytes": 1,
+    }
     return {
         "host": "here",
         "kernel": "6.0",
