@@ -1,3 +1,3 @@
-"""Assay measures the storage under a folder the way a database uses it."""
+"""Assay: what a storage device, an I/O path and a dollar are worth to a database."""
 
 __version__ = "0.1.0"

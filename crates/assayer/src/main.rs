@@ -1,3 +1,125 @@
-//! The binary: a job goes in, events come out.
+//! The binary: a job goes in, events come out. Useful alone on a bare database host.
 
-fn main() {}
+mod commands;
+mod error;
+mod interrupt;
+mod output;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::error::Failure;
+
+/// Measures storage the way a database uses it: a job goes in, events come out, one line of JSON each.
+#[derive(Debug, Parser)]
+#[command(name = "assayer", version, about, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a job: events as NDJSON on standard output. Exit codes: 0 done, 1 failed, 2 bad job, 3 interrupted with what
+    /// was finished kept, 4 not possible on this machine.
+    Run {
+        /// The job, a JSON document; `-` reads standard input.
+        job: PathBuf,
+    },
+    /// Say what a job would do, without doing it.
+    Plan {
+        /// The job, a JSON document; `-` reads standard input.
+        job: PathBuf,
+    },
+    /// Say which paths are available on targets, or why not and what would make them so.
+    Probe {
+        /// A folder, file or device; may be repeated.
+        #[arg(long = "on", value_name = "TARGET")]
+        on: Vec<PathBuf>,
+    },
+    /// Facts of the machine and of targets.
+    Facts {
+        /// A folder, file or device; may be repeated.
+        #[arg(long = "on", value_name = "TARGET")]
+        on: Vec<PathBuf>,
+    },
+    /// Say whether a device is in use, and by what. Exit code 4 where it is.
+    Guard {
+        /// The device.
+        device: PathBuf,
+    },
+    /// Folders that runs made and, killed, could not remove.
+    Scratch {
+        /// What to do.
+        action: ScratchAction,
+        /// Folders that hold them.
+        #[arg(required = true)]
+        folders: Vec<PathBuf>,
+    },
+    /// Check the acknowledgement journal of a killed run: what was acknowledged as durable must be there.
+    Verify {
+        /// The job of the killed run.
+        job: PathBuf,
+    },
+    /// What the generator can do without a target: one thread, 4 KiB random reads, full histograms.
+    Null {
+        /// Seconds to measure, for each of open and closed loop.
+        #[arg(long, default_value_t = 1.0)]
+        seconds: f64,
+    },
+    /// A JSON Schema.
+    Schema {
+        /// Of which document.
+        document: Document,
+    },
+    /// A completion script for a shell.
+    Completion {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum ScratchAction {
+    /// List them.
+    List,
+    /// Remove those whose owner is gone.
+    Clean,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Document {
+    /// What goes in.
+    Job,
+    /// What comes out, line by line.
+    Event,
+    /// What a run leaves.
+    Record,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match dispatch(arguments.command) {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.report();
+            ExitCode::from(failure.exit_code)
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Run { job } => commands::run::run(&job),
+        Command::Plan { job } => commands::plan::plan(&job),
+        Command::Probe { on } => commands::facts::probe(&on),
+        Command::Facts { on } => commands::facts::facts(&on),
+        Command::Guard { device } => commands::facts::guard(&device),
+        Command::Scratch { action, folders } => commands::scratch::scratch(action, &folders),
+        Command::Verify { job } => commands::verify::verify(&job),
+        Command::Null { seconds } => commands::null::null(seconds),
+        Command::Schema { document } => commands::schema::schema(document),
+        Command::Completion { shell } => commands::schema::completion(shell),
+    }
+}

@@ -75,6 +75,11 @@ fn io_fix(error: &io::Error, path: &std::path::Path) -> String {
         Some(libc::EACCES | libc::EPERM) => format!("give this user the right to use {at}, or name another target"),
         Some(libc::ENOENT) => format!("{at} does not exist (any more); check the name, or that nobody removes it"),
         Some(libc::EIO) => format!("the device under {at} reports an error: look at dmesg and at its SMART log"),
+        Some(libc::ENODATA) => {
+            format!(
+                "{at} ends before its data set does: it was cut short while in use; see that nobody else changes it"
+            )
+        }
         Some(libc::EINVAL) => format!("{at} does not take this request; with direct I/O the size must suit its blocks"),
         Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files (ulimit -n)".to_owned(),
         Some(libc::ENOMEM | libc::EAGAIN) => "raise the limits of locked memory and asynchronous I/O".to_owned(),

@@ -83,6 +83,8 @@ pub trait Blocking {
 
 /// A path whose operations are pushed, submitted and reaped.
 pub trait Queued {
+    /// [`Self::reap`] submits what was pushed, in the same system call: a caller need not submit by itself.
+    const COMBINED: bool = false;
     /// Puts a request into the queue. Callers never push more than the depth that the path was opened with.
     fn push(&mut self, request: Request);
     /// Puts a flush of a segment into the queue; `slot` comes back with its completion.
@@ -91,6 +93,12 @@ pub trait Queued {
     fn submit(&mut self) -> io::Result<u32>;
     /// Appends completions to `into` (never beyond its capacity) and returns how many.
     fn reap(&mut self, wait: Wait, into: &mut Vec<Completion>) -> io::Result<u32>;
+    /// Does both, in one system call where the path can: what a closed loop wants.
+    #[inline(always)]
+    fn submit_and_reap(&mut self, wait: Wait, into: &mut Vec<Completion>) -> io::Result<u32> {
+        self.submit()?;
+        self.reap(wait, into)
+    }
     /// Begins a growing file anew; nothing may be in flight.
     fn restart(&mut self, segment: u32) -> io::Result<()>;
     /// System calls made so far by this path, as it counts them itself.

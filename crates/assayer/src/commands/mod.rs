@@ -1,0 +1,34 @@
+//! One file per command.
+
+pub mod facts;
+pub mod null;
+pub mod plan;
+pub mod run;
+pub mod schema;
+pub mod scratch;
+pub mod verify;
+
+use std::{fs, io::Read, path::Path};
+
+use assay_record::Job;
+
+use crate::error::Failure;
+
+/// Largest job that is read, bytes.
+const JOB_BYTES_AT_MOST: u64 = 16 << 20;
+
+/// Reads and validates a job; `-` is standard input.
+pub fn read_job(path: &Path) -> Result<Job, Failure> {
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().take(JOB_BYTES_AT_MOST).read_to_string(&mut text)
+    } else {
+        fs::File::open(path).and_then(|file| file.take(JOB_BYTES_AT_MOST).read_to_string(&mut text))
+    };
+    read.map_err(|error| Failure {
+        reason: format!("the job {} cannot be read: {error}", path.display()),
+        fix: "name a readable JSON document, or - for standard input".to_owned(),
+        exit_code: 2,
+    })?;
+    Ok(Job::parse(&text)?)
+}

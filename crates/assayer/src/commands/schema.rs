@@ -1,0 +1,26 @@
+//! Schemas and completions: generated from the types and the arguments, so that they cannot lie.
+
+use std::process::ExitCode;
+
+use assay_record::{Event, Job, Record};
+use clap::CommandFactory;
+use schemars::schema_for;
+
+use crate::{Arguments, Document, error::Failure, output};
+
+/// Prints a JSON Schema.
+pub fn schema(document: Document) -> Result<ExitCode, Failure> {
+    let schema = match document {
+        Document::Job => schema_for!(Job),
+        Document::Event => schema_for!(Event),
+        Document::Record => schema_for!(Record),
+    };
+    output::document(&schema)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a completion script.
+pub fn completion(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {
+    clap_complete::generate(shell, &mut Arguments::command(), "assayer", &mut std::io::stdout());
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,166 @@
+//! When operations are due.
+
+use assay_record::{Arrivals, RateScope};
+use rand_distr::{Distribution, Exp1};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The schedule of one thread: a pure sequence of instants, fixed before anything is served.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    law: Law,
+    start: u64,
+    period: f64,
+    count: u64,
+    clock: f64,
+    due: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Law {
+    Fixed,
+    Poisson,
+    Burst(u64),
+}
+
+impl Schedule {
+    /// The schedule of thread `thread` of `threads`, in ticks of a clock of `hz`; none where arrivals are closed.
+    ///
+    /// A total rate is shared by the threads: each gets an equal part, evenly interleaved with the others.
+    pub fn new(arrivals: &Arrivals, thread: u32, threads: u32, hz: f64, rng: &mut Xoshiro256PlusPlus) -> Option<Self> {
+        let (law, rate, scope) = match *arrivals {
+            Arrivals::Closed => return None,
+            Arrivals::Fixed { rate_per_s, scope } => (Law::Fixed, rate_per_s, scope),
+            Arrivals::Poisson { rate_per_s, scope } => (Law::Poisson, rate_per_s, scope),
+            Arrivals::Burst { rate_per_s, scope, burst } => (Law::Burst(u64::from(burst.max(1))), rate_per_s, scope),
+        };
+        let per_thread = if scope == RateScope::Total { rate / f64::from(threads) } else { rate };
+        let period = hz / per_thread;
+        let shift = match law {
+            Law::Poisson => 0.0,
+            Law::Fixed | Law::Burst(_) => period * f64::from(thread) / f64::from(threads),
+        };
+        let mut schedule = Self { law, start: 0, period, count: 0, clock: shift, due: 0 };
+        schedule.plan(rng);
+        Some(schedule)
+    }
+
+    /// Sets the instant at which the schedule begins, ticks. To be called before the first [`Self::due`].
+    pub fn begin(&mut self, start: u64) {
+        self.start = start;
+        self.due = self.due.wrapping_add(start);
+    }
+
+    /// When the next operation is due, ticks.
+    #[inline(always)]
+    pub fn due(&self) -> u64 {
+        self.due
+    }
+
+    /// Goes on to the operation after the next.
+    #[inline(always)]
+    pub fn advance(&mut self, rng: &mut Xoshiro256PlusPlus) {
+        self.count += 1;
+        self.plan(rng);
+    }
+
+    #[inline(always)]
+    fn plan(&mut self, rng: &mut Xoshiro256PlusPlus) {
+        let at = match self.law {
+            // A product, not a sum: rounding errors do not add up over a long run.
+            Law::Fixed => self.clock + self.count as f64 * self.period,
+            Law::Burst(burst) => self.clock + (self.count / burst * burst) as f64 * self.period,
+            Law::Poisson => {
+                let gap: f64 = Exp1.sample(rng);
+                self.clock += gap * self.period;
+                self.clock
+            }
+        };
+        self.due = self.start.wrapping_add(at as u64);
+    }
+}
+
+/// Operations per second that the whole class asks for; none where arrivals are closed.
+pub fn total_rate(arrivals: &Arrivals, threads: u32) -> Option<f64> {
+    let (rate, scope) = match *arrivals {
+        Arrivals::Closed => return None,
+        Arrivals::Fixed { rate_per_s, scope }
+        | Arrivals::Poisson { rate_per_s, scope }
+        | Arrivals::Burst { rate_per_s, scope, .. } => (rate_per_s, scope),
+    };
+    Some(if scope == RateScope::Total { rate } else { rate * f64::from(threads) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    const HZ: f64 = 1e9;
+
+    fn dues(arrivals: &Arrivals, thread: u32, threads: u32, count: usize, seed: u64) -> Vec<u64> {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut schedule = Schedule::new(arrivals, thread, threads, HZ, &mut rng).unwrap();
+        schedule.begin(1_000);
+        (0..count)
+            .map(|_| {
+                let due = schedule.due();
+                schedule.advance(&mut rng);
+                due - 1_000
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_rate_limiter_does_not_spend_a_seconds_budget_at_once() {
+        let arrivals = Arrivals::Fixed { rate_per_s: 1000.0, scope: RateScope::Total };
+        let dues = dues(&arrivals, 0, 1, 5000, 1);
+        assert!(dues.windows(2).all(|pair| pair[1] - pair[0] == 1_000_000), "gaps are one millisecond each");
+    }
+
+    #[test]
+    fn a_poisson_pacer_gives_the_rate_asked_for_and_not_twice_of_it() {
+        let arrivals = Arrivals::Poisson { rate_per_s: 1000.0, scope: RateScope::Total };
+        for seed in 0..20 {
+            let dues = dues(&arrivals, 0, 1, 20_000, seed);
+            let rate = 20_000.0 / (dues[dues.len() - 1] as f64 / HZ);
+            assert!((rate / 1000.0 - 1.0).abs() < 0.04, "seed {seed}: {rate} operations per second");
+            let mean = 1e6;
+            let variance = dues.windows(2).map(|p| ((p[1] - p[0]) as f64 - mean).powi(2)).sum::<f64>() / 20_000.0;
+            assert!((variance.sqrt() / mean - 1.0).abs() < 0.06, "seed {seed}: gaps are exponential");
+        }
+    }
+
+    #[test]
+    fn a_total_rate_is_not_a_rate_per_thread() {
+        for (scope, total) in [(RateScope::Total, 400.0), (RateScope::Thread, 1600.0)] {
+            let arrivals = Arrivals::Fixed { rate_per_s: 400.0, scope };
+            let mut all: Vec<u64> = (0..4).flat_map(|thread| dues(&arrivals, thread, 4, 4000, 1)).collect();
+            all.retain(|due| *due < 2_000_000_000);
+            assert_eq!(all.len() as f64 / 2.0, total);
+            assert_eq!(total_rate(&arrivals, 4), Some(total));
+        }
+    }
+
+    #[test]
+    fn threads_of_a_class_interleave() {
+        let arrivals = Arrivals::Fixed { rate_per_s: 400.0, scope: RateScope::Total };
+        let mut all: Vec<u64> = (0..4).flat_map(|thread| dues(&arrivals, thread, 4, 100, 1)).collect();
+        all.sort_unstable();
+        assert!(all.windows(2).all(|pair| pair[1] - pair[0] == 2_500_000));
+    }
+
+    #[test]
+    fn a_burst_is_due_at_one_instant() {
+        let arrivals = Arrivals::Burst { rate_per_s: 1000.0, scope: RateScope::Total, burst: 10 };
+        let dues = dues(&arrivals, 0, 1, 40, 1);
+        assert!(dues[..10].iter().all(|due| *due == dues[0]));
+        assert_eq!(dues[10] - dues[9], 10_000_000);
+    }
+
+    #[test]
+    fn rounding_does_not_add_up() {
+        let arrivals = Arrivals::Fixed { rate_per_s: 3.0e6, scope: RateScope::Total };
+        let dues = dues(&arrivals, 0, 1, 3_000_001, 1);
+        assert!(dues[3_000_000].abs_diff(1_000_000_000) <= 1);
+    }
+}

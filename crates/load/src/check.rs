@@ -1,0 +1,83 @@
+//! Data check and acknowledgements: every block carries its offset, generation and checksum.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use assay_path::{Arena, stamp};
+
+use crate::{generator::Step, journal::Journal, tally::Tally};
+
+const EXAMPLES_AT_MOST: usize = 5;
+
+/// Stamps what a worker writes and verifies what it reads.
+#[derive(Debug)]
+pub struct Checker {
+    /// Distance of stamps, bytes.
+    block: usize,
+    /// Generations of the whole run: a later write of a block has a higher one.
+    generations: Arc<AtomicU64>,
+    /// Stamp's id of the file that the worker uses.
+    file: u32,
+    /// Reads are verified.
+    verify: bool,
+    journal: Option<Journal>,
+    /// The first wrong blocks, in words.
+    pub examples: Vec<String>,
+}
+
+impl Checker {
+    /// A checker for one worker; `journal` takes its acknowledgements.
+    pub fn new(block: u64, file: u32, verify: bool, generations: Arc<AtomicU64>, journal: Option<Journal>) -> Self {
+        Self { block: block as usize, generations, file, verify, journal, examples: Vec::new() }
+    }
+
+    /// Stamps every block of a page that is about to be written.
+    pub fn before_write(&mut self, step: Step, arena: &Arena, memory: usize) {
+        let generation = self.generations.fetch_add(1, Relaxed) + 1;
+        for (index, block) in page(arena, memory, step.length).chunks_exact_mut(self.block).enumerate() {
+            stamp::write_in(block, self.file, step.offset + (index * self.block) as u64, generation);
+        }
+    }
+
+    /// Verifies a page that was read; acknowledges one that was written and made durable.
+    pub fn after(&mut self, step: Step, arena: &Arena, memory: usize, tally: &Tally) {
+        let page = page(arena, memory, step.length);
+        if step.write {
+            self.acknowledge(step, page);
+        } else if self.verify {
+            self.verify(step, page, tally);
+        }
+    }
+
+    fn acknowledge(&mut self, step: Step, page: &[u8]) {
+        let Some(journal) = &mut self.journal else { return };
+        for (index, block) in page.chunks_exact(self.block).enumerate() {
+            let offset = step.offset + (index * self.block) as u64;
+            if let Ok(generation) = stamp::verify_in(block, self.file, offset) {
+                journal.acknowledge(self.file, offset, generation);
+            }
+        }
+    }
+
+    fn verify(&mut self, step: Step, page: &[u8], tally: &Tally) {
+        for (index, block) in page.chunks_exact(self.block).enumerate() {
+            let offset = step.offset + (index * self.block) as u64;
+            Tally::add(&tally.verified, 1);
+            if let Err(fault) = stamp::verify_in(block, self.file, offset) {
+                Tally::add(&tally.wrong, 1);
+                if self.examples.len() < EXAMPLES_AT_MOST {
+                    self.examples.push(format!("offset {offset}: {fault}"));
+                }
+            }
+        }
+    }
+}
+
+fn page(arena: &Arena, memory: usize, length: u32) -> &mut [u8] {
+    debug_assert!(memory + length as usize <= arena.len());
+    // SAFETY: the memory plan keeps the page inside the arena; its operation is over or not yet submitted, so that nothing
+    // else uses it, and the borrow ends before the next one of the same page begins.
+    unsafe { std::slice::from_raw_parts_mut(arena.start().add(memory), length as usize) }
+}

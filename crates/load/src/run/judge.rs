@@ -1,0 +1,234 @@
+//! Fills in what the rules of the verdict look at.
+
+use assay_path::prepare::PreparedDataset;
+use assay_record::{Arrivals, Class, ClassResult, DeviceCounters, Pattern, Reason, TargetKind, WindowOutcome};
+
+use super::{
+    observe::Surroundings,
+    result::{Finished, Part},
+};
+use crate::{
+    arrivals::total_rate,
+    compress::{Compressibility, sample_file},
+    counters::{Roots, loop_through_page_cache},
+    environment::usable_memory_bytes,
+    generator::{largest_size, reads},
+    seat::is_queued,
+    verdict::{
+        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnTraffic, RunObservation, judge,
+        kernel_accounts,
+    },
+};
+
+/// The reasons that the rules find.
+pub fn reasons(
+    around: &Surroundings,
+    finished: &Finished<'_>,
+    parts: &[Part<'_>],
+    classes: &[ClassResult],
+    window: &WindowOutcome,
+    devices: &[DeviceCounters],
+) -> Vec<Reason> {
+    let observe = Observe { around, finished };
+    let observation = Observation {
+        run: observe.run(parts, classes, window, devices),
+        classes: parts.iter().zip(classes).map(|(part, class)| observe.class(part, class)).collect(),
+    };
+    judge(&observation).reasons
+}
+
+struct Observe<'a> {
+    around: &'a Surroundings,
+    finished: &'a Finished<'a>,
+}
+
+impl Observe<'_> {
+    fn run(
+        &self,
+        parts: &[Part<'_>],
+        classes: &[ClassResult],
+        window: &WindowOutcome,
+        devices: &[DeviceCounters],
+    ) -> RunObservation {
+        let job = self.finished.job;
+        let process = self.around.process_use(&self.finished.outcomes);
+        let observe_device = |counters: &DeviceCounters| DeviceObservation {
+            own: Some(self.own_traffic(&counters.device, parts, classes)),
+            counters: counters.clone(),
+            copies_on_write: self.copies_on_write(&counters.device),
+        };
+        RunObservation {
+            cache: job.cache,
+            measured_s: window.measured_s,
+            asked_s: job.window.measure_s,
+            interval_s: f64::from(job.window.interval_ms) / 1e3,
+            stop: Some(window.stop),
+            edge_skew_ns: window.edge_skew_ns,
+            clock_drift: window.clock_drift,
+            memory_bytes: usable_memory_bytes(&Roots::default()),
+            llc_bytes: self.finished.stage.environment.cpu.llc_bytes,
+            devices: devices.iter().map(observe_device).collect(),
+            unattributed_read_bytes: process.unattributed_io.map_or(0, |io| io.read),
+            frequency_before: Some(self.around.probe_before),
+            frequency_after: Some(self.around.probe_after),
+            system: self.around.system_use().unwrap_or_default(),
+        }
+    }
+
+    /// What the classes moved through one device. A class whose data lie on several devices moves an equal share through
+    /// each. Writes of the warm-up may reach the device in the window: they count in proportion to its length.
+    fn own_traffic(&self, device: &str, parts: &[Part<'_>], classes: &[ClassResult]) -> OwnTraffic {
+        let window = &self.finished.job.window;
+        let late = 1.0 + window.warmup_s / window.measure_s;
+        let mut own = OwnTraffic { read_requests_at_most: Some(0), ..OwnTraffic::default() };
+        for (part, class) in parts.iter().zip(classes) {
+            let Some(dataset) = self.finished.stage.dataset_of(part.class) else { continue };
+            if !dataset.device_names.iter().any(|name| name == device) {
+                continue;
+            }
+            let share = 1.0 / dataset.device_names.len() as f64;
+            let (read, written) = bytes_by_kind(class);
+            let accounted = |figure: &Option<assay_record::Figure>| figure.as_ref().map_or(0.0, |figure| figure.value);
+            own.read_bytes += (accounted(&class.device_read_bytes).max(read as f64) * share) as u64;
+            own.written_bytes += (accounted(&class.device_written_bytes).max(written as f64) * share * late) as u64;
+            own.flushes += class.flush.as_ref().map_or(0, |flush| flush.count) + durable_writes(part.class, class);
+            let requests = self.read_requests(part.class, class, device);
+            own.read_requests_at_most = own.read_requests_at_most.zip(requests).map(|(sum, more)| sum + more);
+        }
+        own
+    }
+
+    /// Btrfs and ZFS write new places instead of old ones, and metadata with them.
+    fn copies_on_write(&self, device: &str) -> bool {
+        self.finished.stage.environment.targets.iter().any(|target| {
+            let here = target
+                .device
+                .as_ref()
+                .is_some_and(|facts| facts.name == device || facts.members.iter().any(|member| member == device));
+            here && target
+                .file_system
+                .as_ref()
+                .is_some_and(|system| matches!(system.kind.as_str(), "btrfs" | "zfs" | "bcachefs"))
+        })
+    }
+
+    /// Direct reads become as many requests as the device's largest request asks for; buffered reads, nobody knows.
+    fn read_requests(&self, class: &Class, result: &ClassResult, device: &str) -> Option<u64> {
+        if result.reads == 0 {
+            return Some(0);
+        }
+        if !class.path.direct {
+            return None;
+        }
+        let facts = self.finished.stage.environment.targets.iter().filter_map(|target| target.device.as_ref());
+        let largest = facts.filter(|facts| facts.name == device).map(|facts| u64::from(facts.max_sectors_kb) * 1024);
+        let largest = largest.max().filter(|bytes| *bytes > 0)?;
+        // An extent boundary may cut each of them once more.
+        Some(result.reads * (largest_size(&class.size).div_ceil(largest) + 1))
+    }
+
+    fn class(&self, part: &Part<'_>, result: &ClassResult) -> ClassObservation {
+        let (class, stage) = (part.class, self.finished.stage);
+        let declared = self.finished.job.dataset_of(class);
+        let kind = declared.and_then(|dataset| self.finished.job.target_of(dataset)).map(|target| target.kind);
+        let mut seen = ClassObservation::new(&class.name, class.path.clone(), kind.unwrap_or(TargetKind::Null));
+        if let (Some(dataset), Some(declared)) = (stage.dataset_of(class), declared) {
+            seen.layout = dataset.layout;
+            seen.content = declared.content;
+            self.dataset(&mut seen, dataset);
+        }
+        asked(&mut seen, class);
+        done(&mut seen, part, result, self.finished.clock.hz());
+        let file_system = self.file_system_of(class);
+        if kernel_accounts(class.path.kind, file_system.as_deref()) {
+            seen.device_read_bytes = result.device_read_bytes.as_ref().map(|figure| figure.value as u64);
+            seen.device_written_bytes = result.device_written_bytes.as_ref().map(|figure| figure.value as u64);
+        }
+        seen
+    }
+
+    fn file_system_of(&self, class: &Class) -> Option<String> {
+        let target = &self.finished.job.dataset_of(class)?.target;
+        let facts = self.finished.stage.environment.targets.iter().find(|facts| facts.target == *target)?;
+        Some(facts.file_system.as_ref()?.kind.clone())
+    }
+
+    fn dataset(&self, seen: &mut ClassObservation, dataset: &PreparedDataset) {
+        let index = self.finished.stage.datasets().iter().position(|other| other.name == dataset.name);
+        let bytes: u64 = dataset.files.iter().flatten().map(|segment| segment.bytes).sum();
+        let share = |resident: Option<u64>| resident.map(|resident| resident as f64 / bytes.max(1) as f64);
+        let at = |list: &[Option<u64>]| index.and_then(|index| list.get(index).copied().flatten());
+        seen.dataset_bytes = bytes;
+        seen.resident_before = share(at(&self.finished.stage.resident_before));
+        seen.resident_after = share(at(&self.around.resident_after));
+        seen.extents = dataset.extents.as_ref().filter(|survey| survey.supported).map(|survey| ExtentSurvey {
+            written: survey.written,
+            unwritten: survey.unwritten,
+            hole: survey.holes,
+        });
+        seen.devices.clone_from(&dataset.device_names);
+        let roots = Roots::default();
+        seen.cached_beneath = dataset.device_names.iter().find_map(|device| loop_through_page_cache(device, &roots));
+        seen.compressibility = sample(dataset);
+    }
+}
+
+/// Samples of the first file of a data set. What a growing file holds is what its class just wrote.
+fn sample(dataset: &PreparedDataset) -> Option<Compressibility> {
+    use assay_path::SegmentKind::{BlockDevice, File};
+    let segment = dataset.files.first()?.first()?;
+    if !matches!(segment.kind, File | BlockDevice) {
+        return None;
+    }
+    let bytes =
+        segment.path.metadata().ok().filter(std::fs::Metadata::is_file).map_or(segment.bytes, |file| file.len());
+    sample_file(&segment.path, segment.base, bytes.min(segment.bytes)).ok().flatten()
+}
+
+fn asked(seen: &mut ClassObservation, class: &Class) {
+    seen.sequential = class.pattern == Pattern::Sequential;
+    (seen.threads, seen.depth, seen.batch) = (class.threads, class.depth, class.batch);
+    seen.asked_rate = total_rate(&class.arrivals, class.threads);
+    seen.burst = match class.arrivals {
+        Arrivals::Burst { burst, .. } => burst * class.threads,
+        _ => 1,
+    };
+    seen.poisson = matches!(class.arrivals, Arrivals::Poisson { .. });
+    seen.objective = class.objective.map(|objective| objective.metric);
+}
+
+fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: f64) {
+    let latency = result.response.as_ref().unwrap_or(&result.service);
+    let (read_bytes, written_bytes) = bytes_by_kind(result);
+    let cpu_s = result.cpu.user_s.value + result.cpu.kernel_s.value - part.wait_s(hz);
+    seen.achieved_depth = result.achieved_depth.value;
+    seen.active_s = part.elapsed_s;
+    (seen.reads, seen.writes) = (result.reads, result.writes);
+    (seen.read_bytes, seen.written_bytes) = (read_bytes, written_bytes);
+    seen.flushes = result.flush.as_ref().map_or(0, |flush| flush.count);
+    seen.null_ops_per_s = Some(part.ceiling.ops_per_s);
+    let thread_seconds = f64::from(part.class.threads) * part.elapsed_s;
+    seen.busy_share = (thread_seconds > 0.0).then(|| (cpu_s / thread_seconds).clamp(0.0, 1.0));
+    seen.submit_share = is_queued(part.class.path.kind).then(|| part.submit_share());
+    seen.intervals.clone_from(&result.intervals);
+    seen.latencies = latency.count;
+    (seen.latency_p50_ns, seen.latency_p99_ns) = (latency.p50_ns, latency.p99_ns);
+    seen.lateness_p99_ns = result.lateness.as_ref().map(|lateness| lateness.p99_ns);
+    seen.errors.clone_from(&result.errors);
+    seen.check.clone_from(&result.check);
+    seen.emulated = part.provenance == assay_record::Provenance::Emulated;
+}
+
+/// Bytes of reads and of writes. Where a class mixes sizes, both have the same mix.
+fn bytes_by_kind(result: &ClassResult) -> (u64, u64) {
+    let operations = (result.reads + result.writes).max(1);
+    let written = (u128::from(result.bytes) * u128::from(result.writes) / u128::from(operations)) as u64;
+    (result.bytes - written, written)
+}
+
+/// Writes that carry their durability themselves each make the device write through its cache.
+fn durable_writes(class: &Class, result: &ClassResult) -> u64 {
+    use assay_record::DurabilityKind::{ODsync, RwfDsync};
+    debug_assert!(reads(class.operation) || result.reads == 0);
+    if matches!(class.durability.kind, ODsync | RwfDsync) { result.writes } else { 0 }
+}

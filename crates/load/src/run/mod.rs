@@ -1,0 +1,163 @@
+//! A run: prepare, warm up, measure, judge, record.
+
+mod controller;
+mod crew;
+mod gate;
+mod identity;
+mod judge;
+mod observe;
+mod result;
+mod stage;
+
+pub use self::stage::target_facts;
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    thread,
+    time::Instant,
+};
+
+use assay_path::{PathError, open::operation_error};
+use assay_record::{Event, Job, Record};
+
+use self::{
+    controller::{Controller, Watched},
+    crew::{Floor, Outcome},
+    gate::Gate,
+    observe::Surroundings,
+    stage::Stage,
+};
+use crate::{
+    baseline::{Ceiling, ceiling},
+    clock::Clock,
+    error::LoadError,
+    seat,
+    tally::Tally,
+    worker::Edges,
+};
+
+/// Who watches a run.
+pub struct Watch<'a> {
+    /// Takes its events, but `started`, `finished` and `refused`, which are the caller's.
+    pub emit: &'a mut dyn FnMut(Event),
+    /// Set from outside to end the window early; what was measured until then is kept.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Runs a validated job on the machine's clock.
+///
+/// # Errors
+/// [`LoadError`] where no record can be given: the target refused, a path is not there, the target broke.
+pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
+    let began = Instant::now();
+    let clock = Clock::new();
+    let stage = Stage::set(job, &clock, watch)?;
+    let ceilings = ceilings(job, clock)?;
+    let prepared_s = began.elapsed().as_secs_f64();
+    let tallies: Vec<Vec<Tally>> =
+        job.classes.iter().map(|class| (0..class.threads).map(|_| seat::tally_for(class)).collect()).collect();
+    let mut around = Surroundings::new(job, &stage, clock);
+    let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, clock)?;
+    broken(job, &stage, &outcomes)?;
+    around.finished(&stage);
+    let finished = result::Finished {
+        job,
+        stage: &stage,
+        ceilings: &ceilings,
+        tallies: &tallies,
+        watched,
+        outcomes,
+        around,
+        clock,
+        prepared_s,
+        began,
+    };
+    Ok(finished.record())
+}
+
+fn ceilings(job: &Job, clock: Clock) -> Result<Vec<Ceiling>, LoadError> {
+    let of = |class| ceiling(class, seat::is_queued(class.path.kind), clock);
+    let measured: std::io::Result<Vec<Ceiling>> = job.classes.iter().map(of).collect();
+    measured.map_err(|source| LoadError::System { action: "reserving memory for the generator's baseline", source })
+}
+
+type Measured = (Watched, Vec<Outcome>);
+
+fn measure(
+    job: &Job,
+    watch: &mut Watch<'_>,
+    stage: &Stage,
+    tallies: &[Vec<Tally>],
+    around: &mut Surroundings,
+    clock: Clock,
+) -> Result<Measured, LoadError> {
+    let stations = stage.stations(job, tallies)?;
+    let floor = Floor {
+        clock,
+        edges: Edges::default(),
+        begin: AtomicU64::new(0),
+        gate: Gate::default(),
+        failed: AtomicBool::new(false),
+    };
+    let hired = stations.len();
+    thread::scope(|scope| {
+        let mut workers = Vec::with_capacity(hired);
+        let mut refused = None;
+        for station in stations {
+            let class = station.class.name.clone();
+            let name = format!("{class}-{}", station.thread);
+            let floor = &floor;
+            match thread::Builder::new().name(name).spawn_scoped(scope, move || crew::work(station, floor)) {
+                Ok(worker) => workers.push((class, worker)),
+                Err(source) => refused = Some(LoadError::System { action: "starting a worker thread", source }),
+            }
+        }
+        floor.gate.await_all(workers.len());
+        if refused.is_some() {
+            floor.failed.store(true, Relaxed);
+        }
+        let watched = if floor.failed.load(Relaxed) {
+            floor.gate.open();
+            None
+        } else {
+            let controller = Controller { job, floor: &floor, tallies, interrupted: watch.interrupted };
+            Some(controller.watch(around, watch.emit))
+        };
+        let outcomes = join(workers)?;
+        match (watched, refused) {
+            (Some(watched), _) => Ok((watched, outcomes)),
+            (None, Some(error)) => Err(error),
+            (None, None) => Err(LoadError::WorkerLost { class: "none".to_owned() }),
+        }
+    })
+}
+
+type Worker<'scope> = (String, thread::ScopedJoinHandle<'scope, Result<Outcome, PathError>>);
+
+fn join(workers: Vec<Worker<'_>>) -> Result<Vec<Outcome>, LoadError> {
+    let mut outcomes = Vec::with_capacity(workers.len());
+    let mut failure: Option<PathError> = None;
+    for (class, worker) in workers {
+        match worker.join() {
+            Ok(Ok(outcome)) => outcomes.push(outcome),
+            // A worker that only waited for the others tells nothing; the one that failed does.
+            Ok(Err(PathError::Interrupted { .. })) => {}
+            Ok(Err(error)) => failure = failure.or(Some(error)),
+            Err(_) => return Err(LoadError::WorkerLost { class }),
+        }
+    }
+    failure.map_or(Ok(outcomes), |error| Err(error.into()))
+}
+
+/// A target that broke in mid-run: the sentence names the file and the kernel's answer.
+fn broken(job: &Job, stage: &Stage, outcomes: &[Outcome]) -> Result<(), LoadError> {
+    let Some(outcome) = outcomes.iter().find(|outcome| outcome.faults.fatal.is_some()) else { return Ok(()) };
+    let Some(fault) = &outcome.faults.fatal else { return Ok(()) };
+    let class = &job.classes[outcome.class_index];
+    let segments = stage.segments_of(class, 0);
+    let source = fault.source.raw_os_error().map_or_else(
+        || std::io::Error::new(fault.source.kind(), fault.source.to_string()),
+        std::io::Error::from_raw_os_error,
+    );
+    Err(operation_error(segments, fault.segment, fault.write, source).into())
+}

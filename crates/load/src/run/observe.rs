@@ -1,0 +1,162 @@
+//! What surrounded the window: devices, the process, the system. Sampled at its edges, judged afterwards.
+
+use assay_record::{ClassResult, DeviceCounters, Job, NotMeasured, PathKind, Reason, WindowOutcome};
+
+use super::{
+    controller,
+    crew::Outcome,
+    judge,
+    result::{Finished, Part},
+    stage::Stage,
+};
+use crate::{
+    clock::Clock,
+    counters::{
+        ClassThreads, DeviceSample, DeviceSampler, FrequencyProbe, HelperTotals, ProcessCounters, ProcessSnapshot,
+        ProcessUse, Roots, SystemSample, SystemSampler, SystemUse, ThreadUse, attribute,
+    },
+};
+
+/// One reading of everything.
+struct Reading {
+    devices: DeviceSample,
+    process: ProcessSnapshot,
+    system: SystemSample,
+}
+
+/// Samplers, and what they saw at the window's edges.
+pub struct Surroundings {
+    clock: Clock,
+    devices: DeviceSampler,
+    process: ProcessCounters,
+    system: SystemSampler,
+    /// CPU frequency before the window, by a loop of known length.
+    pub probe_before: FrequencyProbe,
+    /// The same after it.
+    pub probe_after: FrequencyProbe,
+    opened: Option<Reading>,
+    closed: Option<Reading>,
+    /// What was resident of each data set after the window, bytes.
+    pub resident_after: Vec<Option<u64>>,
+}
+
+impl Surroundings {
+    /// Ready to sample.
+    pub fn new(_job: &Job, stage: &Stage, clock: Clock) -> Self {
+        let probe = FrequencyProbe::run(&clock);
+        Self {
+            clock,
+            devices: DeviceSampler::new(stage.device_names()),
+            process: ProcessCounters::new(),
+            system: SystemSampler::new(&Roots::default()),
+            probe_before: probe,
+            probe_after: probe,
+            opened: None,
+            closed: None,
+            resident_after: Vec::new(),
+        }
+    }
+
+    fn read(&self) -> Reading {
+        Reading { devices: self.devices.sample(), process: self.process.snapshot(), system: self.system.sample() }
+    }
+
+    /// All workers have ended.
+    pub fn finished(&mut self, stage: &Stage) {
+        self.probe_after = FrequencyProbe::run(&self.clock);
+        self.resident_after = stage.resident_now();
+    }
+
+    /// Counters of the block devices over the window.
+    pub fn device_counters(&self) -> Vec<DeviceCounters> {
+        match (&self.opened, &self.closed) {
+            (Some(opened), Some(closed)) => opened.devices.until(&closed.devices),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What the system did over the window; none where the window never opened.
+    pub fn system_use(&self) -> Option<SystemUse> {
+        let (opened, closed) = (self.opened.as_ref()?, self.closed.as_ref()?);
+        Some(opened.system.until(&closed.system))
+    }
+
+    /// What the process used over the window.
+    pub fn process_use(&self, outcomes: &[Outcome]) -> ProcessUse {
+        let ended: Vec<ThreadUse> = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
+        match (&self.opened, &self.closed) {
+            (Some(opened), Some(closed)) => opened.process.until(&closed.process, &ended),
+            _ => ProcessUse::default(),
+        }
+    }
+
+    /// Kernel helpers by class.
+    pub fn helpers(&self, job: &Job, outcomes: &[Outcome]) -> Vec<HelperTotals> {
+        let threads =
+            |index: usize| outcomes.iter().filter(move |one| one.class_index == index).map(|one| one.used.tid);
+        let classes: Vec<ClassThreads> = job
+            .classes
+            .iter()
+            .enumerate()
+            .map(|(index, class)| ClassThreads {
+                tids: threads(index).collect(),
+                uses_ring: matches!(class.path.kind, PathKind::IoUring | PathKind::NvmePassthrough),
+            })
+            .collect();
+        attribute(&self.process_use(outcomes), &classes)
+    }
+
+    /// The reasons for the verdict.
+    pub fn judge(
+        &self,
+        finished: &Finished<'_>,
+        parts: &[Part<'_>],
+        classes: &[ClassResult],
+        window: &WindowOutcome,
+        devices: &[DeviceCounters],
+    ) -> Vec<Reason> {
+        judge::reasons(self, finished, parts, classes, window, devices)
+    }
+
+    /// What could not be measured, and why.
+    pub fn not_measured(&self, classes: &[ClassResult], devices: &[DeviceCounters]) -> Vec<NotMeasured> {
+        let missing = |what: &str, reason: &str, fix: &str| NotMeasured {
+            what: what.to_owned(),
+            reason: reason.to_owned(),
+            fix: fix.to_owned(),
+        };
+        let mut list = Vec::new();
+        if classes.iter().all(|class| class.cpu.instructions_per_op.is_none()) {
+            list.push(missing(
+                "instructions and TLB misses per operation",
+                "the kernel gives no hardware performance counter to this process",
+                "run on bare metal or in a machine with a virtual PMU, with kernel.perf_event_paranoid at most 1",
+            ));
+        }
+        if classes.iter().any(|class| class.device_read_bytes.is_none()) {
+            list.push(missing(
+                "device bytes per class",
+                "the kernel does not account I/O per thread",
+                "use a kernel with CONFIG_TASK_IO_ACCOUNTING",
+            ));
+        }
+        if devices.is_empty() {
+            list.push(missing(
+                "device counters",
+                "no block device with counters lies under the targets",
+                "measure on a file system with a block device of its own",
+            ));
+        }
+        list
+    }
+}
+
+impl controller::Surroundings for Surroundings {
+    fn opened(&mut self) {
+        self.opened = Some(self.read());
+    }
+
+    fn closed(&mut self) {
+        self.closed = Some(self.read());
+    }
+}

@@ -1,0 +1,317 @@
+//! From what workers counted to the record.
+
+use std::{sync::atomic::Ordering::Relaxed, time::Instant};
+
+use assay_record::{
+    Arrivals, Baseline, CheckOutcome, Class, ClassResult, CpuUse, Distribution, FORMAT_VERSION, Figure, Job, Method,
+    Metric, ObjectiveOutcome, Operation, Provenance, Record, RunInfo, Unit, Verdict, WindowOutcome,
+};
+
+use super::{controller::Watched, crew::Outcome, identity, observe::Surroundings, stage::Stage};
+use crate::{
+    arrivals::total_rate,
+    baseline::Ceiling,
+    clock::Clock,
+    counters::{CpuTotals, HelperTotals, ThreadUse, Work, cpu_use},
+    distribution::distribution,
+    series::{Series, sum_of},
+    tally::{Latencies, Sum, Tally},
+};
+
+/// All that a finished run left behind.
+pub struct Finished<'a> {
+    /// The job.
+    pub job: &'a Job,
+    /// The stage.
+    pub stage: &'a Stage,
+    /// Ceilings of the generator, by class.
+    pub ceilings: &'a [Ceiling],
+    /// Tallies by class and thread.
+    pub tallies: &'a [Vec<Tally>],
+    /// The window.
+    pub watched: Watched,
+    /// What the workers brought back.
+    pub outcomes: Vec<Outcome>,
+    /// What surrounded the window.
+    pub around: Surroundings,
+    /// Clock of the run.
+    pub clock: Clock,
+    /// Seconds of preparation.
+    pub prepared_s: f64,
+    /// When the run began.
+    pub began: Instant,
+}
+
+/// What belongs to one class.
+pub struct Part<'a> {
+    /// The class.
+    pub class: &'a Class,
+    /// Its tallies.
+    pub tallies: &'a [Tally],
+    /// Outcomes of its workers.
+    pub outcomes: Vec<&'a Outcome>,
+    /// Its ceiling.
+    pub ceiling: Ceiling,
+    /// Helpers that worked for it.
+    pub helpers: HelperTotals,
+    /// Provenance of its figures.
+    pub provenance: Provenance,
+    /// Seconds that its workers measured, mean.
+    pub elapsed_s: f64,
+    /// System calls of its workers.
+    pub system_calls: u64,
+}
+
+impl Finished<'_> {
+    /// The record.
+    pub fn record(mut self) -> Record {
+        self.close_series();
+        let helpers = self.around.helpers(self.job, &self.outcomes);
+        let parts: Vec<Part<'_>> = (0..self.job.classes.len()).map(|index| self.part(index, helpers[index])).collect();
+        let classes: Vec<ClassResult> =
+            parts.iter().zip(&self.watched.series).map(|(part, series)| self.class_result(part, series)).collect();
+        let window = self.window();
+        let devices = self.around.device_counters();
+        let reasons = self.around.judge(&self, &parts, &classes, &window, &devices);
+        Record {
+            version: FORMAT_VERSION,
+            run: RunInfo {
+                id: identity::run_id(),
+                started_at: identity::rfc3339(self.began.elapsed()),
+                assayer_version: env!("CARGO_PKG_VERSION").to_owned(),
+                wall_s: self.began.elapsed().as_secs_f64(),
+                prepare_s: self.prepared_s,
+            },
+            job: self.job.clone(),
+            environment: self.stage.environment.clone(),
+            process_cpu: self.process_cpu(&classes),
+            not_measured: self.around.not_measured(&classes, &devices),
+            window,
+            classes,
+            devices,
+            verdict: Verdict::from_reasons(reasons),
+        }
+    }
+
+    fn seconds(&self, ticks: u64) -> f64 {
+        self.clock.ticks_to_ns(ticks) as f64 / 1e9
+    }
+
+    fn close_series(&mut self) {
+        let interval_s = f64::from(self.job.window.interval_ms) / 1e3;
+        let closed = self.outcomes.iter().map(|outcome| outcome.end).max().unwrap_or(self.watched.close);
+        let at_s = self.seconds(closed.saturating_sub(self.watched.open));
+        for (series, tallies) in self.watched.series.iter_mut().zip(self.tallies) {
+            series.close(tallies, at_s, interval_s);
+        }
+    }
+
+    fn part(&self, index: usize, helpers: HelperTotals) -> Part<'_> {
+        let outcomes: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.class_index == index).collect();
+        let elapsed: f64 = outcomes.iter().map(|one| self.seconds(one.end.saturating_sub(one.start))).sum();
+        Part {
+            class: &self.job.classes[index],
+            tallies: &self.tallies[index],
+            ceiling: self.ceilings[index],
+            helpers,
+            provenance: if outcomes.iter().any(|one| one.emulated) {
+                Provenance::Emulated
+            } else {
+                Provenance::Measured
+            },
+            elapsed_s: elapsed / outcomes.len().max(1) as f64,
+            system_calls: outcomes.iter().map(|one| one.system_calls).sum(),
+            outcomes,
+        }
+    }
+
+    fn class_result(&self, part: &Part<'_>, series: &Series) -> ClassResult {
+        let figure = |value, unit| Figure::new(value, unit, part.provenance, Method::Loop);
+        let operations = series.total.count();
+        let bytes = total(part.tallies, |tally| tally.bytes.load(Relaxed));
+        let writes = total(part.tallies, |tally| tally.writes.load(Relaxed));
+        let elapsed_s = part.elapsed_s.max(1e-9);
+        let response = part.sum(|tally| tally.response.as_ref());
+        let service = distribution(&series.total, part.provenance);
+        let rate = operations as f64 / elapsed_s;
+        let bandwidth = bytes as f64 / elapsed_s;
+        let response = response.map(|sum| distribution(&sum, part.provenance));
+        let objective = objective(part.class, response.as_ref().unwrap_or(&service), rate, bandwidth);
+        let (read_service, write_service) = part.split(&series.total);
+        let cpu = part.cpu(operations, bytes, self.clock.hz());
+        ClassResult {
+            name: part.class.name.clone(),
+            operations,
+            reads: operations - writes,
+            writes,
+            bytes,
+            bandwidth: figure(bandwidth, Unit::BytesPerSecond),
+            ops_rate: figure(rate, Unit::OpsPerSecond),
+            asked_rate: total_rate(&part.class.arrivals, part.class.threads)
+                .map(|rate| Figure::new(rate, Unit::OpsPerSecond, Provenance::Assumed, Method::Derived)),
+            asked_depth: part.class.threads * part.class.depth,
+            achieved_depth: Figure::new(
+                part.achieved_depth(&series.total),
+                Unit::Count,
+                part.provenance,
+                Method::Derived,
+            ),
+            service,
+            response,
+            read_service,
+            write_service,
+            flush: part.distribution(|tally| tally.flush.as_ref()),
+            lateness: part.distribution(|tally| tally.lateness.as_ref()),
+            baseline: part.baseline(&cpu, operations),
+            cpu,
+            device_read_bytes: part.device_bytes(|used| used.read_bytes, part.helpers.io.read),
+            device_written_bytes: part.device_bytes(|used| used.written_bytes, part.helpers.io.written),
+            errors: part.errors(),
+            intervals: series.points.clone(),
+            objective,
+            check: part.check(),
+        }
+    }
+
+    fn window(&self) -> WindowOutcome {
+        let starts = || self.outcomes.iter().filter(|one| self.job.classes[one.class_index].start_s <= 0.0);
+        let edges = |edge: fn(&Outcome) -> u64| {
+            let (first, last) = (starts().map(edge).min(), starts().map(edge).max());
+            last.unwrap_or(0).saturating_sub(first.unwrap_or(0))
+        };
+        let skew = edges(|one| one.start).max(edges(|one| one.end));
+        WindowOutcome {
+            warmup_s: self.job.window.warmup_s,
+            measured_s: self.seconds(self.watched.close.saturating_sub(self.watched.open)),
+            stop: self.watched.stop,
+            edge_skew_ns: self.clock.ticks_to_ns(skew),
+            clock_drift: self.clock.drift(self.watched.opened, self.watched.closed),
+        }
+    }
+
+    fn process_cpu(&self, classes: &[ClassResult]) -> CpuUse {
+        let wait_ticks: u64 = self.tallies.iter().flatten().map(|tally| tally.wait_ticks.load(Relaxed)).sum();
+        let work = Work {
+            operations: classes.iter().map(|class| class.operations).sum(),
+            bytes: classes.iter().map(|class| class.bytes).sum(),
+            wait_s: self.seconds(wait_ticks),
+            system_calls: self.outcomes.iter().map(|one| one.system_calls).sum(),
+            cpu_hz: self.clock.hz(),
+            provenance: Provenance::Measured,
+        };
+        cpu_use(&CpuTotals::of_process(&self.around.process_use(&self.outcomes)), &work)
+    }
+}
+
+fn total(tallies: &[Tally], of: fn(&Tally) -> u64) -> u64 {
+    tallies.iter().map(of).sum()
+}
+
+impl Part<'_> {
+    fn sum(&self, of: fn(&Tally) -> Option<&Latencies>) -> Option<Sum> {
+        sum_of(self.tallies.iter().map(of))
+    }
+
+    fn distribution(&self, of: fn(&Tally) -> Option<&Latencies>) -> Option<Distribution> {
+        self.sum(of).map(|sum| distribution(&sum, self.provenance))
+    }
+
+    /// Little's law: the time that operations spent in service, per second. For a path that blocks in its submit call the
+    /// operations waited in the program, not at the device; that time does not count.
+    pub fn achieved_depth(&self, service: &Sum) -> f64 {
+        let threads = f64::from(self.class.threads);
+        let waiting = self.submit_share() * f64::from(self.class.depth.saturating_sub(1)) * threads;
+        let in_service = service.sum as f64 / 1e9 / self.elapsed_s.max(1e-9);
+        (in_service - waiting).max(in_service.min(threads))
+    }
+
+    /// Share of the workers' time that was spent inside the submit call.
+    pub fn submit_share(&self) -> f64 {
+        let ticks = total(self.tallies, |tally| tally.submit_ticks.load(Relaxed)) as f64;
+        let all: u64 = self.outcomes.iter().map(|one| one.end.saturating_sub(one.start)).sum();
+        ticks / (all.max(1)) as f64
+    }
+
+    /// Seconds that its workers spent waiting for an intended start without sleeping.
+    pub fn wait_s(&self, hz: f64) -> f64 {
+        total(self.tallies, |tally| tally.wait_ticks.load(Relaxed)) as f64 / hz
+    }
+
+    /// Accounts of its threads.
+    pub fn uses(&self) -> Vec<ThreadUse> {
+        self.outcomes.iter().map(|one| one.used.clone()).collect()
+    }
+
+    fn cpu(&self, operations: u64, bytes: u64, hz: f64) -> CpuUse {
+        let work = Work {
+            operations,
+            bytes,
+            wait_s: self.wait_s(hz),
+            system_calls: self.system_calls,
+            cpu_hz: hz,
+            provenance: self.provenance,
+        };
+        cpu_use(&CpuTotals::of_threads(&self.uses(), &self.helpers), &work)
+    }
+
+    fn baseline(&self, cpu: &CpuUse, operations: u64) -> Baseline {
+        let figure = |value, unit, method| Figure::new(value, unit, Provenance::Measured, method);
+        let busy = cpu.cycles_per_op.value;
+        let share = if operations == 0 || busy <= 0.0 { 0.0 } else { (self.ceiling.cycles_per_op / busy).min(1.0) };
+        Baseline {
+            null_ops_per_s: figure(self.ceiling.ops_per_s, Unit::OpsPerSecond, Method::Loop),
+            null_cycles_per_op: figure(self.ceiling.cycles_per_op, Unit::CyclesPerOp, Method::Loop),
+            generator_share: figure(share, Unit::Ratio, Method::Derived),
+        }
+    }
+
+    /// Service time of reads and writes apart, where the class mixes: what is not a write is a read.
+    fn split(&self, service: &Sum) -> (Option<Distribution>, Option<Distribution>) {
+        if !matches!(self.class.operation, Operation::Mix { write_percent: 1..=99 }) {
+            return (None, None);
+        }
+        let Some(writes) = self.sum(|tally| tally.write_service.as_ref()) else { return (None, None) };
+        let reads = service.without(&writes);
+        (Some(distribution(&reads, self.provenance)), Some(distribution(&writes, self.provenance)))
+    }
+
+    fn device_bytes(&self, of: fn(&ThreadUse) -> Option<u64>, helpers: u64) -> Option<Figure> {
+        let own: Option<u64> = self.outcomes.iter().map(|one| of(&one.used)).sum();
+        own.map(|bytes| {
+            let value = bytes.saturating_add(helpers) as f64;
+            Figure::new(value, Unit::Bytes, self.provenance, Method::KernelAccounting)
+        })
+    }
+
+    fn errors(&self) -> std::collections::BTreeMap<String, u64> {
+        let mut errors = std::collections::BTreeMap::new();
+        for (errno, count) in self.outcomes.iter().flat_map(|one| &one.faults.by_errno) {
+            *errors.entry(identity::error_name(*errno)).or_default() += count;
+        }
+        errors
+    }
+
+    fn check(&self) -> Option<CheckOutcome> {
+        let blocks = total(self.tallies, |tally| tally.verified.load(Relaxed));
+        let wrong = total(self.tallies, |tally| tally.wrong.load(Relaxed));
+        let examples: Vec<String> = self.outcomes.iter().flat_map(|one| one.examples.iter().cloned()).take(5).collect();
+        (blocks > 0).then_some(CheckOutcome { blocks, wrong, examples })
+    }
+}
+
+/// Latency objectives are judged by response time where there is a schedule, by service time otherwise.
+fn objective(class: &Class, latency: &Distribution, ops_per_s: f64, bytes_per_s: f64) -> Option<ObjectiveOutcome> {
+    let objective = class.objective?;
+    debug_assert!(class.arrivals == Arrivals::Closed || latency.count > 0 || ops_per_s == 0.0);
+    let (seen, upper) = match objective.metric {
+        Metric::MeanNs => (latency.mean_ns, true),
+        Metric::P50Ns => (latency.p50_ns as f64, true),
+        Metric::P99Ns => (latency.p99_ns as f64, true),
+        Metric::P999Ns => (latency.p999_ns as f64, true),
+        Metric::BandwidthBytesPerS => (bytes_per_s, false),
+        Metric::OpsPerS => (ops_per_s, false),
+    };
+    // A class that completed nothing has met nothing.
+    let met = latency.count > 0 && if upper { seen < objective.bound } else { seen >= objective.bound };
+    Some(ObjectiveOutcome { objective, seen, met })
+}

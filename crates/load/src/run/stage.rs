@@ -1,0 +1,225 @@
+//! What stands ready before the window: data sets, caches, facts.
+
+use std::{
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicU64},
+};
+
+use assay_path::{
+    PathError, Segment, SegmentKind, facts,
+    prepare::{self, Prepared, PreparedDataset},
+    residency,
+};
+use assay_record::{Cache, Class, Environment, Event, Job, Layout, TargetFacts};
+
+use super::{Watch, crew::Station};
+use crate::{
+    check::Checker, clock::Clock, environment, error::LoadError, generator::FileShare, journal::Journal, tally::Tally,
+};
+
+/// Room of an acknowledgement journal: 128 MiB, sparse until used.
+const JOURNAL_ENTRIES: usize = 4 << 20;
+
+/// The stage of a run.
+#[derive(Debug)]
+pub struct Stage {
+    prepared: Prepared,
+    /// The machine, before the run.
+    pub environment: Environment,
+    /// What is resident of each data set before the window, bytes; none for what has no page cache.
+    pub resident_before: Vec<Option<u64>>,
+}
+
+impl Stage {
+    /// Prepares everything that a job needs.
+    ///
+    /// # Errors
+    /// [`LoadError`] where a target refuses, is full, or a cache cannot be brought into the state asked for.
+    pub fn set(job: &Job, clock: &Clock, watch: &mut Watch<'_>) -> Result<Self, LoadError> {
+        let places: Vec<(String, PathBuf)> = job
+            .targets
+            .iter()
+            .flat_map(|target| target.members.iter().map(|member| (target.id.clone(), PathBuf::from(member))))
+            .collect();
+        let environment = environment::capture(clock, &places, target_facts);
+        let emit = &mut *watch.emit;
+        let mut progress = |stage: &str, done: f64, detail: String| {
+            emit(Event::Progress { stage: stage.to_owned(), done, detail });
+        };
+        let prepared = prepare::prepare(job, &mut progress, watch.interrupted)?;
+        set_caches(job, &prepared, &mut progress)?;
+        let resident_before = prepared.datasets.iter().map(resident).collect();
+        Ok(Self { prepared, environment, resident_before })
+    }
+
+    /// The prepared data sets, in the job's order.
+    pub fn datasets(&self) -> &[PreparedDataset] {
+        &self.prepared.datasets
+    }
+
+    /// The prepared data set of a class.
+    pub fn dataset_of(&self, class: &Class) -> Option<&PreparedDataset> {
+        self.prepared.datasets.iter().find(|dataset| dataset.name == class.dataset)
+    }
+
+    /// Segments of the file that a thread of a class uses.
+    pub fn segments_of(&self, class: &Class, thread: u32) -> &[Segment] {
+        let Some(dataset) = self.dataset_of(class) else { return &[] };
+        if dataset.files.is_empty() {
+            return &[];
+        }
+        &dataset.files[thread as usize % dataset.files.len()]
+    }
+
+    /// What is resident of each data set now.
+    pub fn resident_now(&self) -> Vec<Option<u64>> {
+        self.prepared.datasets.iter().map(resident).collect()
+    }
+
+    /// Names of the block devices beneath all data sets, each once.
+    pub fn device_names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            self.prepared.datasets.iter().flat_map(|dataset| dataset.device_names.iter().cloned()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// One station per thread of every class, in the job's order.
+    ///
+    /// # Errors
+    /// [`LoadError::Journal`] where the acknowledgement journal cannot be made.
+    pub fn stations<'a>(&'a self, job: &'a Job, tallies: &'a [Vec<Tally>]) -> Result<Vec<Station<'a>>, LoadError> {
+        let generations = Arc::new(AtomicU64::new(0));
+        let path = job.checks.acknowledgements.as_deref();
+        let journal = path.map(|path| Journal::create(Path::new(path), JOURNAL_ENTRIES)).transpose()?;
+        let mut stations = Vec::new();
+        for (class_index, (class, tallies)) in job.classes.iter().zip(tallies).enumerate() {
+            for (thread, tally) in tallies.iter().enumerate() {
+                let checker = self.checker(job, class, thread as u32, &generations, journal.as_ref());
+                stations.push(self.station(job, class, class_index, thread as u32, tally, checker)?);
+            }
+        }
+        Ok(stations)
+    }
+
+    fn station<'a>(
+        &'a self,
+        job: &'a Job,
+        class: &'a Class,
+        class_index: usize,
+        thread: u32,
+        tally: &'a Tally,
+        checker: Option<Checker>,
+    ) -> Result<Station<'a>, LoadError> {
+        let declared = job.dataset_of(class);
+        let (Some(dataset), Some(declared)) = (self.dataset_of(class), declared) else {
+            return Err(PathError::Refused {
+                path: class.dataset.clone().into(),
+                reason: "no data set of this name was prepared".to_owned(),
+                fix: "name one of the job's data sets".to_owned(),
+            }
+            .into());
+        };
+        let files = dataset.files.len().max(1) as u32;
+        let sharing = class.threads / files + u32::from(thread % files < class.threads % files);
+        Ok(Station {
+            class,
+            class_index,
+            thread,
+            segments: self.segments_of(class, thread),
+            layout: dataset.layout,
+            stripe: dataset.stripe_bytes,
+            share: FileShare { bytes: file_bytes(dataset, declared.bytes), index: thread / files, of: sharing.max(1) },
+            tally,
+            seed: job.seed,
+            checker,
+        })
+    }
+
+    fn checker(
+        &self,
+        job: &Job,
+        class: &Class,
+        thread: u32,
+        generations: &Arc<AtomicU64>,
+        journal: Option<&Journal>,
+    ) -> Option<Checker> {
+        if !job.checks.data && journal.is_none() {
+            return None;
+        }
+        let dataset = self.dataset_of(class)?;
+        let file = thread as usize % dataset.file_ids.len().max(1);
+        let id = dataset.file_ids.get(file).copied()?;
+        Some(Checker::new(dataset.stamp_bytes, id, job.checks.data, Arc::clone(generations), journal.cloned()))
+    }
+}
+
+/// A file that is used as found may be shorter than declared; its length was seen when it was prepared.
+fn file_bytes(dataset: &PreparedDataset, declared: u64) -> u64 {
+    if dataset.layout != Layout::AsFound {
+        return declared;
+    }
+    let found = dataset.files.first().map_or(0, |segments| segments.iter().map(|segment| segment.bytes).sum());
+    declared.min(found)
+}
+
+fn regular_files(dataset: &PreparedDataset) -> impl Iterator<Item = &Path> {
+    let segments = dataset.files.iter().flatten();
+    segments.filter(|segment| segment.kind == SegmentKind::File).map(|segment| segment.path.as_path())
+}
+
+fn resident(dataset: &PreparedDataset) -> Option<u64> {
+    if dataset.layout == Layout::Grow {
+        return None;
+    }
+    let mut files = regular_files(dataset).peekable();
+    files.peek()?;
+    files.map(|path| residency::resident_bytes(&File::open(path).ok()?).ok()).sum()
+}
+
+fn set_caches(job: &Job, prepared: &Prepared, progress: &mut dyn FnMut(&str, f64, String)) -> Result<(), LoadError> {
+    let all: Vec<&Path> =
+        prepared.datasets.iter().filter(|dataset| dataset.layout != Layout::Grow).flat_map(regular_files).collect();
+    for (index, path) in all.iter().enumerate() {
+        let done = index as f64 / all.len() as f64;
+        match job.cache {
+            Cache::AsFound => return Ok(()),
+            Cache::Warm => {
+                progress("warming the page cache", done, path.display().to_string());
+                residency::warm(&open(path)?).map_err(|source| io_error("reading", path, source))?;
+            }
+            Cache::Cold | Cache::Bypassed => {
+                progress("emptying the page cache", done, path.display().to_string());
+                residency::evict(&open(path)?).map_err(|source| io_error("emptying the cache of", path, source))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<File, PathError> {
+    File::open(path).map_err(|source| io_error("opening", path, source))
+}
+
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> PathError {
+    PathError::Io { action, path: path.to_owned(), source }
+}
+
+/// Facts of one member of a target.
+pub fn target_facts(path: &Path) -> TargetFacts {
+    TargetFacts {
+        target: String::new(),
+        path: path.display().to_string(),
+        file_system: if is_device(path) { None } else { facts::file_system(path).ok() },
+        device: facts::block_device(path),
+    }
+}
+
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.file_type().is_block_device() || metadata.file_type().is_char_device())
+}

@@ -1,0 +1,104 @@
+//! What a worker is given: built before the window, from the class and its place among the threads.
+
+use assay_record::{
+    Arrivals, Class, Durability, DurabilityKind, Operation, PathKind, PathSpec, Pattern, RateScope, Sizes,
+};
+
+use crate::{
+    arrivals::Schedule,
+    clock::Clock,
+    generator::{FileShare, Generator, Spread, writes},
+    tally::{Latencies, Tally},
+    worker::{Faults, FlushRule, MemoryPlan, Pacer, Task},
+};
+
+/// A seed of its own for every thread of every class, from the job's seed.
+pub fn seed_of(seed: u64, class: usize, thread: u32) -> u64 {
+    let mixed = seed ^ (class as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ u64::from(thread).wrapping_mul(0xbf58_476d_1ce4_e5b9)).wrapping_mul(0x94d0_49bb_1331_11eb)
+}
+
+/// How often a worker calls for a flush; never where durability lies in the write itself or is not asked for.
+pub fn flush_rule(class: &Class) -> FlushRule {
+    let every = match class.durability.kind {
+        DurabilityKind::None | DurabilityKind::ODsync | DurabilityKind::RwfDsync => u32::MAX,
+        DurabilityKind::Fdatasync | DurabilityKind::Fsync | DurabilityKind::Msync | DurabilityKind::Persist => {
+            class.durability.every
+        }
+    };
+    FlushRule { every: if writes(class.operation) { every } else { u32::MAX } }
+}
+
+/// Whether a path is driven by the queued loop.
+pub fn is_queued(kind: PathKind) -> bool {
+    matches!(kind, PathKind::Libaio | PathKind::IoUring | PathKind::NvmePassthrough | PathKind::NvmePolled)
+}
+
+/// The tally of one thread, with the histograms that its class needs.
+pub fn tally_for(class: &Class) -> Tally {
+    let open = class.arrivals != Arrivals::Closed;
+    let mixes = matches!(class.operation, Operation::Mix { write_percent: 1..=99 });
+    Tally {
+        response: open.then(Latencies::new),
+        lateness: open.then(Latencies::new),
+        write_service: mixes.then(Latencies::new),
+        flush: (flush_rule(class).every != u32::MAX).then(Latencies::new),
+        ..Tally::default()
+    }
+}
+
+/// A task of one thread.
+pub fn task(
+    class: &Class,
+    share: FileShare,
+    thread: u32,
+    spread: Spread,
+    segments: u32,
+    clock: Clock,
+    seed: u64,
+) -> Task {
+    let mut generator = Generator::new(class, share, seed);
+    let schedule = Schedule::new(&class.arrivals, thread, class.threads, clock.hz(), generator.rng());
+    Task {
+        clock,
+        generator,
+        schedule,
+        spread,
+        segments,
+        memory: MemoryPlan::new(class, thread),
+        flush: flush_rule(class),
+        growing: false,
+        pacer: Pacer::default(),
+        checker: None,
+        faults: Faults::default(),
+    }
+}
+
+/// A task on nothing: a file of a gibibyte that is not there.
+pub fn null_task(class: &Class, clock: Clock) -> Task {
+    let largest = crate::generator::largest_size(&class.size).max(1);
+    let share = FileShare { bytes: (1u64 << 30).next_multiple_of(largest), index: 0, of: 1 };
+    task(class, share, 0, Spread::new(1, largest), 1, clock, 1)
+}
+
+/// 4 KiB random reads on the null path; with `open_loop` due at a rate far above what any machine reaches.
+pub fn null_class(open_loop: bool) -> Class {
+    let arrivals = Arrivals::Fixed { rate_per_s: 1e9, scope: RateScope::Total };
+    Class {
+        name: "null".to_owned(),
+        dataset: "nothing".to_owned(),
+        path: PathSpec::plain(PathKind::Null),
+        operation: Operation::Read,
+        pattern: Pattern::Uniform,
+        size: Sizes::One(4096),
+        threads: 1,
+        depth: 1,
+        batch: 1,
+        arrivals: if open_loop { arrivals } else { Arrivals::Closed },
+        durability: Durability { kind: DurabilityKind::None, every: 1 },
+        buffer_bytes: 0,
+        dirty_bytes: 0,
+        start_s: 0.0,
+        objective: None,
+    }
+}

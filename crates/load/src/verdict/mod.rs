@@ -1,0 +1,70 @@
+//! Whether a record can be believed: one small rule per reason, all of them pure.
+//!
+//! Every threshold is a public constant with its reason beside it; `docs/verdicts/` has a page per rule. A rule that
+//! lacks an input says nothing: what could not be seen is listed as not measured, not as a fault.
+
+mod cache;
+mod data;
+mod device;
+mod load;
+mod machine;
+mod observation;
+mod reason;
+mod window;
+mod words;
+
+use assay_record::{Reason, Verdict};
+
+pub use cache::{
+    CACHE_BYTES_AT_LEAST, CACHE_SERVED_INVALID, CACHE_SERVED_SUSPECT, LLC_FACTOR, NOT_WARM_INVALID, NOT_WARM_SUSPECT,
+};
+pub use data::{COMPRESSED_RATIO, ERRORS_INVALID, REPEATED_SHARE, UNWRITTEN_INVALID, UNWRITTEN_SUSPECT, ZEROS_SUSPECT};
+pub use device::{
+    DIFFERENCE, DIFFERENCE_AT_LEAST, FOREIGN_BYTES_PER_S, FOREIGN_REQUESTS_PER_S, FOREIGN_SHARE,
+    JOURNAL_BYTES_PER_FLUSH, METADATA_BYTES, READ_AHEAD, WRITTEN_BACK,
+};
+pub use load::{
+    BUSY_SHARE, DEPTH_REACHED, DEVICE_DEPTH, GENERATOR_SHARE, LATE_AT_LEAST_NS, LATE_SHARE, RATE_DEVIATIONS,
+    RATE_EXCESS, RATE_SHORTFALL, SUBMIT_SHARE,
+};
+pub use machine::{DRIFT_INVALID, DRIFT_SUSPECT, FREQUENCY_CHANGE, PROBE_SPREAD, STOLEN_SHARE, THROTTLED_SHARE};
+pub use observation::{
+    ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnTraffic, RunObservation, kernel_accounts,
+};
+pub use window::{BEYOND_PERCENTILE, LATENCIES_AT_LEAST, SKEW_SHARE, WINDOW_AT_LEAST_S};
+
+/// Judges a run. (`noisy-machine` compares repeats of a cell and is judged where the repeats are.)
+pub fn judge(observation: &Observation) -> Verdict {
+    let run = &observation.run;
+    let mut reasons: Vec<Reason> =
+        [machine::clock_unreliable(run), window::windows_differ(run), window::interrupted(run)]
+            .into_iter()
+            .flatten()
+            .collect();
+    reasons.extend(machine::frequency_changed(run));
+    reasons.extend(device::foreign_load(run));
+    reasons.extend(observation.classes.iter().flat_map(|class| judge_class(run, class)));
+    Verdict::from_reasons(reasons)
+}
+
+fn judge_class(run: &RunObservation, class: &ClassObservation) -> Vec<Reason> {
+    let found = [
+        cache::page_cache_served(run, class),
+        cache::cache_not_warm(run, class),
+        cache::file_smaller_than_caches(run, class),
+        data::unwritten_extents(class),
+        data::compressible_data(class),
+        data::errors(class),
+        data::data_corrupt(class),
+        data::emulated_target(class),
+        load::depth_not_reached(run, class),
+        load::rate_not_reached(class),
+        load::generator_late(class),
+        load::generator_bound(class),
+        window::window_too_short(run, class),
+        window::steadiness(class),
+    ];
+    let mut reasons: Vec<Reason> = found.into_iter().flatten().collect();
+    reasons.extend(device::device_bytes_differ(run, class));
+    reasons
+}

@@ -1,0 +1,285 @@
+//! What the rules look at. Whoever runs a load fills it in; a value that could not be had is `None`, and no rule takes
+//! an unknown for a good sign or a bad one.
+
+use std::collections::BTreeMap;
+
+use assay_record::{
+    Cache, CheckOutcome, Content, DeviceCounters, IntervalPoint, Layout, Metric, PathKind, PathSpec, Stop, TargetKind,
+};
+
+use crate::{
+    compress::Compressibility,
+    counters::{FrequencyProbe, SystemUse},
+};
+
+/// A run: what concerns all of it, and its classes.
+#[derive(Clone, Debug, Default)]
+pub struct Observation {
+    /// What concerns the whole run.
+    pub run: RunObservation,
+    /// One per class, in the job's order.
+    pub classes: Vec<ClassObservation>,
+}
+
+/// What concerns the whole run.
+#[derive(Clone, Debug, Default)]
+pub struct RunObservation {
+    /// State of the page cache that was asked for.
+    pub cache: Cache,
+    /// Seconds of the window.
+    pub measured_s: f64,
+    /// Seconds of the window that were asked for.
+    pub asked_s: f64,
+    /// Why the window closed; none while nobody has said.
+    pub stop: Option<Stop>,
+    /// Largest distance between the classes' window edges, ns. Classes that start later by request are compared with
+    /// their own intended edges.
+    pub edge_skew_ns: u64,
+    /// [`crate::clock::Clock::drift`] over the window.
+    pub clock_drift: f64,
+    /// Memory that the page cache may fill ([`crate::environment::usable_memory_bytes`]); 0 where unknown.
+    pub memory_bytes: u64,
+    /// Last-level cache of the CPU, bytes; 0 where unknown.
+    pub llc_bytes: u64,
+    /// What block devices did in the window.
+    pub devices: Vec<DeviceObservation>,
+    /// Device bytes read by this process that no thread or living helper shows
+    /// ([`crate::counters::ProcessUse::unattributed_io`]); 0 where there are none or the kernel does not account.
+    pub unattributed_read_bytes: u64,
+    /// Frequency probe before the window.
+    pub frequency_before: Option<FrequencyProbe>,
+    /// Frequency probe after the window.
+    pub frequency_after: Option<FrequencyProbe>,
+    /// What the machine did to everybody in the window.
+    pub system: SystemUse,
+}
+
+/// A block device in the window.
+#[derive(Clone, Debug)]
+pub struct DeviceObservation {
+    /// The kernel's counters of the device.
+    pub counters: DeviceCounters,
+    /// The file system on it copies on write (btrfs, ZFS, F2FS, bcachefs): metadata may outweigh the data.
+    pub copies_on_write: bool,
+    /// What this process moved through it; none where that cannot be told (a member of an array, a device below
+    /// another).
+    pub own: Option<OwnTraffic>,
+}
+
+/// What this process moved through a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OwnTraffic {
+    /// Bytes read from it, as the kernel accounts for this process, or as asked where that is more.
+    pub read_bytes: u64,
+    /// Bytes written to it, as the kernel accounts for this process (dirtied pages included, and those since the data
+    /// sets were last written back: they may reach the device in the window), or as asked where that is more.
+    pub written_bytes: u64,
+    /// Flushes that were asked for, durable writes (`O_DSYNC`, `RWF_DSYNC`) included. Each may make the file system
+    /// write its journal.
+    pub flushes: u64,
+    /// Read requests that its reads can have become at most; none where that cannot be told (buffered reads).
+    pub read_requests_at_most: Option<u64>,
+}
+
+/// A class in the window.
+#[derive(Clone, Debug)]
+pub struct ClassObservation {
+    /// Its name.
+    pub name: String,
+    /// How its bytes travel.
+    pub path: PathSpec,
+    /// What its target is.
+    pub target: TargetKind,
+    /// State of its data set when the window opened, as asked.
+    pub layout: Layout,
+    /// What the bytes of its data set look like, as asked.
+    pub content: Content,
+    /// Offsets follow one another.
+    pub sequential: bool,
+    /// Threads.
+    pub threads: u32,
+    /// Operations in flight per thread, as asked.
+    pub depth: u32,
+    /// Operations per submission, as asked.
+    pub batch: u32,
+    /// Mean operations in flight, all threads.
+    pub achieved_depth: f64,
+    /// Rate asked for, operations per second of the whole class; none where arrivals are closed.
+    pub asked_rate: Option<f64>,
+    /// Operations that are due at the same instant, all threads (1 but for bursts).
+    pub burst: u32,
+    /// Arrivals are Poisson-distributed.
+    pub poisson: bool,
+    /// Seconds of the window in which the class was active.
+    pub active_s: f64,
+    /// Reads completed.
+    pub reads: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes of these reads.
+    pub read_bytes: u64,
+    /// Bytes of these writes.
+    pub written_bytes: u64,
+    /// Flushes made.
+    pub flushes: u64,
+    /// Bytes that the kernel read from devices for its threads and their helpers; none where the kernel does not
+    /// account for them ([`super::kernel_accounts`]).
+    pub device_read_bytes: Option<u64>,
+    /// The same for writes, pages dirtied in the page cache included.
+    pub device_written_bytes: Option<u64>,
+    /// Kernel names of the block devices directly beneath its data set.
+    pub devices: Vec<String>,
+    /// The device is a loop device that goes through the page cache of this file
+    /// ([`crate::counters::loop_through_page_cache`]).
+    pub cached_beneath: Option<String>,
+    /// Share of its data set that was in the page cache when the window opened.
+    pub resident_before: Option<f64>,
+    /// What its data set consists of on disk when the window opened.
+    pub extents: Option<ExtentSurvey>,
+    /// Bytes of its data set, all files.
+    pub dataset_bytes: u64,
+    /// Samples of its data set.
+    pub compressibility: Option<Compressibility>,
+    /// Operations per second of one thread of it on the null path; none where that was not measured.
+    pub null_ops_per_s: Option<f64>,
+    /// Share of the window that its threads spent on a CPU and not waiting for an intended start, 0..=1 (CPU seconds of
+    /// its threads without waiting, by threads and window).
+    pub busy_share: Option<f64>,
+    /// Share of the window that its threads spent inside the submitting call, 0..=1; none for blocking paths.
+    pub submit_share: Option<f64>,
+    /// The series.
+    pub intervals: Vec<IntervalPoint>,
+    /// Values in its latency histogram.
+    pub latencies: u64,
+    /// 99th percentile of the latency that is reported first (response where there is a rate, service otherwise), ns.
+    pub latency_p99_ns: u64,
+    /// 99th percentile of how late the generator started operations by its own fault, ns; none where arrivals are
+    /// closed.
+    pub lateness_p99_ns: Option<u64>,
+    /// What its objective is about.
+    pub objective: Option<Metric>,
+    /// Failed operations by error name.
+    pub errors: BTreeMap<String, u64>,
+    /// What the data check found.
+    pub check: Option<CheckOutcome>,
+    /// Its target is stand-in hardware.
+    pub emulated: bool,
+}
+
+/// What a data set consists of on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtentSurvey {
+    /// Bytes in extents that were written.
+    pub written: u64,
+    /// Bytes in extents that are allocated and were never written.
+    pub unwritten: u64,
+    /// Bytes without any extent.
+    pub hole: u64,
+}
+
+impl ClassObservation {
+    /// A class of which nothing is known but its name and path: the starting point for filling one in.
+    pub fn new(name: &str, path: PathSpec, target: TargetKind) -> Self {
+        Self {
+            name: name.to_owned(),
+            path,
+            target,
+            layout: Layout::Written,
+            content: Content::Random,
+            sequential: false,
+            threads: 1,
+            depth: 1,
+            batch: 1,
+            achieved_depth: 0.0,
+            asked_rate: None,
+            burst: 1,
+            poisson: false,
+            active_s: 0.0,
+            reads: 0,
+            writes: 0,
+            read_bytes: 0,
+            written_bytes: 0,
+            flushes: 0,
+            device_read_bytes: None,
+            device_written_bytes: None,
+            devices: Vec::new(),
+            cached_beneath: None,
+            resident_before: None,
+            extents: None,
+            dataset_bytes: 0,
+            compressibility: None,
+            null_ops_per_s: None,
+            busy_share: None,
+            submit_share: None,
+            intervals: Vec::new(),
+            latencies: 0,
+            latency_p99_ns: 0,
+            lateness_p99_ns: None,
+            objective: None,
+            errors: BTreeMap::new(),
+            check: None,
+            emulated: false,
+        }
+    }
+
+    /// Operations completed.
+    pub fn operations(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// Its bytes go through the page cache.
+    pub(super) fn buffered(&self) -> bool {
+        match self.path.kind {
+            PathKind::Pread | PathKind::Libaio | PathKind::IoUring => !self.path.direct,
+            PathKind::Mmap => self.target != TargetKind::DeviceDax,
+            _ => false,
+        }
+    }
+
+    /// Its bytes reach a block device without the page cache.
+    pub(super) fn direct(&self) -> bool {
+        self.path.direct && matches!(self.path.kind, PathKind::Pread | PathKind::Libaio | PathKind::IoUring)
+    }
+
+    /// It keeps operations in flight by itself, and submits and reaps them.
+    pub(super) fn queued(&self) -> bool {
+        matches!(
+            self.path.kind,
+            PathKind::Libaio | PathKind::IoUring | PathKind::NvmePassthrough | PathKind::NvmePolled
+        )
+    }
+
+    /// It loads and stores memory itself.
+    pub(super) fn memory(&self) -> bool {
+        self.path.kind == PathKind::Pmem || self.target == TargetKind::Memory
+    }
+
+    /// Nothing is moved.
+    pub(super) fn null(&self) -> bool {
+        self.path.kind == PathKind::Null || self.target == TargetKind::Null
+    }
+}
+
+/// Whether the kernel's per-task account of device bytes says anything about a path on a file system. It does not know
+/// memory, commands that pass the block layer by, network file systems, or file systems with caches of their own.
+pub fn kernel_accounts(path: PathKind, file_system: Option<&str>) -> bool {
+    const UNACCOUNTED: [&str; 14] = [
+        "tmpfs",
+        "ramfs",
+        "hugetlbfs",
+        "devtmpfs",
+        "zfs",
+        "9p",
+        "nfs",
+        "nfs4",
+        "cifs",
+        "smb3",
+        "ceph",
+        "virtiofs",
+        "fuse",
+        "fuseblk",
+    ];
+    let by_path = matches!(path, PathKind::Pread | PathKind::Mmap | PathKind::Libaio | PathKind::IoUring);
+    let known = file_system.is_none_or(|kind| !UNACCOUNTED.contains(&kind) && !kind.starts_with("fuse."));
+    by_path && known
+}

@@ -1,0 +1,127 @@
+//! The measured loops: one for blocking paths, one for queued ones, each compiled for its path.
+//!
+//! Inside them there is no allocation, no lock, no clock system call and no call through a table.
+
+mod blocking;
+mod faults;
+mod memory;
+mod pace;
+mod queued;
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+pub use self::{blocking::BlockingLoop, faults::Faults, memory::MemoryPlan, pace::Pacer, queued::QueuedLoop};
+use crate::{
+    arrivals::Schedule,
+    check::Checker,
+    clock::Clock,
+    generator::{Generator, Spread},
+    tally::Tally,
+};
+
+/// The instants that all workers share: edges of the window, in ticks. The controller may pull `close` in.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Edges {
+    /// The window opens.
+    pub open: AtomicU64,
+    /// The window closes.
+    pub close: AtomicU64,
+}
+
+impl Default for Edges {
+    fn default() -> Self {
+        Self { open: AtomicU64::new(u64::MAX), close: AtomicU64::new(u64::MAX) }
+    }
+}
+
+impl Edges {
+    /// Closes the window now, and opens it if it was not open yet.
+    pub fn close_now(&self, now: u64) {
+        self.open.fetch_min(now, Relaxed);
+        self.close.fetch_min(now, Relaxed);
+    }
+}
+
+/// When writes are made durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlushRule {
+    /// After this many writes of the thread; `u32::MAX` means never.
+    pub every: u32,
+}
+
+/// What one worker works with, whatever its path.
+#[derive(Debug)]
+pub struct Task {
+    /// Clock of the run.
+    pub clock: Clock,
+    /// The stream.
+    pub generator: Generator,
+    /// When operations are due; none where arrivals are closed.
+    pub schedule: Option<Schedule>,
+    /// Where pages lie.
+    pub spread: Spread,
+    /// Number of segments.
+    pub segments: u32,
+    /// Where in memory they land.
+    pub memory: MemoryPlan,
+    /// When writes are made durable.
+    pub flush: FlushRule,
+    /// The file grows and begins anew at offset 0.
+    pub growing: bool,
+    /// Waiting for instants.
+    pub pacer: Pacer,
+    /// Data check and acknowledgements; none where not asked for.
+    pub checker: Option<Checker>,
+    /// What failed.
+    pub faults: Faults,
+}
+
+impl Task {
+    #[inline(always)]
+    fn advance_schedule(&mut self) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.advance(self.generator.rng());
+        }
+    }
+}
+
+/// The histograms of a tally that a loop records into, taken out of their options once.
+#[derive(Clone, Copy)]
+struct Recorder<'a> {
+    tally: &'a Tally,
+    clock: Clock,
+}
+
+impl Recorder<'_> {
+    /// Records a completed operation; instants in ticks.
+    #[inline(always)]
+    fn completed(&self, write: bool, length: u32, due: Option<u64>, start: u64, end: u64) {
+        let service_ns = self.clock.ticks_to_ns(end.saturating_sub(start));
+        self.tally.service.record(service_ns);
+        Tally::add(&self.tally.bytes, u64::from(length));
+        if write {
+            Tally::add(&self.tally.writes, 1);
+            if let Some(latencies) = &self.tally.write_service {
+                latencies.record(service_ns);
+            }
+        }
+        if let (Some(due), Some(latencies)) = (due, &self.tally.response) {
+            latencies.record(self.clock.ticks_to_ns(end.saturating_sub(due)));
+        }
+    }
+
+    #[cold]
+    fn flushed(&self, start: u64, end: u64) {
+        if let Some(latencies) = &self.tally.flush {
+            latencies.record(self.clock.ticks_to_ns(end.saturating_sub(start)));
+        }
+    }
+
+    #[cold]
+    fn late(&self, due: u64, now: u64) {
+        if let Some(latencies) = &self.tally.lateness {
+            latencies.record(self.clock.ticks_to_ns(now.saturating_sub(due)));
+        }
+    }
+}

@@ -1,0 +1,680 @@
+//! Every rule of the verdict: an ordinary run is valid, each fault is named, and nothing makes a rule panic.
+
+use std::{collections::BTreeMap, path::Path};
+
+use assay_load::{
+    compress::Compressibility,
+    counters::{FrequencyProbe, SystemUse, Throttle},
+    verdict::{
+        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnTraffic, RunObservation, judge,
+        kernel_accounts,
+    },
+};
+use assay_record::{
+    Cache, CheckOutcome, Content, DeviceCounters, Figure, IntervalPoint, Layout, Method, Metric, PathKind, PathSpec,
+    Provenance, ReasonCode, Severity, Status, Stop, TargetKind, Unit, Verdict,
+};
+use proptest::prelude::*;
+
+const MIB: u64 = 1 << 20;
+
+fn figure(value: f64) -> Figure {
+    Figure::new(value, Unit::Count, Provenance::Measured, Method::KernelAccounting)
+}
+
+fn device(read: u64, written: u64, requests: u64, in_flight: f64) -> DeviceCounters {
+    DeviceCounters {
+        device: "vda".to_owned(),
+        read_bytes: figure(read as f64),
+        written_bytes: figure(written as f64),
+        reads: figure(requests as f64),
+        writes: figure(0.0),
+        flushes: figure(0.0),
+        mean_in_flight: figure(in_flight),
+        utilisation: figure(0.97),
+    }
+}
+
+fn flat(intervals: u32, operations: u64, length_s: f64) -> Vec<IntervalPoint> {
+    let point = |index: u32| IntervalPoint {
+        at_s: f64::from(index + 1) * length_s,
+        length_s,
+        operations: operations + u64::from(index % 3),
+        bytes: operations * 4096,
+        mean_ns: 500_000.0,
+        p50_ns: 450_000,
+        p99_ns: 900_000,
+        max_ns: 2_000_000,
+    };
+    (0..intervals).map(point).collect()
+}
+
+/// Four seconds of direct random reads of 4 KiB, two threads of depth 16, at 60 k/s, on a small virtual machine.
+fn ordinary() -> Observation {
+    let reads = 240_000;
+    let path = PathSpec { direct: true, ..PathSpec::plain(PathKind::IoUring) };
+    let class = ClassObservation {
+        threads: 2,
+        depth: 16,
+        achieved_depth: 31.2,
+        active_s: 4.0,
+        reads,
+        read_bytes: reads * 4096,
+        device_read_bytes: Some(reads * 4096 + 12_288),
+        device_written_bytes: Some(4096),
+        devices: vec!["vda".to_owned()],
+        resident_before: Some(0.0),
+        extents: Some(ExtentSurvey { written: 512 * MIB, unwritten: 0, hole: 0 }),
+        dataset_bytes: 512 * MIB,
+        compressibility: Some(Compressibility { ratio: 1.004, repeated_share: 0.0, zero_share: 0.0, blocks: 128 }),
+        null_ops_per_s: Some(15e6),
+        busy_share: Some(0.6),
+        submit_share: Some(0.3),
+        intervals: flat(40, 6000, 0.1),
+        latencies: reads,
+        latency_p99_ns: 900_000,
+        ..ClassObservation::new("read", path, TargetKind::Folder)
+    };
+    let own = OwnTraffic { read_bytes: reads * 4096, read_requests_at_most: Some(reads), ..OwnTraffic::default() };
+    let counters = device(reads * 4096 + 300_000, 2 * MIB, reads + 20, 30.0);
+    let probe = FrequencyProbe { hz: 2.6e9, spread: 0.01 };
+    Observation {
+        run: RunObservation {
+            cache: Cache::AsFound,
+            measured_s: 4.0,
+            asked_s: 4.0,
+            stop: Some(Stop::Limit),
+            edge_skew_ns: 300_000,
+            clock_drift: 3e-6,
+            memory_bytes: 4096 * MIB,
+            llc_bytes: 32 * MIB,
+            devices: vec![DeviceObservation { counters, copies_on_write: false, own: Some(own) }],
+            frequency_before: Some(probe),
+            frequency_after: Some(FrequencyProbe { hz: 2.55e9, ..probe }),
+            system: SystemUse { stolen_share: Some(0.002), ..SystemUse::default() },
+            ..RunObservation::default()
+        },
+        classes: vec![class],
+    }
+}
+
+/// The ordinary run, buffered and cold: every page read once, from the device.
+fn cold() -> Observation {
+    let mut seen = ordinary();
+    seen.run.cache = Cache::Cold;
+    let class = &mut seen.classes[0];
+    class.path = PathSpec::plain(PathKind::Pread);
+    (class.threads, class.depth, class.achieved_depth, class.submit_share) = (32, 1, 31.0, None);
+    class.dataset_bytes = 64 << 30;
+    seen.run.memory_bytes = 4 << 30;
+    seen.run.devices[0].own.as_mut().expect("own").read_requests_at_most = None;
+    seen
+}
+
+fn changed(from: Observation, change: impl FnOnce(&mut RunObservation, &mut ClassObservation)) -> Observation {
+    let mut seen = from;
+    change(&mut seen.run, &mut seen.classes[0]);
+    seen
+}
+
+fn judged(change: impl FnOnce(&mut RunObservation, &mut ClassObservation)) -> Verdict {
+    judge(&changed(ordinary(), change))
+}
+
+/// Severity by which a code stands in a verdict.
+fn severity(verdict: &Verdict, code: ReasonCode) -> Option<Severity> {
+    verdict.reasons.iter().find(|reason| reason.code == code).map(|reason| reason.severity)
+}
+
+#[track_caller]
+fn expect(verdict: &Verdict, code: ReasonCode, wanted: Option<Severity>) {
+    assert_eq!(severity(verdict, code), wanted, "{code:?} in {:#?}", verdict.reasons);
+}
+
+#[track_caller]
+fn valid(verdict: &Verdict) {
+    assert_eq!(verdict.status, Status::Valid, "{:#?}", verdict.reasons);
+}
+
+const SUSPECT: Option<Severity> = Some(Severity::Suspect);
+const INVALID: Option<Severity> = Some(Severity::Invalid);
+const NOTE: Option<Severity> = Some(Severity::Note);
+
+#[test]
+fn an_ordinary_run_is_valid_without_a_word() {
+    let verdict = judge(&ordinary());
+    assert_eq!((verdict.status, verdict.reasons), (Status::Valid, Vec::new()));
+    assert_eq!(judge(&cold()).reasons, Vec::new());
+    assert_eq!(judge(&Observation::default()).status, Status::Valid);
+}
+
+#[test]
+fn a_cold_read_that_memory_served_is_invalid_and_a_little_of_it_is_suspect() {
+    let served = |share: f64| {
+        judge(&changed(cold(), |_, class| {
+            class.device_read_bytes = Some((class.read_bytes as f64 * (1.0 - share)) as u64);
+        }))
+    };
+    expect(&served(0.97), ReasonCode::PageCacheServed, INVALID);
+    expect(&served(0.1), ReasonCode::PageCacheServed, SUSPECT);
+    expect(&served(0.02), ReasonCode::PageCacheServed, None);
+    let resident = judge(&changed(cold(), |_, class| class.resident_before = Some(0.5)));
+    expect(&resident, ReasonCode::PageCacheServed, INVALID);
+    // Bytes that a helper read before it ended are not missing.
+    let helped = judge(&changed(cold(), |run, class| {
+        class.device_read_bytes = Some(0);
+        run.unattributed_read_bytes = class.read_bytes;
+    }));
+    expect(&helped, ReasonCode::PageCacheServed, None);
+}
+
+#[test]
+fn a_direct_read_that_memory_served_is_invalid_and_a_cached_loop_device_is_suspect() {
+    let fallen_back = judged(|_, class| class.device_read_bytes = Some(0));
+    expect(&fallen_back, ReasonCode::PageCacheServed, INVALID);
+    let beneath = judged(|_, class| class.cached_beneath = Some("/data/image".to_owned()));
+    expect(&beneath, ReasonCode::PageCacheServed, SUSPECT);
+    // What lies in the page cache does not matter to direct reads.
+    valid(&judged(|_, class| class.resident_before = Some(1.0)));
+}
+
+#[test]
+fn small_random_reads_are_compared_by_pages_and_sequential_ones_by_bytes() {
+    let small = |sequential, device: u64| {
+        judge(&changed(cold(), |_, class| {
+            class.sequential = sequential;
+            class.read_bytes = class.reads * 128;
+            class.device_read_bytes = Some(device);
+        }))
+    };
+    expect(&small(false, 240_000 * 128), ReasonCode::PageCacheServed, INVALID);
+    expect(&small(false, 240_000 * 4096), ReasonCode::PageCacheServed, None);
+    expect(&small(true, 240_000 * 128), ReasonCode::PageCacheServed, None);
+}
+
+#[test]
+fn an_unasked_cache_is_worth_a_note_and_a_small_file_is_suspect() {
+    let hot = changed(cold(), |run, class| {
+        run.cache = Cache::AsFound;
+        class.dataset_bytes = 64 * MIB;
+        class.device_read_bytes = Some(0);
+    });
+    expect(&judge(&hot), ReasonCode::PageCacheServed, NOTE);
+    expect(&judge(&hot), ReasonCode::FileSmallerThanCaches, SUSPECT);
+    // The same file, read from the device all the same: nothing to say.
+    valid(&judge(&changed(cold(), |run, class| {
+        run.cache = Cache::AsFound;
+        class.dataset_bytes = 64 * MIB;
+    })));
+    // Memory is what was asked for.
+    let warm = changed(hot.clone(), |run, class| (run.cache, class.resident_before) = (Cache::Warm, Some(1.0)));
+    valid(&judge(&warm));
+    assert_eq!(judge(&warm).reasons, Vec::new());
+}
+
+#[test]
+fn a_working_set_in_the_cpu_cache_is_suspect_on_a_device_and_noted_on_memory() {
+    let pmem = |target, bytes| {
+        judged(|_, class| {
+            class.path = PathSpec::plain(PathKind::Pmem);
+            class.target = target;
+            class.dataset_bytes = bytes;
+            (class.device_read_bytes, class.submit_share) = (None, None);
+        })
+    };
+    expect(&pmem(TargetKind::DeviceDax, 16 * MIB), ReasonCode::FileSmallerThanCaches, SUSPECT);
+    expect(&pmem(TargetKind::Memory, 16 * MIB), ReasonCode::FileSmallerThanCaches, NOTE);
+    expect(&pmem(TargetKind::DeviceDax, 64 * MIB), ReasonCode::FileSmallerThanCaches, None);
+}
+
+#[test]
+fn a_warm_read_that_the_device_served_is_found() {
+    let warm = |share: f64| {
+        judge(&changed(cold(), |run, class| {
+            run.cache = Cache::Warm;
+            class.device_read_bytes = Some((class.read_bytes as f64 * share) as u64);
+            class.resident_before = Some(1.0);
+        }))
+    };
+    expect(&warm(0.5), ReasonCode::CacheNotWarm, INVALID);
+    expect(&warm(0.02), ReasonCode::CacheNotWarm, SUSPECT);
+    expect(&warm(0.001), ReasonCode::CacheNotWarm, None);
+    let absent = judge(&changed(cold(), |run, class| {
+        run.cache = Cache::Warm;
+        (class.device_read_bytes, class.resident_before) = (None, Some(0.4));
+    }));
+    expect(&absent, ReasonCode::CacheNotWarm, INVALID);
+}
+
+#[test]
+fn unwritten_extents_count_only_where_they_are_read() {
+    let half = ExtentSurvey { written: 256 * MIB, unwritten: 200 * MIB, hole: 56 * MIB };
+    expect(&judged(|_, class| class.extents = Some(half)), ReasonCode::UnwrittenExtents, INVALID);
+    let tail = ExtentSurvey { written: 512 * MIB, unwritten: 0, hole: 4096 };
+    expect(&judged(|_, class| class.extents = Some(tail)), ReasonCode::UnwrittenExtents, None);
+    let log = judged(|_, class| {
+        class.extents = Some(ExtentSurvey { written: 0, unwritten: 512 * MIB, hole: 0 });
+        (class.writes, class.written_bytes) = (class.reads, class.read_bytes);
+        class.device_written_bytes = Some(class.written_bytes);
+        (class.reads, class.read_bytes, class.layout) = (0, 0, Layout::Preallocated);
+    });
+    expect(&log, ReasonCode::UnwrittenExtents, None);
+    let trimmed = judged(|_, class| {
+        (class.extents, class.layout) = (None, Layout::AsFound);
+        class.compressibility =
+            Some(Compressibility { ratio: 0.01, repeated_share: 0.9, zero_share: 0.95, blocks: 128 });
+    });
+    expect(&trimmed, ReasonCode::UnwrittenExtents, SUSPECT);
+}
+
+#[test]
+fn compressible_and_repeated_data_are_suspect_and_a_strangers_file_is_noted() {
+    let with = |ratio, repeated_share, layout| {
+        judged(move |_, class| {
+            class.layout = layout;
+            class.compressibility = Some(Compressibility { ratio, repeated_share, zero_share: 0.0, blocks: 128 });
+        })
+    };
+    expect(&with(0.4, 0.0, Layout::Written), ReasonCode::CompressibleData, SUSPECT);
+    expect(&with(1.0, 0.5, Layout::Written), ReasonCode::CompressibleData, SUSPECT);
+    expect(&with(0.4, 0.0, Layout::AsFound), ReasonCode::CompressibleData, NOTE);
+    expect(&with(0.98, 0.01, Layout::Written), ReasonCode::CompressibleData, None);
+}
+
+#[test]
+fn a_depth_that_was_not_reached_is_said() {
+    expect(&judged(|_, class| class.achieved_depth = 9.0), ReasonCode::DepthNotReached, SUSPECT);
+    // A batch as deep as the queue empties it before it is filled again.
+    valid(&judged(|_, class| (class.batch, class.achieved_depth) = (16, 15.0)));
+    // With a rate the depth follows from it.
+    valid(&judged(|_, class| (class.asked_rate, class.achieved_depth) = (Some(60_000.0), 2.0)));
+    let buffered = |kind, cache| {
+        judged(move |run, class| {
+            class.path = PathSpec::plain(kind);
+            (run.cache, class.submit_share) = (cache, Some(0.9));
+            class.device_read_bytes = Some(if cache == Cache::Warm { 0 } else { class.read_bytes });
+            class.dataset_bytes = 8 << 30;
+        })
+    };
+    expect(&buffered(PathKind::Libaio, Cache::AsFound), ReasonCode::DepthNotReached, SUSPECT);
+    expect(&buffered(PathKind::Libaio, Cache::Warm), ReasonCode::DepthNotReached, SUSPECT);
+    expect(&buffered(PathKind::IoUring, Cache::Warm), ReasonCode::DepthNotReached, NOTE);
+}
+
+#[test]
+fn direct_submission_is_doubted_only_when_the_device_saw_little_in_flight() {
+    valid(&judged(|_, class| class.submit_share = Some(0.95)));
+    let blocked = judged(|run, class| {
+        class.submit_share = Some(0.95);
+        run.devices[0].counters.mean_in_flight.value = 1.1;
+    });
+    expect(&blocked, ReasonCode::DepthNotReached, SUSPECT);
+}
+
+#[test]
+fn a_missed_rate_is_told_from_chance_and_an_impossible_one_is_seen() {
+    let at = |asked: f64, operations: u64, poisson| {
+        judged(move |_, class| {
+            (class.asked_rate, class.poisson) = (Some(asked), poisson);
+            (class.reads, class.read_bytes, class.latencies) = (operations, operations * 4096, operations);
+            class.device_read_bytes = Some(operations * 4096);
+            class.intervals = Vec::new();
+        })
+    };
+    expect(&at(90_000.0, 240_000, false), ReasonCode::RateNotReached, SUSPECT);
+    expect(&at(60_000.0, 239_000, false), ReasonCode::RateNotReached, None);
+    expect(&at(60_000.0, 480_000, true), ReasonCode::RateNotReached, SUSPECT);
+    // 400 were due; 360 is two deviations of a Poisson count below.
+    expect(&at(100.0, 360, true), ReasonCode::RateNotReached, None);
+    expect(&at(100.0, 200, true), ReasonCode::RateNotReached, SUSPECT);
+}
+
+#[test]
+fn lateness_counts_when_it_makes_up_the_latency() {
+    let late = |ns| {
+        judged(move |_, class| {
+            (class.asked_rate, class.lateness_p99_ns) = (Some(60_000.0), Some(ns));
+        })
+    };
+    expect(&late(600_000), ReasonCode::GeneratorLate, SUSPECT);
+    expect(&late(100_000), ReasonCode::GeneratorLate, None);
+    let fast = judged(|_, class| {
+        (class.asked_rate, class.lateness_p99_ns, class.latency_p99_ns) = (Some(60_000.0), Some(5_000), 6_000);
+    });
+    expect(&fast, ReasonCode::GeneratorLate, None);
+}
+
+#[test]
+fn the_generator_is_blamed_only_when_it_is_in_the_way() {
+    let bound = |busy| {
+        judged(move |_, class| {
+            (class.null_ops_per_s, class.busy_share) = (Some(60_000.0), Some(busy));
+        })
+    };
+    expect(&bound(0.99), ReasonCode::GeneratorBound, SUSPECT);
+    expect(&bound(0.5), ReasonCode::GeneratorBound, None);
+    let blocking = judge(&changed(cold(), |_, class| {
+        (class.threads, class.null_ops_per_s, class.busy_share) = (1, Some(100_000.0), Some(0.5));
+    }));
+    expect(&blocking, ReasonCode::GeneratorBound, SUSPECT);
+    // A schedule that was kept sets the pace.
+    let kept = judged(|_, class| {
+        (class.null_ops_per_s, class.busy_share, class.asked_rate) = (Some(60_000.0), Some(1.0), Some(60_000.0));
+    });
+    expect(&kept, ReasonCode::GeneratorBound, None);
+    // The null path is the ceiling itself.
+    let null = judged(|_, class| {
+        class.path = PathSpec::plain(PathKind::Null);
+        (class.null_ops_per_s, class.busy_share) = (Some(30_000.0), Some(1.0));
+    });
+    expect(&null, ReasonCode::GeneratorBound, None);
+}
+
+#[test]
+fn steadiness_is_judged_by_throughput_and_with_a_rate_by_latency() {
+    let lost = judged(|_, class| {
+        for point in &mut class.intervals[25..] {
+            point.operations /= 3;
+        }
+    });
+    expect(&lost, ReasonCode::SteadinessLost, SUSPECT);
+    let drift = judged(|_, class| {
+        for (index, point) in class.intervals.iter_mut().enumerate() {
+            point.operations -= 80 * index as u64;
+        }
+    });
+    expect(&drift, ReasonCode::NotSteady, SUSPECT);
+    let slower = |rate| {
+        judged(move |_, class| {
+            class.asked_rate = rate;
+            for point in &mut class.intervals[20..] {
+                point.mean_ns *= 4.0;
+            }
+        })
+    };
+    expect(&slower(Some(60_000.0)), ReasonCode::SteadinessLost, SUSPECT);
+    expect(&slower(None), ReasonCode::SteadinessLost, None);
+}
+
+#[test]
+fn a_window_is_too_short_in_time_in_values_or_for_its_objective() {
+    expect(&judged(|run, _| run.measured_s = 0.4), ReasonCode::WindowTooShort, SUSPECT);
+    expect(&judged(|_, class| class.latencies = 40), ReasonCode::WindowTooShort, SUSPECT);
+    let objective =
+        |latencies| judged(move |_, class| (class.latencies, class.objective) = (latencies, Some(Metric::P999Ns)));
+    expect(&objective(2000), ReasonCode::WindowTooShort, SUSPECT);
+    expect(&objective(20_000), ReasonCode::WindowTooShort, None);
+}
+
+#[test]
+fn others_on_the_device_are_seen_by_bytes_and_by_requests() {
+    let busy = judged(|run, _| run.devices[0].counters.read_bytes.value *= 1.5);
+    expect(&busy, ReasonCode::ForeignLoad, SUSPECT);
+    let small = judged(|run, _| {
+        run.devices[0].counters.reads.value *= 1.4;
+        run.devices[0].counters.read_bytes.value += 2.0 * MIB as f64;
+    });
+    expect(&small, ReasonCode::ForeignLoad, SUSPECT);
+    // Journals are our own doing.
+    let log = |flushes, copies_on_write| {
+        judged(move |run, _| {
+            let device = &mut run.devices[0];
+            device.counters = log_device();
+            device.copies_on_write = copies_on_write;
+            device.own = Some(OwnTraffic { written_bytes: 10_000 * 4096, flushes, ..OwnTraffic::default() });
+        })
+    };
+    expect(&log(10_000, false), ReasonCode::ForeignLoad, None);
+    expect(&log(0, false), ReasonCode::ForeignLoad, SUSPECT);
+    expect(&log(0, true), ReasonCode::ForeignLoad, None);
+    // What a device below another did is not compared.
+    let member = judged(|run, _| {
+        run.devices[0].counters.read_bytes.value *= 3.0;
+        run.devices[0].own = None;
+    });
+    expect(&member, ReasonCode::ForeignLoad, None);
+}
+
+/// Ten thousand log writes of a page with four pages of journal each.
+fn log_device() -> DeviceCounters {
+    device(0, 10_000 * 5 * 4096, 0, 1.0)
+}
+
+#[test]
+fn bytes_that_differ_are_said_and_read_ahead_is_noted() {
+    let doubled = judged(|run, class| {
+        class.device_read_bytes = Some(class.read_bytes * 2);
+        run.devices[0].own.as_mut().expect("own").read_bytes *= 2;
+    });
+    expect(&doubled, ReasonCode::DeviceBytesDiffer, SUSPECT);
+    let ahead = judge(&changed(cold(), |_, class| class.device_read_bytes = Some(class.read_bytes * 32)));
+    expect(&ahead, ReasonCode::DeviceBytesDiffer, NOTE);
+    let writes = |layout, share: f64| {
+        judged(move |_, class| {
+            (class.writes, class.written_bytes, class.layout) = (class.reads, class.read_bytes, layout);
+            (class.reads, class.read_bytes, class.device_read_bytes) = (0, 0, Some(0));
+            class.device_written_bytes = Some((class.written_bytes as f64 * share) as u64);
+        })
+    };
+    expect(&writes(Layout::Written, 1.02), ReasonCode::DeviceBytesDiffer, None);
+    expect(&writes(Layout::Written, 2.0), ReasonCode::DeviceBytesDiffer, SUSPECT);
+    expect(&writes(Layout::Grow, 2.0), ReasonCode::DeviceBytesDiffer, None);
+    let lazy = judge(&changed(cold(), |_, class| {
+        (class.writes, class.written_bytes) = (class.reads, class.read_bytes);
+        (class.reads, class.read_bytes, class.device_read_bytes) = (0, 0, Some(0));
+    }));
+    expect(&lazy, ReasonCode::DeviceBytesDiffer, NOTE);
+}
+
+#[test]
+fn errors_and_corruption_are_grave() {
+    let failed = |count| judged(move |_, class| class.errors = BTreeMap::from([("EIO".to_owned(), count)]));
+    expect(&failed(1), ReasonCode::Errors, SUSPECT);
+    expect(&failed(100_000), ReasonCode::Errors, INVALID);
+    let corrupt = judged(|_, class| {
+        class.check = Some(CheckOutcome { blocks: 100, wrong: 1, examples: vec!["block 7".to_owned()] });
+    });
+    expect(&corrupt, ReasonCode::DataCorrupt, INVALID);
+    assert_eq!(corrupt.status, Status::Invalid);
+    let clean = CheckOutcome { blocks: 100, wrong: 0, examples: Vec::new() };
+    valid(&judged(|_, class| class.check = Some(clean)));
+}
+
+#[test]
+fn the_machine_is_watched() {
+    let probe = |hz, spread| Some(FrequencyProbe { hz, spread });
+    let slower = judged(|run, _| run.frequency_after = probe(1.9e9, 0.01));
+    expect(&slower, ReasonCode::FrequencyChanged, SUSPECT);
+    // A probe that was disturbed itself proves nothing.
+    expect(&judged(|run, _| run.frequency_after = probe(1.9e9, 0.3)), ReasonCode::FrequencyChanged, None);
+    let throttle = |throttled_s| Some(Throttle { periods: 40, throttled: 20, throttled_s });
+    expect(&judged(|run, _| run.system.throttle = throttle(1.5)), ReasonCode::FrequencyChanged, SUSPECT);
+    expect(&judged(|run, _| run.system.throttle = throttle(0.001)), ReasonCode::FrequencyChanged, None);
+    expect(&judged(|run, _| run.system.thermal_events = Some(3)), ReasonCode::FrequencyChanged, SUSPECT);
+    expect(&judged(|run, _| run.system.stolen_share = Some(0.2)), ReasonCode::FrequencyChanged, SUSPECT);
+    expect(&judged(|run, _| run.clock_drift = -0.004), ReasonCode::ClockUnreliable, SUSPECT);
+    expect(&judged(|run, _| run.clock_drift = f64::NAN), ReasonCode::ClockUnreliable, INVALID);
+    expect(&judged(|run, _| run.clock_drift = 0.0004), ReasonCode::ClockUnreliable, None);
+}
+
+#[test]
+fn windows_that_differ_interruptions_and_stand_ins_are_named() {
+    expect(&judged(|run, _| run.edge_skew_ns = 200_000_000), ReasonCode::WindowsDiffer, SUSPECT);
+    let cut = judged(|run, _| (run.stop, run.measured_s) = (Some(Stop::Interrupted), 0.3));
+    expect(&cut, ReasonCode::Interrupted, SUSPECT);
+    expect(&cut, ReasonCode::WindowTooShort, None);
+    let played = judged(|_, class| class.emulated = true);
+    expect(&played, ReasonCode::EmulatedTarget, NOTE);
+    valid(&played);
+}
+
+#[test]
+fn the_kernel_accounts_for_block_devices_and_not_for_memory_or_passthrough() {
+    assert!(kernel_accounts(PathKind::Pread, Some("ext4")));
+    assert!(kernel_accounts(PathKind::IoUring, None));
+    assert!(!kernel_accounts(PathKind::Pread, Some("tmpfs")));
+    assert!(!kernel_accounts(PathKind::Pread, Some("fuse.sshfs")));
+    assert!(!kernel_accounts(PathKind::NvmePassthrough, None));
+    assert!(!kernel_accounts(PathKind::Pmem, Some("ext4")));
+}
+
+/// All codes; the match below does not compile when one is missing.
+const CODES: [ReasonCode; 22] = [
+    ReasonCode::PageCacheServed,
+    ReasonCode::CacheNotWarm,
+    ReasonCode::UnwrittenExtents,
+    ReasonCode::DepthNotReached,
+    ReasonCode::RateNotReached,
+    ReasonCode::GeneratorLate,
+    ReasonCode::GeneratorBound,
+    ReasonCode::NotSteady,
+    ReasonCode::SteadinessLost,
+    ReasonCode::WindowTooShort,
+    ReasonCode::CompressibleData,
+    ReasonCode::NoisyMachine,
+    ReasonCode::FrequencyChanged,
+    ReasonCode::FileSmallerThanCaches,
+    ReasonCode::ForeignLoad,
+    ReasonCode::DeviceBytesDiffer,
+    ReasonCode::Errors,
+    ReasonCode::DataCorrupt,
+    ReasonCode::ClockUnreliable,
+    ReasonCode::WindowsDiffer,
+    ReasonCode::Interrupted,
+    ReasonCode::EmulatedTarget,
+];
+
+#[test]
+fn every_code_has_its_page() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verdicts");
+    for code in CODES {
+        let name = serde_json::to_value(code).expect("a name").as_str().expect("text").to_owned();
+        let text = std::fs::read_to_string(folder.join(format!("{name}.md"))).unwrap_or_default();
+        for part in ["## What it means", "## How it is detected", "## How to provoke it", "## What to do"] {
+            assert!(text.contains(part), "docs/verdicts/{name}.md has no part \"{part}\"");
+        }
+    }
+}
+
+/// A page that names a threshold names the value that the code has.
+#[test]
+fn pages_state_the_thresholds_of_the_code() {
+    use assay_load::verdict as v;
+    let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
+    for (page, wanted) in [
+        ("page-cache-served", vec![percent(v::CACHE_SERVED_SUSPECT), percent(v::CACHE_SERVED_INVALID)]),
+        ("cache-not-warm", vec![percent(v::NOT_WARM_SUSPECT), percent(v::NOT_WARM_INVALID)]),
+        (
+            "unwritten-extents",
+            vec![percent(v::UNWRITTEN_SUSPECT), percent(v::UNWRITTEN_INVALID), percent(v::ZEROS_SUSPECT)],
+        ),
+        ("depth-not-reached", vec![percent(v::DEPTH_REACHED), percent(v::SUBMIT_SHARE), percent(v::DEVICE_DEPTH)]),
+        ("rate-not-reached", vec![percent(v::RATE_SHORTFALL), percent(v::RATE_EXCESS)]),
+        ("generator-late", vec![percent(v::LATE_SHARE), format!("{} us", v::LATE_AT_LEAST_NS / 1000)]),
+        ("generator-bound", vec![percent(v::GENERATOR_SHARE), percent(v::BUSY_SHARE)]),
+        ("window-too-short", vec![format!("{} s", v::WINDOW_AT_LEAST_S), format!("{} values", v::LATENCIES_AT_LEAST)]),
+        ("compressible-data", vec![percent(v::COMPRESSED_RATIO), percent(v::REPEATED_SHARE)]),
+        (
+            "frequency-changed",
+            vec![
+                percent(v::FREQUENCY_CHANGE),
+                percent(v::PROBE_SPREAD),
+                percent(v::THROTTLED_SHARE),
+                percent(v::STOLEN_SHARE),
+            ],
+        ),
+        ("foreign-load", vec![percent(v::FOREIGN_SHARE), format!("{} KiB", v::JOURNAL_BYTES_PER_FLUSH >> 10)]),
+        ("device-bytes-differ", vec![percent(v::DIFFERENCE), percent(v::WRITTEN_BACK)]),
+        ("errors", vec![percent(v::ERRORS_INVALID)]),
+        ("clock-unreliable", vec![percent(v::DRIFT_SUSPECT), percent(v::DRIFT_INVALID)]),
+        ("windows-differ", vec![percent(v::SKEW_SHARE)]),
+        ("steadiness-lost", vec![percent(assay_load::steady::Limits::THROUGHPUT.drop)]),
+        (
+            "not-steady",
+            vec![
+                percent(assay_load::steady::Limits::THROUGHPUT.drift),
+                percent(assay_load::steady::Limits::THROUGHPUT.spread),
+            ],
+        ),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/verdicts/{page}.md"));
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        // A line may end inside of a figure.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for threshold in wanted {
+            assert!(states(&text, &threshold), "docs/verdicts/{page}.md does not state {threshold}");
+        }
+    }
+}
+
+/// The text has the threshold, and not as the end of a longer number.
+fn states(text: &str, threshold: &str) -> bool {
+    let starts = text.match_indices(threshold).map(|(at, _)| at);
+    starts.into_iter().any(|at| !text[..at].ends_with(|letter: char| letter.is_ascii_digit() || letter == '.'))
+}
+
+fn any_class() -> impl Strategy<Value = ClassObservation> {
+    let numbers = proptest::array::uniform8(any::<u64>());
+    let shares = proptest::array::uniform8(prop_oneof![any::<f64>(), 0.0..2.0_f64]);
+    let kind = prop_oneof![
+        Just(PathKind::Pread),
+        Just(PathKind::Mmap),
+        Just(PathKind::Libaio),
+        Just(PathKind::IoUring),
+        Just(PathKind::Pmem),
+        Just(PathKind::Null),
+        Just(PathKind::NvmePassthrough)
+    ];
+    (numbers, shares, kind, any::<[bool; 4]>(), any::<[u32; 4]>()).prop_map(|(n, s, kind, b, u)| ClassObservation {
+        sequential: b[0],
+        poisson: b[1],
+        emulated: b[2],
+        threads: u[0],
+        depth: u[1],
+        batch: u[2],
+        burst: u[3],
+        achieved_depth: s[0],
+        asked_rate: b[3].then_some(s[1]),
+        active_s: s[2],
+        reads: n[0] >> 24,
+        writes: n[1] >> 24,
+        read_bytes: n[2] >> 12,
+        written_bytes: n[3] >> 12,
+        device_read_bytes: Some(n[4] >> 12),
+        device_written_bytes: Some(n[5] >> 12),
+        devices: vec!["vda".to_owned()],
+        resident_before: Some(s[3]),
+        dataset_bytes: n[6],
+        extents: Some(ExtentSurvey { written: n[0] >> 4, unwritten: n[1] >> 4, hole: n[2] >> 4 }),
+        compressibility: Some(Compressibility { ratio: s[4], repeated_share: s[5], zero_share: s[6], blocks: n[7] }),
+        content: Content::Random,
+        null_ops_per_s: Some(s[7]),
+        submit_share: Some(s[6]),
+        lateness_p99_ns: Some(n[7]),
+        latency_p99_ns: n[6],
+        latencies: n[0],
+        ..ClassObservation::new("x", PathSpec { direct: b[0], ..PathSpec::plain(kind) }, TargetKind::Folder)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_was_observed_gets_a_readable_verdict(class in any_class(), drift: f64, measured_s: f64, skew: u64,
+                                                     cache in 0..4_usize) {
+        let mut seen = ordinary();
+        seen.run.cache = [Cache::AsFound, Cache::Warm, Cache::Cold, Cache::Bypassed][cache];
+        (seen.run.clock_drift, seen.run.measured_s, seen.run.edge_skew_ns) = (drift, measured_s, skew);
+        seen.classes = vec![class];
+        let verdict = judge(&seen);
+        for reason in &verdict.reasons {
+            prop_assert!(reason.evidence.len() > 20 && reason.fix.len() > 20, "{reason:?}");
+            prop_assert!(!reason.evidence.ends_with('.') && !reason.fix.ends_with('.'), "{reason:?}");
+            prop_assert!(reason.numbers.values().all(|value| value.is_finite()), "{reason:?}");
+        }
+        let text = serde_json::to_string(&verdict).expect("JSON");
+        let again: Verdict = serde_json::from_str(&text).expect("read again");
+        prop_assert_eq!(again.reasons.len(), verdict.reasons.len());
+    }
+}

@@ -1,0 +1,65 @@
+//! What preparing a job will cost, before anything is touched.
+
+use std::{collections::BTreeMap, path::Path};
+
+use assay_record::{Job, Layout, TargetKind};
+
+use super::{
+    folder::{Places, usable},
+    shape::{Shape, shapes},
+};
+use crate::{PathError, guard::Admitted, ledger::Ledger};
+
+/// Cost of preparing a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlanFacts {
+    /// Bytes that are written to prepare data sets; what an earlier run left ready does not count.
+    pub bytes_to_prepare: u64,
+    /// Bytes of free space that preparing and running take, over all folders.
+    pub bytes_free_needed: u64,
+}
+
+/// What preparing a job costs. Only looks.
+///
+/// # Errors
+/// Where the job's data sets cannot be.
+pub fn plan(job: &Job) -> Result<PlanFacts, PathError> {
+    let mut facts = PlanFacts::default();
+    for shape in shapes(job)? {
+        for (file, member) in shape.parts() {
+            let folder = shape.target.members.get(member as usize).map(|path| Path::new(path).join(&job.scratch));
+            let (write, space) = cost(&shape, file, member, folder.as_deref());
+            facts.bytes_to_prepare += write;
+            facts.bytes_free_needed += space;
+        }
+    }
+    Ok(facts)
+}
+
+/// Bytes to write and bytes of space for one file on one member.
+pub(super) fn cost(shape: &Shape<'_>, file: u32, member: u64, scratch: Option<&Path>) -> (u64, u64) {
+    let bytes = shape.bytes_on(member);
+    let written = shape.dataset.layout == Layout::Written;
+    match shape.target.kind {
+        TargetKind::Null | TargetKind::File => (0, 0),
+        TargetKind::Memory | TargetKind::BlockDevice | TargetKind::DeviceDax => (if written { bytes } else { 0 }, 0),
+        TargetKind::Folder => match shape.dataset.layout {
+            Layout::AsFound => (0, 0),
+            Layout::Grow | Layout::Preallocated => (0, bytes),
+            Layout::Written => {
+                let ready = scratch.is_some_and(|scratch| usable(shape, scratch, &Ledger::load(scratch), file, member));
+                if ready { (0, 0) } else { (bytes, bytes) }
+            }
+        },
+    }
+}
+
+/// Bytes that preparing will write.
+pub(super) fn bytes_to_write(shapes: &[Shape<'_>], admitted: &BTreeMap<String, Admitted>, places: &Places) -> u64 {
+    let of = |shape: &Shape<'_>| {
+        let target = &admitted[&shape.target.id];
+        let folder = |member: u64| target.members.get(member as usize).map(|member| places.scratch_of(&member.path));
+        shape.parts().map(|(file, member)| cost(shape, file, member, folder(member).flatten()).0).sum::<u64>()
+    };
+    shapes.iter().map(of).sum()
+}

@@ -1,0 +1,84 @@
+//! Whether there is room.
+
+use std::path::Path;
+
+use rustix::fs::statvfs;
+
+use crate::PathError;
+
+/// Refuses where `bytes_needed` more bytes would leave less than `free_percent_at_least` percent of a file system free.
+///
+/// # Errors
+/// [`PathError::Refused`] that names what is free, what is needed and the limit; or the kernel's answer.
+pub fn check(folder: &Path, bytes_needed: u64, free_percent_at_least: f64) -> Result<(), PathError> {
+    let facts = statvfs(folder).map_err(|errno| PathError::Io {
+        action: "looking at the free space of",
+        path: folder.to_owned(),
+        source: errno.into(),
+    })?;
+    let (total, free) = (facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize);
+    // hugetlbfs without a limit of its own says nothing; a write tells.
+    let silent = total == 0;
+    if bytes_needed == 0 || silent || leaves_enough(total, free, bytes_needed, free_percent_at_least) {
+        return Ok(());
+    }
+    Err(PathError::Refused {
+        path: folder.to_owned(),
+        reason: format!(
+            "{} are needed, {} of {} are free, and at least {free_percent_at_least} % must stay free",
+            in_words(bytes_needed),
+            in_words(free),
+            in_words(total)
+        ),
+        fix: "free space there, make the data sets smaller, or name a folder on a larger file system".to_owned(),
+    })
+}
+
+fn leaves_enough(total: u64, free: u64, needed: u64, percent: f64) -> bool {
+    let keep = total as f64 * percent / 100.0;
+    free.checked_sub(needed).is_some_and(|left| left as f64 >= keep)
+}
+
+/// Bytes, as people read them.
+pub(crate) fn in_words(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let mut scaled = bytes as f64;
+    let mut unit = 0;
+    while scaled >= 1024.0 && unit + 1 < UNITS.len() {
+        scaled /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} bytes") } else { format!("{scaled:.1} {}", UNITS[unit]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_counts_what_is_left_afterwards() {
+        assert!(leaves_enough(1000, 100, 50, 5.0));
+        assert!(!leaves_enough(1000, 100, 51, 5.0));
+        assert!(!leaves_enough(1000, 100, 101, 0.0), "more than there is");
+    }
+
+    #[test]
+    fn bytes_are_named_in_a_unit_that_people_read() {
+        assert_eq!(in_words(1023), "1023 bytes");
+        assert_eq!(in_words(1536), "1.5 KiB");
+        assert_eq!(in_words(79 << 30), "79.0 GiB");
+    }
+
+    #[test]
+    fn a_refusal_names_what_is_needed_free_and_kept() {
+        let error = check(Path::new("/"), u64::MAX / 2, 5.0).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("TiB are needed") && text.contains("are free") && text.contains("5 %"), "{text}");
+        assert_eq!(error.exit_code(), 1);
+    }
+
+    #[test]
+    fn nothing_needed_is_never_refused() {
+        check(Path::new("/"), 0, 100.0).unwrap();
+    }
+}

@@ -1,0 +1,218 @@
+//! What targets lie on, what is in the page cache, and where the bytes of a file are.
+
+mod targets_support;
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::FileExt,
+    path::Path,
+};
+
+use assay_path::{
+    extents,
+    facts::{self, Block, DeviceNumber},
+    residency, space,
+};
+use rustix::fs::{FallocateFlags, fallocate};
+use targets_support::{Loop, Machine, Mounted, disk_folder, memory_folder, run};
+
+#[test]
+fn leaves_are_found_through_partitions_dm_and_md() {
+    let machine = Machine::new();
+    machine.device("pci/nvme0n1", "259:0");
+    machine.partition("pci/nvme0n1/nvme0n1p3", "259:3");
+    machine.device("pci/nvme1n1", "259:8");
+    machine.device("virtual/md0", "9:0");
+    machine.device("virtual/dm-0", "252:0");
+    machine.device("virtual/dm-1", "252:1");
+    machine.built_on("virtual/md0", "pci/nvme0n1/nvme0n1p3");
+    machine.built_on("virtual/md0", "pci/nvme1n1");
+    machine.built_on("virtual/dm-0", "virtual/md0");
+    machine.built_on("virtual/dm-1", "virtual/dm-0");
+    let system = machine.system();
+    let top = Block::find(&system, DeviceNumber::new(252, 1)).unwrap();
+    let leaves: Vec<_> = top.leaves(&system).into_iter().map(|leaf| leaf.name).collect();
+    assert_eq!(leaves, ["nvme0n1", "nvme1n1"]);
+    assert_eq!(top.facts(&system).members, leaves);
+    let part = Block::find(&system, DeviceNumber::new(259, 3)).unwrap();
+    assert_eq!(part.whole().name, "nvme0n1");
+    assert_eq!(part.whole().facts(&system).members, ["nvme0n1"]);
+}
+
+#[test]
+fn facts_of_a_device_are_read_from_its_files() {
+    let machine = Machine::new();
+    machine.device("pci/nvme0n1", "259:0");
+    let set = |name: &str, text: &str| machine.file(&format!("sys/devices/pci/nvme0n1/{name}"), text);
+    set("device/model", "SOLID 9000   \n");
+    set("device/serial", "  S123\n");
+    set("device/firmware_rev", "2B\n");
+    set("device/numa_node", "1\n");
+    set("device/device/current_link_speed", "16.0 GT/s PCIe\n");
+    set("device/device/current_link_width", "4\n");
+    set("queue/scheduler", "[none] mq-deadline\n");
+    set("queue/write_cache", "write back\n");
+    set("queue/logical_block_size", "512\n");
+    set("queue/physical_block_size", "4096\n");
+    set("queue/rotational", "0\n");
+    set("queue/nr_requests", "1023\n");
+    set("queue/max_sectors_kb", "256\n");
+    let system = machine.system();
+    let facts = Block::named(&system, "nvme0n1").unwrap().facts(&system);
+    assert_eq!((facts.model.as_str(), facts.serial.as_str(), facts.firmware.as_str()), ("SOLID 9000", "S123", "2B"));
+    assert_eq!((facts.logical_block_bytes, facts.physical_block_bytes, facts.bytes), (512, 4096, 1 << 30));
+    assert_eq!((facts.scheduler.as_str(), facts.write_cache.as_str()), ("none", "write back"));
+    assert_eq!((facts.numa_node, facts.link.as_str()), (1, "16.0 GT/s PCIe x4"));
+    assert_eq!((facts.nr_requests, facts.max_sectors_kb, facts.rotational), (1023, 256, false));
+}
+
+#[test]
+fn a_serial_number_is_found_wherever_a_driver_puts_it() {
+    let machine = Machine::new();
+    let system = machine.system();
+    for (index, (place, text, wanted)) in [
+        ("device/serial", "NVME1\n", "NVME1"),
+        ("serial", "virtio1\n", "virtio1"),
+        ("device/vpd_pg80", "\0\x7F\0\x05SCSI1", "SCSI1"),
+        ("wwid", "eui.0025\n", "eui.0025"),
+        ("loop/backing_file", "/images/a\n", "/images/a"),
+        ("unrelated", "x", "1073741824-bytes"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        machine.device(&format!("pci/d{index}"), &format!("8:{index}"));
+        machine.file(&format!("sys/devices/pci/d{index}/{place}"), text);
+        let block = Block::named(&system, &format!("d{index}")).unwrap();
+        assert_eq!(block.identity(&system), wanted, "{place}");
+    }
+    machine.file("run/udev/data/b8:5", "E:ID_MODEL=x\nE:ID_SERIAL_SHORT=UDEV1\nE:ID_SERIAL=long\n");
+    assert_eq!(Block::named(&system, "d5").unwrap().identity(&system), "UDEV1");
+}
+
+#[test]
+fn a_file_system_in_memory_has_a_kind_and_no_device() {
+    let Some(folder) = memory_folder() else { return };
+    let facts = facts::file_system(folder.path()).unwrap();
+    assert_eq!(facts.kind, "tmpfs");
+    assert!(facts.total_bytes > 0 && facts.free_bytes <= facts.total_bytes && facts.block_bytes > 0);
+    assert!(folder.path().starts_with(&facts.mount_point));
+    assert_eq!(facts::block_device(folder.path()), None);
+}
+
+#[test]
+fn a_mount_is_traced_to_its_loop_device_and_that_to_the_disk() {
+    let folder = disk_folder();
+    let Some(device) = Loop::new(folder.path(), "image", 64 << 20) else { return };
+    run("mkfs.ext4", &["-q", device.text()]).expect("mkfs.ext4");
+    let Some(mount) = Mounted::new(&[device.text()], &folder.path().join("a mount")) else { return };
+    let found = facts::file_system(&mount.0).unwrap();
+    assert_eq!(found.kind, "ext4");
+    assert_eq!(Path::new(&found.mount_point), mount.0.canonicalize().unwrap());
+    let seen = facts::block_device(&mount.0).unwrap();
+    assert_eq!((seen.name.clone(), seen.bytes), (device.name(), 64 << 20));
+    assert_eq!(seen.serial, device.backing.display().to_string());
+    let disk = facts::block_device(folder.path());
+    let wanted = disk.map_or(vec![device.name()], |disk| disk.members);
+    assert_eq!(seen.members, wanted, "through the loop device to what its file lies on");
+    assert_eq!(facts::block_device(&device.device).unwrap().name, seen.name, "by its node");
+}
+
+#[test]
+fn a_btrfs_has_a_number_of_its_own_and_is_traced_by_its_source() {
+    let folder = disk_folder();
+    let Some(device) = Loop::new(folder.path(), "image", 256 << 20) else { return };
+    if run("mkfs.btrfs", &["-q", device.text()]).is_none() {
+        return eprintln!("skipped: mkfs.btrfs is not there");
+    }
+    let Some(mount) = Mounted::new(&[device.text()], &folder.path().join("b")) else { return };
+    assert_eq!(facts::block_device(&mount.0).unwrap().name, device.name());
+}
+
+#[test]
+fn an_overlay_is_traced_to_the_folder_that_takes_its_writes() {
+    let folder = disk_folder();
+    for name in ["lower", "upper", "work"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let at = |name| folder.path().join(name).display().to_string();
+    let options = format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
+    let arguments = ["-t", "overlay", "-o", &options, "overlay"];
+    let Some(mount) = Mounted::new(&arguments, &folder.path().join("over")) else { return };
+    assert_eq!(facts::file_system(&mount.0).unwrap().kind, "overlay");
+    assert_eq!(facts::block_device(&mount.0), facts::block_device(folder.path()));
+}
+
+#[test]
+fn a_file_is_evicted_and_warmed_and_both_are_verified() {
+    let folder = disk_folder();
+    let path = folder.path().join("a");
+    fs::write(&path, vec![1; 4 << 20]).unwrap();
+    let file = File::options().read(true).write(true).open(&path).unwrap();
+    assert_eq!(residency::resident_bytes(&file).unwrap(), 4 << 20, "just written");
+    assert_eq!(residency::evict(&file).unwrap(), 0);
+    assert_eq!(residency::resident_bytes(&file).unwrap(), 0);
+    assert_eq!(residency::warm_in(&file, 1 << 20, 1 << 20).unwrap(), 1 << 20);
+    assert!(residency::resident_bytes(&file).unwrap() < 4 << 20);
+    assert_eq!(residency::warm(&file).unwrap(), 4 << 20);
+}
+
+#[test]
+fn a_file_in_memory_cannot_be_evicted_and_that_is_said() {
+    let Some(folder) = memory_folder() else { return };
+    let path = folder.path().join("a");
+    fs::write(&path, vec![1; 1 << 20]).unwrap();
+    assert_eq!(residency::evict(&File::options().read(true).write(true).open(&path).unwrap()).unwrap(), 1 << 20);
+}
+
+#[test]
+fn written_unwritten_and_holes_are_told_apart() {
+    let folder = disk_folder();
+    let file = File::options().read(true).write(true).create_new(true).open(folder.path().join("a")).unwrap();
+    file.set_len(1 << 20).unwrap();
+    file.write_all_at(&[1; 64 << 10], 128 << 10).unwrap();
+    fallocate(&file, FallocateFlags::empty(), 512 << 10, 32 << 10).unwrap();
+    let seen = extents::survey(&file, 0..1 << 20).unwrap();
+    if !seen.supported {
+        return eprintln!("skipped: this file system does not show extents");
+    }
+    let total = 1 << 20;
+    assert_eq!((seen.written, seen.unwritten), (64 << 10, 32 << 10));
+    assert_eq!(seen.holes, total - (96 << 10));
+    let part = extents::survey(&file, 100 << 10..160 << 10).unwrap();
+    assert_eq!((part.written, part.holes), (32 << 10, 28 << 10), "a range is cut at its edges");
+}
+
+#[test]
+fn more_extents_than_fit_one_answer_are_all_counted() {
+    let folder = disk_folder();
+    let file = File::options().read(true).write(true).create_new(true).open(folder.path().join("a")).unwrap();
+    for index in 0..700 {
+        file.write_all_at(&[1; 4096], index * 8192).unwrap();
+    }
+    let seen = extents::survey(&file, 0..700 * 8192).unwrap();
+    assert_eq!((seen.written, seen.holes), (700 * 4096, 700 * 4096));
+}
+
+#[test]
+fn holes_of_a_file_system_without_extents_are_found() {
+    let Some(folder) = memory_folder() else { return };
+    let file = File::options().read(true).write(true).create_new(true).open(folder.path().join("a")).unwrap();
+    file.set_len(1 << 20).unwrap();
+    file.write_all_at(&[1; 8192], 64 << 10).unwrap();
+    let seen = extents::survey(&file, 0..1 << 20).unwrap();
+    assert_eq!((seen.written, seen.holes), (8192, (1 << 20) - 8192));
+    assert!(!seen.supported);
+}
+
+#[test]
+fn space_is_refused_where_too_little_would_stay_free() {
+    let folder = disk_folder();
+    let Some(mount) = Mounted::new(&["-t", "tmpfs", "-o", "size=10m", "none"], &folder.path().join("t")) else {
+        return;
+    };
+    space::check(&mount.0, 9 << 20, 5.0).unwrap();
+    let error = space::check(&mount.0, 10 << 20, 5.0).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("10.0 MiB are needed") && text.contains("5 % must stay free"), "{text}");
+}

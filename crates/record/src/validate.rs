@@ -1,0 +1,357 @@
+//! What a job must satisfy before anything is touched.
+
+use std::collections::HashSet;
+
+use crate::{
+    Arrivals, Class, Content, Dataset, DurabilityKind, FORMAT_VERSION, Job, JobError, Layout, Operation, PathKind,
+    Pattern, Sizes, Target, TargetKind,
+};
+
+/// Most members that a pseudo-RAID can have.
+pub const MEMBERS_AT_MOST: usize = 64;
+/// Most threads of a class.
+pub const THREADS_AT_MOST: u32 = 4096;
+/// Deepest queue of a thread.
+pub const DEPTH_AT_MOST: u32 = 16_384;
+/// Largest operation, bytes.
+pub const SIZE_AT_MOST: u64 = 64 << 20;
+
+impl Job {
+    /// Reads a job and validates it.
+    ///
+    /// # Errors
+    /// [`JobError`] that names the first field found wrong.
+    pub fn parse(document: &str) -> Result<Self, JobError> {
+        let version: VersionOnly =
+            serde_json::from_str(document).map_err(|error| JobError::Document(error.to_string()))?;
+        if version.version != FORMAT_VERSION {
+            return Err(JobError::Version { seen: version.version, wanted: FORMAT_VERSION });
+        }
+        let job: Self = serde_json::from_str(document).map_err(|error| JobError::Document(error.to_string()))?;
+        job.validate()?;
+        Ok(job)
+    }
+
+    /// Checks every field and every reference.
+    ///
+    /// # Errors
+    /// [`JobError::Field`] that names the first field found wrong.
+    pub fn validate(&self) -> Result<(), JobError> {
+        self.validate_window()?;
+        unique("targets", self.targets.iter().map(|target| target.id.as_str()))?;
+        unique("datasets", self.datasets.iter().map(|dataset| dataset.name.as_str()))?;
+        unique("classes", self.classes.iter().map(|class| class.name.as_str()))?;
+        check(!self.classes.is_empty(), "classes", "none", "declare at least one class")?;
+        file_name("scratch", &self.scratch)?;
+        for (index, target) in self.targets.iter().enumerate() {
+            validate_target(&format!("targets[{index}]"), target)?;
+        }
+        for (index, class) in self.classes.iter().enumerate() {
+            self.validate_class(&format!("classes[{index}]"), class)?;
+        }
+        for (index, dataset) in self.datasets.iter().enumerate() {
+            self.validate_dataset(&format!("datasets[{index}]"), dataset)?;
+        }
+        Ok(())
+    }
+
+    /// The data set that a class works on.
+    pub fn dataset_of(&self, class: &Class) -> Option<&Dataset> {
+        self.datasets.iter().find(|dataset| dataset.name == class.dataset)
+    }
+
+    /// The target of a data set.
+    pub fn target_of(&self, dataset: &Dataset) -> Option<&Target> {
+        self.targets.iter().find(|target| target.id == dataset.target)
+    }
+
+    /// Smallest size of the classes that use a data set, bytes; 4096 where none does. Stamps are laid at this distance.
+    pub fn block_bytes(&self, dataset: &Dataset) -> u64 {
+        let users = self.classes.iter().filter(|class| class.dataset == dataset.name);
+        users.map(|class| extremes(&class.size).0).min().unwrap_or(4096)
+    }
+
+    /// Page size at which a data set is spread over members: as declared, or the largest size of its classes.
+    pub fn stripe_bytes(&self, dataset: &Dataset) -> u64 {
+        if dataset.stripe_bytes != 0 {
+            return dataset.stripe_bytes;
+        }
+        let users = self.classes.iter().filter(|class| class.dataset == dataset.name);
+        users.map(|class| extremes(&class.size).1).max().unwrap_or(4096)
+    }
+
+    fn validate_window(&self) -> Result<(), JobError> {
+        let window = &self.window;
+        let finite = |value: f64| value.is_finite() && (0.0..=86_400.0 * 7.0).contains(&value);
+        check(finite(window.warmup_s), "window.warmup_s", window.warmup_s, "use 0 to 604800 seconds")?;
+        let measured = finite(window.measure_s) && window.measure_s > 0.0;
+        check(measured, "window.measure_s", window.measure_s, "use more than 0 and at most 604800 seconds")?;
+        check(finite(window.steady_after_s), "window.steady_after_s", window.steady_after_s, "use 0 or more seconds")?;
+        let interval = (10..=60_000).contains(&window.interval_ms);
+        check(interval, "window.interval_ms", window.interval_ms, "use 10 to 60000 milliseconds")?;
+        let percent = (0.0..=100.0).contains(&self.free_percent_at_least);
+        check(percent, "free_percent_at_least", self.free_percent_at_least, "use 0 to 100 percent")
+    }
+
+    fn validate_dataset(&self, at: &str, dataset: &Dataset) -> Result<(), JobError> {
+        file_name(&format!("{at}.name"), &dataset.name)?;
+        let Some(target) = self.target_of(dataset) else {
+            return wrong(format!("{at}.target"), &dataset.target, "name one of the targets");
+        };
+        check((1..=65_536).contains(&dataset.files), format!("{at}.files"), dataset.files, "use 1 to 65536 files")?;
+        check(dataset.bytes > 0, format!("{at}.bytes"), dataset.bytes, "use at least the size of one operation")?;
+        let stripe = self.stripe_bytes(dataset);
+        let pages = target.members.len() <= 1 || (stripe > 0 && dataset.bytes % stripe == 0);
+        check(pages, format!("{at}.bytes"), dataset.bytes, "use a multiple of stripe_bytes")?;
+        let found = target.kind == TargetKind::File;
+        let fits = !found || dataset.layout == Layout::AsFound;
+        check(fits, format!("{at}.layout"), "a file target", "use layout as-found: an existing file is only read")
+    }
+
+    fn validate_class(&self, at: &str, class: &Class) -> Result<(), JobError> {
+        let Some(dataset) = self.dataset_of(class) else {
+            return wrong(format!("{at}.dataset"), &class.dataset, "name one of the data sets");
+        };
+        let threads = (1..=THREADS_AT_MOST).contains(&class.threads);
+        check(threads, format!("{at}.threads"), class.threads, "use 1 to 4096 threads")?;
+        let depth = (1..=DEPTH_AT_MOST).contains(&class.depth);
+        check(depth, format!("{at}.depth"), class.depth, "use 1 to 16384 operations in flight")?;
+        let batch = (1..=class.depth).contains(&class.batch);
+        check(batch, format!("{at}.batch"), class.batch, "use 1 up to depth")?;
+        self.validate_sizes(at, class, dataset)?;
+        validate_pattern(at, class)?;
+        validate_arrivals(at, class)?;
+        validate_writes(at, class, dataset)?;
+        self.validate_checks(at, class, dataset)?;
+        let begins = class.start_s.is_finite() && class.start_s >= 0.0 && class.start_s < self.window.measure_s;
+        check(begins, format!("{at}.start_s"), class.start_s, "use a second inside the window")
+    }
+
+    fn validate_sizes(&self, at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {
+        let (smallest, largest) = extremes(&class.size);
+        let sizes = smallest >= 1 && largest <= SIZE_AT_MOST;
+        check(sizes, format!("{at}.size"), format!("{smallest} to {largest} bytes"), "use 1 byte to 64 MiB")?;
+        let weights = match &class.size {
+            Sizes::One(_) => true,
+            Sizes::Mix(shares) => !shares.is_empty() && shares.iter().all(|share| share.weight >= 1),
+        };
+        check(weights, format!("{at}.size"), "a weight of 0 or no size", "give every size a weight of at least 1")?;
+        let fits = dataset.bytes >= largest;
+        check(fits, format!("{at}.size"), largest, "use a size that fits into the data set")?;
+        let Some(target) = self.target_of(dataset) else { return Ok(()) };
+        let stripe = self.stripe_bytes(dataset);
+        let whole = match &class.size {
+            Sizes::One(bytes) => stripe % bytes == 0,
+            Sizes::Mix(shares) => shares.iter().all(|share| share.bytes % smallest == 0 && stripe % share.bytes == 0),
+        };
+        let fits = target.members.len() <= 1 || whole;
+        check(fits, format!("{at}.size"), largest, "use sizes that divide the data set's stripe_bytes")
+    }
+
+    fn validate_checks(&self, at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {
+        let wanted = self.checks.data || self.checks.acknowledgements.is_some();
+        let stamped = !wanted || dataset.content == Content::Stamped;
+        check(stamped, format!("{at}.dataset"), "not stamped", "use content stamped for checks")?;
+        let (smallest, largest) = extremes(&class.size);
+        let block = self.block_bytes(dataset);
+        let room = !wanted || (smallest >= 64 && largest % block == 0 && smallest % block == 0);
+        check(room, format!("{at}.size"), smallest, "use sizes of at least 64 bytes that are multiples of each other")?;
+        let each = self.checks.acknowledgements.is_none() || class.durability.every == 1;
+        check(each, format!("{at}.durability.every"), class.durability.every, "acknowledge every write: use 1")
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct VersionOnly {
+    version: u32,
+}
+
+fn validate_target(at: &str, target: &Target) -> Result<(), JobError> {
+    let placeless = matches!(target.kind, TargetKind::Null | TargetKind::Memory);
+    let members = target.members.len();
+    let count = placeless || (1..=MEMBERS_AT_MOST).contains(&members);
+    check(count, format!("{at}.members"), members, "name 1 to 64 members")?;
+    let absolute = target.members.iter().all(|member| member.starts_with('/') && !member.contains('\0'));
+    check(absolute, format!("{at}.members"), target.members.join(", "), "use absolute paths")?;
+    let serials = target.serials.is_empty() || target.serials.len() == members;
+    check(serials, format!("{at}.serials"), target.serials.len(), "name one serial number per member")
+}
+
+fn validate_pattern(at: &str, class: &Class) -> Result<(), JobError> {
+    match class.pattern {
+        Pattern::Zipf { theta } => check(
+            theta.is_finite() && theta > 0.0 && theta <= 10.0,
+            format!("{at}.pattern.theta"),
+            theta,
+            "use a number above 0 and up to 10",
+        ),
+        Pattern::HotSpot { operations_percent, pages_percent } => check(
+            operations_percent <= 100 && (1..=100).contains(&pages_percent),
+            format!("{at}.pattern"),
+            format!("{operations_percent} % of operations on {pages_percent} % of pages"),
+            "use percentages",
+        ),
+        Pattern::Sequential | Pattern::Uniform => Ok(()),
+    }
+}
+
+fn validate_arrivals(at: &str, class: &Class) -> Result<(), JobError> {
+    let (rate, burst) = match class.arrivals {
+        Arrivals::Closed => return Ok(()),
+        Arrivals::Fixed { rate_per_s, .. } | Arrivals::Poisson { rate_per_s, .. } => (rate_per_s, 1),
+        Arrivals::Burst { rate_per_s, burst, .. } => (rate_per_s, burst),
+    };
+    let possible = rate.is_finite() && rate > 0.0 && rate <= 1e9;
+    check(possible, format!("{at}.arrivals.rate_per_s"), rate, "use more than 0 and up to 1e9 operations per second")?;
+    check(burst >= 1, format!("{at}.arrivals.burst"), burst, "use at least 1")
+}
+
+fn validate_writes(at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {
+    let writes = match class.operation {
+        Operation::Read => false,
+        Operation::Write => true,
+        Operation::Mix { write_percent } => {
+            check(write_percent <= 100, format!("{at}.operation"), write_percent, "use 0 to 100 percent")?;
+            write_percent > 0
+        }
+    };
+    let every = class.durability.every;
+    check(every >= 1, format!("{at}.durability.every"), every, "use at least 1")?;
+    let open = matches!(class.durability.kind, DurabilityKind::ODsync | DurabilityKind::RwfDsync);
+    check(!open || every == 1, format!("{at}.durability.every"), every, "this means knows only 1")?;
+    let kept = !writes || dataset.layout != Layout::AsFound;
+    check(kept, format!("{at}.operation"), "writes to data used as found", "read it, or let Assay make the data")?;
+    let grows = dataset.layout == Layout::Grow;
+    let pure = !grows || (class.operation == Operation::Write && class.pattern == Pattern::Sequential);
+    check(pure, format!("{at}.dataset"), "a growing file", "only sequential writes can grow a file")?;
+    let filled = dataset.layout != Layout::Preallocated || writes;
+    check(filled, format!("{at}.operation"), "reads of preallocated space", "read written data: layout written")?;
+    let mapped = grows && matches!(class.path.kind, PathKind::Mmap | PathKind::Pmem);
+    check(!mapped, format!("{at}.path"), "a mapping of a growing file", "use layout written or preallocated")
+}
+
+/// Smallest and largest size, bytes.
+fn extremes(sizes: &Sizes) -> (u64, u64) {
+    match sizes {
+        Sizes::One(bytes) => (*bytes, *bytes),
+        Sizes::Mix(shares) => {
+            let all = || shares.iter().map(|share| share.bytes);
+            (all().min().unwrap_or(0), all().max().unwrap_or(0))
+        }
+    }
+}
+
+fn unique<'a>(field: &str, names: impl Iterator<Item = &'a str>) -> Result<(), JobError> {
+    let mut seen = HashSet::new();
+    for name in names {
+        check(!name.is_empty(), field, "an empty name", "name it")?;
+        check(seen.insert(name), field, name, "use each name once")?;
+    }
+    Ok(())
+}
+
+/// A name that can stand in a file name and cannot leave its folder.
+fn file_name(field: &str, name: &str) -> Result<(), JobError> {
+    let plain = !name.is_empty()
+        && name.len() <= 100
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'));
+    check(plain, field, name, "use up to 100 letters, digits, '-' and '_'")
+}
+
+fn check(good: bool, field: impl Into<String>, seen: impl ToString, fix: &str) -> Result<(), JobError> {
+    if good { Ok(()) } else { wrong(field, seen, fix) }
+}
+
+fn wrong(field: impl Into<String>, seen: impl ToString, fix: &str) -> Result<(), JobError> {
+    Err(JobError::Field { field: field.into(), seen: seen.to_string(), fix: fix.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    fn good() -> Value {
+        json!({
+            "version": 1, "name": "cell", "seed": 1, "scratch": "s",
+            "targets": [{"id": "t", "kind": "folder", "members": ["/srv/a", "/srv/b"]}],
+            "datasets": [{"name": "data", "target": "t", "bytes": 1_048_576}],
+            "classes": [{
+                "name": "scan", "dataset": "data", "path": {"kind": "pread"}, "operation": {"kind": "read"},
+                "pattern": {"kind": "uniform"}, "size": 4096
+            }],
+            "window": {"measure_s": 1.0}
+        })
+    }
+
+    #[test]
+    fn a_good_job_is_taken() {
+        let job = Job::parse(&good().to_string()).unwrap();
+        assert_eq!(job.stripe_bytes(&job.datasets[0]), 4096);
+        assert_eq!(job.scratch, "s");
+    }
+
+    #[test]
+    fn each_defect_is_named() {
+        let defects: [(&str, Value, &str); 12] = [
+            ("/classes/0/dataset", json!("nope"), "classes[0].dataset"),
+            ("/classes/0/size", json!(0), "classes[0].size"),
+            ("/classes/0/size", json!(1_000_000_000), "classes[0].size"),
+            ("/classes/0/size", json!(3000), "datasets[0].bytes"),
+            ("/datasets/0/target", json!("nope"), "datasets[0].target"),
+            ("/scratch", json!("../evil"), "scratch"),
+            ("/targets/0/members", json!(["relative"]), "targets[0].members"),
+            ("/targets/0/members", json!([]), "targets[0].members"),
+            ("/window/measure_s", json!(0), "window.measure_s"),
+            ("/window/measure_s", json!(1e300), "window.measure_s"),
+            ("/classes/0/pattern", json!({"kind": "zipf", "theta": -1.0}), "classes[0].pattern.theta"),
+            ("/datasets/0/layout", json!("grow"), "classes[0].dataset"),
+        ];
+        for (pointer, value, field) in defects {
+            let mut job = good();
+            if let Some(place) = job.pointer_mut(pointer) {
+                *place = value.clone();
+            } else {
+                job["datasets"][0]["layout"] = value.clone();
+            }
+            match Job::parse(&job.to_string()) {
+                Err(JobError::Field { field: seen, .. }) => assert_eq!(seen, field, "{pointer} = {value}"),
+                other => panic!("{pointer} = {value}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let mut job = good();
+        job["version"] = json!(99);
+        assert_eq!(Job::parse(&job.to_string()), Err(JobError::Version { seen: 99, wanted: 1 }));
+    }
+
+    #[test]
+    fn an_unknown_field_is_refused() {
+        let mut job = good();
+        job["classes"][0]["dept"] = json!(3);
+        let message = Job::parse(&job.to_string()).unwrap_err().to_string();
+        assert!(message.contains("dept"), "{message}");
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_never_panics(text in ".{0,200}") {
+            let _ = Job::parse(&text);
+        }
+
+        #[test]
+        fn any_json_in_any_field_never_panics(pick in 0usize..8, number: i64, text in "\\PC{0,20}") {
+            let pointers = ["/seed", "/targets", "/datasets/0/bytes", "/classes/0/size", "/classes/0/threads",
+                "/window/measure_s", "/classes/0/pattern", "/version"];
+            for value in [json!(number), json!(text), json!([number]), json!(null)] {
+                let mut job = good();
+                if let Some(place) = job.pointer_mut(pointers[pick]) { *place = value; }
+                let _ = Job::parse(&job.to_string());
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+"""Assay beside fio: what the generator, each path and the stores cost, in one run on this machine.
+
+Nothing here is a test: figures of one machine are no reason to fail another.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+Result = dict[str, Any]
+
+
+def null(repeats: int = 5, seconds: float = 1.0) -> Result:
+    """Operations per second of the generator and of fio's null engine, one thread."""
+    from assay.bench import ceiling
+
+    return ceiling.measure(repeats, seconds)
+
+
+def fio(repeats: int = 5, seconds: float = 2.0, folder: str = ".") -> Result:
+    """Cycles per operation and throughput on the same file, engine by engine."""
+    from assay.bench import engines
+
+    return engines.measure(repeats, seconds, folder)
+
+
+def pmem(repeats: int = 5, seconds: float = 1.0, folder: str = "/dev/shm") -> Result:  # noqa: S108
+    """Bandwidth of the pmem path and of fio's libpmem on tmpfs."""
+    from assay.bench import stores
+
+    return stores.measure(repeats, seconds, folder)
+
+
+BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pmem}
+
+
+def run(name: str, as_json: bool) -> int:
+    """Runs a bench by name and prints it: one JSON document, or a table. Returns the exit code."""
+    from assay.bench.show import show
+
+    show(name, BENCHES[name](), as_json)
+    return 0

@@ -1,0 +1,58 @@
+"""Data that Assay prepares and both programs use, and that is removed whatever happens."""
+
+import copy
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from assay.bench import process
+from assay.error import AssayError
+
+Json = dict[str, Any]
+
+
+@contextmanager
+def prepared(job: Json) -> Iterator[dict[str, Path]]:
+    """Prepares a job's data sets in a scratch folder that the job then keeps; gives the first file of each."""
+    job["scratch"] = f"assay-scratch-beside-fio-{os.getpid()}"
+    job["keep_scratch"] = True
+    try:
+        process.assayer(_short(job))
+        yield {dataset["name"]: _file(job, dataset) for dataset in job["datasets"]}
+    finally:
+        process.assayer(_short(job) | {"keep_scratch": False})
+
+
+def _short(job: Json) -> Json:
+    """The same data, and no more load than it takes to have some."""
+    short = copy.deepcopy(job)
+    short["window"] = {"measure_s": 0.05}
+    return short
+
+
+def _file(job: Json, dataset: Json) -> Path:
+    target = next(target for target in job["targets"] if target["id"] == dataset["target"])
+    folder = Path(target["members"][0]) / job["scratch"]
+    files: list[Path] = sorted(path for path in folder.rglob(f"{dataset['name']}*") if _holds(path, dataset["bytes"]))
+    if not files:
+        raise AssayError(f"no file of the data set `{dataset['name']}` was found in {folder}")
+    return files[0]
+
+
+def _holds(path: Path, size: int) -> bool:
+    return path.is_file() and path.stat().st_size == size
+
+
+def folder_job(folder: str, entry: Json, size: int, seconds: float, cache: str) -> Json:
+    """A job with one class on one file in a folder, in its closed loop."""
+    return {
+        "version": 1,
+        "name": "beside fio",
+        "targets": [{"id": "main", "kind": "folder", "members": [str(Path(folder).resolve())]}],
+        "datasets": [{"name": "data", "target": "main", "bytes": size}],
+        "classes": [{"name": "load", "dataset": "data", **entry}],
+        "window": {"measure_s": seconds},
+        "cache": cache,
+    }

@@ -1,0 +1,82 @@
+"""A bench's result: one JSON document, or a table."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+Json = dict[str, Any]
+Row = tuple[str, ...]
+
+HEAD = ("what", "Assay", "fio", "ratio", "95 % interval", "spread")
+
+
+def show(name: str, result: Json, as_json: bool) -> None:
+    """Prints it."""
+    if as_json:
+        print(json.dumps(result, indent=2))
+        return
+    table = Table(box=None, pad_edge=False)
+    for head in HEAD:
+        table.add_column(head, no_wrap=True)
+    for row in _ROWS[name](result):
+        table.add_row(*row)
+    # A file or a pipe has no width to fit into.
+    console = Console() if sys.stdout.isatty() else Console(width=120)
+    console.print(table)
+    console.print(_FOOT[name].format(**result), highlight=False)
+
+
+def _null(result: Json) -> Iterator[Row]:
+    figure = {
+        "unit": "ops/s",
+        "assay": result["ops_per_s"],
+        "fio": result["fio_ops_per_s"],
+        **{key: result[key] for key in ("ratio", "ratio_low", "ratio_high", "assay_spread", "fio_spread")},
+    }
+    yield _row("null, 4 KiB random, one thread", figure)
+
+
+def _fio(result: Json) -> Iterator[Row]:
+    for point in result["points"]:
+        words = f"{point['engine']} depth {point['depth']}, {point['cache']}"
+        yield _row(words, point["cycles_per_op"])
+        yield _row("", point["throughput"])
+
+
+def _pmem(result: Json) -> Iterator[Row]:
+    for point in result["points"]:
+        yield _row(f"{point['pattern']} {point['operation']}, {point['size']} B", point["bandwidth"])
+
+
+def _row(what: str, figure: Json) -> Row:
+    low, high = figure["ratio_low"], figure["ratio_high"]
+    interval = "" if low is None else f"{low:.2f} to {high:.2f}"
+    ours, theirs = (_quantity(figure[who], figure["unit"]) for who in ("assay", "fio"))
+    return (
+        what,
+        ours,
+        theirs,
+        f"{figure['ratio']:.2f}",
+        interval,
+        f"{figure['assay_spread']:.0%}, {figure['fio_spread']:.0%}",
+    )
+
+
+def _quantity(value: float, unit: str) -> str:
+    unit = unit.replace("bytes", "B")
+    for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.3g} {letter}{unit}" if unit.endswith("/s") else f"{value:.0f} {unit}"
+    return f"{value:.3g} {unit}"
+
+
+_ROWS: dict[str, Callable[[Json], Iterator[Row]]] = {"null": _null, "fio": _fio, "pmem": _pmem}
+_FOOT = {
+    "null": "{fio_version}; more operations per second are better",
+    "fio": "{fio_version}; cycles by {method}: fewer are better; more operations per second are better",
+    "pmem": "{fio_version}; memory plays persistent memory (emulated); more bytes per second are better",
+}

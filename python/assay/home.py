@@ -1,0 +1,49 @@
+"""Where Assay's own files lie: in a checkout, or inside an installed wheel."""
+
+import os
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+_DATA = _PACKAGE / "_data"
+
+
+class HomeError(Exception):
+    """A file of Assay's own is not where it belongs."""
+
+
+def checkout() -> Path | None:
+    """The root of the checkout that this package is imported from; None in an installed wheel."""
+    root = _PACKAGE.parent.parent
+    return root if (root / "Cargo.toml").is_file() and (root / "crates").is_dir() else None
+
+
+def binary() -> Path:
+    """The measuring program `assayer`. The variable ASSAYER, where set, names another one."""
+    named = os.environ.get("ASSAYER")
+    if named:
+        return _existing(Path(named), "ASSAYER names it; correct or unset that variable")
+    root = checkout()
+    if root is None:
+        return _existing(_DATA / "bin" / "assayer", "install the assay wheel for this machine's architecture again")
+    return _existing(root / "target" / "release" / "assayer", "build it: cargo build --release -p assayer")
+
+
+def studies() -> Path:
+    """The folder of the declared studies."""
+    return _folder("studies")
+
+
+def schema() -> Path:
+    """The folder of the JSON Schemas."""
+    return _folder("schema")
+
+
+def _folder(name: str) -> Path:
+    root = checkout()
+    return _existing((root or _DATA) / name, "the installation is incomplete; install assay again")
+
+
+def _existing(path: Path, fix: str) -> Path:
+    if not path.exists():
+        raise HomeError(f"{path} is not there; {fix}")
+    return path

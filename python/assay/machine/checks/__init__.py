@@ -1,0 +1,11 @@
+"""What the doctor looks at. Each check is a function from facts to findings."""
+
+from collections.abc import Callable, Iterator
+
+from assay.machine.checks import cpu, device, kernel, memory, place
+from assay.machine.facts import Facts
+from assay.machine.finding import Finding
+
+Check = Callable[[Facts], Iterator[Finding]]
+
+ALL: tuple[Check, ...] = (*cpu.CHECKS, *memory.CHECKS, *kernel.CHECKS, *place.CHECKS, *device.CHECKS)

@@ -1,0 +1,93 @@
+"""What a durable commit costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.report import group, labels, units
+from assay.report.answer import pick
+from assay.report.answer.model import Answer, Part, answer, derived, number
+from assay.report.group import Point
+from assay.report.row import Row
+
+_QUESTION = "What does a durable commit cost?"
+_LAYOUTS = {"written": "recycled file", "grow": "growing file", "preallocated": "preallocated file"}
+
+
+def find(rows: Sequence[Row]) -> Answer | None:
+    """The answer; none where no write was made durable by itself."""
+    writes = [one for one in pick.lone(rows) if pick.does(one, "write") and pick.durability(one)["kind"] != "none"]
+    each = [one for one in writes if _every(one) == 1 and one.asked.get("threads", 1) == 1]
+    each = [one for one in each if one.closed] or each
+    each = pick.nearest_size([one for one in each if pick.does(one, "write", "sequential")] or each, 4096)
+    medians = pick.points(each, _dimensions(each), "service_p50_ns")
+    if not medians:
+        return None
+    median = min(medians, key=lambda point: (point.status != "valid", point.value))
+    parts, used = _cost(median, pick.where(median, each))
+    for more, points in (_slowest(median, medians), _grouped(writes, median)):
+        parts, used = parts + more, used + points
+    return answer("commit", _QUESTION, parts, used)
+
+
+def _dimensions(rows: Sequence[Row]) -> list[str]:
+    names = list(dict.fromkeys(name for one in rows for name in one.cell.factors))
+    return ["path", "size", "durability", *names]
+
+
+def _every(one: Row) -> int:
+    return int(pick.durability(one).get("every") or 1)
+
+
+def _cost(median: Point, place: str) -> tuple[list[Part], list[Point]]:
+    first, used = median.rows[0], [median]
+    size = units.block(float(pick.size(first) or 0))
+    means = labels.durability(pick.durability(first))
+    layout = _LAYOUTS.get(pick.layout(first), "file as found")
+    parts: list[Part] = [f"A durable {size} write ({means}, {layout}){place} takes "]
+    parts += [number(median), " at the median"]
+    tail, pace, flush = (group.point(median.rows, name) for name in ("service_p99_ns", "ops_rate", "flush_p50_ns"))
+    if tail is not None:
+        parts += [" and ", number(tail), " at p99"]
+        used.append(tail)
+    if pace is not None and first.closed:
+        parts += [": ", number(pace, units.count), " commits/s from one thread"]
+        used.append(pace)
+    if flush is not None and 0 < flush.value <= median.value:
+        parts += [", and the flush is ", derived(units.percent(flush.value / median.value), flush, median), " of it"]
+    return [*parts, "."], used
+
+
+def _slowest(median: Point, medians: Sequence[Point]) -> tuple[list[Part], list[Point]]:
+    """What another layout of the log costs."""
+    first = median.rows[0]
+    same = [point for point in medians if point.rows[0].path_label == first.path_label and point is not median]
+    worst = max(same, key=lambda point: point.value, default=None)
+    if worst is None or worst.value < 1.2 * median.value:
+        return [], []
+    layout = _differs(worst.rows[0], first)
+    ratio = derived(units.times(worst.value / median.value), worst, median)
+    return [f" With {layout} it takes ", ratio, " as long: ", number(worst), "."], [worst]
+
+
+def _differs(one: Row, other: Row) -> str:
+    if pick.layout(one) != pick.layout(other):
+        return "a " + _LAYOUTS.get(pick.layout(one), pick.layout(one))
+    names = [name for name, value in one.cell.factors.items() if other.cell.factors.get(name) != value]
+    said = (f"{labels.dimension(name)} {labels.value(name, one.cell.factors[name])}" for name in names)
+    return ", ".join(said) or labels.durability(pick.durability(one))
+
+
+def _grouped(writes: Sequence[Row], median: Point) -> tuple[list[Part], list[Point]]:
+    """What sharing a flush gives."""
+    shared = [one for one in writes if _every(one) > 1 and one.closed and pick.size(one) == pick.size(median.rows[0])]
+    alone = group.point(median.rows, "ops_rate")
+    found = pick.points(shared, _dimensions(shared), "ops_rate")
+    best = max(found, key=lambda point: point.value, default=None)
+    if best is None or alone is None or best.value < 1.2 * alone.value:
+        return [], []
+    every = _every(best.rows[0])
+    ratio = derived(units.times(best.value / alone.value), best, alone)
+    return [f" One flush for {every} writes gives ", number(best, units.count), " writes/s, ", ratio, " as many."], [
+        best
+    ]

@@ -1,0 +1,69 @@
+"""What one read costs, and what depth gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.report import group, units
+from assay.report.answer import pick
+from assay.report.answer.model import Answer, Part, answer, derived, number
+from assay.report.group import Point
+from assay.report.row import Row
+
+_QUESTION = "What does one read cost, and what does depth give?"
+_ENOUGH = 0.9
+
+
+def find(rows: Sequence[Row]) -> Answer | None:
+    """The answer; none where single random reads from the device were not measured."""
+    reads = [
+        one for one in pick.lone(rows) if pick.does(one, "read", "uniform") and one.closed and pick.cache(one) != "warm"
+    ]
+    reads = [one for one in reads if pick.direct(one)] or reads
+    single = pick.nearest_size([one for one in reads if pick.in_flight(one) == 1], 4096)
+    medians = pick.points(single, ["path", "size"], "service_p50_ns")
+    if not medians:
+        return None
+    median = min(medians, key=lambda point: (point.status != "valid", point.value))
+    tail, pace = group.point(median.rows, "service_p99_ns"), group.point(median.rows, "ops_rate")
+    size = units.block(float(pick.size(median.rows[0]) or 0))
+    place = pick.where(median, reads)
+    parts: list[Part] = [f"One random {size} read at a time{place} takes ", number(median), " at the median"]
+    used = [median]
+    if tail is not None:
+        parts += [" and ", number(tail), " at p99"]
+        used.append(tail)
+    if pace is not None:
+        parts += [f" ({median.rows[0].path_label}), that is ", number(pace, units.count), " reads/s. "]
+        deeper, more = _depth(reads, median, pace)
+        parts, used = parts + deeper, used + more
+    return answer("latency", _QUESTION, parts, used)
+
+
+def _depth(reads: Sequence[Row], median: Point, pace: Point) -> tuple[list[Part], list[Point]]:
+    same = [one for one in reads if pick.size(one) == pick.size(median.rows[0])]
+    swept = [
+        part for part in group.by(same, ["study", "path"]).values() if len({pick.in_flight(one) for one in part}) > 1
+    ]
+    found = pick.points([one for part in swept for one in part], ["path", "threads", "depth"], "ops_rate")
+    best = max(found, key=lambda point: (point.status == "valid", point.value), default=None)
+    if best is None or pick.in_flight(best.rows[0]) == 1:
+        return [], []
+    flight, gain = pick.in_flight(best.rows[0]), best.value / pace.value
+    if gain < 1.1:
+        return [f"More of them in flight give nothing: {flight} reach ", number(best, units.count), " reads/s."], [best]
+    parts: list[Part] = [f"{flight} in flight give ", number(best, units.count), " reads/s"]
+    parts += [f" through {best.rows[0].path_label}, ", derived(units.times(gain), best, pace), " as many"]
+    return [*parts, *_knee(found, best)], [best]
+
+
+def _knee(found: Sequence[Point], best: Point) -> list[Part]:
+    """The smallest load on the same path that gives nearly all."""
+    path = best.rows[0].path_label
+    curve = [point for point in found if point.rows[0].path_label == path and point.value >= _ENOUGH * best.value]
+    knee = min(curve, key=lambda point: pick.in_flight(point.rows[0]), default=best)
+    flight = pick.in_flight(knee.rows[0])
+    if flight >= pick.in_flight(best.rows[0]):
+        return ["."]
+    share = units.percent(knee.value / best.value)
+    return [f"; {flight} already give ", derived(share, knee, best), " of that, and beyond it mostly the wait grows."]

@@ -1,0 +1,74 @@
+"""What direct and asynchronous I/O gain over blocking calls through the page cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.report import row, units
+from assay.report.answer.model import Answer, Number, Part, answer
+from assay.report.figures.ladder import Step, places
+from assay.report.figures.model import Ask
+from assay.report.folder import Cell, Folder, Study
+
+_QUESTION = "What do direct and asynchronous I/O gain?"
+
+
+def declared(folder: Folder) -> tuple[Study, Ask, tuple[Cell, ...]] | None:
+    """The first study that declares a ladder."""
+    for study in folder.studies:
+        for index, entry in enumerate(study.figures):
+            if entry.get("kind") == "ladder" and entry.get("x") != "on":
+                return study, Ask.read(entry, index), folder.of(study.name)
+    return None
+
+
+def find(folder: Folder) -> Answer | None:
+    """The answer; none where fewer than two rungs were measured."""
+    found = declared(folder)
+    if found is None:
+        return None
+    _, ask, cells = found
+    rows = row.rows(cells)
+    rungs = places(ask, cells, rows)[0][1] if rows else []
+    measured = [step for step in rungs if step.classes and step.status != "invalid"]
+    if len(measured) < 2:
+        return None
+    base, best = measured[0], max(measured, key=lambda step: step.total)
+    parts = _no_gain(base, measured) if best is base else _gain(base, best)
+    missing = [step.label for step in rungs if not step.classes]
+    parts += [f" Not measured: {', '.join(missing)}."] if missing else []
+    points = [point for step in (base, best) for point in step.classes.values()]
+    return answer("ladder", _QUESTION, parts, points)
+
+
+def _gain(base: Step, best: Step) -> list[Part]:
+    parts: list[Part] = [f"{best.label} moves ", _rate(best), " in all, ", _ratio(best, base, best.total / base.total)]
+    parts += [f" what {base.label} moves (", _rate(base), ")"]
+    if base.cycles_per_byte and best.cycles_per_byte:
+        ratio = best.cycles_per_byte / base.cycles_per_byte
+        parts += [", at ", _ratio(best, base, ratio), " the CPU cycles per byte"]
+    return [*parts, "."]
+
+
+def _no_gain(base: Step, measured: Sequence[Step]) -> list[Part]:
+    second = max(measured[1:], key=lambda step: step.total)
+    return [
+        f"Nothing here: {base.label} moves ",
+        _rate(base),
+        ", and the best of the others, ",
+        second.label,
+        ", ",
+        _rate(second),
+        ".",
+    ]
+
+
+def _rate(step: Step) -> Number:
+    origin = next(iter(step.classes.values())).provenance
+    return Number(units.rate(step.total), "", "sum over classes", step.anchor, step.status, origin)
+
+
+def _ratio(step: Step, base: Step, value: float) -> Number:
+    origin = next(iter(step.classes.values())).provenance
+    status = step.status if step.status != "valid" else base.status
+    return Number(units.times(value), "", "ratio of two figures", step.anchor, status, origin)

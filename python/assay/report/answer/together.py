@@ -1,0 +1,96 @@
+"""How classes hurt each other when they run at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay.report import row, units
+from assay.report.answer.model import Answer, Number, Part, answer, derived, number
+from assay.report.figures import interference
+from assay.report.figures.interference import Hurt
+from assay.report.folder import Folder
+from assay.report.row import Row
+
+_QUESTION = "How do the classes hurt each other?"
+
+
+def find(folder: Folder) -> Answer | None:
+    """The answer; none where no class was measured alone and beside others."""
+    for study in folder.studies:
+        for _, rows in interference.places(row.rows(folder.of(study.name))):
+            hurts = interference.find(rows)
+            if hurts:
+                return _said(hurts, rows)
+    return None
+
+
+def _said(hurts: Sequence[Hurt], rows: Sequence[Row]) -> Answer:
+    everyone = sorted((hurt for hurt in hurts if hurt.beside == "all others"), key=lambda hurt: -hurt.times)
+    parts: list[Part] = ["All at once: "] if everyone else []
+    for index, hurt in enumerate(everyone):
+        parts += [*([", "] if index else []), *_clause(hurt)]
+    parts += ["."] if everyone else []
+    pairs = [hurt for hurt in hurts if hurt.beside != "all others"]
+    worst = max(pairs, key=lambda hurt: hurt.times, default=None)
+    if worst is not None and worst.times >= 1.05:
+        ratio = derived(units.times(worst.times), worst.together, worst.alone)
+        parts += [f" The worst neighbour: {worst.victim} beside {worst.beside} does ", ratio, " worse than alone."]
+    parts += _objectives(rows)
+    points = [point for hurt in everyone or pairs for point in (hurt.together, hurt.alone)]
+    return answer("together", _QUESTION, parts, points)
+
+
+def _clause(hurt: Hurt) -> list[Part]:
+    if hurt.together.metric == "bandwidth":
+        share = derived(units.percent(1 / hurt.times), hurt.together, hurt.alone)
+        return [f"{hurt.victim} keeps ", share, " of its bandwidth (", number(hurt.together), ")"]
+    ratio = derived(units.times(hurt.times), hurt.together, hurt.alone)
+    return [
+        f"{hurt.victim} answers at p99 in ",
+        number(hurt.together, bounds=False),
+        f", {'' if hurt.times >= 1 else 'only '}",
+        ratio,
+        " the time alone",
+    ]
+
+
+def _objectives(rows: Sequence[Row]) -> list[Part]:
+    judged = [one for one in rows if one.cell.scenario == "all" and one.result.get("objective")]
+    if not judged:
+        return []
+    missed = [one for one in judged if not one.result["objective"].get("met")]
+    if not missed:
+        return (
+            [f" {'All' if len(judged) > 1 else 'Its'} {len(judged)} objectives are met."]
+            if len(judged) > 1
+            else [" The objective is met."]
+        )
+    parts: list[Part] = [f" {len(judged) - len(missed)} of {len(judged)} objectives met; missed: "]
+    for index, one in enumerate(missed):
+        outcome = one.result["objective"]
+        bound, seen = (
+            objective(outcome["objective"], outcome["objective"]["bound"]),
+            objective(outcome["objective"], outcome["seen"]),
+        )
+        figure = Number(seen, "", "as the record says", one.anchor, one.status, one.provenance)
+        parts += [
+            *([", "] if index else []),
+            f"{one.name} ({_short(outcome['objective'])} ",
+            figure,
+            f", bound {bound})",
+        ]
+    return [*parts, "."]
+
+
+def _short(wanted: dict[str, object]) -> str:
+    stem = _metric(wanted).removesuffix("_ns")
+    return row.percentile_name(stem) if stem != _metric(wanted) else row.metric_title(_metric(wanted))
+
+
+def _metric(wanted: dict[str, object]) -> str:
+    return str(wanted.get("metric"))
+
+
+def objective(wanted: dict[str, object], value: float) -> str:
+    """A value of an objective's metric in words."""
+    return units.figure(float(value), row.unit(_metric(wanted)))

@@ -1,0 +1,210 @@
+"""The ladder: what each step buys. Bandwidth of all classes stacked, CPU cycles per byte beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import altair as alt
+
+from assay.report import group, labels, theme, units
+from assay.report.figures import axes, datum, marks
+from assay.report.figures import palette as palettes
+from assay.report.figures.choose import facet_title, factors, varying
+from assay.report.figures.model import Ask, Datum, Figure, Key, Panel
+from assay.report.figures.palette import Palette
+from assay.report.folder import Cell
+from assay.report.group import Point
+from assay.report.row import Row
+
+_BODY = 17.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rung, measured or not."""
+
+    label: str
+    classes: dict[str, Point]
+    cycles_per_byte: float | None
+    status: str
+    anchor: str
+    reason: str
+
+    @property
+    def total(self) -> float:
+        """Bytes per second of all classes together."""
+        return sum(point.value for point in self.classes.values())
+
+
+def dimension(ask: Ask, cells: Sequence[Cell]) -> str:
+    """The factor whose values are the rungs."""
+    names = list(dict.fromkeys(name for cell in cells for name in cell.factors))
+    if ask.x in names:
+        return ask.x
+    return next((name for name in ("step", "rung", "ladder") if name in names), names[0] if names else "scenario")
+
+
+def steps(cells: Sequence[Cell], rows: Sequence[Row], name: str) -> list[Step]:
+    """All rungs in the order of the plan."""
+    values = group.ordered(_of(cell, name) for cell in cells)
+    return [_step(value, name, cells, [one for one in rows if _of(one.cell, name) == value]) for value in values]
+
+
+def _of(cell: Cell, name: str) -> Hashable:
+    return group.key(cell.scenario if name == "scenario" else cell.factors.get(name))
+
+
+def _step(value: Hashable, name: str, cells: Sequence[Cell], rows: list[Row]) -> Step:
+    label = labels.value(name, value)
+    found = {key[0]: group.point(part, "bandwidth") for key, part in group.by(rows, ["class"]).items()}
+    classes = {str(key): point for key, point in found.items() if point is not None}
+    if not classes:
+        missing = next((cell for cell in cells if _of(cell, name) == value), None)
+        return Step(label, {}, None, "not measured", "", missing.reason if missing else "")
+    first = next(iter(classes.values()))
+    usable = {id(one.record): one.record for point in classes.values() for one in point.rows}
+    cycles = [_cycles(record) for record in usable.values()]
+    seen = sorted(one for one in cycles if one is not None)
+    status = labels.worst([point.status for point in classes.values()])
+    return Step(label, classes, seen[len(seen) // 2] if seen else None, status, first.anchor, "")
+
+
+def _cycles(record: dict[str, object]) -> float | None:
+    cpu = record.get("process_cpu")
+    found = cpu.get("cycles_per_byte") if isinstance(cpu, dict) else None
+    value = found.get("value") if isinstance(found, dict) else None
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def places(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row]) -> list[tuple[str, list[Step]]]:
+    """One ladder for each combination of the other factors, with what sets it apart."""
+    name = dimension(ask, cells)
+    others = [other for other in varying(rows, [*factors(rows), "on"]) if other != name]
+    others = others if len(others) < 2 or others[-1] != "on" else others[:-1]
+    keyed = group.by(rows, others) if others else {(): list(rows)}
+    found = []
+    for key, part in keyed.items():
+        fixed = dict(zip(others, key, strict=True))
+        own = [
+            cell
+            for cell in cells
+            if all(group.key(cell.factors.get(one)) == at for one, at in fixed.items() if one != "on")
+        ]
+        found.append((facet_title(others, key), steps(own, part, name)))
+    return found
+
+
+def draw(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row], palette: Palette) -> Figure | None:
+    """The figure; none where no rung was measured."""
+    found = [(title, part) for title, part in places(ask, cells, rows) if any(step.classes for step in part)]
+    if not found:
+        return None
+    names = list(dict.fromkeys(name for _, part in found for step in part for name in step.classes))
+    keys = palette.keys("class", names)
+    panels, data = [], []
+    for title, part in found:
+        bars = [{**entry, "panel": _titled("Bandwidth", title)} for step in part for entry in _stack(step)]
+        costs = [{**_cost(step), "panel": _titled("CPU", title)} for step in part if step.cycles_per_byte is not None]
+        order = [step.label for step in part]
+        panels.append(_bandwidth(ask, bars, [_end(step) for step in part], keys, order, _titled("Bandwidth", title)))
+        panels += [_cycles_panel(costs, order, _titled("CPU", title))] if costs else []
+        data += bars + costs
+    missing = {step.label: step.reason for _, part in found for step in part if not step.classes}
+    notes = tuple(f"{label} was not measured: {reason}" for label, reason in missing.items())
+    return Figure(ask.id, ask.title, "ladder", ask.caption, tuple(panels), keys, "class", tuple(data), notes, wide=True)
+
+
+def _titled(what: str, place: str) -> str:
+    return f"{what}, {place}" if place else what
+
+
+def _stack(step: Step) -> list[Datum]:
+    found, base = [], 0.0
+    for name, point in step.classes.items():
+        entry = datum.of(point, x_name="class", x=name, series=name, panel="bandwidth")
+        found.append({**entry, "x": step.label, "where": step.label, "from": base, "to": base + point.value})
+        base += point.value
+    return found
+
+
+def _end(step: Step) -> Datum:
+    if not step.classes:
+        return {"x": step.label, "to": 0.0, "text": "not measured", "missing": True}
+    mark = "" if step.status == "valid" else f"  {labels.STATUS_MARK[step.status]} {step.status}"
+    return {"x": step.label, "to": step.total, "text": units.rate(step.total) + mark, "missing": False}
+
+
+def _cost(step: Step) -> Datum:
+    value = step.cycles_per_byte or 0.0
+    point = next(iter(step.classes.values()))
+    return {
+        **datum.of(point, x_name="class", x="all", series="all classes", panel="cycles per byte"),
+        "x": step.label,
+        "where": step.label,
+        "metric": "cycles_per_byte",
+        "unit": "cycles/byte",
+        "y": datum.number(value),
+        "low": None,
+        "high": None,
+        "interval": "",
+        "instrument": "",
+        "said": units.significant(value),
+        "bounds": "no interval",
+    }
+
+
+def _axis(name: str, expression: str, title: str) -> alt.X:
+    axis = alt.Axis(labelExpr=expression, tickCount=4, title=title, grid=True, domain=False, ticks=False)
+    return alt.X(f"{name}:Q", axis=axis)
+
+
+def _bandwidth(
+    ask: Ask, bars: list[Datum], ends: list[Datum], keys: Sequence[Key], order: list[str], title: str
+) -> Panel:
+    x = _axis("from", axes.label_expression("bytes/s"), "bandwidth of all classes")
+    y, heads, height = marks.headed(order, _BODY)
+    stack = (
+        alt.Chart()
+        .mark_bar(stroke=theme.PAPER, strokeWidth=1)
+        .encode(
+            x=x,
+            x2="to:Q",
+            y=y,
+            fill=alt.Fill("series:N", scale=palettes.scale(keys, "color"), legend=None, title="class"),
+            fillOpacity=alt.FillOpacityValue(
+                value=1,
+                condition=alt.ConditionalPredicateValueDefnumberExprRef(test="datum.verdict != 'valid'", value=0.55),
+            ),
+            tooltip=datum.tooltip(),
+        )
+    )
+    said = (
+        alt.Chart(alt.InlineData(values=ends))
+        .mark_text(align="left", dx=6, fontSize=11.5)
+        .encode(
+            x="to:Q",
+            y=y,
+            text="text:N",
+            color=alt.ColorValue(
+                value=theme.INK,
+                condition=alt.ConditionalPredicateValueDefGradientstringnullExprRef(
+                    test="datum.missing", value=theme.SOFT
+                ),
+            ),
+        )
+    )
+    panel = marks.finish([stack, said, heads], bars, title=title, height=height, says=ask.title, counts=len(bars))
+    longest = max(len(str(entry["text"])) for entry in ends if not entry["missing"])
+    return marks.pad_right(panel, longest * marks.LABEL_ROOM + 10)
+
+
+def _cycles_panel(data: list[Datum], order: list[str], title: str) -> Panel:
+    x = _axis("y", axes.label_expression("cycles/byte"), "CPU cycles per byte, whole process")
+    y, heads, height = marks.headed(order, _BODY)
+    bar = alt.Chart().mark_bar(fill=theme.SOFT, fillOpacity=0.55).encode(x=x, y=y, tooltip=datum.tooltip())
+    said = alt.Chart().mark_text(align="left", dx=6, fontSize=11.5).encode(x="y:Q", y=y, text="said:N")
+    panel = marks.finish(
+        [bar, said, heads], data, title=title, height=height, says="CPU cycles per byte", counts=len(data)
+    )
+    return marks.pad_right(panel, 44)

@@ -1,0 +1,152 @@
+"""Words for people: names of paths, dimensions, metrics and verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from assay.report import units
+from assay.report.folder import Json
+
+_KINDS = {"io_uring": "io_uring", "nvme_passthrough": "NVMe passthrough", "nvme_polled": "NVMe polled"}
+_CACHED = {"pread", "io_uring", "libaio"}
+_OPTIONS = {"iopoll": "polled", "sqpoll": "kernel submits"}
+
+
+def path(spec: Json) -> str:
+    """A path with the options that set it apart: `io_uring direct, polled`."""
+    kind = str(spec.get("kind") or "?")
+    words = _KINDS.get(kind, kind)
+    if kind in _CACHED:
+        words += " direct" if spec.get("direct") else " buffered"
+    extras = [_OPTIONS.get(str(spec.get("poll")), ""), "registered" if spec.get("fixed") else ""]
+    advice = str(spec.get("advice") or "normal")
+    extras.append(f"advice {advice}" if advice != "normal" else "")
+    extras = [word for word in extras if word]
+    return ", ".join([words, *extras])
+
+
+def path_value(text: str) -> str:
+    """A path named by a factor (`io_uring+direct+sqpoll`), in the same words."""
+    kind, *options = text.split("+")
+    if kind not in {*_KINDS, *_CACHED, "mmap", "pmem", "null"}:
+        return text
+    spec: Json = {"kind": kind, "direct": "direct" in options, "fixed": "fixed" in options}
+    spec["poll"] = next((option for option in options if option in _OPTIONS), "none")
+    rest = [option for option in options if option not in {"direct", "fixed", *_OPTIONS}]
+    return ", ".join([path(spec), *rest])
+
+
+def sizes(value: Any) -> str:
+    """A class's size or mix of sizes."""
+    if isinstance(value, list):
+        parts = (f"{units.block(float(part['bytes']))} ({part['weight']})" for part in value if isinstance(part, dict))
+        return "mix of " + ", ".join(parts)
+    return units.block(float(value)) if isinstance(value, (int, float)) else str(value)
+
+
+def operation(value: Json) -> str:
+    """Read, write, or a mix."""
+    kind = str(value.get("kind") or "?")
+    return f"{value.get('write_percent')} % writes" if kind == "mix" else f"{kind}s"
+
+
+def pattern(value: Json) -> str:
+    """Order of offsets in words."""
+    kind = str(value.get("kind") or "?")
+    words = {"uniform": "random", "hot-spot": "hot spot"}
+    return f"zipf {value.get('theta')}" if kind == "zipf" else words.get(kind, kind)
+
+
+def arrivals(value: Json) -> str:
+    """When operations are due."""
+    kind = str(value.get("kind") or "closed")
+    if kind == "closed":
+        return "closed loop"
+    per = " per thread" if value.get("scope") == "thread" else ""
+    return f"{kind} arrivals, {units.count(float(value.get('rate_per_s') or 0))} ops/s{per}"
+
+
+def durability(value: Json) -> str:
+    """What makes writes durable."""
+    kind = str(value.get("kind") or "none")
+    if kind == "none":
+        return "not made durable"
+    name = {"o_dsync": "O_DSYNC", "rwf_dsync": "RWF_DSYNC"}.get(kind, kind)
+    every = int(value.get("every") or 1)
+    return name if every == 1 else f"{name} every {every} writes"
+
+
+_DIMENSIONS = {
+    "size": "operation size",
+    "size_bytes": "operation size",
+    "page_bytes": "page size",
+    "page": "page size",
+    "entry_bytes": "entry size",
+    "bytes": "bytes",
+    "depth": "queue depth",
+    "asked_depth": "operations in flight",
+    "threads": "threads",
+    "write_percent": "share of writes",
+    "path": "path",
+    "class": "class",
+    "at_s": "time",
+    "flush_every": "writes per flush",
+    "every": "writes per flush",
+    "working_set_bytes": "working set",
+}
+
+
+def dimension(name: str) -> str:
+    """A factor as an axis title."""
+    return _DIMENSIONS.get(name, name.removesuffix("_bytes").replace("_", " ").replace(".", " "))
+
+
+def value(name: str, raw: Any) -> str:
+    """A value of a factor, with its unit."""
+    if isinstance(raw, bool):
+        return "yes" if raw else "no"
+    if isinstance(raw, (int, float)):
+        return _numeric(name, float(raw))
+    text = ", ".join(str(part) for part in raw) if isinstance(raw, list) else str(raw)
+    return path_value(text) if name == "path" else text
+
+
+def is_size(name: str) -> bool:
+    """Whether a factor counts bytes of a block, page or working set."""
+    return name.endswith("bytes") or name in {"size", "page", "page_size", "entry_size"}
+
+
+def _numeric(name: str, raw: float) -> str:
+    if is_size(name):
+        return units.block(raw)
+    if name.endswith("percent"):
+        return f"{raw:g} %"
+    return f"{raw:g}" if raw < 10_000 else units.count(raw)
+
+
+PROVENANCE = {
+    "measured": "observed on this machine, on the hardware named",
+    "emulated": "real code on stand-in hardware",
+    "modelled": "computed by a twin",
+    "published": "printed in a publication",
+    "datasheet": "promised by a vendor",
+    "assumed": "taken for granted; no source",
+}
+
+STATUS_MARK = {"valid": "\u2713", "suspect": "?", "invalid": "\u2715", "not measured": "\u2013"}
+STATUS_RANK = {"valid": 0, "suspect": 1, "invalid": 2}
+
+METHODS = {
+    "loop": "timed or counted by the measured loop",
+    "hardware-counter": "hardware performance counter",
+    "software-event": "software event of the kernel",
+    "rusage": "getrusage",
+    "rusage-times-tsc": "CPU seconds times the clock of the time stamp counter",
+    "kernel-accounting": "the kernel's accounting",
+    "derived": "arithmetic on other figures",
+}
+
+
+def worst(statuses: list[str]) -> str:
+    """The gravest of several verdicts; `valid` for none."""
+    return max(statuses, key=lambda status: STATUS_RANK.get(status, 2), default="valid")

@@ -1,0 +1,1 @@
+"""What the page shows, ready for the template: words only, no arithmetic left."""

@@ -1,0 +1,183 @@
+"""The table of a study's cells: every figure with its unit, verdict and what stands against it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.report import labels, reasons, row, units
+from assay.report.answer import trust
+from assay.report.figures.choose import factors, varying
+from assay.report.folder import Cell, Json
+from assay.report.row import Row
+
+_COLUMNS = (
+    "bandwidth",
+    "ops_rate",
+    "service_p50",
+    "service_p99",
+    "service_p999",
+    "response_p99",
+    "flush_p50",
+    "flush_p99",
+    "achieved_depth",
+    "cycles_per_op",
+    "cycles_per_byte",
+    "tlb_misses_per_op",
+    "system_calls_per_op",
+    "context_switches_per_op",
+)
+_HEADS = {
+    "bandwidth": "bandwidth",
+    "ops_rate": "ops/s",
+    "service_p50": "p50",
+    "service_p99": "p99",
+    "service_p999": "p99.9",
+    "response_p99": "response p99",
+    "flush_p50": "flush p50",
+    "flush_p99": "flush p99",
+    "achieved_depth": "in flight",
+    "cycles_per_op": "cycles/op",
+    "cycles_per_byte": "cycles/byte",
+    "tlb_misses_per_op": "TLB misses/op",
+    "system_calls_per_op": "syscalls/op",
+    "context_switches_per_op": "switches/op",
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """One figure of the table."""
+
+    text: str
+    title: str
+    weak: bool
+
+
+@dataclass(frozen=True)
+class Line:
+    """One class of a cell."""
+
+    name: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Why:
+    """One reason of a verdict, in words."""
+
+    title: str
+    severity: str
+    code: str
+    about: str
+    evidence: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A cell of the table."""
+
+    anchor: str
+    name: str
+    place: tuple[str, ...]
+    lines: tuple[Line, ...]
+    status: str
+    mark: str
+    provenance: str
+    why: tuple[Why, ...]
+    missing: tuple[tuple[str, str, str], ...]
+    command: str
+    facts: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """The table of a study."""
+
+    place: tuple[str, ...]
+    columns: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+def table(cells: Sequence[Cell], rows: Sequence[Row]) -> Table | None:
+    """Cells that left a record; columns that nobody has are left out. None where there is no record."""
+    if not rows:
+        return None
+    place = varying(rows, [*factors(rows), "scenario", "repeat"]) or ["scenario"]
+    columns = [name for name in _COLUMNS if any(one.metric(name) is not None for one in rows)]
+    measured = [cell for cell in cells if cell.record is not None]
+    entries = tuple(_entry(cell, [one for one in rows if one.cell is cell], place, columns) for cell in measured)
+    return Table(tuple(labels.dimension(name) for name in place), tuple(_HEADS[name] for name in columns), entries)
+
+
+def _entry(cell: Cell, rows: Sequence[Row], place: Sequence[str], columns: Sequence[str]) -> Entry:
+    record = cell.record or {}
+    status = trust.status(cell)
+    return Entry(
+        anchor=f"cell-{cell.id}",
+        name=cell.id,
+        place=tuple(_place(rows, cell, name) for name in place),
+        lines=tuple(Line(one.name, tuple(_value(one, name) for name in columns)) for one in rows),
+        status=status,
+        mark=labels.STATUS_MARK[status],
+        provenance=rows[0].provenance if rows else "assumed",
+        why=tuple(_why(reason) for reason in record["verdict"].get("reasons") or ()),
+        missing=tuple(_missing(one) for one in record.get("not_measured") or ()),
+        command=command(cell),
+        facts=_facts(record),
+    )
+
+
+def _place(rows: Sequence[Row], cell: Cell, name: str) -> str:
+    value = rows[0].dimension(name) if rows else cell.factors.get(name)
+    return labels.value(name, value) if value is not None else ""
+
+
+def _value(one: Row, name: str) -> Value:
+    found = one.metric(name)
+    if found is None:
+        return Value("", "not measured", weak=False)
+    weak = not one.supported(name)
+    method = labels.METHODS.get(one.method(name), "")
+    note = "fewer than 100 operations beyond this percentile" if weak else ""
+    title = ", ".join(part for part in (one.provenance, method, note) if part)
+    return Value(_said(one, name, found), title, weak)
+
+
+def _said(one: Row, name: str, found: float) -> str:
+    if name == "achieved_depth":
+        return f"{units.significant(found)} of {one.result.get('asked_depth', '?')}"
+    if row.unit(name) in {"bytes/s", "ns"}:
+        return units.figure(found, row.unit(name))
+    return units.significant(found) if abs(found) < 1000 else units.count(found)
+
+
+def _why(reason: Json) -> Why:
+    code = str(reason.get("code") or "")
+    about = str(reason.get("class") or "")
+    words = (str(reason.get(name) or "") for name in ("evidence", "fix"))
+    return Why(reasons.title(code), str(reason.get("severity") or "note"), code, about, *words)
+
+
+def _missing(entry: Json) -> tuple[str, str, str]:
+    return str(entry.get("what") or ""), str(entry.get("reason") or ""), str(entry.get("fix") or "")
+
+
+def command(cell: Cell) -> str:
+    """Runs exactly this cell again, from the job in its record."""
+    return f"jq .job {shlex.quote(f'records/{cell.id}.json')} | assayer run -"
+
+
+def _facts(record: Json) -> str:
+    run, window = record.get("run") or {}, record.get("window") or {}
+    skew = float(window.get("edge_skew_ns") or 0)
+    parts = [
+        f"run {run.get('id')} at {run.get('started_at')}",
+        f"seed {(record.get('job') or {}).get('seed')}",
+        f"{units.duration(float(window.get('measured_s') or 0))} measured, closed by {window.get('stop')}",
+        f"class windows within {units.time(skew)}" if skew else "",
+        f"clock drift {float(window.get('clock_drift') or 0):.1e}",
+    ]
+    return "; ".join(part for part in parts if part)

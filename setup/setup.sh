@@ -1,0 +1,93 @@
+# Sets the checkout up: system packages, the Python environment, the Rust build. Sourced by ./assay, which defines
+# root, state, venv, binary, python_ready and rust_ready. Every step leaves a stamp only when it is complete, so an
+# interrupted set-up starts again where it was.
+source "$root/setup/system.sh"
+
+say() { printf 'assay: %s\n' "$*" >&2; }
+
+# stop CODE SENTENCE...: 1 something failed, 4 not possible on this machine.
+stop() {
+    local code=$1
+    shift
+    say "$*"
+    exit "$code"
+}
+
+# logged WHAT COMMAND...: runs it with its output in the log; on failure shows the log's end and stops.
+logged() {
+    local what=$1 begin=$SECONDS
+    shift
+    say "$what ..."
+    printf '\n== %s\n$ %s\n' "$what" "$*" >>"$log"
+    if ! "$@" >>"$log" 2>&1 </dev/null; then
+        tail -n 25 "$log" | sed 's/^/    /' >&2
+        stop 1 "$what failed; the lines above are the end of $log"
+    fi
+    say "$what: done in $((SECONDS - begin)) s"
+}
+
+# set_up run|test: everything that this kind of call needs. Two calls at once take turns.
+set_up() {
+    local kind=$1 lock=requirements.lock stamp=python
+    [[ $kind == test ]] && lock=requirements-test.lock stamp=python-test
+    mkdir -p "$state" 2>/dev/null || stop 1 "cannot write to $root; put the checkout where this user may write"
+    take_turn
+    log=$state/setup.log
+    if ! { python_ready "$stamp" "$lock" && rust_ready && system_ready "$kind"; }; then
+        : >"$log"
+        set_up_system "$kind"
+        python_ready "$stamp" "$lock" || set_up_python "$stamp" "$lock"
+        rust_ready || set_up_rust
+    fi
+    exec 9>&-
+}
+
+take_turn() {
+    exec 9>"$state/lock"
+    command -v flock >/dev/null || return 0
+    flock -n 9 && return
+    say "another set-up is running in this checkout; waiting for it"
+    flock 9
+}
+
+set_up_python() {
+    local stamp=$1 lock=$2 python
+    python=$(find_python)
+    if ! python_ready python requirements.lock && ! python_ready python-test requirements-test.lock &&
+        ! usable_venv "$python"; then
+        rm -rf "$venv" "$state"/python*.stamp
+        logged "creating the Python environment with $python" "$python" -m venv "$venv"
+    fi
+    rm -f "$state/$stamp.stamp"
+    logged "installing Python packages" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
+        --prefer-binary --require-hashes -r "$root/setup/$lock"
+    logged "installing assay into the environment" "$venv/bin/python" -m pip install --no-input \
+        --disable-pip-version-check --no-deps --no-build-isolation --no-index -e "$root"
+    write_python_stamp "$stamp"
+    # The locked packages of the tests contain all that a run needs.
+    [[ $stamp == python ]] || write_python_stamp python
+}
+
+# A finished environment of this checkout whose packages only need renewing.
+usable_venv() {
+    local where=''
+    [[ -e $state/python.stamp ]] && read -r where <"$state/python.stamp"
+    [[ $where == "$root" ]] && "$venv/bin/python" -c 'import pip' 2>/dev/null
+}
+
+write_python_stamp() {
+    printf '%s\n%s\n' "$root" "$(readlink -f "$venv/bin/python")" >"$state/$1.stamp.new"
+    mv "$state/$1.stamp.new" "$state/$1.stamp"
+}
+
+set_up_rust() {
+    find_cargo
+    # Taken before the build: what changes while it runs is newer than the stamp.
+    : >"$state/rust.stamp.new"
+    local what="building the measuring program (a few minutes the first time)"
+    [[ -x $binary ]] && what="building the measuring program again, sources changed"
+    cd "$root" || exit 1
+    logged "$what" "$cargo" build --release --locked -p assayer --target-dir "$root/target"
+    cd "$OLDPWD" || exit 1
+    mv "$state/rust.stamp.new" "$state/rust.stamp"
+}

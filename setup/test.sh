@@ -1,0 +1,73 @@
+# Runs every test: Rust, Python, end to end. Sourced by ./assay after set-up. Each step shows its closing lines, and
+# all of its output when it fails; the exit code is 1 when any step failed.
+
+# Steps that are quick to fail come first.
+test_steps() {
+    case ${1-all} in
+    all) echo rust_format rust_lint python_format python_lint python_types rust_tests python_tests e2e_tests ;;
+    rust) echo rust_format rust_lint rust_tests ;;
+    python) echo python_format python_lint python_types python_tests ;;
+    e2e) echo e2e_tests ;;
+    *) return 1 ;;
+    esac
+}
+
+rust_format() { with_cargo_tool fmt fmt --all --check; }
+rust_lint() { with_cargo_tool clippy clippy --locked --workspace --all-targets --quiet -- -D warnings; }
+# The development profile: its tests build in a fraction of the time that whole-program optimisation takes, and
+# arithmetic overflow is checked.
+rust_tests() { "$cargo" test --locked --workspace --no-fail-fast; }
+python_format() { "$venv/bin/python" -m ruff format --check; }
+python_lint() { "$venv/bin/python" -m ruff check; }
+python_types() { "$venv/bin/python" -m mypy; }
+python_tests() { "$venv/bin/python" -m pytest -m "not e2e"; }
+e2e_tests() { "$venv/bin/python" -m pytest -m e2e; }
+
+# 77 says skipped: a toolchain without the tool is no failure of the code.
+with_cargo_tool() {
+    local tool=$1
+    shift
+    if ! "$cargo" "$tool" --version >/dev/null 2>&1; then
+        echo "skipped: cargo $tool is not installed (rustup component add ${tool/fmt/rustfmt})"
+        return 77
+    fi
+    "$cargo" "$@"
+}
+
+run_tests() {
+    local steps step verdicts=() failed=0
+    if ! steps=$(test_steps "${1-all}"); then
+        say "there is no test group '$1'; choose rust, python or e2e, or none for all"
+        exit 2
+    fi
+    cd "$root" || exit 1
+    find_cargo
+    export CARGO_TARGET_DIR=$root/target CARGO_TERM_COLOR=never
+    for step in $steps; do
+        run_step "$step" || failed=1
+    done
+    printf '\n'
+    printf '%s\n' "${verdicts[@]}"
+    exit $failed
+}
+
+# run_step STEP: its output goes to a file; the closing lines, or everything after a failure, are shown.
+run_step() {
+    local step=$1 out=$state/test-$1.log begin=$SECONDS status verdict=passed
+    printf '\n== %s\n' "${step/_/ }"
+    "$step" >"$out" 2>&1 </dev/null
+    status=$?
+    case $status in
+    0) closing_lines "$out" ;;
+    77) verdict=skipped && cat "$out" ;;
+    *) verdict=FAILED && cat "$out" ;;
+    esac
+    verdicts+=("$(printf '%-8s %-14s %4d s' "$verdict" "${step/_/ }" $((SECONDS - begin)))")
+    [[ $verdict != FAILED ]]
+}
+
+# What a reader of a passed step wants: the summaries, and every reason for a skipped test.
+closing_lines() {
+    grep -E '^(SKIPPED|XFAIL)|^test result: .* [1-9][0-9]* passed|^skipped:' "$1"
+    tail -n 1 "$1"
+}

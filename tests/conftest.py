@@ -1,0 +1,50 @@
+"""What every test may use."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# A shared machine is no clock: no deadline. `pytest --hypothesis-profile deep` looks longer.
+settings.register_profile("assay", deadline=None, print_blob=True)
+settings.register_profile("deep", deadline=None, print_blob=True, max_examples=5000)
+settings.load_profile("assay")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything under tests/e2e drives the whole program."""
+    for item in items:
+        if (ROOT / "tests" / "e2e") in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The root of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def assayer() -> Path:
+    """The release binary; a test that needs it is skipped where it was not built."""
+    path = ROOT / "target" / "release" / "assayer"
+    if not path.is_file():
+        pytest.skip(f"{path} is not built; cargo build --release -p assayer")
+    return path
+
+
+@pytest.fixture(scope="session")
+def need() -> Callable[[str], str]:
+    """need("fio") gives the program's path, or skips the test with the reason."""
+
+    def find(program: str) -> str:
+        found = shutil.which(program)
+        if found is None:
+            pytest.skip(f"{program} is not installed")
+        return found
+
+    return find

@@ -1,0 +1,195 @@
+"""The launcher and its set-up, with stand-ins for Python and cargo that note how they were called."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+PYTHON = """#!/usr/bin/env bash
+# An interpreter that makes environments and installs packages by noting that it was asked to.
+here=$(dirname "$(readlink -f "$0")")
+case "$*" in
+-c*realpath*) readlink -f "$0" ;;
+-c*) exec {python} "$@" ;;
+*"-m venv "*) echo venv >>"$NOTES"; mkdir -p "${{@: -1}}/bin"; cp "$0" "${{@: -1}}/bin/python" ;;
+*"-m pip "*)
+    echo pip >>"$NOTES"
+    sleep "${{PIP_SECONDS:-0}}"
+    [[ -z ${{PIP_FAILS-}} ]] || {{ echo no such package; exit 1; }} ;;
+"-I -m assay"*) shift 3; printf '%s|' "$PWD" "$@" ;;
+*) exit 9 ;;
+esac
+"""
+
+CARGO = """#!/usr/bin/env bash
+[[ $1 == --version ]] && echo "cargo ${CARGO_VERSION:-1.85.0} (stand-in)" && exit
+echo cargo >>"$NOTES"
+mkdir -p target/release && cp "$0" target/release/assayer
+"""
+
+
+class Checkout:
+    """A copy of the launcher in a folder with a space in its name, and the machine around it."""
+
+    def __init__(self, source: Path, folder: Path) -> None:
+        self.root = folder / "a checkout"
+        self.home = folder / "home"
+        self.bin = folder / "bin"
+        for made in (self.root / "crates", self.home, self.bin):
+            made.mkdir(parents=True)
+        shutil.copy(source / "assay", self.root)
+        shutil.copytree(source / "setup", self.root / "setup")
+        for name in ("pyproject.toml", "Cargo.toml", "Cargo.lock"):
+            (self.root / name).touch()
+        self.program("python3", PYTHON.format(python=sys.executable))
+        self.program("cargo", CARGO)
+        self.notes = folder / "notes"
+        self.notes.touch()
+
+    def program(self, name: str, text: str) -> None:
+        (self.bin / name).write_text(text)
+        (self.bin / name).chmod(0o755)
+
+    def start(
+        self, *arguments: str, cwd: Path | None = None, launcher: Path | str | None = None, **extra: str
+    ) -> "Call":
+        environment = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.home), "NOTES": str(self.notes), **extra}
+        return subprocess.Popen(
+            [str(launcher or self.root / "assay"), *arguments],
+            cwd=cwd or self.root,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def call(
+        self, *arguments: str, cwd: Path | None = None, launcher: Path | str | None = None, **extra: str
+    ) -> "Done":
+        process = self.start(*arguments, cwd=cwd, launcher=launcher, **extra)
+        out, err = process.communicate(timeout=60)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def done(self) -> list[str]:
+        """What was set up since the last time it was asked."""
+        lines = self.notes.read_text().split()
+        self.notes.write_text("")
+        return lines
+
+
+Call = subprocess.Popen[str]
+Done = subprocess.CompletedProcess[str]
+FIRST = ["venv", "pip", "pip", "cargo"]
+
+
+@pytest.fixture
+def checkout(root: Path, tmp_path: Path) -> Checkout:
+    if shutil.which("cc") is None:
+        pytest.skip("cc is not installed")
+    return Checkout(root, tmp_path)
+
+
+def test_first_call_sets_up_and_the_second_does_not(checkout: Checkout) -> None:
+    first = checkout.call("list", "--json")
+    assert (first.returncode, first.stdout) == (0, f"{checkout.root}|list|--json|"), first.stderr
+    assert checkout.done() == FIRST
+    second = checkout.call("list")
+    assert (second.returncode, second.stderr) == (0, "")
+    assert checkout.done() == []
+
+
+def test_current_folder_stays_the_users_through_a_symbolic_link(checkout: Checkout, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "some where"
+    elsewhere.mkdir()
+    link = tmp_path / "linked"
+    link.symlink_to(checkout.root / "assay")
+    seen = checkout.call("a b", "*", cwd=elsewhere, launcher=link)
+    assert seen.stdout == f"{elsewhere}|a b|*|"
+    assert checkout.done() == FIRST
+
+
+def test_relative_call_and_a_call_through_path(checkout: Checkout, tmp_path: Path) -> None:
+    checkout.call()
+    assert checkout.call("x", launcher="./assay").stdout == f"{checkout.root}|x|"
+    linked = checkout.bin / "assay"
+    linked.symlink_to(checkout.root / "assay")
+    assert checkout.call("x", cwd=tmp_path, launcher="assay").stdout == f"{tmp_path}|x|"
+
+
+def newer(path: Path) -> None:
+    """Gives a file a time that lies after every stamp."""
+    path.touch()
+    os.utime(path, (time.time() + 2, time.time() + 2))
+
+
+def test_only_what_changed_is_done_again(checkout: Checkout) -> None:
+    checkout.call()
+    checkout.done()
+    newer(checkout.root / "crates" / "new.rs")
+    assert "sources changed" in checkout.call().stderr
+    assert checkout.done() == ["cargo"]
+    (checkout.root / "crates" / "new.rs").unlink()
+    os.utime(checkout.root / "crates")
+    newer(checkout.root / "setup" / "requirements.lock")
+    checkout.call()
+    assert "pip" in checkout.done()
+
+
+def test_checkout_that_moved_is_set_up_anew(checkout: Checkout, tmp_path: Path) -> None:
+    checkout.call()
+    checkout.done()
+    moved = tmp_path / "moved"
+    checkout.root.rename(moved)
+    checkout.root = moved
+    assert checkout.call().returncode == 0
+    assert checkout.done()[0] == "venv"
+
+
+def test_two_first_calls_at_once_set_up_once(checkout: Checkout) -> None:
+    calls = [checkout.start("one", PIP_SECONDS="0.3"), checkout.start("two", PIP_SECONDS="0.3")]
+    results = [call.communicate(timeout=60) for call in calls]
+    assert [call.returncode for call in calls] == [0, 0], results
+    assert sorted(out.split("|")[1] for out, _ in results) == ["one", "two"]
+    assert checkout.done() == FIRST
+
+
+def test_interrupted_set_up_starts_again(checkout: Checkout) -> None:
+    call = checkout.start(PIP_SECONDS="30")
+    deadline = time.monotonic() + 30
+    while "pip" not in checkout.notes.read_text() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(call.pid, signal.SIGKILL)
+    call.communicate(timeout=30)
+    checkout.done()
+    assert checkout.call().returncode == 0
+    assert checkout.done() == FIRST
+
+
+def test_failed_step_shows_the_end_of_its_log(checkout: Checkout) -> None:
+    failed = checkout.call(PIP_FAILS="1")
+    assert failed.returncode == 1
+    assert failed.stdout == ""
+    assert "no such package" in failed.stderr
+    assert ".assay/setup.log" in failed.stderr
+    assert checkout.call().returncode == 0
+
+
+def test_old_rust_is_named_with_what_to_do(checkout: Checkout) -> None:
+    checkout.program("apt-get", "#!/bin/sh\nexit 1\n")
+    checkout.program("apt-cache", "#!/bin/sh\n")
+    checkout.program("sudo", "#!/bin/sh\nexit 1\n")
+    refused = checkout.call(CARGO_VERSION="1.63.0")
+    if os.geteuid() == 0:
+        # Root would install; the stand-in of apt-get fails, and that is what is said.
+        assert refused.returncode == 1
+        assert "refreshing the package lists failed" in refused.stderr
+    else:
+        assert refused.returncode == 4
+        assert "cargo 1.63.0" in refused.stderr
+    assert "pip" not in checkout.done()
