@@ -100,7 +100,9 @@ class Assay:
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs the small study."""
-        return self("run", str(self.study()), "--on", str(self.target), "--out", str(self.results), *words)
+        return self(
+            "run", str(self.study()), "--on", str(self.target), "--out", str(self.results), "--no-report", *words
+        )
 
 
 @pytest.fixture

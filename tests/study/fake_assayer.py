@@ -19,7 +19,7 @@ from typing import Any
 Json = dict[str, Any]
 
 MARKER = ".assay-scratch.json"
-stopped = False
+STOPPED: list[int] = []
 
 
 def main() -> int:
@@ -117,10 +117,9 @@ def run(words: list[str]) -> int:
 
 
 def stop(_number: int, _frame: object) -> None:
-    global stopped
-    if stopped:
+    if STOPPED:
         os._exit(3)
-    stopped = True
+    STOPPED.append(_number)
 
 
 def log_run(job: Json) -> None:
@@ -157,14 +156,14 @@ def measure(job: Json, what: str) -> int:
     length = {"slow": 30.0, "hang": 1e6, "verify": 1e6}.get(what, 0.0)
     length = length or (1e6 if job["checks"].get("acknowledgements") else 0.0)
     begun, number = time.monotonic(), 0
-    while not number or (time.monotonic() - begun < length and not (stopped and what != "hang")):
+    while not number or (time.monotonic() - begun < length and not (STOPPED and what != "hang")):
         number += 1
         sample = {"operations": 10, "bytes": 40960, "mean_ns": 1e5, "max_ns": 200000}
         samples = [{"class": entry["name"], **sample} for entry in job["classes"]]
         say({"event": "interval", "at_s": round(number * 0.1, 3), "classes": samples})
         time.sleep(0.02 if length else 0)
     say({"event": "finished", "record": record(job, what)})
-    return 3 if stopped else 1 if what == "errors" else 0
+    return 3 if STOPPED else 1 if what == "errors" else 0
 
 
 def acknowledge(job: Json) -> None:
@@ -175,7 +174,7 @@ def acknowledge(job: Json) -> None:
 def record(job: Json, what: str) -> Json:
     from hdrh.histogram import HdrHistogram
 
-    pick = random.Random(job["seed"])
+    pick = random.Random(job["seed"])  # noqa: S311  Figures that can be repeated.
     factor = pick.uniform(0.4, 2.0) if what == "noisy" else 1.0
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     values = [pick.randrange(50_000, 150_000) for _ in range(200)]
@@ -194,7 +193,7 @@ def record(job: Json, what: str) -> Json:
         "histogram": histogram.encode().decode(),
     }
     reasons = []
-    if stopped:
+    if STOPPED:
         reasons.append(reason("interrupted", "suspect"))
     if what == "corrupt":
         reasons.append(reason("data-corrupt", "invalid"))
@@ -213,7 +212,7 @@ def record(job: Json, what: str) -> Json:
         "window": {
             "warmup_s": 0.0,
             "measured_s": 1.0,
-            "stop": "interrupted" if stopped else "limit",
+            "stop": "interrupted" if STOPPED else "limit",
             "edge_skew_ns": 100,
             "clock_drift": 1e-6,
         },

@@ -124,7 +124,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
     fn fill_batch(&mut self, task: &mut Task, recorder: Recorder<'_>, now: u64) -> bool {
         let mut room = if self.batch == 1 { self.free.len() } else { self.batch };
         while room > 0 && task.schedule.as_ref().is_none_or(|schedule| schedule.due() <= now) {
-            let step = task.generator.next();
+            let step = task.generator.step();
             if task.growing && step.write && step.offset == 0 && !self.begin_anew(task, recorder) {
                 return task.faults.fatal.is_none();
             }
