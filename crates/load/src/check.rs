@@ -36,14 +36,17 @@ impl Checker {
     /// Stamps every block of a page that is about to be written.
     pub fn before_write(&mut self, step: Step, arena: &Arena, memory: usize) {
         let generation = self.generations.fetch_add(1, Relaxed) + 1;
-        for (index, block) in page(arena, memory, step.length).chunks_exact_mut(self.block).enumerate() {
+        // SAFETY: the page is about to be written by this worker; nothing else uses it until then.
+        let page = unsafe { page(arena, memory, step.length) };
+        for (index, block) in page.chunks_exact_mut(self.block).enumerate() {
             stamp::write_in(block, self.file, step.offset + (index * self.block) as u64, generation);
         }
     }
 
     /// Verifies a page that was read; acknowledges one that was written and made durable.
     pub fn after(&mut self, step: Step, arena: &Arena, memory: usize, tally: &Tally) {
-        let page = page(arena, memory, step.length);
+        // SAFETY: the operation on the page is over, and the worker begins no other on it before this returns.
+        let page = unsafe { page(arena, memory, step.length) };
         if step.write {
             self.acknowledge(step, page);
         } else if self.verify {
@@ -75,9 +78,14 @@ impl Checker {
     }
 }
 
-fn page(arena: &Arena, memory: usize, length: u32) -> &mut [u8] {
+/// A page of the arena.
+///
+/// # Safety
+/// `memory + length` lies inside the arena (the memory plan sees to that), and nothing else uses the page while the borrow
+/// lasts.
+#[allow(clippy::mut_from_ref)]
+unsafe fn page(arena: &Arena, memory: usize, length: u32) -> &mut [u8] {
     debug_assert!(memory + length as usize <= arena.len());
-    // SAFETY: the memory plan keeps the page inside the arena; its operation is over or not yet submitted, so that nothing
-    // else uses it, and the borrow ends before the next one of the same page begins.
+    // SAFETY: as the caller promises.
     unsafe { std::slice::from_raw_parts_mut(arena.start().add(memory), length as usize) }
 }

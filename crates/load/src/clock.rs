@@ -1,8 +1,8 @@
 //! The clock that times operations: a CPU counter where it can be trusted, the kernel's clock otherwise.
 //!
-//! A [`Clock`] is calibrated once against `CLOCK_MONOTONIC` and is then copied to every thread. Its frequency may be off by
-//! a few parts per million; [`Clock::drift`] compares both clocks over a whole window, so that a counter that stops,
-//! jumps or changes speed does not go unnoticed.
+//! A [`Clock`] is calibrated once against `CLOCK_MONOTONIC` and is then copied to every thread. Its frequency may be
+//! off by a few parts per million; [`Clock::drift`] compares both clocks over a whole window, so that a counter that
+//! stops, jumps or changes speed does not go unnoticed.
 
 use std::{fs, path::Path, time::Duration};
 

@@ -61,9 +61,9 @@ fn digest(block: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Reads half a mebibyte of a file or device, in places spread over `bytes` from `base`, and looks at it. Reads past the page
-/// cache where the file system can; otherwise it drops from the cache what it read, so call it when nobody depends on
-/// what is cached. None where the range is shorter than a block.
+/// Reads half a mebibyte of a file or device, in places spread over `bytes` from `base`, and looks at it. Reads past
+/// the page cache where the file system can; otherwise it drops from the cache what it read, so call it when nobody
+/// depends on what is cached. None where the range is shorter than a block.
 ///
 /// # Errors
 /// The kernel's answer where the file cannot be opened or read.

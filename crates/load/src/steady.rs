@@ -2,8 +2,8 @@
 //!
 //! The early stop is the rule of SNIA's Solid State Storage Performance Test Specification: over the last five rounds,
 //! the spread stays within 20 % of the average and the best straight line rises or falls by at most 10 % of it. The
-//! judgement works on the complete series of a window: it looks for a level that dropped and stayed down (a write cache that
-//! ran full, garbage collection, burst credits), for a drift, and for a series that never settled.
+//! judgement works on the complete series of a window: it looks for a level that dropped and stayed down (a write cache
+//! that ran full, garbage collection, burst credits), for a drift, and for a series that never settled.
 
 mod detector;
 mod level;
@@ -37,12 +37,12 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For throughput. Drop and drift are those of the SNIA rule. The spread is wider than its 20 %: its rounds are minutes,
-    /// ours are fifths of a window of seconds, and on a virtual machine with busy neighbours those of a closed
+    /// For throughput. Drop and drift are those of the SNIA rule. The spread is wider than its 20 %: its rounds are
+    /// minutes, ours are fifths of a window of seconds, and on a virtual machine with busy neighbours those of a closed
     /// loop that nobody would call unsteady were seen to differ by up to 20 %.
     pub const THROUGHPUT: Self = Self { drop: 0.2, drift: 0.1, spread: 0.3 };
-    /// For the reciprocal of latency, where the rate is given and latency is what is measured. Means of latencies have heavy
-    /// tails; these bounds are reached when latency rises by half.
+    /// For the reciprocal of latency, where the rate is given and latency is what is measured. Means of latencies have
+    /// heavy tails; these bounds are reached when latency rises by half.
     pub const SPEED: Self = Self { drop: 0.33, drift: 0.33, spread: 0.6 };
 }
 
@@ -143,10 +143,9 @@ fn find_loss(
             && level::last_level(values, split.at) < bound * split.before
             && split.significance(values) > LEVEL_SIGNIFICANCE
     };
-    let split = splits.iter().filter(lasting).max_by(|a, b| {
-        let relative = |split: &Split| split.after / split.before;
-        relative(b).total_cmp(&relative(a))
-    })?;
+    // The clearest one: a spurious step just before the real one mixes both levels, and is less clear.
+    let clearer = |a: &&Split, b: &&Split| a.significance(values).total_cmp(&b.significance(values));
+    let split = splits.iter().filter(lasting).max_by(clearer)?;
     if line.squares(values) < level::squares_of_best_step(values) {
         return None;
     }

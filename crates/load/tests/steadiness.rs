@@ -148,8 +148,8 @@ proptest! {
     }
 }
 
-/// Windows recorded on a busy virtual machine. Two of sixteen were unsteady to the eye; at most one of the others may be
-/// called so.
+/// Windows recorded on a busy virtual machine. Two of sixteen were unsteady to the eye; at most one of the others may
+/// be called so.
 #[test]
 fn recorded_windows_of_a_shared_machine_are_judged_as_a_person_would() {
     let mut wrong = Vec::new();

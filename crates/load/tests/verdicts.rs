@@ -64,7 +64,6 @@ fn ordinary() -> Observation {
         device_written_bytes: Some(4096),
         devices: vec!["vda".to_owned()],
         resident_before: Some(0.0),
-        resident_after: Some(0.0),
         extents: Some(ExtentSurvey { written: 512 * MIB, unwritten: 0, hole: 0 }),
         dataset_bytes: 512 * MIB,
         compressibility: Some(Compressibility { ratio: 1.004, repeated_share: 0.0, zero_share: 0.0, blocks: 128 }),
@@ -73,7 +72,6 @@ fn ordinary() -> Observation {
         submit_share: Some(0.3),
         intervals: flat(40, 6000, 0.1),
         latencies: reads,
-        latency_p50_ns: 450_000,
         latency_p99_ns: 900_000,
         ..ClassObservation::new("read", path, TargetKind::Folder)
     };
@@ -85,7 +83,6 @@ fn ordinary() -> Observation {
             cache: Cache::AsFound,
             measured_s: 4.0,
             asked_s: 4.0,
-            interval_s: 0.1,
             stop: Some(Stop::Limit),
             edge_skew_ns: 300_000,
             clock_drift: 3e-6,
@@ -602,10 +599,18 @@ fn pages_state_the_thresholds_of_the_code() {
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/verdicts/{page}.md"));
         let text = std::fs::read_to_string(path).unwrap_or_default();
+        // A line may end inside of a figure.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for threshold in wanted {
-            assert!(text.contains(&threshold), "docs/verdicts/{page}.md does not state {threshold}");
+            assert!(states(&text, &threshold), "docs/verdicts/{page}.md does not state {threshold}");
         }
     }
+}
+
+/// The text has the threshold, and not as the end of a longer number.
+fn states(text: &str, threshold: &str) -> bool {
+    let starts = text.match_indices(threshold).map(|(at, _)| at);
+    starts.into_iter().any(|at| !text[..at].ends_with(|letter: char| letter.is_ascii_digit() || letter == '.'))
 }
 
 fn any_class() -> impl Strategy<Value = ClassObservation> {
@@ -669,6 +674,7 @@ proptest! {
             prop_assert!(reason.numbers.values().all(|value| value.is_finite()), "{reason:?}");
         }
         let text = serde_json::to_string(&verdict).expect("JSON");
-        prop_assert_eq!(serde_json::from_str::<Verdict>(&text).expect("read again").reasons.len(), verdict.reasons.len());
+        let again: Verdict = serde_json::from_str(&text).expect("read again");
+        prop_assert_eq!(again.reasons.len(), verdict.reasons.len());
     }
 }

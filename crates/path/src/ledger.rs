@@ -95,7 +95,11 @@ impl Ledger {
     pub(crate) fn save(&self, folder: &Path) -> io::Result<()> {
         let new = folder.join(NEW);
         let mut file = File::create(&new)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
+        match file.write_all(&serde_json::to_vec(self)?) {
+            // hugetlbfs takes no writes: what is prepared there is prepared again the next time.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => return fs::remove_file(&new),
+            other => other?,
+        }
         file.sync_all()?;
         fs::rename(&new, folder.join(NAME))
     }

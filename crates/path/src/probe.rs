@@ -14,6 +14,8 @@ use crate::{Arena, OpenParameters, Opened, PathError, Request, Segment, SegmentK
 
 /// Bytes that are read in a trial: whole blocks of any device.
 const TRIAL_BYTES: u32 = 64 << 10;
+/// Bytes that are mapped of a device-DAX node: its page.
+const DAX_BYTES: u64 = 2 << 20;
 /// `TMPFS_MAGIC`.
 const TMPFS: i128 = 0x0102_1994;
 
@@ -61,14 +63,14 @@ pub fn variants() -> Vec<(&'static str, PathSpec)> {
         ("sqpoll", ring(false, PollMode::Sqpoll)),
         ("direct", direct(PathKind::NvmePassthrough)),
         ("iopoll", PathSpec { poll: PollMode::Iopoll, ..direct(PathKind::NvmePassthrough) }),
+        ("load and store", plain(PathKind::Pmem)),
         ("polled", plain(PathKind::NvmePolled)),
-        ("load/store", plain(PathKind::Pmem)),
         ("null", plain(PathKind::Null)),
     ]
 }
 
-/// Tries every variant at a place: a folder (a small temporary file is made in it and removed), a file or a block device
-/// (both are only read).
+/// Tries every variant at a place: a folder (a small temporary file is made in it and removed), a file, a block device or
+/// a device-DAX node (these are only read).
 ///
 /// # Errors
 /// Where the place itself cannot be used: it is not there, or nothing may be written into it.
@@ -97,8 +99,11 @@ impl Trial {
         } else {
             (place.to_owned(), None)
         };
-        let kind = if status.file_type().is_block_device() { SegmentKind::BlockDevice } else { SegmentKind::File };
-        let bytes = if kind == SegmentKind::File { file_bytes(&path) } else { u64::from(TRIAL_BYTES) };
+        let (kind, bytes) = match status.file_type() {
+            kind if kind.is_block_device() => (SegmentKind::BlockDevice, u64::from(TRIAL_BYTES)),
+            kind if kind.is_char_device() => (SegmentKind::DeviceDax, DAX_BYTES),
+            _ => (SegmentKind::File, file_bytes(&path)),
+        };
         let in_memory = rustix::fs::statfs(&path).is_ok_and(|status| i128::from(status.f_type) == TMPFS);
         Ok(Self { segment: Segment { path, kind, base: 0, bytes }, in_memory, file })
     }
@@ -109,13 +114,7 @@ impl Trial {
 
     fn of(&self, variant: &str, spec: &PathSpec, arena: &Arena) -> Probed {
         match self.open_and_read(spec, arena) {
-            Ok(()) if self.in_memory && spec.direct => {
-                Probed::works(spec.kind, variant, "the place lies in memory (tmpfs), where direct I/O bypasses nothing")
-            }
-            Ok(()) if self.in_memory && spec.kind == PathKind::Pmem => {
-                Probed::works(spec.kind, variant, "the place lies in memory (tmpfs): persistent memory is emulated")
-            }
-            Ok(()) => Probed::works(spec.kind, variant, ""),
+            Ok(note) => Probed::works(spec.kind, variant, note),
             Err(error) => Probed::fails(spec.kind, variant, self.named(reason(&error)), self.named(error.fix())),
         }
     }
@@ -126,7 +125,8 @@ impl Trial {
         sentence.replace(&*self.segment.path.to_string_lossy(), &place.to_string_lossy())
     }
 
-    fn open_and_read(&self, spec: &PathSpec, arena: &Arena) -> Result<(), PathError> {
+    /// What to know about a variant that works.
+    fn open_and_read(&self, spec: &PathSpec, arena: &Arena) -> Result<&'static str, PathError> {
         let parameters = OpenParameters {
             spec,
             durability: Durability { kind: DurabilityKind::None, every: 1 },
@@ -143,7 +143,12 @@ impl Trial {
         let mut path = Opened::open(&parameters)?;
         let length = u64::from(TRIAL_BYTES).min(self.segment.bytes) as u32;
         let request = Request { write: false, segment: 0, offset: 0, length, memory: 0, slot: 0 };
-        path.operate(request).map_err(|error| self.explain(&parameters, error))
+        path.operate(request).map_err(|error| self.explain(&parameters, error))?;
+        Ok(match path {
+            Opened::Pmem(path) if path.emulated() => "emulated: memory stands in for persistent memory",
+            _ if self.in_memory && spec.direct => "the place lies in memory (tmpfs), where direct I/O bypasses nothing",
+            _ => "",
+        })
     }
 
     /// The kernel's answer to the first read, in words.

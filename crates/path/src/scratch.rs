@@ -15,7 +15,7 @@ use std::{
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
-use crate::PathError;
+use crate::{PathError, Segment, SegmentKind, pmem::Mapping};
 
 /// Name of the marker inside a scratch folder.
 pub const MARKER: &str = ".assay-scratch.json";
@@ -238,8 +238,28 @@ impl Scratch {
         let mut text = vec![b'\n'];
         text.extend(serde_json::to_vec(line)?);
         text.push(b'\n');
-        self.marker.write_all(&text)?;
-        self.marker.sync_data()
+        match self.marker.write_all(&text) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => self.append_mapped(&text),
+            Err(error) => Err(error),
+            Ok(()) => self.marker.sync_data(),
+        }
+    }
+
+    /// On hugetlbfs a file can only be written to through a mapping, and is as long as its pages.
+    fn append_mapped(&mut self, text: &[u8]) -> io::Result<()> {
+        let bytes = rustix::fs::fstatfs(&self.marker)?.f_bsize as u64;
+        if self.marker.metadata()?.len() == 0 {
+            self.marker.set_len(bytes)?;
+        }
+        let path = self.path.join(MARKER);
+        let end = fs::read(&path)?.iter().take_while(|&&byte| byte != 0).count();
+        let page = Segment { path, kind: SegmentKind::File, base: 0, bytes };
+        let mapping = Mapping::shared(&page, true).map_err(io::Error::other)?;
+        if end + text.len() > mapping.bytes() {
+            return Err(io::Error::from_raw_os_error(libc::ENOSPC));
+        }
+        mapping.put(end, text);
+        Ok(())
     }
 }
 

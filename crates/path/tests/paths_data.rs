@@ -2,6 +2,8 @@
 
 mod ground;
 
+use std::path::Path;
+
 use assay_path::{OpenParameters, Opened, PathError};
 use assay_record::{Advice, DurabilityKind, Layout, PathKind, PathSpec, PollMode};
 use ground::{BLOCK, Ground, available, durabilities, random, request};
@@ -17,19 +19,32 @@ fn writes() -> impl Strategy<Value = Vec<(u64, u32, usize)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 5, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn every_path_reads_back_what_it_wrote(seed in any::<u64>(), writes in writes()) {
-        let mut ground = Ground::new(1, FILE_BYTES);
-        ground.arena.fill_random(seed);
-        for (name, spec) in available(&ground) {
-            for kind in durabilities(spec.kind) {
-                check_writes(&ground, &spec, *kind, &writes).map_err(|error| {
-                    TestCaseError::fail(format!("{name} {kind:?} seed={seed}: {error}"))
-                })?;
-            }
+        round_trip(Ground::new(1, FILE_BYTES), seed, &writes)?;
+    }
+
+    #[test]
+    fn every_path_reads_back_what_it_wrote_in_memory(seed in any::<u64>(), writes in writes()) {
+        let folder = Path::new("/dev/shm");
+        if folder.is_dir() {
+            round_trip(Ground::in_folder(folder, 1, FILE_BYTES), seed, &writes)?;
+        } else {
+            eprintln!("skipped: there is no /dev/shm here");
         }
     }
+}
+
+fn round_trip(mut ground: Ground, seed: u64, writes: &[(u64, u32, usize)]) -> Result<(), TestCaseError> {
+    ground.arena.fill_random(seed);
+    for (name, spec) in available(&ground) {
+        for kind in durabilities(spec.kind) {
+            check_writes(&ground, &spec, *kind, writes)
+                .map_err(|error| TestCaseError::fail(format!("{name} {kind:?} seed={seed}: {error}")))?;
+        }
+    }
+    Ok(())
 }
 
 fn check_writes(
@@ -67,6 +82,22 @@ fn check_reads(ground: &Ground, spec: &PathSpec, writes: &[(u64, u32, usize)], w
         }
     }
     Ok(())
+}
+
+#[test]
+fn cached_paths_take_any_offset_and_length() {
+    let ground = Ground::new(1, FILE_BYTES);
+    for (name, spec) in available(&ground).into_iter().filter(|(_, spec)| !spec.direct) {
+        let mut path = ground.open(&spec, DurabilityKind::None, true).unwrap();
+        for (offset, length, memory) in [(1, 1, 3), (4095, 2, 77), (12_345, 54_321, 1), (FILE_BYTES - 7, 7, 0)] {
+            path.operate(request(true, offset, length, memory)).unwrap();
+            let range = offset as usize..offset as usize + length as usize;
+            assert!(ground.content(0)[range] == ground.memory(memory, length as usize), "{name} at {offset}");
+            path.operate(request(false, offset, length, 500_000 + memory)).unwrap();
+            let read = ground.memory(500_000 + memory, length as usize);
+            assert!(read == ground.memory(memory, length as usize), "{name} at {offset}");
+        }
+    }
 }
 
 #[test]

@@ -58,7 +58,9 @@ fn memory_is_told_apart_from_a_disk() {
         return;
     }
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
-    let direct = probe(folder.path()).unwrap();
-    let direct = found(&direct, PathKind::Pread, "direct");
+    let all = probe(folder.path()).unwrap();
+    let pmem = found(&all, PathKind::Pmem, "load and store");
+    assert!(pmem.available && pmem.reason.contains("emulated"), "{pmem:?}");
+    let direct = found(&all, PathKind::Pread, "direct");
     assert!(!direct.reason.is_empty(), "direct I/O on tmpfs is refused, or said to bypass nothing: {direct:?}");
 }

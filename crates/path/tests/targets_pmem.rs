@@ -197,7 +197,7 @@ fn huge_pages_change_no_byte() {
     let Some(folder) = memory_folder() else { return };
     let bytes = 8 << 20;
     let part = file(folder.path(), "a", bytes);
-    let content: Vec<u8> = (0..bytes).map(|index| (index * 31 >> 8) as u8).collect();
+    let content: Vec<u8> = (0..bytes).map(|index| ((index * 31) >> 8) as u8).collect();
     fs::write(&part.path, &content).unwrap();
     let mut setting = Setting::new(vec![part]);
     setting.spec.advice = Advice::HugePage;

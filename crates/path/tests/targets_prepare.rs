@@ -379,10 +379,32 @@ fn persistent_memory_is_emulated_in_memory_and_refused_on_a_disk_before_anything
 }
 
 #[test]
+fn a_huge_page_file_system_holds_data_sets_as_well() {
+    let folder = disk_folder();
+    let options = ["-t", "hugetlbfs", "-o", "pagesize=2M", "none"];
+    let Some(mount) = Mounted::new(&options, &folder.path().join("huge")) else { return };
+    let mut job = folder_job(&mount.0, 3 * MIB);
+    job.classes = vec![class("d", PathKind::Pmem, Operation::Write, 4096)];
+    match interrupt_never(&job) {
+        Ok(ready) => {
+            let set = &ready.datasets[0];
+            assert!(set.emulated && content(set, 0, 0).chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
+            drop(ready);
+            assert_eq!(fs::read_dir(&mount.0).unwrap().count(), 0);
+        }
+        Err(error) => {
+            eprintln!("skipped: too few huge pages are reserved ({error})");
+            assert_eq!(fs::read_dir(&mount.0).unwrap().count(), 0, "something was left");
+        }
+    }
+}
+
+#[test]
 fn data_sets_that_cannot_be_are_refused() {
     let folder = disk_folder();
     let good = folder_job(folder.path(), MIB);
-    let spoil: [(&str, fn(&mut Job)); 6] = [
+    type Spoil = fn(&mut Job);
+    let spoil: [(&str, Spoil); 6] = [
         ("its name", |job| job.datasets[0].name = "../d".into()),
         ("no target", |job| job.datasets[0].target = "other".into()),
         ("no bytes", |job| job.datasets[0].files = 0),

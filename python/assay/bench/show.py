@@ -1,6 +1,7 @@
 """A bench's result: one JSON document, or a table."""
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,10 +19,13 @@ def show(name: str, result: Json, as_json: bool) -> None:
     if as_json:
         print(json.dumps(result, indent=2))
         return
-    table = Table(*HEAD, box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    for head in HEAD:
+        table.add_column(head, no_wrap=True)
     for row in _ROWS[name](result):
         table.add_row(*row)
-    console = Console()
+    # A file or a pipe has no width to fit into.
+    console = Console() if sys.stdout.isatty() else Console(width=120)
     console.print(table)
     console.print(_FOOT[name].format(**result), highlight=False)
 
@@ -63,6 +67,7 @@ def _row(what: str, figure: Json) -> Row:
 
 
 def _quantity(value: float, unit: str) -> str:
+    unit = unit.replace("bytes", "B")
     for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
             return f"{value / factor:.3g} {letter}{unit}" if unit.endswith("/s") else f"{value:.0f} {unit}"

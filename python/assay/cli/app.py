@@ -19,12 +19,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-bench_app = typer.Typer(
-    help="Compare Assay's own cost with fio's, in one run on this machine.", no_args_is_help=True, rich_markup_mode=None
-)
-fio_app = typer.Typer(
-    help="Read fio's job files, and write one for any cell.", no_args_is_help=True, rich_markup_mode=None
-)
+bench_app = typer.Typer(help="Compare Assay's own cost with fio's.", no_args_is_help=True, rich_markup_mode=None)
+fio_app = typer.Typer(help="Read job files of fio, and write them.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 
@@ -48,6 +44,7 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a parameter, or a factor: key=a,b,c.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Leave the records; write no report.html.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cells, time, bytes written, room needed; touch nothing.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of order and offsets.")]
 Serial = Annotated[list[str] | None, typer.Option("--serial", metavar="S", help="Serial number of a device, in order.")]
@@ -76,13 +73,25 @@ def quick(
     settings: Set = None,
     seed: Seed = 1,
     dry_run: DryRun = False,
+    no_report: NoReport = False,
     json: Json = False,
 ) -> None:
-    """Measure the disk under a folder within four minutes, and write a report."""
+    """Measure the disk under a folder in four minutes.
+
+    Runs small versions of the studies, prints the short answer and writes report.html. Never takes more than a tenth
+    of the free space.
+    """
     from assay.cli.measure import Order, measure
 
     order = Order(
-        study="quick", on=on or ["."], out=out, settings=settings or [], seed=seed, dry_run=dry_run, json=json
+        study="quick",
+        on=on or ["."],
+        out=out,
+        settings=settings or [],
+        seed=seed,
+        dry_run=dry_run,
+        report=not no_report,
+        json=json,
     )
     raise typer.Exit(measure(order))
 
@@ -102,13 +111,17 @@ def run(
     resume: Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="Continue a run.")] = None,
     serial: Serial = None,
     yes_destroy: Destroy = False,
+    no_report: NoReport = False,
     json: Json = False,
 ) -> None:
-    """Run a study: a declared matrix of scenarios, targets, paths and parameters."""
+    """Run a study, by name or file.
+
+    A study is a declared matrix of scenarios, targets, paths and parameters; `assay list` shows the ready-made ones.
+    """
     from assay.cli.measure import Order, measure, proceed
 
     if resume is not None:
-        raise typer.Exit(proceed(resume, bool(study or on or settings or out), json))
+        raise typer.Exit(proceed(resume, bool(study or on or settings or out), not no_report, json))
     order = Order(
         study=study,
         on=on or ["."],
@@ -120,6 +133,7 @@ def run(
         dry_run=dry_run,
         serials=serial or [],
         yes_destroy=yes_destroy,
+        report=not no_report,
         json=json,
     )
     raise typer.Exit(measure(order))
@@ -131,7 +145,7 @@ def list_(
     on: On = None,
     json: Json = False,
 ) -> None:
-    """List the ready-made studies, or the paths and whether they are available."""
+    """List the ready-made studies, or the paths."""
     from assay.cli.listing import show
 
     raise typer.Exit(show(what, on or [], json))
@@ -139,7 +153,10 @@ def list_(
 
 @app.command()
 def doctor(on: On = None, json: Json = False) -> None:
-    """Look at the machine: what it saw, why it matters, the command that mends it."""
+    """Look at the machine before measuring.
+
+    Says what it saw, why it matters, and the command that mends it.
+    """
     from assay.cli.parts import part
 
     raise typer.Exit(part("machine").doctor(on or ["."], json))
@@ -192,7 +209,7 @@ def clean(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Remove what killed runs left in folders. Nothing else is touched."""
+    """Remove what killed runs left in folders."""
     from assay.cli.cleaning import clean_up
 
     raise typer.Exit(clean_up(directories or [Path()], json))
@@ -209,7 +226,10 @@ def verify(
     seed: Seed = 1,
     json: Json = False,
 ) -> None:
-    """Kill a writer in mid-stream and check that what was acknowledged as durable is there."""
+    """Check durability by killing a writer.
+
+    The writer is killed in mid-stream; what it was told is durable must be there.
+    """
     from assay.cli.durability import Check, check
 
     raise typer.Exit(check(Check(on, path, durability, kills, size, data, seed), json))
@@ -272,7 +292,10 @@ def completion(
     shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish", help="The shell.")] = "bash",
     json: Json = False,
 ) -> None:
-    """Print a completion script for a shell: assay completion bash >> ~/.bashrc"""
+    """Print a completion script for a shell.
+
+    For example: assay completion bash >> ~/.bashrc
+    """
     from assay.cli.listing import show_completion
 
     raise typer.Exit(show_completion(shell, json))

@@ -22,11 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     as_json = "--json" in words
     try:
         returned = app(words, prog_name="assay", standalone_mode=False)
-        sys.stdout.flush()
         return returned if isinstance(returned, int) else DONE
-    except BrokenPipeError:
-        output.close_quietly()
-        return DONE
     except (KeyboardInterrupt, typer.Abort):
         return output.fail(AssayError("interrupted before anything was measured", code=INTERRUPTED), as_json)
     except _ClickError as error:

@@ -32,6 +32,7 @@ class Order:
     dry_run: bool = False
     serials: list[str] = field(default_factory=list)
     yes_destroy: bool = False
+    report: bool = True
     json: bool = False
 
 
@@ -43,20 +44,20 @@ def measure(order: Order) -> int:
     prepared = prepare(_wish(order), binary)
     if order.dry_run:
         return _show_plan(prepared, order.json)
-    _check_devices(prepared)
+    check_devices(prepared)
     directory = order.out or folder.default(prepared.name)
     observer = progress.observer(order.json)
     summary = run.start(prepared, directory, binary, observer, ["assay", *sys.argv[1:]])
-    return _conclude(summary, order.json)
+    return _conclude(summary, order.report, order.json)
 
 
-def proceed(directory: Path, more: bool, as_json: bool) -> int:
+def proceed(directory: Path, more: bool, report: bool, as_json: bool) -> int:
     """Continues a run; returns the exit code."""
     if more:
         hint = "give --resume alone; the plan of that folder says the rest"
         raise AssayError("--resume continues a run as it was planned", hint=hint, code=BAD_JOB)
     summary = run.resume(directory, Binary.find(), progress.observer(as_json))
-    return _conclude(summary, as_json)
+    return _conclude(summary, report, as_json)
 
 
 def _wish(order: Order) -> Wish:
@@ -65,7 +66,7 @@ def _wish(order: Order) -> Wish:
     return Wish(order.study, tuple(targets), settings, order.profile, order.repeats, order.seed)
 
 
-def _check_devices(prepared: Prepared) -> None:
+def check_devices(prepared: Prepared) -> None:
     """A device is written to only when its serial number and the permission to destroy were typed."""
     targets = {target for request in prepared.requests for target in request.targets if target.kind in DEVICES}
     for target in sorted(targets, key=lambda found: found.label):
@@ -94,9 +95,9 @@ def _show_plan(prepared: Prepared, as_json: bool) -> int:
     return DONE
 
 
-def _conclude(summary: Summary, as_json: bool) -> int:
+def _conclude(summary: Summary, wanted: bool, as_json: bool) -> int:
     """Writes the report and says the short answer; a report that fails does not hide what was measured."""
-    report, answer = _report(summary)
+    report, answer = _report(summary) if wanted else (None, [])
     if as_json:
         output.emit(summary.document() | {"report": report, "answer": answer})
         return summary.exit_code

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from assay.error import FAILED, AssayError
@@ -47,6 +49,11 @@ def as_assay_error(error: Exception) -> AssayError | None:
     return AssayError(str(error), hint=str(hint), code=code if isinstance(code, int) else FAILED)
 
 
-def close_quietly() -> None:
-    """A reader such as `head` that has seen enough is no error."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+@contextmanager
+def to_reader() -> Iterator[None]:
+    """Prints for a reader that may leave when it has seen enough, as `head` does: that is no error."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

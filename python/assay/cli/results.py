@@ -33,6 +33,12 @@ def ask(sql: str, inside: Sequence[Path], as_json: bool, as_csv: bool) -> int:
     from assay.store.query import run
 
     columns, rows = run(list(inside) or [folder.newest()], sql)
+    with output.to_reader():
+        _print(columns, rows, as_json, as_csv)
+    return DONE
+
+
+def _print(columns: Sequence[str], rows: Sequence[Sequence[Any]], as_json: bool, as_csv: bool) -> None:
     if as_json:
         output.emit([dict(zip(columns, row, strict=True)) for row in rows])
     elif as_csv or not sys.stdout.isatty():
@@ -41,7 +47,6 @@ def ask(sql: str, inside: Sequence[Path], as_json: bool, as_csv: bool) -> int:
         writer.writerows(rows)
     else:
         _table(columns, rows)
-    return DONE
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -72,7 +72,7 @@ def execute(plan: Plan, directory: Path, binary: Binary, observer: Observer, int
         log = (directory / "assayer.log").open("ab")
     except OSError as error:
         raise explain(error, directory) from error
-    with Journal(directory / "journal.ndjson") as journal, log:
+    with log, Journal(directory / "journal.ndjson") as journal:
         runner = _Runner(records, binary, observer, interrupts, journal, log)
         left = _left(plan.cells, journal, records)
         observer.begin(plan, left)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from assay.error import NOT_POSSIBLE, AssayError
+from assay.error import NOT_POSSIBLE, AssayError, did_you_mean
 from assay.study import job as jobs
 from assay.study import matrix
 from assay.study.cell import Cell, Refusal
@@ -178,6 +178,9 @@ def _put(names: Names, table: Model, field_name: str, study: Study, where: str) 
 
 def _job(request: Request, cell: str, resolved: _Resolved, target: Target, classes: tuple[str, ...]) -> Json:
     used = {resolved.classes[name].dataset for name in classes}
+    if missing := used - set(resolved.datasets):
+        hint = did_you_mean(min(missing), resolved.datasets)
+        raise StudyError(f"{request.study.name}: there is no data set `{min(missing)}`", hint)
     datasets = [_dataset(name, table, resolved, target) for name, table in resolved.datasets.items() if name in used]
     return {
         "version": jobs.FORMAT_VERSION,

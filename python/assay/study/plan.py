@@ -152,7 +152,10 @@ def assumed_bytes_written(job: dict[str, Any]) -> int:
     """Bytes that the classes of a job write at most, where the measuring program is not asked."""
     seconds = job["window"]["warmup_s"] + job["window"]["measure_s"]
     limit = job["window"]["bytes_at_most"] or float("inf")
-    return int(sum(min(limit, _class_bytes(entry, seconds)) for entry in job["classes"]))
+    stored = {target["id"] for target in job["targets"] if target["kind"] not in ("memory", "null")}
+    datasets = {dataset["name"] for dataset in job["datasets"] if dataset["target"] in stored}
+    writers = (entry for entry in job["classes"] if entry["dataset"] in datasets)
+    return int(sum(min(limit, _class_bytes(entry, seconds)) for entry in writers))
 
 
 def _class_bytes(entry: dict[str, Any], seconds: float) -> float:

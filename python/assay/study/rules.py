@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.error import did_you_mean
-from assay.study.expression import label_of
+from assay.study.expression import is_template, label_of
 from assay.study.model import Choice, Composition, Study
 
 # Where a problem is, what it is, and what to do.
@@ -69,7 +69,7 @@ def _names(study: Study) -> Iterator[Problem]:
 
 def _datasets(study: Study) -> Iterator[Problem]:
     for name, table in study.classes.items():
-        if table.dataset not in study.datasets:
+        if not is_template(table.dataset) and table.dataset not in study.datasets:
             hint = did_you_mean(table.dataset, study.datasets)
             yield ("classes", name, "dataset"), f"there is no data set `{table.dataset}`", hint
 

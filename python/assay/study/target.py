@@ -131,12 +131,12 @@ def _total(path: Path, kind: str) -> int:
 
 
 def _device_bytes(path: Path, kind: str) -> int:
-    if kind == "block-device":
-        with path.open("rb") as device:
-            return device.seek(0, os.SEEK_END)
-    size = Path("/sys/bus/dax/devices") / path.name / "size"
+    """Size of a device as the kernel says it; the device itself is not opened."""
+    number = path.stat().st_rdev
+    block = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/size")
+    size, unit = (block, 512) if kind == "block-device" else (Path("/sys/bus/dax/devices") / path.name / "size", 1)
     try:
-        return int(size.read_text())
+        return int(size.read_text()) * unit
     except (OSError, ValueError):
         return 0
 

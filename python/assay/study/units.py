@@ -59,9 +59,12 @@ def _split(text: str, what: str, example: str) -> tuple[float, str]:
 
 
 def parse_bytes(value: float | str) -> int:
-    """Bytes of `4KiB`, `5GB` or a plain number; units of a thousand and of 1024 are never mixed up."""
+    """Bytes of `4KiB`, `5GB` or a number; units of a thousand and of 1024 are never mixed up.
+
+    A number that is not whole, as arithmetic gives it, is rounded down.
+    """
     if not isinstance(value, str):
-        return _whole_bytes(float(value), str(value))
+        return _whole_bytes(math.floor(value) if math.isfinite(value) else value, str(value))
     number, unit = _split(value, "a size", "4KiB or 5GB")
     if unit and unit not in BYTE_UNITS:
         hint = "write KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000)"

@@ -109,8 +109,9 @@ pub fn cpu_use(totals: &CpuTotals, work: &Work) -> CpuUse {
     }
 }
 
-/// Cycles of threads and helpers without waiting. Waiting is taken off in proportion to CPU time: a spinning thread runs at
-/// the same frequency. Helpers have no counter; their CPU time counts at the threads' own frequency, or at `cpu_hz`.
+/// Cycles of threads and helpers without waiting. Waiting is taken off in proportion to CPU time: a spinning thread
+/// runs at the same frequency. Helpers have no counter; their CPU time counts at the threads' own frequency, or at
+/// `cpu_hz`.
 fn busy_cycles(totals: &CpuTotals, wait_s: f64, cpu_hz: f64) -> (f64, Method) {
     let cpu_s = totals.user_s + totals.kernel_s;
     let Some((cycles, method)) = totals.cycles else {

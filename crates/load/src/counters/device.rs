@@ -122,8 +122,8 @@ fn difference(name: &str, before: DeviceStat, after: DeviceStat, seconds: f64) -
     }
 }
 
-/// Growth of a counter. Some of the kernel's counters are 32 bits wide even on 64-bit machines (`busy_ms` until 5.x); one
-/// that went back, by a wrap or because the device came anew, counts as zero rather than as 2^64.
+/// Growth of a counter. Some of the kernel's counters are 32 bits wide even on 64-bit machines (`busy_ms` until 5.x);
+/// one that went back, by a wrap or because the device came anew, counts as zero rather than as 2^64.
 fn grown(before: u64, after: u64) -> u64 {
     const WRAP: u64 = 1 << 32;
     if after >= before {

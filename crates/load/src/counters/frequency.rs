@@ -1,7 +1,7 @@
 //! How fast the CPU really runs: a chain of dependent one-cycle operations, timed.
 //!
-//! In a virtual machine no file tells the frequency. The chain can be neither shortened nor run in parallel, so its time
-//! is its length divided by the frequency; a neighbour on the same core hardly slows it, a lower clock does.
+//! In a virtual machine no file tells the frequency. The chain can be neither shortened nor run in parallel, so its
+//! time is its length divided by the frequency; a neighbour on the same core hardly slows it, a lower clock does.
 
 use crate::clock::Clock;
 

@@ -60,8 +60,8 @@ impl ProcessCounters {
         Self { folder: Roots::default().proc.join("self") }
     }
 
-    /// Reads everything. Take the first snapshot when the threads are there, and the last before they end: what a thread
-    /// used that ended in between can be subtracted only if it is handed to [`ProcessSnapshot::until`].
+    /// Reads everything. Take the first snapshot when the threads are there, and the last before they end: what a
+    /// thread used that ended in between can be subtracted only if it is handed to [`ProcessSnapshot::until`].
     pub fn snapshot(&self) -> ProcessSnapshot {
         // Tasks first at both ends: a thread that works on between the readings adds the same at both.
         let tasks = tasks(&self.folder.join("task"));

@@ -57,8 +57,9 @@ pub struct ThreadUse {
 }
 
 impl ThreadCounters {
-    /// Opens what the machine allows. `cpu_hz` turns CPU time into cycles where no counter is to be had: the frequency of
-    /// the time stamp counter, or what [`super::FrequencyProbe`] found where there is none; with 0 there are no cycles then.
+    /// Opens what the machine allows. `cpu_hz` turns CPU time into cycles where no counter is to be had: the frequency
+    /// of the time stamp counter, or what [`super::FrequencyProbe`] found where there is none; with 0 there are no
+    /// cycles then.
     pub fn open(cpu_hz: f64) -> Self {
         Self {
             perf: PerfCounters::open(),

@@ -16,7 +16,8 @@ pub use memory::parse_meminfo;
 
 use crate::{clock::Clock, counters::Roots};
 
-/// Describes this machine. `targets` are members of targets with the ids of their targets; `facts` describes one of them.
+/// Describes this machine. `targets` are members of targets with the ids of their targets; `facts` describes one of
+/// them.
 pub fn capture(clock: &Clock, targets: &[(String, PathBuf)], facts: impl Fn(&Path) -> TargetFacts) -> Environment {
     let targets = targets.iter().map(|(id, path)| TargetFacts {
         target: id.clone(),

@@ -55,7 +55,8 @@ fn by_firmware(vendor: &str, product: &str) -> Option<&'static str> {
 /// What the CPU says about its hypervisor.
 #[cfg(target_arch = "x86_64")]
 fn by_cpu() -> Option<&'static str> {
-    // The leaf exists where the hypervisor flag is set, which the caller has seen. Safe since Rust 1.94, not before.
+    // The leaf exists where the hypervisor flag is set, which the caller has seen. Newer compilers call
+    // the function safe, the oldest that we support does not.
     #[allow(unused_unsafe)]
     // SAFETY: every x86-64 CPU has the instruction.
     let leaf = unsafe { core::arch::x86_64::__cpuid(0x4000_0000) };

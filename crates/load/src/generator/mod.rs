@@ -54,7 +54,7 @@ impl Generator {
 
     /// The next operation. It lies inside the file as a whole.
     #[inline(always)]
-    pub fn next(&mut self) -> Step {
+    pub fn step(&mut self) -> Step {
         let write = self.mixer.next();
         let length = self.sizes.next(&mut self.rng);
         let offset = self.positions.next(&mut self.rng, length);
@@ -142,7 +142,7 @@ mod tests {
             let mut generator = Generator::new(&class, FileShare { bytes, index, of: 4 }, seed);
             let unit = SizePicker::new(&class.size).unit();
             for _ in 0..500 {
-                let operation = generator.next();
+                let operation = generator.step();
                 prop_assert!(operation.offset + u64::from(operation.length) <= bytes);
                 prop_assert_eq!(operation.offset % unit, 0);
             }
@@ -153,7 +153,7 @@ mod tests {
             let class = class(Operation::Mix { write_percent: 50 }, pattern, Sizes::One(4096));
             let share = FileShare { bytes: 4096 * 1000, index: 0, of: 1 };
             let (mut a, mut b) = (Generator::new(&class, share, seed), Generator::new(&class, share, seed));
-            for _ in 0..200 { prop_assert_eq!(a.next(), b.next()); }
+            for _ in 0..200 { prop_assert_eq!(a.step(), b.step()); }
         }
     }
 
@@ -161,7 +161,7 @@ mod tests {
     fn a_sequential_stream_visits_every_page_once_a_round() {
         let class = class(Operation::Read, Pattern::Sequential, Sizes::One(4096));
         let mut generator = Generator::new(&class, FileShare { bytes: 4096 * 10, index: 1, of: 2 }, 1);
-        let round: Vec<u64> = (0..10).map(|_| generator.next().offset / 4096).collect();
+        let round: Vec<u64> = (0..10).map(|_| generator.step().offset / 4096).collect();
         assert_eq!(round, [5, 6, 7, 8, 9, 0, 1, 2, 3, 4], "the second of two threads starts in the middle");
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let class = class(Operation::Read, Pattern::Zipf { theta: 0.99 }, Sizes::One(4096));
         let mut generator = Generator::new(&class, FileShare { bytes: 4096 * pages, index: 0, of: 1 }, 7);
         let mut seen = vec![0u32; pages as usize];
-        (0..200_000).for_each(|_| seen[(generator.next().offset / 4096) as usize] += 1);
+        (0..200_000).for_each(|_| seen[(generator.step().offset / 4096) as usize] += 1);
         let hottest = seen.iter().max().copied().unwrap();
         let harmonic: f64 = (1..=pages).map(|rank| (rank as f64).powf(-0.99)).sum();
         let expected = 200_000.0 / harmonic;
@@ -189,7 +189,7 @@ mod tests {
         let pattern = Pattern::HotSpot { operations_percent: 95, pages_percent: 5 };
         let class = class(Operation::Read, pattern, Sizes::One(4096));
         let mut generator = Generator::new(&class, FileShare { bytes: 4096 * 1000, index: 0, of: 1 }, 3);
-        let hot = (0..100_000).filter(|_| generator.next().offset / 4096 < 50).count();
+        let hot = (0..100_000).filter(|_| generator.step().offset / 4096 < 50).count();
         assert!((94_000..=96_000).contains(&hot), "{hot} of 100000 on the hot pages");
     }
 }

@@ -30,6 +30,10 @@ pub struct Watched {
     pub stop: Stop,
     /// One series per class.
     pub series: Vec<Series>,
+    /// When it opened for the workers, ticks.
+    pub open: u64,
+    /// When it closed for the workers, ticks.
+    pub close: u64,
     /// When it opened, by both clocks.
     pub opened: ClockPair,
     /// When it closed, by both clocks.
@@ -72,27 +76,29 @@ impl Controller<'_> {
         let early = self.sleep_until(open);
         around.opened();
         let opened = self.clock().pair();
+        let limit = open + self.ticks(window.measure_s);
         let mut series: Vec<Series> = self.tallies.iter().map(|tallies| Series::new(tallies.len())).collect();
-        let stop = if early { Stop::Interrupted } else { self.intervals(opened, &mut series, emit) };
+        let stop = if early { Stop::Interrupted } else { self.intervals(open, limit, &mut series, emit) };
         let closed = self.clock().pair();
         around.closed();
-        Watched { stop, series, opened, closed }
+        let close = self.floor.edges.close.load(Relaxed);
+        Watched { stop, series, opened, closed, open, close }
     }
 
-    fn intervals(&self, opened: ClockPair, series: &mut [Series], emit: &mut dyn FnMut(Event)) -> Stop {
+    fn intervals(&self, open: u64, limit: u64, series: &mut [Series], emit: &mut dyn FnMut(Event)) -> Stop {
         let interval = self.ticks(f64::from(self.job.window.interval_ms) / 1e3);
         let mut steady: Vec<SteadyDetector> = series.iter().map(|_| self.detector()).collect();
-        let mut before = opened.ticks;
-        let mut edge = opened.ticks;
+        let mut before = open;
+        let mut edge = open;
         loop {
             edge += interval;
             let interrupted = self.sleep_until(edge.min(self.floor.edges.close.load(Relaxed)));
             let now = self.clock().now();
             if self.clock().ticks_to_ns(now - before) as f64 >= f64::from(self.job.window.interval_ms) * 5e5 {
-                self.cut(opened.ticks, before, now, series, emit);
+                self.cut(open, before, now, series, emit);
                 before = now;
             }
-            if let Some(stop) = self.verdict(interrupted, now, opened.ticks, series, &mut steady) {
+            if let Some(stop) = self.verdict(interrupted, now, limit, series, &mut steady) {
                 self.floor.edges.close_now(self.clock().now());
                 return stop;
             }
@@ -120,7 +126,7 @@ impl Controller<'_> {
         &self,
         interrupted: bool,
         now: u64,
-        opened: u64,
+        limit: u64,
         series: &[Series],
         steady: &mut [SteadyDetector],
     ) -> Option<Stop> {
@@ -130,10 +136,9 @@ impl Controller<'_> {
         if self.bytes_reached() {
             return Some(Stop::Bytes);
         }
-        let limit = opened.saturating_add(self.ticks(self.job.window.measure_s));
         let close = self.floor.edges.close.load(Relaxed);
         if now >= close {
-            return Some(if close.saturating_add(self.ticks(0.001)) < limit { Stop::Error } else { Stop::Limit });
+            return Some(if close < limit { Stop::Error } else { Stop::Limit });
         }
         if self.job.window.steady_after_s <= 0.0 {
             return None;

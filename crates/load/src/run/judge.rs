@@ -55,12 +55,12 @@ impl Observe<'_> {
         let observe_device = |counters: &DeviceCounters| DeviceObservation {
             own: Some(self.own_traffic(&counters.device, parts, classes)),
             counters: counters.clone(),
+            copies_on_write: self.copies_on_write(&counters.device),
         };
         RunObservation {
             cache: job.cache,
             measured_s: window.measured_s,
             asked_s: job.window.measure_s,
-            interval_s: f64::from(job.window.interval_ms) / 1e3,
             stop: Some(window.stop),
             edge_skew_ns: window.edge_skew_ns,
             clock_drift: window.clock_drift,
@@ -97,6 +97,20 @@ impl Observe<'_> {
         own
     }
 
+    /// Btrfs and ZFS write new places instead of old ones, and metadata with them.
+    fn copies_on_write(&self, device: &str) -> bool {
+        self.finished.stage.environment.targets.iter().any(|target| {
+            let here = target
+                .device
+                .as_ref()
+                .is_some_and(|facts| facts.name == device || facts.members.iter().any(|member| member == device));
+            here && target
+                .file_system
+                .as_ref()
+                .is_some_and(|system| matches!(system.kind.as_str(), "btrfs" | "zfs" | "bcachefs"))
+        })
+    }
+
     /// Direct reads become as many requests as the device's largest request asks for; buffered reads, nobody knows.
     fn read_requests(&self, class: &Class, result: &ClassResult, device: &str) -> Option<u64> {
         if result.reads == 0 {
@@ -125,6 +139,7 @@ impl Observe<'_> {
         asked(&mut seen, class);
         done(&mut seen, part, result, self.finished.clock.hz());
         let file_system = self.file_system_of(class);
+        seen.emulated |= matches!(file_system.as_deref(), Some("tmpfs" | "ramfs" | "hugetlbfs"));
         if kernel_accounts(class.path.kind, file_system.as_deref()) {
             seen.device_read_bytes = result.device_read_bytes.as_ref().map(|figure| figure.value as u64);
             seen.device_written_bytes = result.device_written_bytes.as_ref().map(|figure| figure.value as u64);
@@ -145,7 +160,6 @@ impl Observe<'_> {
         let at = |list: &[Option<u64>]| index.and_then(|index| list.get(index).copied().flatten());
         seen.dataset_bytes = bytes;
         seen.resident_before = share(at(&self.finished.stage.resident_before));
-        seen.resident_after = share(at(&self.around.resident_after));
         seen.extents = dataset.extents.as_ref().filter(|survey| survey.supported).map(|survey| ExtentSurvey {
             written: survey.written,
             unwritten: survey.unwritten,
@@ -197,7 +211,7 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     seen.submit_share = is_queued(part.class.path.kind).then(|| part.submit_share());
     seen.intervals.clone_from(&result.intervals);
     seen.latencies = latency.count;
-    (seen.latency_p50_ns, seen.latency_p99_ns) = (latency.p50_ns, latency.p99_ns);
+    seen.latency_p99_ns = latency.p99_ns;
     seen.lateness_p99_ns = result.lateness.as_ref().map(|lateness| lateness.p99_ns);
     seen.errors.clone_from(&result.errors);
     seen.check.clone_from(&result.check);

@@ -59,7 +59,7 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     let mut around = Surroundings::new(job, &stage, clock);
     let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, clock)?;
     broken(job, &stage, &outcomes)?;
-    around.finished(&stage);
+    around.finished();
     let finished = result::Finished {
         job,
         stage: &stage,

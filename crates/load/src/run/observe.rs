@@ -36,8 +36,6 @@ pub struct Surroundings {
     pub probe_after: FrequencyProbe,
     opened: Option<Reading>,
     closed: Option<Reading>,
-    /// What was resident of each data set after the window, bytes.
-    pub resident_after: Vec<Option<u64>>,
 }
 
 impl Surroundings {
@@ -53,7 +51,6 @@ impl Surroundings {
             probe_after: probe,
             opened: None,
             closed: None,
-            resident_after: Vec::new(),
         }
     }
 
@@ -62,9 +59,8 @@ impl Surroundings {
     }
 
     /// All workers have ended.
-    pub fn finished(&mut self, stage: &Stage) {
+    pub fn finished(&mut self) {
         self.probe_after = FrequencyProbe::run(&self.clock);
-        self.resident_after = stage.resident_now();
     }
 
     /// Counters of the block devices over the window.

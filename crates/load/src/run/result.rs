@@ -99,8 +99,8 @@ impl Finished<'_> {
 
     fn close_series(&mut self) {
         let interval_s = f64::from(self.job.window.interval_ms) / 1e3;
-        let closed = self.outcomes.iter().map(|outcome| outcome.end).max().unwrap_or(self.watched.closed.ticks);
-        let at_s = self.seconds(closed.saturating_sub(self.watched.opened.ticks));
+        let closed = self.outcomes.iter().map(|outcome| outcome.end).max().unwrap_or(self.watched.close);
+        let at_s = self.seconds(closed.saturating_sub(self.watched.open));
         for (series, tallies) in self.watched.series.iter_mut().zip(self.tallies) {
             series.close(tallies, at_s, interval_s);
         }
@@ -182,7 +182,7 @@ impl Finished<'_> {
         let skew = edges(|one| one.start).max(edges(|one| one.end));
         WindowOutcome {
             warmup_s: self.job.window.warmup_s,
-            measured_s: self.seconds(self.watched.closed.ticks.saturating_sub(self.watched.opened.ticks)),
+            measured_s: self.seconds(self.watched.close.saturating_sub(self.watched.open)),
             stop: self.watched.stop,
             edge_skew_ns: self.clock.ticks_to_ns(skew),
             clock_drift: self.clock.drift(self.watched.opened, self.watched.closed),

@@ -73,11 +73,6 @@ impl Stage {
         &dataset.files[thread as usize % dataset.files.len()]
     }
 
-    /// What is resident of each data set now.
-    pub fn resident_now(&self) -> Vec<Option<u64>> {
-        self.prepared.datasets.iter().map(resident).collect()
-    }
-
     /// Names of the block devices beneath all data sets, each once.
     pub fn device_names(&self) -> Vec<String> {
         let mut names: Vec<String> =

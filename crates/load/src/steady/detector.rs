@@ -54,8 +54,8 @@ impl Round {
 }
 
 impl SteadyDetector {
-    /// Never says steady before `after_s` seconds of the window, and looks at five rounds of a fifth of that each (half a
-    /// second at least). With 0 it never says steady.
+    /// Never says steady before `after_s` seconds of the window, and looks at five rounds of a fifth of that each (half
+    /// a second at least). With 0 it never says steady.
     pub fn new(after_s: f64) -> Self {
         let round_s = (after_s / ROUNDS as f64).max(ROUND_AT_LEAST_S);
         Self { after_s, round_s, rounds: VecDeque::with_capacity(ROUNDS + 1), open: Round::default(), now_s: 0.0 }

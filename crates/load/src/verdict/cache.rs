@@ -142,8 +142,8 @@ pub(super) fn file_smaller_than_caches(run: &RunObservation, class: &ClassObserv
     if class.memory() { smaller_than_cpu_cache(run, class) } else { smaller_than_page_cache(run, class) }
 }
 
-/// Buffered reads of a file that fits into memory, with nobody having said that memory is what should be measured. Where
-/// the kernel shows that the device served them all the same, there is nothing to say.
+/// Buffered reads of a file that fits into memory, with nobody having said that memory is what should be measured.
+/// Where the kernel shows that the device served them all the same, there is nothing to say.
 fn smaller_than_page_cache(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
     let fits = run.memory_bytes > 0 && class.dataset_bytes < run.memory_bytes;
     let wanted = run.cache == Cache::Warm || !class.buffered() || class.reads == 0 || class.emulated;
@@ -164,8 +164,8 @@ fn smaller_than_page_cache(run: &RunObservation, class: &ClassObservation) -> Op
     Some(with(of_class(&class.name, ReasonCode::FileSmallerThanCaches, Severity::Suspect, evidence, fix), &numbers))
 }
 
-/// Loads and stores that the CPU's cache absorbs. On a target that is memory itself small sizes are asked for on purpose
-/// (latency by working set), so there it is only worth knowing.
+/// Loads and stores that the CPU's cache absorbs. On a target that is memory itself small sizes are asked for on
+/// purpose (latency by working set), so there it is only worth knowing.
 fn smaller_than_cpu_cache(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
     if run.llc_bytes == 0 || class.dataset_bytes as f64 >= LLC_FACTOR * run.llc_bytes as f64 {
         return None;

@@ -35,7 +35,8 @@ fn by_extents(class: &ClassObservation) -> Option<Reason> {
     let share = empty as f64 / all.max(1) as f64;
     let severity = graded(share, UNWRITTEN_SUSPECT, UNWRITTEN_INVALID)?;
     let evidence = format!(
-        "{} of the data set's {} were never written ({} allocated only, {} holes): the file system answers reads of them with zeros, without the device",
+        "{} of the data set's {} were never written ({} allocated only, {} holes): the file system answers reads of \
+         them with zeros, without the device",
         bytes(empty as f64),
         bytes(all as f64),
         bytes(survey.unwritten as f64),
@@ -59,7 +60,8 @@ fn by_zeros(class: &ClassObservation) -> Option<Reason> {
         return None;
     }
     let evidence = format!(
-        "{} of {} sampled blocks are all zeros: probably never written, or trimmed, and then answered without touching the medium",
+        "{} of {} sampled blocks are all zeros: probably never written, or trimmed, and then answered without \
+         touching the medium",
         percent(sample.zero_share),
         sample.blocks
     );
@@ -113,7 +115,8 @@ pub(super) fn data_corrupt(class: &ClassObservation) -> Option<Reason> {
     let check = class.check.as_ref().filter(|check| check.wrong > 0)?;
     let example = check.examples.first().map(|first| format!(", for example {first}")).unwrap_or_default();
     let evidence = format!("{} of {} blocks read back were wrong{example}", check.wrong, check.blocks);
-    let fix = "do not trust this storage with data: check cables, memory and firmware, and repeat the check on another device";
+    let fix = "do not trust this storage with data: check cables, memory and firmware, and repeat the check on \
+        another device";
     let numbers = [("wrong_blocks", check.wrong as f64), ("checked_blocks", check.blocks as f64)];
     Some(with(of_class(&class.name, ReasonCode::DataCorrupt, Severity::Invalid, evidence, fix), &numbers))
 }

@@ -63,8 +63,8 @@ fn foreign_on(run: &RunObservation, device: &DeviceObservation, own: &OwnTraffic
     Some(with(of_run(ReasonCode::ForeignLoad, Severity::Suspect, evidence, fix), &numbers))
 }
 
-/// Reads are exact. Writes are not: file systems write journals, so every flush has an allowance, and one that copies on
-/// write adds so much of its own that its writes are not judged at all.
+/// Reads are exact. Writes are not: file systems write journals, so every flush has an allowance, and one that copies
+/// on write adds so much of its own that its writes are not judged at all.
 fn foreign_traffic(device: &DeviceObservation, own: &OwnTraffic) -> Foreign {
     let seen = &device.counters;
     let allowance = own.flushes.saturating_mul(JOURNAL_BYTES_PER_FLUSH).saturating_add(METADATA_BYTES);
@@ -81,7 +81,8 @@ fn foreign_evidence(device: &DeviceObservation, foreign: &Foreign, total: f64, s
     let (name, utilisation) = (&device.counters.device, percent(device.counters.utilisation.value));
     if by_bytes {
         return format!(
-            "of the {} that {name} moved, {} read and {} written were not ours; it was busy {utilisation} of the window",
+            "of the {} that {name} moved, {} read and {} written were not ours; it was busy {utilisation} of the \
+             window",
             bytes(total),
             bytes(foreign.read_bytes),
             bytes(foreign.written_bytes)
@@ -156,7 +157,8 @@ fn not_written_back(run: &RunObservation, class: &ClassObservation) -> Option<Re
         return None;
     }
     let evidence = format!(
-        "{} were written and the device received {} in the window: the rest lies in the page cache, and a crash would lose it",
+        "{} were written and the device received {} in the window: the rest lies in the page cache, and a crash \
+         would lose it",
         bytes(asked),
         bytes(reached)
     );

@@ -50,7 +50,8 @@ fn in_flight_too_few(class: &ClassObservation) -> Option<Reason> {
         "{asked} operations in flight were asked for ({} threads, depth {}), {:.1} were in flight in the mean",
         class.threads, class.depth, class.achieved_depth
     );
-    let fix = "ask for the depth that was reached, or use a path that keeps operations in flight (io_uring or libaio with direct I/O)";
+    let fix = "ask for the depth that was reached, or use a path that keeps operations in flight (io_uring or \
+        libaio with direct I/O)";
     let numbers = [("asked_depth", asked), ("achieved_depth", class.achieved_depth)];
     Some(with(of_class(&class.name, ReasonCode::DepthNotReached, Severity::Suspect, evidence, fix), &numbers))
 }
@@ -85,8 +86,8 @@ fn done_while_submitted(run: &RunObservation, class: &ClassObservation) -> Optio
     Some(with(of_class(&class.name, ReasonCode::DepthNotReached, severity, evidence, fix), &numbers))
 }
 
-/// Mean requests that the devices of a class saw in flight, where that is far below what was asked. Others' requests on the
-/// same device add to it, so they can only silence the rule.
+/// Mean requests that the devices of a class saw in flight, where that is far below what was asked. Others' requests on
+/// the same device add to it, so they can only silence the rule.
 fn device_depth(run: &RunObservation, class: &ClassObservation) -> Option<f64> {
     let own = run.devices.iter().filter(|device| class.devices.contains(&device.counters.device));
     let seen: Vec<f64> = own.map(|device| device.counters.mean_in_flight.value).collect();
@@ -116,8 +117,8 @@ pub(super) fn rate_not_reached(class: &ClassObservation) -> Option<Reason> {
     Some(with(of_class(&class.name, ReasonCode::RateNotReached, Severity::Suspect, evidence, fix), &numbers))
 }
 
-/// Operations by which a count may differ from the mean of its schedule: chance, a burst at either edge of the window, and
-/// what is in flight at the end.
+/// Operations by which a count may differ from the mean of its schedule: chance, a burst at either edge of the window,
+/// and what is in flight at the end.
 fn rate_tolerance(class: &ClassObservation, due: f64) -> f64 {
     let chance = if class.poisson { RATE_DEVIATIONS * due.sqrt() } else { 0.0 };
     let in_flight = f64::from(class.threads) * f64::from(class.depth);
@@ -132,7 +133,8 @@ pub(super) fn generator_late(class: &ClassObservation) -> Option<Reason> {
         return None;
     }
     let evidence = format!(
-        "one operation in a hundred started {} or more after it was due though the class could have started it: {} of its p99 latency of {}",
+        "one operation in a hundred started {} or more after it was due though the class could have started it: {} \
+         of its p99 latency of {}",
         time(late as f64),
         percent(share),
         time(class.latency_p99_ns as f64)
@@ -152,7 +154,8 @@ pub(super) fn generator_bound(class: &ClassObservation) -> Option<Reason> {
         return None;
     }
     let evidence = format!(
-        "each thread did {}, {} of the {} that it does on the null path: that share of the time was the generator's own",
+        "each thread did {}, {} of the {} that it does on the null path: that share of the time was the generator's \
+         own",
         rate(each),
         percent(share),
         rate(ceiling)

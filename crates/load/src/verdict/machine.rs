@@ -8,8 +8,8 @@ use super::{
     words::{hertz, percent},
 };
 
-/// Disagreement with the kernel's clock that its own adjustment (at most 500 parts per million) and the calibration cannot
-/// explain.
+/// Disagreement with the kernel's clock that its own adjustment (at most 500 parts per million) and the calibration
+/// cannot explain.
 pub const DRIFT_SUSPECT: f64 = 0.001;
 /// Disagreement from which no time in the record can be used.
 pub const DRIFT_INVALID: f64 = 0.01;
@@ -29,7 +29,8 @@ pub(super) fn clock_unreliable(run: &RunObservation) -> Option<Reason> {
     let direction = if drift > 0.0 { "fast" } else { "slow" };
     let evidence =
         format!("the clock that times operations ran {} {direction} against the kernel's", percent(drift.abs()));
-    let fix = "check the kernel's clock source (it should be tsc) and that the machine was neither suspended nor moved to another host";
+    let fix = "check the kernel's clock source (it should be tsc) and that the machine was neither suspended nor \
+        moved to another host";
     Some(with(of_run(ReasonCode::ClockUnreliable, severity, evidence, fix), &[("drift", drift)]))
 }
 

@@ -1,7 +1,7 @@
 //! Whether a record can be believed: one small rule per reason, all of them pure.
 //!
-//! Every threshold is a public constant with its reason beside it; `docs/verdicts/` has a page per rule. A rule that lacks an
-//! input says nothing: what could not be seen is listed as not measured, not as a fault.
+//! Every threshold is a public constant with its reason beside it; `docs/verdicts/` has a page per rule. A rule that
+//! lacks an input says nothing: what could not be seen is listed as not measured, not as a fault.
 
 mod cache;
 mod data;

@@ -30,8 +30,6 @@ pub struct RunObservation {
     pub measured_s: f64,
     /// Seconds of the window that were asked for.
     pub asked_s: f64,
-    /// Length of an interval of the series, s.
-    pub interval_s: f64,
     /// Why the window closed; none while nobody has said.
     pub stop: Option<Stop>,
     /// Largest distance between the classes' window edges, ns. Classes that start later by request are compared with
@@ -63,7 +61,8 @@ pub struct DeviceObservation {
     pub counters: DeviceCounters,
     /// The file system on it copies on write (btrfs, ZFS, F2FS, bcachefs): metadata may outweigh the data.
     pub copies_on_write: bool,
-    /// What this process moved through it; none where that cannot be told (a member of an array, a device below another).
+    /// What this process moved through it; none where that cannot be told (a member of an array, a device below
+    /// another).
     pub own: Option<OwnTraffic>,
 }
 
@@ -72,11 +71,11 @@ pub struct DeviceObservation {
 pub struct OwnTraffic {
     /// Bytes read from it, as the kernel accounts for this process, or as asked where that is more.
     pub read_bytes: u64,
-    /// Bytes written to it, as the kernel accounts for this process (dirtied pages included, and those since the data sets
-    /// were last written back: they may reach the device in the window), or as asked where that is more.
+    /// Bytes written to it, as the kernel accounts for this process (dirtied pages included, and those since the data
+    /// sets were last written back: they may reach the device in the window), or as asked where that is more.
     pub written_bytes: u64,
-    /// Flushes that were asked for, durable writes (`O_DSYNC`, `RWF_DSYNC`) included. Each may make the file system write
-    /// its journal.
+    /// Flushes that were asked for, durable writes (`O_DSYNC`, `RWF_DSYNC`) included. Each may make the file system
+    /// write its journal.
     pub flushes: u64,
     /// Read requests that its reads can have become at most; none where that cannot be told (buffered reads).
     pub read_requests_at_most: Option<u64>,
@@ -123,8 +122,8 @@ pub struct ClassObservation {
     pub written_bytes: u64,
     /// Flushes made.
     pub flushes: u64,
-    /// Bytes that the kernel read from devices for its threads and their helpers; none where the kernel does not account
-    /// for them ([`super::kernel_accounts`]).
+    /// Bytes that the kernel read from devices for its threads and their helpers; none where the kernel does not
+    /// account for them ([`super::kernel_accounts`]).
     pub device_read_bytes: Option<u64>,
     /// The same for writes, pages dirtied in the page cache included.
     pub device_written_bytes: Option<u64>,
@@ -135,8 +134,6 @@ pub struct ClassObservation {
     pub cached_beneath: Option<String>,
     /// Share of its data set that was in the page cache when the window opened.
     pub resident_before: Option<f64>,
-    /// Share of its data set that was in the page cache when the window closed.
-    pub resident_after: Option<f64>,
     /// What its data set consists of on disk when the window opened.
     pub extents: Option<ExtentSurvey>,
     /// Bytes of its data set, all files.
@@ -145,8 +142,8 @@ pub struct ClassObservation {
     pub compressibility: Option<Compressibility>,
     /// Operations per second of one thread of it on the null path; none where that was not measured.
     pub null_ops_per_s: Option<f64>,
-    /// Share of the window that its threads spent on a CPU and not waiting for an intended start, 0..=1 (CPU seconds of its
-    /// threads without waiting, by threads and window).
+    /// Share of the window that its threads spent on a CPU and not waiting for an intended start, 0..=1 (CPU seconds of
+    /// its threads without waiting, by threads and window).
     pub busy_share: Option<f64>,
     /// Share of the window that its threads spent inside the submitting call, 0..=1; none for blocking paths.
     pub submit_share: Option<f64>,
@@ -154,11 +151,10 @@ pub struct ClassObservation {
     pub intervals: Vec<IntervalPoint>,
     /// Values in its latency histogram.
     pub latencies: u64,
-    /// Median of the latency that is reported first (response where there is a rate, service otherwise), ns.
-    pub latency_p50_ns: u64,
-    /// Its 99th percentile, ns.
+    /// 99th percentile of the latency that is reported first (response where there is a rate, service otherwise), ns.
     pub latency_p99_ns: u64,
-    /// 99th percentile of how late the generator started operations by its own fault, ns; none where arrivals are closed.
+    /// 99th percentile of how late the generator started operations by its own fault, ns; none where arrivals are
+    /// closed.
     pub lateness_p99_ns: Option<u64>,
     /// What its objective is about.
     pub objective: Option<Metric>,
@@ -209,7 +205,6 @@ impl ClassObservation {
             devices: Vec::new(),
             cached_beneath: None,
             resident_before: None,
-            resident_after: None,
             extents: None,
             dataset_bytes: 0,
             compressibility: None,
@@ -218,7 +213,6 @@ impl ClassObservation {
             submit_share: None,
             intervals: Vec::new(),
             latencies: 0,
-            latency_p50_ns: 0,
             latency_p99_ns: 0,
             lateness_p99_ns: None,
             objective: None,
@@ -266,8 +260,8 @@ impl ClassObservation {
     }
 }
 
-/// Whether the kernel's per-task account of device bytes says anything about a path on a file system. It does not know memory,
-/// commands that pass the block layer by, network file systems, or file systems with caches of their own.
+/// Whether the kernel's per-task account of device bytes says anything about a path on a file system. It does not know
+/// memory, commands that pass the block layer by, network file systems, or file systems with caches of their own.
 pub fn kernel_accounts(path: PathKind, file_system: Option<&str>) -> bool {
     const UNACCOUNTED: [&str; 14] = [
         "tmpfs",

@@ -85,7 +85,8 @@ fn unsteady(class: &ClassObservation, found: Steadiness, what: &str, show: impl 
                 show(after),
                 percent(1.0 - after / before)
             );
-            let fix = "look for a write cache that ran full, garbage collection, burst credits or heat; measure long enough to report both levels apart";
+            let fix = "look for a write cache that ran full, garbage collection, burst credits or heat; measure \
+                long enough to report both levels apart";
             let numbers = [("at_s", at_s), ("before", before), ("after", after), ("kept_share", after / before)];
             Some(with(of_class(&class.name, ReasonCode::SteadinessLost, Severity::Suspect, evidence, fix), &numbers))
         }

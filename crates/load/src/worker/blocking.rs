@@ -46,7 +46,7 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
                 return true;
             }
             let start = now;
-            let step = task.generator.next();
+            let step = task.generator.step();
             let kept = self.serve(task, step, recorder);
             if OPEN {
                 task.advance_schedule();

@@ -67,7 +67,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         let recorder = Recorder { tally, clock: task.clock };
         let mut now = task.clock.now();
         while now < until.load(Relaxed) {
-            if self.may_push(task, now) && !self.fill(task, recorder, now) {
+            if !self.fill(task, recorder, now) {
                 return false;
             }
             let wait = self.wait_for(task, now);
@@ -105,19 +105,33 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         self.free.len() >= self.batch && task.schedule.as_ref().is_none_or(|schedule| schedule.due() <= now)
     }
 
-    /// Pushes what is due into free slots and submits it; false where a failure ended it.
+    /// Pushes what is due into free slots, one submission per batch; false where a failure ended it.
     #[inline(always)]
     fn fill(&mut self, task: &mut Task, recorder: Recorder<'_>, now: u64) -> bool {
+        while self.may_push(task, now) {
+            if !self.fill_batch(task, recorder, now) {
+                return false;
+            }
+            // What the last batch holds is submitted with the next reaping where the path can do both at once.
+            if (!P::COMBINED || self.may_push(task, now)) && !self.submit(task, recorder) {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn fill_batch(&mut self, task: &mut Task, recorder: Recorder<'_>, now: u64) -> bool {
         let mut room = if self.batch == 1 { self.free.len() } else { self.batch };
         while room > 0 && task.schedule.as_ref().is_none_or(|schedule| schedule.due() <= now) {
-            let step = task.generator.next();
+            let step = task.generator.step();
             if task.growing && step.write && step.offset == 0 && !self.begin_anew(task, recorder) {
                 return task.faults.fatal.is_none();
             }
             self.push(task, step, now);
             room -= 1;
         }
-        self.submit(task, recorder)
+        true
     }
 
     #[inline(always)]
@@ -148,9 +162,6 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
 
     #[inline(always)]
     fn submit(&mut self, task: &mut Task, recorder: Recorder<'_>) -> bool {
-        if P::COMBINED {
-            return true;
-        }
         let before = task.clock.now();
         let outcome = self.path.submit();
         Tally::add(&recorder.tally.submit_ticks, task.clock.now().saturating_sub(before));
@@ -203,7 +214,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         for index in 0..self.done.len() {
             flushes |= self.complete(task, recorder, self.done[index], now);
         }
-        if flushes && !self.submit(task, recorder) {
+        if flushes && !P::COMBINED && !self.submit(task, recorder) {
             return None;
         }
         if task.faults.fatal.is_some() { None } else { Some(now) }

@@ -39,7 +39,7 @@ impl<'a> Filler<'a> {
 
     /// A generator of its own for each chunk: no block equals any other, neither here nor in another file.
     fn randomize(&self, buffer: &mut [u8], offset: u64) {
-        let own = u64::from(self.shape.file_id(self.file)) << 32 | self.member << 24;
+        let own = (u64::from(self.shape.file_id(self.file)) << 32) | (self.member << 24);
         let seed = own.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (offset / CHUNK);
         Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(buffer);
     }

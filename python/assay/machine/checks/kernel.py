@@ -1,6 +1,7 @@
 """What the kernel lets this process do: counters, io_uring, persistent memory; and whether it is the machine's own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from assay.machine.facts import Facts, Unknown
 from assay.machine.finding import Finding, Level, unknown
@@ -64,26 +65,32 @@ def direct_io(facts: Facts) -> Iterator[Finding]:
 
 
 def _probed(facts: Facts, path: str, why: str, variant: str = "") -> Iterator[Finding]:
-    """What probing the path found, per target."""
+    """What probing the path found, per target: the variants that are there, and each that is not."""
     topic = "O_DIRECT" if variant == "direct" else path
     if isinstance(facts.probes, Unknown):
         yield unknown(topic, facts.probes.reason, why)
         return
+    there: dict[str, list[str]] = {}
     for probe in facts.probes:
-        if probe.get("path") != path or (variant and variant != probe.get("variant")):
+        named, on = str(probe.get("variant") or ""), str(probe.get("on") or "")
+        if probe.get("path") != path or (variant and variant != named):
             continue
-        on = str(probe.get("on") or "")
         if probe.get("available"):
-            yield Finding(Level.OK, topic, f"available{_of(probe, variant)}", target=on)
+            there.setdefault(on, []).append(named)
         else:
-            level = Level.NOTE if probe.get("variant") and not variant else Level.WARN
-            seen = f"not available{_of(probe, variant)}: {probe.get('reason', '')}"
-            yield Finding(level, topic, seen, why, str(probe.get("fix", "")), on)
+            yield _absent(probe, topic, why, "" if variant else named, on)
+    for on, variants in there.items():
+        words = ", ".join(name for name in variants if name and not variant)
+        yield Finding(Level.OK, topic, f"available: {words}" if words else "available", target=on)
 
 
-def _of(probe: object, variant: str) -> str:
-    named = probe.get("variant") if isinstance(probe, dict) else ""
-    return f" ({named})" if named and not variant else ""
+def _absent(probe: Mapping[str, Any], topic: str, why: str, variant: str, on: str) -> Finding:
+    """A variant that is not there costs that variant only."""
+    level = Level.NOTE if variant else Level.WARN
+    seen = f"not available{f' ({variant})' if variant else ''}: {probe.get('reason', '')}"
+    return Finding(
+        level, topic, seen, "this variant cannot be measured" if variant else why, str(probe.get("fix", "")), on
+    )
 
 
 def virtualisation(facts: Facts) -> Iterator[Finding]:
