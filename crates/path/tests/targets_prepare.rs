@@ -441,7 +441,12 @@ fn data_sets_that_cannot_be_are_refused() {
     let folder = disk_folder();
     let good = folder_job(folder.path(), MIB);
     type Spoil = fn(&mut Job);
-    let spoil: [(&str, Spoil); 6] = [
+    let spoil: [(&str, Spoil); 7] = [
+        ("do not reach all 2 members", |job| {
+            let member = job.targets[0].members[0].clone();
+            job.targets[0].members.push(member);
+            job.datasets[0].bytes = 4096;
+        }),
         ("its name", |job| job.datasets[0].name = "../d".into()),
         ("no target", |job| job.datasets[0].target = "other".into()),
         ("no bytes", |job| job.datasets[0].files = 0),
@@ -470,10 +475,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn every_byte_of_every_shape_has_one_place(
-        pages in 1u64..40, stripe in prop::sample::select(vec![64u64, 512, 4096]), members in 1usize..5,
+        more_pages in 0u64..40, stripe in prop::sample::select(vec![64u64, 512, 4096]), members in 1usize..5,
         files in 1u32..4, bound in any::<bool>(),
     ) {
         let Some(memory) = memory_folder() else { return Ok(()) };
+        let pages = members as u64 + more_pages;
         let folders: Vec<_> = (0..members).map(|index| memory.path().join(index.to_string())).collect();
         folders.iter().for_each(|folder| fs::create_dir(folder).unwrap());
         let paths: Vec<_> = folders.iter().map(|folder| folder.as_path()).collect();

@@ -78,6 +78,10 @@ impl<'a> Shape<'a> {
             let seen = format!("its {} bytes are no multiple of the stripe of {}", dataset.bytes, self.stripe_bytes);
             return refuse(seen, "make them one");
         }
+        if self.interleaved() && dataset.bytes / self.stripe_bytes < self.members {
+            let seen = format!("its {} bytes do not reach all {} members", dataset.bytes, self.members);
+            return refuse(seen, "make it larger, the stripe smaller, or the members fewer");
+        }
         self.check_stamps()?;
         self.check_layout()
     }
