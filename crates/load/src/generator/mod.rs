@@ -3,6 +3,7 @@
 mod mixer;
 mod pattern;
 mod placement;
+mod shuffle;
 mod sizes;
 
 use assay_record::{Class, Operation, Sizes};
@@ -116,6 +117,7 @@ mod tests {
         prop_oneof![
             Just(Pattern::Sequential),
             Just(Pattern::Uniform),
+            Just(Pattern::Shuffled),
             (0.2f64..2.0).prop_map(|theta| Pattern::Zipf { theta }),
             (0u8..=100, 1u8..=100)
                 .prop_map(|(operations_percent, pages_percent)| Pattern::HotSpot { operations_percent, pages_percent }),
