@@ -200,10 +200,9 @@ def test_a_disk_is_not_emulated(folder: Path) -> None:
 
 
 def test_device_bytes_differ_by_read_ahead(own_disk: tuple[Loop, Path]) -> None:
-    # Every read begins where nobody expects it, and the kernel fetches more than was asked.
-    reads = klass(path="pread", size=16 * KIB)
-    reads["path"]["advice"] = "sequential"
-    wanted = job(own_disk[1], reads, cache="cold", datasets=[dataset(size=160 * MIB)], measure_s=0.3)
+    # A fault of one page fetches its neighbours as well.
+    reads = klass(path="mmap", arrivals=fixed(400))
+    wanted = job(own_disk[1], reads, cache="cold", datasets=[dataset(size=160 * MIB)])
     reason = program.run(wanted).reason("device-bytes-differ")
     assert reason["numbers"]["device_bytes"] > reason["numbers"]["asked_bytes"]
 

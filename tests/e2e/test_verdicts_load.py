@@ -58,7 +58,7 @@ def test_generator_late() -> None:
     memory = {"id": "main", "kind": "memory"}
     wanted = job(memory, klass(path="pmem", size=64, arrivals=fixed(500)), datasets=[dataset(size=MIB)], measure_s=1.0)
     with one_cpu(), neighbours.busy(4):
-        outcome = program.run(wanted)
+        outcome = program.run(wanted, ["nice", "-n", "19"])
     assert outcome.reason("generator-late")["numbers"]["lateness_share"] > 0.25
 
 
