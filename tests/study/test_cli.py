@@ -157,7 +157,8 @@ def test_a_reader_that_has_seen_enough_is_no_error(assay: Assay) -> None:
     process.stdout.close()
     assert process.wait(timeout=60) == 0
     assert process.stderr is not None
-    assert "Traceback" not in process.stderr.read()
+    with process.stderr as messages:
+        assert "Traceback" not in messages.read()
 
 
 def test_verify_kills_the_writer_and_reports_what_was_found(assay: Assay) -> None:

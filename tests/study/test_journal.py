@@ -122,7 +122,12 @@ def test_two_runs_never_write_to_one_folder(tmp_path: Path) -> None:
 def test_each_line_is_on_disk_before_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[int] = []
     real = os.fsync
-    monkeypatch.setattr(os, "fsync", lambda descriptor: (synced.append(descriptor), real(descriptor))[1])
+
+    def sync(descriptor: int) -> None:
+        synced.append(descriptor)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", sync)
     with Journal(tmp_path / "journal.ndjson") as journal:
         journal.add("a", "started")
         journal.add("a", "finished")

@@ -118,7 +118,7 @@ def test_the_committed_schema_is_fresh() -> None:
 def test_a_matrix_filter_that_names_no_column_is_refused() -> None:
     rule = '\n[[exclude]]\nwhen = { pth = "mmap", threads = 2 }\nreason = "r"\n'
     error = refused(VALID + rule)
-    assert "x.toml line 25" in error.message
+    assert "x.toml line 26" in error.message
     assert "`pth` is no column of the matrix" in error.message
     assert "did you mean `path`" in error.hint
 

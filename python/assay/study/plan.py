@@ -143,9 +143,12 @@ def _answered(cell: Cell, answer: dict[str, Any] | None) -> Cell:
         return replace(cell, seconds=window + CELL_OVERHEAD_S, bytes_written=assumed_bytes_written(cell.job))
     refusals = answer.get("refusals") or []
     refusal = Refusal(str(refusals[0]["reason"]), str(refusals[0]["fix"])) if refusals else None
-    written = 0 if refusal else int(answer.get("bytes_written_at_most") or 0)
-    seconds = 0.0 if refusal else window + CELL_OVERHEAD_S
-    return replace(cell, seconds=seconds, bytes_written=written, refusal=refusal, estimate="assayer")
+    if refusal:
+        return replace(cell, refusal=refusal, estimate="assayer")
+    known = answer.get("bytes_written_at_most")
+    written = assumed_bytes_written(cell.job) if known is None else int(known)
+    source = "assumed" if known is None else "assayer"
+    return replace(cell, seconds=window + CELL_OVERHEAD_S, bytes_written=written, estimate=source)
 
 
 def assumed_bytes_written(job: dict[str, Any]) -> int:

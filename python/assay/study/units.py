@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 
 from assay.error import BAD_JOB, AssayError
 
@@ -27,6 +28,7 @@ SECOND_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 
 
 _QUANTITY = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*", re.ASCII)
 _LARGEST_BYTES = 2**63 - 1
+_MOST_DIGITS = 30
 
 
 class UnitError(AssayError):
@@ -48,12 +50,12 @@ class Rate:
         return self.ops_per_s if self.ops_per_s is not None else (self.bytes_per_s or 0.0) / mean_bytes
 
 
-def _split(text: str, what: str, example: str) -> tuple[float, str]:
+def _split(text: str, what: str, example: str) -> tuple[Decimal, str]:
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise UnitError(f"`{text}` is not {what}", f"write a number and a unit, such as {example}")
-    number = float(match[1])
-    if not math.isfinite(number):
+    number = Decimal(match[1])
+    if number.adjusted() > _MOST_DIGITS:
         raise UnitError(f"`{text}` is too large for {what}", f"write a number and a unit, such as {example}")
     return number, match[2]
 
@@ -72,7 +74,7 @@ def parse_bytes(value: float | str) -> int:
     return _whole_bytes(number * BYTE_UNITS.get(unit, 1), value)
 
 
-def _whole_bytes(number: float, text: str) -> int:
+def _whole_bytes(number: float | Decimal, text: str) -> int:
     if not math.isfinite(number) or number < 0 or number > _LARGEST_BYTES:
         raise UnitError(f"`{text}` is not a size between 0 and 8 EiB", "write a size such as 4KiB or 5GB")
     if number != round(number):
@@ -85,7 +87,8 @@ def parse_seconds(value: float | str) -> float:
     if not isinstance(value, str):
         number, unit = float(value), ""
     else:
-        number, unit = _split(value, "a duration", "100ms, 10s or 2h")
+        amount, unit = _split(value, "a duration", "100ms, 10s or 2h")
+        number = float(amount)
     if unit and unit not in SECOND_UNITS:
         raise UnitError(f"`{value}`: `{unit}` is not a unit of time", "write ns, us, ms, s, min or h")
     if not math.isfinite(number) or number < 0:
@@ -102,11 +105,11 @@ def parse_rate(value: float | str) -> Rate:
         number, unit = _split(text, "a rate", "250MB/s or 1000/s")
         if unit:
             raise UnitError(f"`{value}` is not a rate", "write bytes or operations per second: 250MB/s or 1000/s")
-        return _positive(Rate(ops_per_s=number), value)
+        return _positive(Rate(ops_per_s=float(number)), value)
     amount = text[:-2].strip()
     number, unit = _split(amount, "a rate", "250MB/s or 1000/s")
     if unit in ("", "ops"):
-        return _positive(Rate(ops_per_s=number), value)
+        return _positive(Rate(ops_per_s=float(number)), value)
     return _positive(Rate(bytes_per_s=float(parse_bytes(amount))), value)
 
 
@@ -134,7 +137,7 @@ def number_of(value: object) -> float | int:
         return parse_seconds(text)
     if unit:
         raise UnitError(f"`{value}`: `{unit}` is not a unit", "use units such as KiB, GB, ms, s or /s")
-    return int(number) if number.is_integer() else number
+    return int(number) if number == int(number) else float(number)
 
 
 def format_bytes(count: float) -> str:
