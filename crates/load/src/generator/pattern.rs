@@ -41,7 +41,7 @@ impl Positions {
                 Law::Sequential { at: first as u64 * unit }
             }
             Pattern::Uniform => Law::Uniform,
-            Pattern::Shuffled => Law::Shuffled(Shuffle::new(units, share.index, share.of)),
+            Pattern::Shuffled => Law::Shuffled(Shuffle::new(units, share.index, share.of, share.order)),
             Pattern::Zipf { theta } => match Zipf::new(units as f64, theta) {
                 Ok(ranks) => Law::Zipf { ranks, step: coprime_step(units) },
                 Err(_) => Law::Uniform,
