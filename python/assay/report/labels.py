@@ -107,8 +107,13 @@ def value(name: str, raw: Any) -> str:
         return "yes" if raw else "no"
     if isinstance(raw, (int, float)):
         return _numeric(name, float(raw))
-    text = ", ".join(str(part) for part in raw) if isinstance(raw, list) else str(raw)
+    text = clean(", ".join(str(part) for part in raw) if isinstance(raw, list) else str(raw))
     return path_value(text) if name == "path" else text
+
+
+def clean(text: str) -> str:
+    """A name without control characters and line separators, which expressions of charts cannot hold."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def is_size(name: str) -> bool:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shlex
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,13 @@ def _style() -> str:
 
 def _variables(values: dict[str, str]) -> str:
     return "".join(f"--{name}:{value};" for name, value in values.items())
+
+
+@cache
+def _library() -> str:
+    """Vega, Vega-Lite and the embedding, as one script."""
+    text: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return text
 
 
 def _script(text: str) -> str:

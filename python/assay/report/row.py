@@ -112,7 +112,7 @@ class Row:
     @property
     def name(self) -> str:
         """Name of the class."""
-        return str(self.result.get("name") or "?")
+        return labels.clean(str(self.result.get("name") or "?"))
 
     @property
     def anchor(self) -> str:

@@ -127,7 +127,12 @@ impl Stage {
             segments: self.segments_of(class, thread),
             layout: dataset.layout,
             stripe: dataset.stripe_bytes,
-            share: FileShare { bytes: file_bytes(dataset, declared.bytes), index: thread / files, of: sharing.max(1) },
+            share: FileShare {
+                bytes: file_bytes(dataset, declared.bytes),
+                index: thread / files,
+                of: sharing.max(1),
+                order: seat::seed_of(job.seed, class_index, u32::MAX),
+            },
             tally,
             seed: job.seed,
             checker,
