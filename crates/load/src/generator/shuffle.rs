@@ -1,6 +1,9 @@
 //! Every unit once, in random order: a permutation that needs no memory.
 
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{RngCore, SeedableRng},
+};
 
 const ROUNDS: usize = 4;
 
@@ -19,12 +22,13 @@ pub struct Shuffle {
 }
 
 impl Shuffle {
-    /// The walk of thread `index` of `of`. All of them share the first round's order; it does not depend on a seed.
-    pub fn new(units: u64, index: u32, of: u32) -> Self {
+    /// The walk of thread `index` of `of`. Those with the same `order` share the order of the first round.
+    pub fn new(units: u64, index: u32, of: u32, order: u64) -> Self {
         let bits = (64 - units.saturating_sub(1).leading_zeros()).max(2);
         let half_bits = bits.div_ceil(2);
         let first = u64::from(index) % units;
-        let keys = [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xd6e8_feb8_6659_fd93];
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(order);
+        let keys = std::array::from_fn(|_| rng.next_u64() | 1);
         let step = u64::from(of.max(1)).min(units);
         Self { units, half_bits, mask: (1 << half_bits) - 1, keys, first, step, at: first }
     }
@@ -69,13 +73,12 @@ impl Shuffle {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use rand_xoshiro::rand_core::SeedableRng;
 
     proptest! {
         #[test]
         fn every_unit_comes_once_a_round(units in 1u64..3000, rounds in 1usize..4, seed: u64) {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-            let mut shuffle = Shuffle::new(units, 0, 1);
+            let mut shuffle = Shuffle::new(units, 0, 1, seed);
             for _ in 0..rounds {
                 let mut seen = vec![false; units as usize];
                 for _ in 0..units {
@@ -90,7 +93,7 @@ mod tests {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
             let mut seen = vec![0u32; units as usize];
             for thread in 0..threads {
-                let mut shuffle = Shuffle::new(units, thread, threads);
+                let mut shuffle = Shuffle::new(units, thread, threads, 7);
                 let mine = (units - u64::from(thread)).div_ceil(u64::from(threads));
                 (0..mine).for_each(|_| seen[shuffle.next_unit(&mut rng) as usize] += 1);
             }
@@ -99,9 +102,20 @@ mod tests {
     }
 
     #[test]
+    fn classes_go_their_own_ways() {
+        let walk = |order| {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+            let mut shuffle = Shuffle::new(10_000, 0, 1, order);
+            (0..1000).map(|_| shuffle.next_unit(&mut rng)).collect::<Vec<u64>>()
+        };
+        let together = walk(1).iter().zip(walk(2)).filter(|(one, other)| *one == other).count();
+        assert!(together < 10, "{together} of 1000 steps coincide");
+    }
+
+    #[test]
     fn neighbours_in_time_are_not_neighbours_in_space() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut shuffle = Shuffle::new(100_000, 0, 1);
+        let mut shuffle = Shuffle::new(100_000, 0, 1, 7);
         let walk: Vec<u64> = (0..100_000).map(|_| shuffle.next_unit(&mut rng)).collect();
         let close = walk.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 64).count();
         assert!(close < 400, "{close} of 100000 steps are shorter than 64 units; about 128 are expected");

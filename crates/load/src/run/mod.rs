@@ -59,7 +59,11 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     let mut around = Surroundings::new(job, &stage, clock);
     let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, clock)?;
     broken(job, &stage, &outcomes)?;
+<<<<<<< HEAD
     idle(job, &tallies, &watched, &outcomes)?;
+=======
+    useless(job, &tallies, &outcomes)?;
+>>>>>>> tests-load
     around.finished();
     let finished = result::Finished {
         job,
@@ -77,7 +81,7 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
 }
 
 fn ceilings(job: &Job, clock: Clock) -> Result<Vec<Ceiling>, LoadError> {
-    let of = |class| ceiling(class, seat::is_queued(class.path.kind), clock);
+    let of = |class| ceiling(class, seat::is_queued(class), clock);
     let measured: std::io::Result<Vec<Ceiling>> = job.classes.iter().map(of).collect();
     measured.map_err(|source| LoadError::System { action: "reserving memory for the generator's baseline", source })
 }
@@ -138,16 +142,21 @@ type Worker<'scope> = (String, thread::ScopedJoinHandle<'scope, Result<Outcome, 
 fn join(workers: Vec<Worker<'_>>) -> Result<Vec<Outcome>, LoadError> {
     let mut outcomes = Vec::with_capacity(workers.len());
     let mut failure: Option<PathError> = None;
+    let mut lost = None;
     for (class, worker) in workers {
         match worker.join() {
             Ok(Ok(outcome)) => outcomes.push(outcome),
             // A worker that only waited for the others tells nothing; the one that failed does.
             Ok(Err(PathError::Interrupted { .. })) => {}
             Ok(Err(error)) => failure = failure.or(Some(error)),
-            Err(_) => return Err(LoadError::WorkerLost { class }),
+            Err(_) => lost = lost.or(Some(class)),
         }
     }
-    failure.map_or(Ok(outcomes), |error| Err(error.into()))
+    match (lost, failure) {
+        (Some(class), _) => Err(LoadError::WorkerLost { class }),
+        (None, Some(error)) => Err(error.into()),
+        (None, None) => Ok(outcomes),
+    }
 }
 
 /// A class that did nothing in a whole window has measured nothing, whatever the others did: that is a failure.
@@ -176,10 +185,22 @@ fn broken(job: &Job, stage: &Stage, outcomes: &[Outcome]) -> Result<(), LoadErro
     let Some(outcome) = outcomes.iter().find(|outcome| outcome.faults.fatal.is_some()) else { return Ok(()) };
     let Some(fault) = &outcome.faults.fatal else { return Ok(()) };
     let class = &job.classes[outcome.class_index];
-    let segments = stage.segments_of(class, 0);
+    let segments = stage.segments_of(class, outcome.thread);
     let source = fault.source.raw_os_error().map_or_else(
         || std::io::Error::new(fault.source.kind(), fault.source.to_string()),
         std::io::Error::from_raw_os_error,
     );
     Err(operation_error(segments, fault.segment, fault.write, source).into())
+}
+
+/// A class of which nothing succeeded has no figures.
+fn useless(job: &Job, tallies: &[Vec<Tally>], outcomes: &[Outcome]) -> Result<(), LoadError> {
+    for (index, (class, tallies)) in job.classes.iter().zip(tallies).enumerate() {
+        let mut own = outcomes.iter().filter(|outcome| outcome.class_index == index);
+        let Some(first) = own.find_map(|outcome| outcome.faults.first.clone()) else { continue };
+        if tallies.iter().all(|tally| tally.service.count() == 0) {
+            return Err(LoadError::NothingWorked { class: class.name.clone(), first });
+        }
+    }
+    Ok(())
 }
