@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,7 @@ MEANS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "durability"), MEANS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("path", "durability"), MEANS, ids=str)
 def test_what_was_acknowledged_is_found_after_a_kill(folder: Path, path: str, durability: str) -> None:
     words = ["verify", "--on", str(folder), "--path", path, "--durability", durability, "--kills", "1", "--json"]
     done = program.assay(*words, "--data", "8MiB", cwd=folder)
@@ -125,9 +126,7 @@ def test_a_missing_journal_is_a_failure_with_a_sentence(folder: Path, tmp_path: 
             job(folder, checks={"acknowledgements": str(tmp_path / "nothing")}, datasets=[dataset(content="stamped")])
         )
     )
-    done = program.subprocess.run(
-        [str(program.ASSAYER), "verify", str(document)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(program.ASSAYER), "verify", str(document)], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "nothing cannot be used" in done.stderr
 
@@ -144,7 +143,7 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize(("path", "depth"), PATHS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("path", "depth"), PATHS, ids=str)
 def test_a_mixed_load_reads_what_it_wrote(folder: Path, path: str, depth: int) -> None:
     # Sizes differ and pages are few, so that every block is written and read often.
     both = klass(

@@ -212,7 +212,7 @@ def test_the_next_run_takes_over_what_a_killed_one_left(folder: Path) -> None:
 
 def test_what_a_killed_study_left_is_offered_at_the_next_start(folder: Path, tmp_path: Path) -> None:
     killed(folder)
-    os.rename(folder / "assay-scratch", folder / "assay-before")
+    (folder / "assay-scratch").rename(folder / "assay-before")
     (tmp_path / "tiny.toml").write_text(TINY)
     words = ["run", "tiny.toml", "--on", str(folder), "--out", str(tmp_path / "out"), "--no-report"]
     done = program.assay(*words, cwd=tmp_path)
