@@ -90,8 +90,8 @@ def test_what_fio_cannot_do_is_refused(job: Json) -> None:
 
 def test_classes_that_share_a_file_name_it() -> None:
     job = cell(READ | {"threads": 4})
-    assert "filename=data.0" in export_cell(job).text
-    assert "filename=/x/a\\:b" in export_cell(job, {"data": "/x/a:b"}).text
+    assert "filename=data.0.0.data\n" in export_cell(job).text
+    assert "directory=/x/a\\:b\n" in export_cell(job, {"data": "/x/a:b"}).text
 
 
 PATHS: st.SearchStrategy[Json] = st.sampled_from(

@@ -34,9 +34,12 @@ pub(crate) struct Prepared {
 struct Entry {
     prepared: Prepared,
     inode: u64,
-    /// A run that writes stamps has it open. If the run ends early, blocks may be torn.
+    /// A run that writes to a stamped file has it open. If the run ends early, blocks may be torn.
     #[serde(default)]
     writing: bool,
+    /// The run writes no stamps: they are gone however it ends.
+    #[serde(default)]
+    spoiled: bool,
 }
 
 /// The ledger of one scratch folder.
@@ -58,12 +61,14 @@ impl Ledger {
 
     /// Whether a file was prepared in just this way, is the same file still, and no run ended while it wrote stamps.
     pub(crate) fn has(&self, name: &str, prepared: &Prepared, inode: u64) -> bool {
-        self.files.get(name).is_some_and(|entry| entry.prepared == *prepared && entry.inode == inode && !entry.writing)
+        self.files.get(name).is_some_and(|entry| {
+            entry.prepared == *prepared && entry.inode == inode && !entry.writing && !entry.spoiled
+        })
     }
 
     /// Notes a file.
     pub(crate) fn note(&mut self, name: &str, prepared: Prepared, inode: u64) {
-        self.files.insert(name.to_owned(), Entry { prepared, inode, writing: false });
+        self.files.insert(name.to_owned(), Entry { prepared, inode, writing: false, spoiled: false });
     }
 
     /// Forgets a file.
@@ -71,10 +76,11 @@ impl Ledger {
         self.files.remove(name);
     }
 
-    /// Notes that a run begins or ends to write stamps.
-    pub(crate) fn writing(&mut self, name: &str, writing: bool) {
+    /// Notes that a run begins to write to a stamped file, with stamps or without.
+    pub(crate) fn writing(&mut self, name: &str, stamps: bool) {
         if let Some(entry) = self.files.get_mut(name) {
-            entry.writing = writing;
+            entry.writing = true;
+            entry.spoiled |= !stamps;
         }
     }
 
@@ -128,13 +134,24 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_a_run_was_writing_stamps_to_is_not_trusted() {
+    fn a_file_that_a_run_was_writing_stamps_to_is_trusted_after_an_orderly_end_only() {
         let mut ledger = Ledger::default();
         ledger.note("a", prepared(1), 7);
         ledger.writing("a", true);
         assert!(!ledger.has("a", &prepared(1), 7));
-        ledger.writing("a", false);
+        ledger.nothing_is_written();
         assert!(ledger.has("a", &prepared(1), 7));
+    }
+
+    #[test]
+    fn a_stamped_file_that_was_written_to_without_stamps_is_not_trusted_any_more() {
+        let mut ledger = Ledger::default();
+        ledger.note("a", prepared(1), 7);
+        ledger.writing("a", false);
+        ledger.nothing_is_written();
+        assert!(!ledger.has("a", &prepared(1), 7));
+        ledger.note("a", prepared(1), 7);
+        assert!(ledger.has("a", &prepared(1), 7), "prepared again");
     }
 
     #[test]

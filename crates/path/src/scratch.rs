@@ -9,7 +9,8 @@ use std::{
     io::{self, BufRead, BufReader, Seek, Write},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Component, Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::fs::{FlockOperation, flock};
@@ -19,6 +20,8 @@ use crate::{PathError, Segment, SegmentKind, pmem::Mapping};
 
 /// Name of the marker inside a scratch folder.
 pub const MARKER: &str = ".assay-scratch.json";
+/// Attempts to take a lock; together they last 50 ms.
+const ATTEMPTS: u64 = 5;
 const PROGRAM: &str = "assay";
 
 /// A line of a marker: who made the folder, or took it over. The last one counts.
@@ -135,7 +138,7 @@ impl Scratch {
             let fix = "choose another scratch name, or run as the user who made it";
             return Err(refused("it belongs to another user", fix.to_owned()));
         }
-        if flock(&marker, FlockOperation::NonBlockingLockExclusive).is_err() {
+        if !lock(&marker) {
             let fix = "wait until that run has ended, or choose another scratch name";
             return Err(refused("another run uses it", fix.to_owned()));
         }
@@ -269,6 +272,7 @@ impl Drop for Scratch {
             // What cannot be removed now is found and offered at the next start.
             let _ = remove_all(&self.path, &self.files);
         }
+        unlock(&self.marker);
     }
 }
 
@@ -321,6 +325,19 @@ fn open_marker(folder: &Path) -> io::Result<Option<File>> {
     Ok((facts.is_file() && facts.nlink() == 1).then_some(marker))
 }
 
+/// Takes the lock. Whoever only looks holds it for a moment, so one refusal is no proof of a living owner.
+fn lock(marker: &File) -> bool {
+    (0..ATTEMPTS).any(|attempt| {
+        thread::sleep(Duration::from_millis(attempt * 5));
+        flock(marker, FlockOperation::NonBlockingLockExclusive).is_ok()
+    })
+}
+
+/// Closing alone would leave the lock to a process that was forked meanwhile and has not yet begun its program.
+fn unlock(marker: &File) {
+    let _ = flock(marker, FlockOperation::Unlock);
+}
+
 /// A lock on a marker says nothing where folder and marker were removed and made again before it was taken.
 fn is_marker_of(marker: &File, folder: &Path) -> bool {
     let now = folder.join(MARKER).symlink_metadata();
@@ -347,6 +364,7 @@ fn read_marker(marker: &File) -> io::Result<(Option<Owner>, BTreeSet<String>)> {
 fn describe(path: PathBuf, marker: &File) -> Found {
     let (owner, files) = read_marker(marker).unwrap_or_default();
     let alive = flock(marker, FlockOperation::NonBlockingLockShared).is_err();
+    unlock(marker);
     let size = |name: &String| path.join(name).symlink_metadata().map_or(0, |facts| facts.blocks() * 512);
     let bytes = files.iter().map(size).sum();
     Found { path, owner, alive, bytes }
@@ -356,7 +374,7 @@ fn clean_one(path: PathBuf) -> Result<Cleaned, PathError> {
     let failed = |source| PathError::Io { action: "cleaning", path: path.clone(), source };
     let mut cleaned = Cleaned { path: path.clone(), removed: Vec::new(), left: Vec::new(), alive: false };
     let Some(marker) = open_marker(&path).map_err(failed)? else { return Ok(cleaned) };
-    if flock(&marker, FlockOperation::NonBlockingLockExclusive).is_err() {
+    if !lock(&marker) {
         cleaned.alive = true;
         return Ok(cleaned);
     }
@@ -365,6 +383,7 @@ fn clean_one(path: PathBuf) -> Result<Cleaned, PathError> {
     }
     let (_, files) = read_marker(&marker).map_err(failed)?;
     (cleaned.removed, cleaned.left) = remove_all(&path, &files).map_err(failed)?;
+    unlock(&marker);
     Ok(cleaned)
 }
 

@@ -127,6 +127,31 @@ fn a_submitting_kernel_thread_saves_the_calls_to_submit() {
     assert!(path.system_calls() <= 40, "{} calls for 640 operations", path.system_calls());
 }
 
+/// The kernel thread frees the entries of a batch only after the first of them may have completed.
+#[test]
+fn a_submitting_kernel_thread_that_lags_behind_never_finds_the_ring_full() {
+    let ground = Ground::new(1, 256 << 10);
+    let _ = ground.content(0);
+    let spec = PathSpec { poll: PollMode::Sqpoll, ..PathSpec::plain(PathKind::IoUring) };
+    for depth in [1, 3] {
+        let parameters = OpenParameters { depth, ..ground.parameters(&spec, DurabilityKind::None, false) };
+        let Ok(mut path) = Uring::open(&parameters) else {
+            eprintln!("skipped: no SQPOLL here");
+            return;
+        };
+        let mut into = Vec::with_capacity(depth as usize);
+        let mut free: Vec<u32> = (0..depth).collect();
+        for _ in 0..100_000 / depth {
+            while let Some(slot) = free.pop() {
+                path.push(assay_path::Request { slot, ..request(false, 0, BLOCK, 0) });
+            }
+            into.clear();
+            path.submit_and_reap(Wait { at_least: 1, timeout_ns: u64::MAX }, &mut into).unwrap();
+            free.extend(into.iter().map(|completion| completion.slot));
+        }
+    }
+}
+
 #[test]
 fn a_batch_on_libaio_is_one_call_to_submit_and_at_most_a_few_to_wait() {
     let ground = Ground::new(1, 256 << 10);

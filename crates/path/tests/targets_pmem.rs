@@ -83,7 +83,7 @@ fn persists() -> Vec<Persist> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
     #[test]
     fn what_is_written_is_read_by_every_kernel(
         operations in prop::collection::vec((0u64..BYTES, 1u32..70_000, 0usize..100_000), 1..20), every in 1u32..3,
@@ -237,6 +237,18 @@ fn a_full_file_system_is_an_error_of_the_write_and_not_a_signal() {
     let error = (0..256).find_map(|page| log.write(0, page * 4096, 4096, 0).err()).expect("more was written than fits");
     assert_eq!(error.raw_os_error(), Some(libc::ENOSPC));
     drop(log);
+}
+
+#[test]
+fn a_file_that_is_cut_short_while_it_is_mapped_is_an_error_and_not_a_signal() {
+    let Some(folder) = memory_folder() else { return };
+    let setting = Setting::new(vec![file(folder.path(), "a", 1 << 20)]);
+    let mut path = setting.open().unwrap();
+    path.read(0, 512 << 10, 4096, 0).unwrap();
+    File::options().write(true).open(&setting.segments[0].path).unwrap().set_len(4096).unwrap();
+    let read = path.read(0, 512 << 10, 4096, 0).unwrap_err();
+    assert_eq!(read.raw_os_error(), Some(libc::ENODATA));
+    assert!(path.write(0, 0, 64, 0).is_err(), "the mapping no longer shows the file");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::{
 
 use assay_path::{
     PathError, SegmentKind, guard,
-    prepare::{Prepared, PreparedDataset, plan, prepare},
+    prepare::{Prepared, PreparedDataset, plan, prepare, refusals},
     stamp,
 };
 use assay_record::{Content, Job, Layout, Operation, PathKind, Placement, TargetKind};
@@ -247,6 +247,23 @@ fn too_little_space_is_refused_before_anything_is_written() {
 }
 
 #[test]
+fn what_would_be_refused_is_known_without_touching_anything() {
+    let folder = disk_folder();
+    let mut job = folder_job(folder.path(), MIB);
+    assert!(refusals(&job).is_empty());
+    job.datasets[0].bytes = 1 << 50;
+    let mut other = target(TargetKind::Folder, &[&folder.path().join("nothing")]);
+    other.id = "u".into();
+    job.targets.push(other);
+    let mut set = dataset("e", MIB);
+    set.target = "u".into();
+    job.datasets.push(set);
+    let seen: Vec<_> = refusals(&job).iter().map(PathError::fix).collect();
+    assert!(seen.len() == 2 && seen[0].contains("does not exist") && seen[1].contains("free space"), "{seen:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn an_interrupt_stops_and_removes() {
     let folder = disk_folder();
     let stop = AtomicBool::new(false);
@@ -267,6 +284,7 @@ fn stamps_that_a_killed_run_may_have_torn_are_prepared_again() {
     job.keep_scratch = true;
     job.datasets[0].content = Content::Stamped;
     job.classes = vec![class("d", PathKind::Pread, Operation::Write, 4096)];
+    job.checks.data = true;
     drop(interrupt_never(&job).unwrap());
     assert!(!prepared(&job).unwrap().1, "an orderly end leaves good stamps");
     let killed = interrupt_never(&job).unwrap();
@@ -275,6 +293,25 @@ fn stamps_that_a_killed_run_may_have_torn_are_prepared_again() {
     drop(killed);
     fs::write(&ledger, while_writing).unwrap();
     assert!(prepared(&job).unwrap().1);
+}
+
+#[test]
+fn stamps_are_prepared_again_where_they_were_overwritten_or_would_hide_a_loss() {
+    let folder = disk_folder();
+    let mut job = folder_job(folder.path(), MIB);
+    job.keep_scratch = true;
+    job.datasets[0].content = Content::Stamped;
+    job.classes = vec![class("d", PathKind::Pread, Operation::Write, 4096)];
+    drop(interrupt_never(&job).unwrap());
+    assert!(prepared(&job).unwrap().1, "a class wrote without stamps");
+    job.checks.data = true;
+    drop(interrupt_never(&job).unwrap());
+    assert!(!prepared(&job).unwrap().1);
+    job.checks.acknowledgements = Some("journal".into());
+    assert!(prepared(&job).unwrap().1, "generations of an earlier run would pass for those of this one");
+    job.classes[0].operation = Operation::Read;
+    job.checks.acknowledgements = None;
+    assert!(!prepared(&job).unwrap().1);
 }
 
 #[test]
@@ -404,7 +441,12 @@ fn data_sets_that_cannot_be_are_refused() {
     let folder = disk_folder();
     let good = folder_job(folder.path(), MIB);
     type Spoil = fn(&mut Job);
-    let spoil: [(&str, Spoil); 6] = [
+    let spoil: [(&str, Spoil); 7] = [
+        ("do not reach all 2 members", |job| {
+            let member = job.targets[0].members[0].clone();
+            job.targets[0].members.push(member);
+            job.datasets[0].bytes = 4096;
+        }),
         ("its name", |job| job.datasets[0].name = "../d".into()),
         ("no target", |job| job.datasets[0].target = "other".into()),
         ("no bytes", |job| job.datasets[0].files = 0),
@@ -433,10 +475,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn every_byte_of_every_shape_has_one_place(
-        pages in 1u64..40, stripe in prop::sample::select(vec![64u64, 512, 4096]), members in 1usize..5,
+        more_pages in 0u64..40, stripe in prop::sample::select(vec![64u64, 512, 4096]), members in 1usize..5,
         files in 1u32..4, bound in any::<bool>(),
     ) {
         let Some(memory) = memory_folder() else { return Ok(()) };
+        let pages = members as u64 + more_pages;
         let folders: Vec<_> = (0..members).map(|index| memory.path().join(index.to_string())).collect();
         folders.iter().for_each(|folder| fs::create_dir(folder).unwrap());
         let paths: Vec<_> = folders.iter().map(|folder| folder.as_path()).collect();

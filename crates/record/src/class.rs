@@ -28,6 +28,9 @@ pub enum Pattern {
     Sequential,
     /// Every page equally likely.
     Uniform,
+    /// Every page once, in random order, before any comes again: random reads that a page cache cannot serve while they
+    /// go through a file for the first time.
+    Shuffled,
     /// Zipf-distributed ranks, scattered over the file.
     Zipf {
         /// Exponent, above 0; 0.99 is YCSB's.

@@ -191,7 +191,7 @@ fn validate_pattern(at: &str, class: &Class) -> Result<(), JobError> {
             format!("{operations_percent} % of operations on {pages_percent} % of pages"),
             "use percentages",
         ),
-        Pattern::Sequential | Pattern::Uniform => Ok(()),
+        Pattern::Sequential | Pattern::Uniform | Pattern::Shuffled => Ok(()),
     }
 }
 

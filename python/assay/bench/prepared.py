@@ -32,17 +32,17 @@ def _short(job: Json) -> Json:
     return short
 
 
-def _file(job: Json, dataset: Json) -> Path:
+def data_folder(job: Json, dataset: Json) -> Path:
+    """Where the files of a data set lie while the job keeps its scratch folder."""
     target = next(target for target in job["targets"] if target["id"] == dataset["target"])
-    folder = Path(target["members"][0]) / job["scratch"]
-    files: list[Path] = sorted(path for path in folder.rglob(f"{dataset['name']}*") if _holds(path, dataset["bytes"]))
-    if not files:
-        raise AssayError(f"no file of the data set `{dataset['name']}` was found in {folder}")
-    return files[0]
+    return Path(target["members"][0]) / str(job["scratch"])
 
 
-def _holds(path: Path, size: int) -> bool:
-    return path.is_file() and path.stat().st_size == size
+def _file(job: Json, dataset: Json) -> Path:
+    found = data_folder(job, dataset) / f"{dataset['name']}.0.0.data"
+    if not found.is_file() or found.stat().st_size != dataset["bytes"]:
+        raise AssayError(f"{found} was not prepared as agreed", hint="run it again, with nobody else in that folder")
+    return found
 
 
 def folder_job(folder: str, entry: Json, size: int, seconds: float, cache: str) -> Json:

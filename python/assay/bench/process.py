@@ -100,12 +100,19 @@ def fio(options: Mapping[str, object], environment: Mapping[str, str] | None = N
     """Runs one job of fio's; gives the job's part of its JSON report."""
     command = [fio_program(), "--output-format=json", *(f"--{name}={value}" for name, value in options.items())]
     done = run(command, environment={**os.environ, **(environment or {})})
-    # Warnings may stand before the document.
-    document = json.loads(done.text[done.text.index("{") :])
-    job: Json = document["jobs"][0]
-    if job.get("error"):
-        raise AssayError(f"fio reports error {job['error']}: {os.strerror(job['error'])}")
+    job: Json = report(done.text)["jobs"][0]
     return job, done
+
+
+def report(text: str) -> Json:
+    """fio's JSON report; warnings may stand before it."""
+    document: Json = json.loads(text[text.index("{") :]) if "{" in text else {"jobs": []}
+    if not document["jobs"]:
+        raise AssayError(f"fio ended without a report: {text.strip()[-500:]}")
+    for job in document["jobs"]:
+        if job.get("error"):
+            raise AssayError(f"fio reports error {job['error']}: {os.strerror(job['error'])}")
+    return document
 
 
 def assayer(job: Json) -> tuple[Json, Run]:

@@ -12,6 +12,7 @@ Json = dict[str, Any]
 Row = tuple[str, ...]
 
 HEAD = ("what", "Assay", "fio", "ratio", "95 % interval", "spread")
+HEADS = {"crosscheck": ("class", "Assay, 95 %", "fio, 95 %", "ratio", "agree")}
 
 
 def show(name: str, result: Json, as_json: bool) -> None:
@@ -20,7 +21,7 @@ def show(name: str, result: Json, as_json: bool) -> None:
         print(json.dumps(result, indent=2))
         return
     table = Table(box=None, pad_edge=False)
-    for head in HEAD:
+    for head in HEADS.get(name, HEAD):
         table.add_column(head, no_wrap=True)
     for row in _ROWS[name](result):
         table.add_row(*row)
@@ -52,6 +53,17 @@ def _pmem(result: Json) -> Iterator[Row]:
         yield _row(f"{point['pattern']} {point['operation']}, {point['size']} B", point["bandwidth"])
 
 
+def _crosscheck(result: Json) -> Iterator[Row]:
+    for name, figures in result["classes"].items():
+        for metric, figure in figures.items():
+            ours, theirs = (_bounds(figure[who], figure["unit"]) for who in ("assay", "fio"))
+            yield f"{name}, {metric}", ours, theirs, f"{figure['ratio']:.2f}", "yes" if figure["agree"] else "NO"
+
+
+def _bounds(interval: Json, unit: str) -> str:
+    return f"{_quantity(interval['low'], unit)} to {_quantity(interval['high'], unit)}"
+
+
 def _row(what: str, figure: Json) -> Row:
     low, high = figure["ratio_low"], figure["ratio_high"]
     interval = "" if low is None else f"{low:.2f} to {high:.2f}"
@@ -67,6 +79,8 @@ def _row(what: str, figure: Json) -> Row:
 
 
 def _quantity(value: float, unit: str) -> str:
+    if unit == "ns":
+        return f"{value / 1000:.4g} us"
     unit = unit.replace("bytes", "B")
     for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
@@ -74,9 +88,15 @@ def _quantity(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}"
 
 
-_ROWS: dict[str, Callable[[Json], Iterator[Row]]] = {"null": _null, "fio": _fio, "pmem": _pmem}
+_ROWS: dict[str, Callable[[Json], Iterator[Row]]] = {
+    "null": _null,
+    "fio": _fio,
+    "pmem": _pmem,
+    "crosscheck": _crosscheck,
+}
 _FOOT = {
     "null": "{fio_version}; more operations per second are better",
     "fio": "{fio_version}; cycles by {method}: fewer are better; more operations per second are better",
+    "crosscheck": "{fio_version}; agreement is where the intervals over {repeats} repeats overlap",
     "pmem": "{fio_version}; memory plays persistent memory (emulated); more bytes per second are better",
 }

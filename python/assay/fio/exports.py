@@ -35,15 +35,15 @@ class Exported:
     notes: list[str] = field(default_factory=list)
 
 
-def export_cell(job: Json, files: Mapping[str, str] | None = None) -> Exported:
-    """The job file for a cell's job. `files` maps a data set to an existing file that fio is to use."""
+def export_cell(job: Json, folders: Mapping[str, str] | None = None) -> Exported:
+    """The job file for a cell's job. `folders` says for a data set where the files lie that Assay prepared."""
     notes: list[str] = list(_job_notes(job))
     datasets = {dataset["name"]: dataset for dataset in job["datasets"]}
     targets = {target["id"]: target for target in job["targets"]}
     lines = ["[global]", *_lines(_global(job))]
     for entry in job["classes"]:
         dataset = datasets[entry["dataset"]]
-        options = _class(entry, notes) | _data(entry, dataset, targets[dataset["target"]], files or {}, notes)
+        options = _class(entry, notes) | _data(entry, dataset, targets[dataset["target"]], folders or {}, notes)
         lines += ["", f"[{entry['name']}]", *_lines(options | _size_limit(job, entry))]
     unique = list(dict.fromkeys(notes))
     heading = [f"; {note}" for note in (f"From the cell `{job['name']}`. What fio cannot say:", *unique)]
@@ -224,7 +224,7 @@ def _memory_notes(entry: Json, notes: list[str]) -> dict[str, object]:
     return {}
 
 
-def _data(entry: Json, dataset: Json, target: Json, files: Mapping[str, str], notes: list[str]) -> dict[str, object]:
+def _data(entry: Json, dataset: Json, target: Json, folders: Mapping[str, str], notes: list[str]) -> dict[str, object]:
     name, count, threads = dataset["name"], dataset.get("files", 1), entry.get("threads", 1)
     found: dict[str, object] = {"size": dataset["bytes"]}
     if dataset.get("content") == "zero":
@@ -236,14 +236,13 @@ def _data(entry: Json, dataset: Json, target: Json, files: Mapping[str, str], no
     if count not in (1, threads):
         raise FioError(f"data set `{name}` has {count} files for {threads} threads", "fio has one file per job, or one")
     member = target["members"][0]
-    if name in files:
-        found["filename"] = _escaped(files[name])
-    elif target["kind"] in ("block-device", "device-dax", "file"):
+    if target["kind"] in ("block-device", "device-dax", "file"):
         found["filename"] = _escaped(member)
     else:
-        found["directory"] = _escaped(member)
-        # A name of its own lets jobs share one file; without it each has one.
-        found |= {"filename": f"{name}.0"} if count == 1 and threads > 1 else {"filename_format": f"{name}.$jobnum"}
+        found["directory"] = _escaped(folders.get(name, member))
+        # A name lets jobs share one file; a format gives each its own. Both are the names that Assay gives.
+        shared = count == 1 and threads > 1
+        found |= {"filename": f"{name}.0.0.data"} if shared else {"filename_format": f"{name}.$jobnum.0.data"}
     return found | _layout(entry, dataset, notes)
 
 

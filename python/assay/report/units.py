@@ -15,8 +15,10 @@ def significant(value: float, digits: int = 3) -> str:
     """`value` with that many significant digits, never in exponent notation and never losing whole digits."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "not a number"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    return f"{round(value, decimals):,.{decimals}f}".replace(",", "\u00a0")
+    # 0.9995 has three digits as 1.00: rounding may give one more before the point.
+    rounded = float(f"{value:.{digits - 1}e}")
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+    return f"{value:,.{decimals}f}".replace(",", "\u00a0")
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...]) -> str:

@@ -248,6 +248,55 @@ def reason(code: str, severity: str, evidence: str, fix: str, name: str | None =
     return {**found, **({"class": name} if name else {}), **({"numbers": numbers} if numbers else {})}
 
 
+def _job(cell: str, shapes: list[Shape], labels: dict[str, str], seed: int, window: Window, cache: str) -> Json:
+    dataset = {"name": "data", "target": "main", "bytes": 8 * GIB, "files": 1, "layout": "written"}
+    dataset |= {"placement": "interleave", "stripe_bytes": 0, "content": "random"}
+    return {
+        "version": 1,
+        "name": cell,
+        "seed": seed,
+        "targets": [{"id": "main", "kind": "folder", "members": ["/srv/db"], "yes_destroy": False}],
+        "datasets": [dataset],
+        "classes": [shape.asked | ({"objective": shape.objective} if shape.objective else {}) for shape in shapes],
+        "window": {
+            "warmup_s": 0.5,
+            "measure_s": window.seconds,
+            "steady_after_s": 0.0,
+            "interval_ms": round(window.interval * 1000),
+            "bytes_at_most": 0,
+        },
+        "cache": cache,
+        "checks": {"data": False},
+        "scratch": "assay-scratch",
+        "keep_scratch": True,
+        "free_percent_at_least": 5.0,
+        "labels": labels,
+    }
+
+
+def _device(total: float) -> Json:
+    method = "kernel-accounting"
+    return {
+        "device": "nvme0n1",
+        "read_bytes": figure(total, "bytes", method),
+        "written_bytes": figure(0, "bytes", method),
+        "reads": figure(total / 4096, "count", method),
+        "writes": figure(0, "count", method),
+        "flushes": figure(0, "count", method),
+        "mean_in_flight": figure(1.0, "count", method),
+        "utilisation": figure(0.93, "ratio", method),
+    }
+
+
+def _verdict(reasons: list[Json]) -> Json:
+    rank = {"note": 0, "suspect": 1, "invalid": 2}
+    worst = max((rank[entry["severity"]] for entry in reasons), default=0)
+    return {
+        "status": ["valid", "suspect", "invalid"][worst],
+        "reasons": sorted(reasons, key=lambda entry: -rank[entry["severity"]]),
+    }
+
+
 def record(
     cell: str,
     shapes: list[Shape],
@@ -267,8 +316,6 @@ def record(
     total = sum(entry["bytes"] for entry in results) or 1
     cycles = sum(entry["cpu"]["cycles_per_op"]["value"] * entry["operations"] for entry in results)
     whole = {**results[0]["cpu"], "cycles_per_byte": figure(cycles / total, "cycles/byte", "rusage-times-tsc")}
-    rank = {"note": 0, "suspect": 1, "invalid": 2}
-    worst = max((rank[entry["severity"]] for entry in reasons), default=0)
     return {
         "version": 1,
         "run": {
@@ -278,40 +325,7 @@ def record(
             "wall_s": window.seconds + 1.5,
             "prepare_s": 0.4,
         },
-        "job": {
-            "version": 1,
-            "name": cell,
-            "seed": seed,
-            "targets": [{"id": "main", "kind": "folder", "members": ["/srv/db"], "yes_destroy": False}],
-            "datasets": [
-                {
-                    "name": "data",
-                    "target": "main",
-                    "bytes": 8 * GIB,
-                    "files": 1,
-                    "layout": "written",
-                    "placement": "interleave",
-                    "stripe_bytes": 0,
-                    "content": "random",
-                }
-            ],
-            "classes": [
-                {**shape.asked, **({"objective": shape.objective} if shape.objective else {})} for shape in shapes
-            ],
-            "window": {
-                "warmup_s": 0.5,
-                "measure_s": window.seconds,
-                "steady_after_s": 0.0,
-                "interval_ms": round(window.interval * 1000),
-                "bytes_at_most": 0,
-            },
-            "cache": cache,
-            "checks": {"data": False},
-            "scratch": "assay-scratch",
-            "keep_scratch": True,
-            "free_percent_at_least": 5.0,
-            "labels": labels,
-        },
+        "job": _job(cell, shapes, labels, seed, window, cache),
         "environment": ENVIRONMENT,
         "window": {
             "warmup_s": 0.5,
@@ -322,21 +336,7 @@ def record(
         },
         "classes": results,
         "process_cpu": whole,
-        "devices": [
-            {
-                "device": "nvme0n1",
-                "read_bytes": figure(total, "bytes", "kernel-accounting"),
-                "written_bytes": figure(0, "bytes", "kernel-accounting"),
-                "reads": figure(total / 4096, "count", "kernel-accounting"),
-                "writes": figure(0, "count", "kernel-accounting"),
-                "flushes": figure(0, "count", "kernel-accounting"),
-                "mean_in_flight": figure(1.0, "count", "kernel-accounting"),
-                "utilisation": figure(0.93, "ratio", "kernel-accounting"),
-            }
-        ],
+        "devices": [_device(total)],
         "not_measured": not_measured or [],
-        "verdict": {
-            "status": ["valid", "suspect", "invalid"][worst],
-            "reasons": sorted(reasons, key=lambda entry: -rank[entry["severity"]]),
-        },
+        "verdict": _verdict(reasons),
     }

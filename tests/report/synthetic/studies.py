@@ -26,16 +26,39 @@ def depth_curve() -> Synthetic:
         return []
 
     figures: list[Json] = [
-        {"id": "curve", "title": "Latency against throughput", "kind": "latency-throughput", "x": "ops_per_s",
-         "y": "service_p99_ns", "series": "path", "x_scale": "linear", "y_scale": "log", "caption": "Random 4 KiB reads."},
-        {"id": "cdf", "title": "Latency at depth 1 and beyond", "kind": "cdf", "y": "service_p99_ns", "series": "depth",
-         "facet": "path", "x_scale": "log", "y_scale": "linear"},
-    ]  # fmt: skip
+        {
+            "id": "curve",
+            "title": "Latency against throughput",
+            "kind": "latency-throughput",
+            "x": "ops_per_s",
+            "y": "service_p99_ns",
+            "series": "path",
+            "x_scale": "linear",
+            "y_scale": "log",
+            "caption": "Random 4 KiB reads.",
+        },
+        {
+            "id": "cdf",
+            "title": "Latency at depth 1 and beyond",
+            "kind": "cdf",
+            "y": "service_p99_ns",
+            "series": "depth",
+            "facet": "path",
+            "x_scale": "log",
+            "y_scale": "linear",
+        },
+    ]
     return Synthetic(
-        "raw-depth", "Latency against throughput", "What does depth buy, and what does it cost?", "Field practice",
-        {"path": ["pread+direct", "libaio+direct", "io_uring+direct"], "depth": [1, 4, 16, 64]}, model, figures,
-        repeats=3, reasons=reasons,
-    )  # fmt: skip
+        "raw-depth",
+        "Latency against throughput",
+        "What does depth buy, and what does it cost?",
+        "Field practice",
+        {"path": ["pread+direct", "libaio+direct", "io_uring+direct"], "depth": [1, 4, 16, 64]},
+        model,
+        figures,
+        repeats=3,
+        reasons=reasons,
+    )
 
 
 def rates() -> Synthetic:
@@ -47,13 +70,25 @@ def rates() -> Synthetic:
         return [Shape("point", min(rate, 300_000), drive.READ_NS * (1 + load), wanted, response=1 + load**4 * 6)]
 
     figures: list[Json] = [
-        {"id": "curve", "title": "Response against offered load", "kind": "latency-throughput", "x": "ops_per_s",
-         "y": "response_p99_ns", "x_scale": "linear", "y_scale": "log"},
-    ]  # fmt: skip
+        {
+            "id": "curve",
+            "title": "Response against offered load",
+            "kind": "latency-throughput",
+            "x": "ops_per_s",
+            "y": "response_p99_ns",
+            "x_scale": "linear",
+            "y_scale": "log",
+        },
+    ]
     return Synthetic(
-        "raw-rate", "Open loop", "At which rate does waiting begin?", "Field practice",
-        {"rate": [20_000, 80_000, 160_000, 240_000, 300_000]}, model, figures,
-    )  # fmt: skip
+        "raw-rate",
+        "Open loop",
+        "At which rate does waiting begin?",
+        "Field practice",
+        {"rate": [20_000, 80_000, 160_000, 240_000, 300_000]},
+        model,
+        figures,
+    )
 
 
 def scan() -> Synthetic:
@@ -80,15 +115,30 @@ def scan() -> Synthetic:
         return []
 
     figures: list[Json] = [
-        {"id": "bandwidth", "title": "Table scan", "kind": "line", "x": "threads", "y": "bandwidth_bytes_per_s",
-         "series": "path", "facet": "page", "x_scale": "log", "y_scale": "linear",
-         "caption": "Each thread reads its own file in order."},
-    ]  # fmt: skip
+        {
+            "id": "bandwidth",
+            "title": "Table scan",
+            "kind": "line",
+            "x": "threads",
+            "y": "bandwidth_bytes_per_s",
+            "series": "path",
+            "facet": "page",
+            "x_scale": "log",
+            "y_scale": "linear",
+            "caption": "Each thread reads its own file in order.",
+        },
+    ]
     return Synthetic(
-        "drop-in-scan", "Table scan", "What does a scan gain when only the drive changes?", "Boether et al., DaMoN 2021",
-        {"path": ["pread", "mmap", "io_uring"], "page": [4096, 16384], "threads": [1, 2, 4, 8]}, model, figures,
-        reasons=reasons, cache="cold",
-    )  # fmt: skip
+        "drop-in-scan",
+        "Table scan",
+        "What does a scan gain when only the drive changes?",
+        "Boether et al., DaMoN 2021",
+        {"path": ["pread", "mmap", "io_uring"], "page": [4096, 16384], "threads": [1, 2, 4, 8]},
+        model,
+        figures,
+        reasons=reasons,
+        cache="cold",
+    )
 
 
 def log() -> Synthetic:
@@ -96,15 +146,37 @@ def log() -> Synthetic:
         return [drive.log_shape("log", "pread", factors["entry"], layout=factors["layout"])]
 
     figures: list[Json] = [
-        {"id": "bandwidth", "title": "Logging", "kind": "bar", "x": "layout", "y": "ops_per_s", "series": "entry",
-         "x_scale": "linear", "y_scale": "linear"},
-        {"id": "flush", "title": "Flush alone", "kind": "bar", "x": "layout", "y": "flush_p50_ns", "series": "entry",
-         "x_scale": "linear", "y_scale": "linear"},
-    ]  # fmt: skip
+        {
+            "id": "bandwidth",
+            "title": "Logging",
+            "kind": "bar",
+            "x": "layout",
+            "y": "ops_per_s",
+            "series": "entry",
+            "x_scale": "linear",
+            "y_scale": "linear",
+        },
+        {
+            "id": "flush",
+            "title": "Flush alone",
+            "kind": "bar",
+            "x": "layout",
+            "y": "flush_p50_ns",
+            "series": "entry",
+            "x_scale": "linear",
+            "y_scale": "linear",
+        },
+    ]
     return Synthetic(
-        "drop-in-log", "Logging", "What does a durable log entry cost?", "Boether et al., DaMoN 2021",
-        {"layout": ["growing", "preallocated", "recycled"], "entry": [128, 8192]}, model, figures, repeats=2,
-    )  # fmt: skip
+        "drop-in-log",
+        "Logging",
+        "What does a durable log entry cost?",
+        "Boether et al., DaMoN 2021",
+        {"layout": ["growing", "preallocated", "recycled"], "entry": [128, 8192]},
+        model,
+        figures,
+        repeats=2,
+    )
 
 
 def cache() -> Synthetic:
@@ -118,15 +190,37 @@ def cache() -> Synthetic:
         return [shape]
 
     figures: list[Json] = [
-        {"id": "throughput", "title": "Page cache", "kind": "bar", "x": "cache", "y": "bandwidth_bytes_per_s",
-         "series": "path", "x_scale": "linear", "y_scale": "log"},
-        {"id": "tlb", "title": "TLB misses", "kind": "bar", "x": "cache", "y": "tlb_misses_per_op", "series": "path",
-         "x_scale": "linear", "y_scale": "linear"},
-    ]  # fmt: skip
+        {
+            "id": "throughput",
+            "title": "Page cache",
+            "kind": "bar",
+            "x": "cache",
+            "y": "bandwidth_bytes_per_s",
+            "series": "path",
+            "x_scale": "linear",
+            "y_scale": "log",
+        },
+        {
+            "id": "tlb",
+            "title": "TLB misses",
+            "kind": "bar",
+            "x": "cache",
+            "y": "tlb_misses_per_op",
+            "series": "path",
+            "x_scale": "linear",
+            "y_scale": "linear",
+        },
+    ]
     return Synthetic(
-        "scm-cache", "Page cache: warm, cold, none", "How much of the device does a cache hide?", "Fedorova, 2020",
-        {"path": ["pread", "mmap"], "cache": ["warm", "cold", "bypassed"]}, model, figures, counters=True,
-    )  # fmt: skip
+        "scm-cache",
+        "Page cache: warm, cold, none",
+        "How much of the device does a cache hide?",
+        "Fedorova, 2020",
+        {"path": ["pread", "mmap"], "cache": ["warm", "cold", "bypassed"]},
+        model,
+        figures,
+        counters=True,
+    )
 
 
 def _htap(step: int, present: tuple[str, ...]) -> list[Shape]:
@@ -137,17 +231,46 @@ def _htap(step: int, present: tuple[str, ...]) -> list[Shape]:
     rate = 250e6 / 16384
     paced = {"kind": "fixed", "rate_per_s": rate, "scope": "total"}
     shapes = {
-        "scan": Shape("scan", 21_000 * gain / load, 128e9 / (21_000 * gain / load), asked(
-            "scan", path=path, size=16384, threads=4, depth=32, batch=32), cycles_per_op=52e3 / gain**0.6),
-        "point": Shape("point", 7_400 * gain**0.3 / load, 118_000 * load / gain**0.3, asked(
-            "point", path=path, size=16384), objective={"metric": "p99_ns", "bound": 1e6}, cycles_per_op=30e3),
-        "background": Shape("background", rate, 40_000 * load, asked(
-            "background", path=path, size=16384, operation={"kind": "write"}, arrivals=paced), response=1.2 * load),
-        "wal": Shape("wal", rate * 0.97, 61_000 * load, asked(
-            "wal", path=path, size=16384, operation={"kind": "write"}, pattern={"kind": "sequential"}, arrivals=paced,
-            durability={"kind": "fdatasync" if step == 1 else "none", "every": 1}), response=1.3 * load**2,
-            objective={"metric": "p99_ns", "bound": 2e5}, flush_ns=910_000 if step == 1 else 0),
-    }  # fmt: skip
+        "scan": Shape(
+            "scan",
+            21_000 * gain / load,
+            128e9 / (21_000 * gain / load),
+            asked("scan", path=path, size=16384, threads=4, depth=32, batch=32),
+            cycles_per_op=52e3 / gain**0.6,
+        ),
+        "point": Shape(
+            "point",
+            7_400 * gain**0.3 / load,
+            118_000 * load / gain**0.3,
+            asked("point", path=path, size=16384),
+            objective={"metric": "p99_ns", "bound": 1e6},
+            cycles_per_op=30e3,
+        ),
+        "background": Shape(
+            "background",
+            rate,
+            40_000 * load,
+            asked("background", path=path, size=16384, operation={"kind": "write"}, arrivals=paced),
+            response=1.2 * load,
+        ),
+        "wal": Shape(
+            "wal",
+            rate * 0.97,
+            61_000 * load,
+            asked(
+                "wal",
+                path=path,
+                size=16384,
+                operation={"kind": "write"},
+                pattern={"kind": "sequential"},
+                arrivals=paced,
+                durability={"kind": "fdatasync" if step == 1 else "none", "every": 1},
+            ),
+            response=1.3 * load**2,
+            objective={"metric": "p99_ns", "bound": 2e5},
+            flush_ns=910_000 if step == 1 else 0,
+        ),
+    }
     return [shapes[name] for name in present]
 
 
@@ -170,16 +293,36 @@ def htap() -> Synthetic:
         return []
 
     figures: list[Json] = [
-        {"id": "bandwidth", "title": "The four classes at once", "kind": "bar", "x": "class", "y": "bandwidth_bytes_per_s",
-         "series": "scenario", "x_scale": "linear", "y_scale": "linear"},
-        {"id": "interference", "title": "How classes hurt each other", "kind": "interference", "x_scale": "linear",
-         "y_scale": "linear"},
-    ]  # fmt: skip
+        {
+            "id": "bandwidth",
+            "title": "The four classes at once",
+            "kind": "bar",
+            "x": "class",
+            "y": "bandwidth_bytes_per_s",
+            "series": "scenario",
+            "x_scale": "linear",
+            "y_scale": "linear",
+        },
+        {
+            "id": "interference",
+            "title": "How classes hurt each other",
+            "kind": "interference",
+            "x_scale": "linear",
+            "y_scale": "linear",
+        },
+    ]
     figures[0]["series"] = None
     return Synthetic(
-        "dana-htap", "The HTAP scenario", "Do scans, point reads, writes and a log get along?", "Haas et al., CIDR 2020",
-        {}, model, figures, scenarios=["all", *(f"alone:{name}" for name in HTAP), *pairs], reasons=reasons,
-    )  # fmt: skip
+        "dana-htap",
+        "The HTAP scenario",
+        "Do scans, point reads, writes and a log get along?",
+        "Haas et al., CIDR 2020",
+        {},
+        model,
+        figures,
+        scenarios=["all", *(f"alone:{name}" for name in HTAP), *pairs],
+        reasons=reasons,
+    )
 
 
 STEPS = [
@@ -214,13 +357,28 @@ def ladder() -> Synthetic:
         return []
 
     figures: list[Json] = [
-        {"id": "ladder", "title": "The ladder", "kind": "ladder", "x": "step", "y": "bandwidth_bytes_per_s", "series": "class",
-         "x_scale": "linear", "y_scale": "linear", "caption": "16 KiB pages; each rung removes one layer."},
-    ]  # fmt: skip
+        {
+            "id": "ladder",
+            "title": "The ladder",
+            "kind": "ladder",
+            "x": "step",
+            "y": "bandwidth_bytes_per_s",
+            "series": "class",
+            "x_scale": "linear",
+            "y_scale": "linear",
+            "caption": "16 KiB pages; each rung removes one layer.",
+        },
+    ]
     return Synthetic(
-        "dana-ladder", "The ladder", "What does each layer between engine and drive cost?", "Haas et al., CIDR 2020, table 2",
-        {"step": STEPS}, model, figures, reasons=reasons,
-    )  # fmt: skip
+        "dana-ladder",
+        "The ladder",
+        "What does each layer between engine and drive cost?",
+        "Haas et al., CIDR 2020, table 2",
+        {"step": STEPS},
+        model,
+        figures,
+        reasons=reasons,
+    )
 
 
 def pages() -> Synthetic:
@@ -229,13 +387,27 @@ def pages() -> Synthetic:
 
     metrics = (("throughput", "bandwidth_bytes_per_s"), ("cycles", "cycles_per_byte"), ("latency", "service_p50_ns"))
     figures: list[Json] = [
-        {"id": name, "title": f"Page size and {name}", "kind": "line", "x": "page_bytes", "y": metric, "x_scale": "log",
-         "y_scale": "linear"} for name, metric in metrics
-    ]  # fmt: skip
+        {
+            "id": name,
+            "title": f"Page size and {name}",
+            "kind": "line",
+            "x": "page_bytes",
+            "y": metric,
+            "x_scale": "log",
+            "y_scale": "linear",
+        }
+        for name, metric in metrics
+    ]
     return Synthetic(
-        "dana-page", "Page size", "Which page size feeds the drive and spares the CPU?", "Haas et al., CIDR 2020",
-        {"page_bytes": [4096 << i for i in range(7)]}, model, figures, window=Window(1.0, 0.1),
-    )  # fmt: skip
+        "dana-page",
+        "Page size",
+        "Which page size feeds the drive and spares the CPU?",
+        "Haas et al., CIDR 2020",
+        {"page_bytes": [4096 << i for i in range(7)]},
+        model,
+        figures,
+        window=Window(1.0, 0.1),
+    )
 
 
 def long_run() -> Synthetic:
@@ -248,13 +420,27 @@ def long_run() -> Synthetic:
         return [reason("steadiness-lost", "note", evidence, "Report both levels.", "write")]
 
     figures: list[Json] = [
-        {"id": "series", "title": "A long run", "kind": "timeseries", "x": "at_s", "y": "bandwidth_bytes_per_s",
-         "x_scale": "linear", "y_scale": "linear"},
-    ]  # fmt: skip
+        {
+            "id": "series",
+            "title": "A long run",
+            "kind": "timeseries",
+            "x": "at_s",
+            "y": "bandwidth_bytes_per_s",
+            "x_scale": "linear",
+            "y_scale": "linear",
+        },
+    ]
     return Synthetic(
-        "dana-long", "A long run of writes", "When is the write cache full, and what is left then?", "Haas et al., CIDR 2020",
-        {}, model, figures, window=Window(1200.0, 0.5), reasons=reasons,
-    )  # fmt: skip
+        "dana-long",
+        "A long run of writes",
+        "When is the write cache full, and what is left then?",
+        "Haas et al., CIDR 2020",
+        {},
+        model,
+        figures,
+        window=Window(1200.0, 0.5),
+        reasons=reasons,
+    )
 
 
 def sizes() -> Synthetic:
@@ -262,13 +448,27 @@ def sizes() -> Synthetic:
         return [drive.read_shape("read", "pread+direct", factors["size"], threads=factors["threads"])]
 
     figures: list[Json] = [
-        {"id": "map", "title": "Bandwidth by size and threads", "kind": "heatmap", "x": "size", "y": "bandwidth_bytes_per_s",
-         "series": "threads", "x_scale": "linear", "y_scale": "linear"},
-    ]  # fmt: skip
+        {
+            "id": "map",
+            "title": "Bandwidth by size and threads",
+            "kind": "heatmap",
+            "x": "size",
+            "y": "bandwidth_bytes_per_s",
+            "series": "threads",
+            "x_scale": "linear",
+            "y_scale": "linear",
+        },
+    ]
     return Synthetic(
-        "lessons-size", "Request sizes", "Does this drive like small requests?", "Wu et al., DaMoN 2020",
-        {"size": [512, 4096, 16384, 65536, 1 << 20], "threads": [1, 4, 16]}, model, figures, window=Window(1.0, 0.1),
-    )  # fmt: skip
+        "lessons-size",
+        "Request sizes",
+        "Does this drive like small requests?",
+        "Wu et al., DaMoN 2020",
+        {"size": [512, 4096, 16384, 65536, 1 << 20], "threads": [1, 4, 16]},
+        model,
+        figures,
+        window=Window(1.0, 0.1),
+    )
 
 
 def everything() -> list[Synthetic]:

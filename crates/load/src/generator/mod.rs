@@ -3,6 +3,7 @@
 mod mixer;
 mod pattern;
 mod placement;
+mod shuffle;
 mod sizes;
 
 use assay_record::{Class, Operation, Sizes};
@@ -31,6 +32,8 @@ pub struct FileShare {
     pub index: u32,
     /// How many threads share it.
     pub of: u32,
+    /// Seed of a shuffled order: the same for all threads of a class, another for every class.
+    pub order: u64,
 }
 
 /// Generates operations without end.
@@ -116,6 +119,7 @@ mod tests {
         prop_oneof![
             Just(Pattern::Sequential),
             Just(Pattern::Uniform),
+            Just(Pattern::Shuffled),
             (0.2f64..2.0).prop_map(|theta| Pattern::Zipf { theta }),
             (0u8..=100, 1u8..=100)
                 .prop_map(|(operations_percent, pages_percent)| Pattern::HotSpot { operations_percent, pages_percent }),
@@ -139,7 +143,7 @@ mod tests {
             let largest = largest_size(&size);
             let bytes = largest * pages;
             let class = class(Operation::Mix { write_percent: 20 }, pattern, size);
-            let mut generator = Generator::new(&class, FileShare { bytes, index, of: 4 }, seed);
+            let mut generator = Generator::new(&class, FileShare { bytes, index, of: 4, order: 1 }, seed);
             let unit = SizePicker::new(&class.size).unit();
             for _ in 0..500 {
                 let operation = generator.step();
@@ -151,7 +155,7 @@ mod tests {
         #[test]
         fn equal_seeds_give_equal_streams(pattern in patterns(), seed: u64) {
             let class = class(Operation::Mix { write_percent: 50 }, pattern, Sizes::One(4096));
-            let share = FileShare { bytes: 4096 * 1000, index: 0, of: 1 };
+            let share = FileShare { bytes: 4096 * 1000, index: 0, of: 1, order: 1 };
             let (mut a, mut b) = (Generator::new(&class, share, seed), Generator::new(&class, share, seed));
             for _ in 0..200 { prop_assert_eq!(a.step(), b.step()); }
         }
@@ -160,7 +164,7 @@ mod tests {
     #[test]
     fn a_sequential_stream_visits_every_page_once_a_round() {
         let class = class(Operation::Read, Pattern::Sequential, Sizes::One(4096));
-        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * 10, index: 1, of: 2 }, 1);
+        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * 10, index: 1, of: 2, order: 1 }, 1);
         let round: Vec<u64> = (0..10).map(|_| generator.step().offset / 4096).collect();
         assert_eq!(round, [5, 6, 7, 8, 9, 0, 1, 2, 3, 4], "the second of two threads starts in the middle");
     }
@@ -169,7 +173,7 @@ mod tests {
     fn a_zipf_stream_has_the_heads_weight_and_is_scattered() {
         let pages = 10_000u64;
         let class = class(Operation::Read, Pattern::Zipf { theta: 0.99 }, Sizes::One(4096));
-        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * pages, index: 0, of: 1 }, 7);
+        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * pages, index: 0, of: 1, order: 1 }, 7);
         let mut seen = vec![0u32; pages as usize];
         (0..200_000).for_each(|_| seen[(generator.step().offset / 4096) as usize] += 1);
         let hottest = seen.iter().max().copied().unwrap();
@@ -188,7 +192,7 @@ mod tests {
     fn a_hot_spot_gets_its_share() {
         let pattern = Pattern::HotSpot { operations_percent: 95, pages_percent: 5 };
         let class = class(Operation::Read, pattern, Sizes::One(4096));
-        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * 1000, index: 0, of: 1 }, 3);
+        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * 1000, index: 0, of: 1, order: 1 }, 3);
         let hot = (0..100_000).filter(|_| generator.step().offset / 4096 < 50).count();
         assert!((94_000..=96_000).contains(&hot), "{hot} of 100000 on the hot pages");
     }

@@ -4,7 +4,7 @@ use assay_record::Pattern;
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
 
-use super::FileShare;
+use super::{FileShare, shuffle::Shuffle};
 
 /// A number below `bound` from 64 random bits, by multiplication (Lemire, "Fast Random Integer Generation in an Interval",
 /// 2019, without the rejection step: the bias is below `bound` / 2^64).
@@ -27,6 +27,7 @@ pub struct Positions {
 enum Law {
     Sequential { at: u64 },
     Uniform,
+    Shuffled(Shuffle),
     Zipf { ranks: Zipf<f64>, step: u64 },
     HotSpot { operations_percent: u64, hot_units: u64 },
 }
@@ -40,6 +41,7 @@ impl Positions {
                 Law::Sequential { at: first as u64 * unit }
             }
             Pattern::Uniform => Law::Uniform,
+            Pattern::Shuffled => Law::Shuffled(Shuffle::new(units, share.index, share.of, share.order)),
             Pattern::Zipf { theta } => match Zipf::new(units as f64, theta) {
                 Ok(ranks) => Law::Zipf { ranks, step: coprime_step(units) },
                 Err(_) => Law::Uniform,
@@ -62,6 +64,7 @@ impl Positions {
                 return offset;
             }
             Law::Uniform => below(rng.next_u64(), self.units) * self.unit,
+            Law::Shuffled(shuffle) => shuffle.next_unit(rng) * self.unit,
             Law::Zipf { ranks, step } => {
                 let rank = (ranks.sample(rng) as u64 - 1).min(self.units - 1);
                 (u128::from(rank) * u128::from(*step) % u128::from(self.units)) as u64 * self.unit

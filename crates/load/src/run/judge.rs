@@ -1,7 +1,7 @@
 //! Fills in what the rules of the verdict look at.
 
 use assay_path::prepare::PreparedDataset;
-use assay_record::{Arrivals, Class, ClassResult, DeviceCounters, Pattern, Reason, TargetKind, WindowOutcome};
+use assay_record::{Arrivals, Class, ClassResult, DeviceCounters, Layout, Pattern, Reason, TargetKind, WindowOutcome};
 
 use super::{
     observe::Surroundings,
@@ -176,7 +176,8 @@ impl Observe<'_> {
 fn sample(dataset: &PreparedDataset) -> Option<Compressibility> {
     use assay_path::SegmentKind::{BlockDevice, File};
     let segment = dataset.files.first()?.first()?;
-    if !matches!(segment.kind, File | BlockDevice) {
+    // Preallocated space that nothing was written to yet is no data.
+    if !matches!(segment.kind, File | BlockDevice) || dataset.layout == Layout::Preallocated {
         return None;
     }
     let bytes =

@@ -18,7 +18,7 @@ use std::{
 };
 
 use assay_path::{PathError, open::operation_error};
-use assay_record::{Event, Job, Record};
+use assay_record::{Event, Job, Record, Stop};
 
 use self::{
     controller::{Controller, Watched},
@@ -59,6 +59,7 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     let mut around = Surroundings::new(job, &stage, clock);
     let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, clock)?;
     broken(job, &stage, &outcomes)?;
+    idle(job, &tallies, &watched, &outcomes)?;
     around.finished();
     let finished = result::Finished {
         job,
@@ -147,6 +148,27 @@ fn join(workers: Vec<Worker<'_>>) -> Result<Vec<Outcome>, LoadError> {
         }
     }
     failure.map_or(Ok(outcomes), |error| Err(error.into()))
+}
+
+/// A class that did nothing in a whole window has measured nothing, whatever the others did: that is a failure.
+fn idle(job: &Job, tallies: &[Vec<Tally>], watched: &Watched, outcomes: &[Outcome]) -> Result<(), LoadError> {
+    if watched.stop == Stop::Interrupted {
+        return Ok(());
+    }
+    for (index, (class, tallies)) in job.classes.iter().zip(tallies).enumerate() {
+        if tallies.iter().any(|tally| tally.bytes.load(Relaxed) > 0) {
+            continue;
+        }
+        let class = class.name.clone();
+        let own = outcomes.iter().filter(|outcome| outcome.class_index == index);
+        if let Some((&errno, _)) = own.flat_map(|outcome| &outcome.faults.by_errno).next() {
+            return Err(LoadError::NothingWorked { class, first: identity::error_name(errno) });
+        }
+        if watched.stop == Stop::Limit {
+            return Err(LoadError::NothingDone { class, seconds: job.window.measure_s });
+        }
+    }
+    Ok(())
 }
 
 /// A target that broke in mid-run: the sentence names the file and the kernel's answer.

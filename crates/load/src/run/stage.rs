@@ -15,6 +15,7 @@ use assay_path::{
 use assay_record::{Cache, Class, Environment, Event, Job, Layout, TargetFacts};
 
 use super::{Watch, crew::Station};
+use crate::seat;
 use crate::{
     check::Checker, clock::Clock, environment, error::LoadError, generator::FileShare, journal::Journal, tally::Tally,
 };
@@ -127,7 +128,12 @@ impl Stage {
             segments: self.segments_of(class, thread),
             layout: dataset.layout,
             stripe: dataset.stripe_bytes,
-            share: FileShare { bytes: file_bytes(dataset, declared.bytes), index: thread / files, of: sharing.max(1) },
+            share: FileShare {
+                bytes: file_bytes(dataset, declared.bytes),
+                index: thread / files,
+                of: sharing.max(1),
+                order: seat::seed_of(job.seed, class_index, u32::MAX),
+            },
             tally,
             seed: job.seed,
             checker,

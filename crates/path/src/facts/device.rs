@@ -221,7 +221,7 @@ impl Block {
         places.iter().map(|place| self.attribute(place)).find(|text| !text.is_empty()).unwrap_or_default()
     }
 
-    /// The kernel of today allows polling wherever the driver has queues for it; older ones say so in `io_poll`.
+    /// The kernel shows 1 where the driver has set up queues that are polled.
     fn has_poll_queues(&self) -> bool {
         self.number_at("queue/io_poll") == 1
     }

@@ -16,9 +16,14 @@ use std::{
     io,
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
+    thread,
+    time::Duration,
 };
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::{
+    fs::{Mode, OFlags, open},
+    io::Errno,
+};
 use serde::Serialize;
 
 use crate::{
@@ -99,8 +104,19 @@ fn refused(path: &Path, reason: impl Into<String>, fix: impl Into<String>) -> Pa
 }
 
 /// The kernel gives a block device to one exclusive user only: mounts, swap, dm, md, ZFS and btrfs are such users.
+///
+/// Programs that only probe a device hold it for moments, so one refusal is asked about again.
 fn open_exclusive(node: &Path) -> io::Result<File> {
-    Ok(File::from(open(node, OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?))
+    const ATTEMPTS: u64 = 5;
+    let mut answer = Err(Errno::BUSY);
+    for attempt in 0..ATTEMPTS {
+        thread::sleep(Duration::from_millis(attempt * 5));
+        answer = open(node, OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
+        if !matches!(answer, Err(Errno::BUSY)) {
+            break;
+        }
+    }
+    Ok(File::from(answer?))
 }
 
 fn refused_by_kernel(node: &Path, error: &io::Error) -> InUse {

@@ -23,7 +23,7 @@
 
 mod dirty;
 mod mapping;
-mod sigbus;
+pub(crate) mod sigbus;
 
 use std::{io, ptr};
 

@@ -16,7 +16,7 @@ use rustix::{
 };
 
 use super::{Isa, Store, isa::FlushSupport, kernel};
-use crate::{PathError, Segment, SegmentKind};
+use crate::{PathError, Segment, SegmentKind, mmap::sigbus::Watched};
 
 const PAGE: u64 = 4096;
 const HUGE_PAGE: usize = 2 << 20;
@@ -46,7 +46,11 @@ pub struct Mapping {
     map_bytes: usize,
     support: Support,
     file: Option<File>,
+    /// Where the segment ends in the file.
+    end: u64,
     huge: bool,
+    /// Turns a page that cannot be had into a mark instead of a signal; none for memory.
+    watched: Option<&'static Watched>,
 }
 
 // SAFETY: the mapping belongs to this value; what is read and written through it is bytes that mean nothing to Rust.
@@ -111,6 +115,23 @@ impl Mapping {
         kernel::store_fence();
     }
 
+    /// What knows whether a page was lost.
+    pub(super) fn watched(&self) -> Option<&'static Watched> {
+        self.watched
+    }
+
+    /// Why a page was lost: the file was cut short, its file system is full, or its device failed.
+    pub(crate) fn loss(&self) -> Option<io::Error> {
+        let file = self.file.as_ref().filter(|_| self.watched.is_some_and(Watched::is_lost))?;
+        let short = file.metadata().is_ok_and(|facts| facts.is_file() && facts.len() < self.end);
+        let full = rustix::fs::fstatvfs(file).is_ok_and(|facts| facts.f_bavail == 0);
+        Some(io::Error::from_raw_os_error(match (short, full) {
+            (true, _) => libc::ENODATA,
+            (false, true) => libc::ENOSPC,
+            (false, false) => libc::EIO,
+        }))
+    }
+
     /// What it is.
     pub fn support(&self) -> Support {
         self.support
@@ -161,6 +182,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        if let Some(watched) = self.watched {
+            watched.release();
+        }
         // SAFETY: exactly what was mapped, and whoever uses its address holds it alive.
         let _ = unsafe { munmap(self.map_start.cast(), self.map_bytes) };
     }
@@ -208,7 +232,17 @@ fn map_memory(segment: &Segment) -> Result<Mapping, PathError> {
     let start = unsafe { map_start.add(map_start.align_offset(HUGE_PAGE)) };
     // SAFETY: a hint on our own mapping.
     let _ = unsafe { madvise(start.cast(), bytes.next_multiple_of(PAGE as usize), Advice::LinuxHugepage) };
-    Ok(Mapping { start, bytes, map_start, map_bytes, support: Support::Memory, file: None, huge: true })
+    Ok(Mapping {
+        start,
+        bytes,
+        map_start,
+        map_bytes,
+        support: Support::Memory,
+        file: None,
+        end: 0,
+        huge: true,
+        watched: None,
+    })
 }
 
 fn map_file(segment: &Segment, file: File, writes: bool) -> Result<Mapping, PathError> {
@@ -220,7 +254,11 @@ fn map_file(segment: &Segment, file: File, writes: bool) -> Result<Mapping, Path
     let (map_start, support) = map_sync_or_emulated(segment, &file, writes, segment.base - skew, map_bytes)?;
     // SAFETY: `skew` is below `map_bytes`.
     let start = unsafe { map_start.add(skew as usize) };
-    Ok(Mapping { start, bytes, map_start, map_bytes, support, file: Some(file), huge: false })
+    let end = segment.base + segment.bytes;
+    let mut mapping =
+        Mapping { start, bytes, map_start, map_bytes, support, file: Some(file), end, huge: false, watched: None };
+    mapping.watched = Some(Watched::watch(map_start as usize, map_bytes).map_err(failed)?);
+    Ok(mapping)
 }
 
 /// What offset and length of a mapping are multiples of, bytes.

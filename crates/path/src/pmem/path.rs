@@ -8,6 +8,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use super::{Isa, Mapping, Region, Support, durable::Stores, isa::FlushSupport, kernel, map};
 use crate::{
     PathError, Segment, SegmentKind,
+    mmap::sigbus::Watched,
     open::{Knows, OpenParameters},
     shape::Blocking,
 };
@@ -38,6 +39,7 @@ struct Range {
     allocated: u64,
     /// Where the segment begins in its file.
     base: u64,
+    watched: Option<&'static Watched>,
     region: Region,
 }
 
@@ -138,6 +140,7 @@ impl Range {
             writable: if parameters.writes { segment.bytes } else { 0 },
             allocated: if grows { 0 } else { u64::MAX },
             base: segment.base,
+            watched: region.watched(),
             region,
         })
     }
@@ -149,6 +152,17 @@ impl Range {
             Some(end) if end <= limit => Ok(unsafe { self.start.add(offset as usize) }),
             _ => outside(),
         }
+    }
+
+    /// A page that could not be had during the last copy, or before, makes every operation an error.
+    #[inline(always)]
+    fn check_pages(&self) -> io::Result<()> {
+        if self.watched.is_some_and(Watched::is_lost) { self.lost() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn lost(&self) -> io::Result<()> {
+        self.region.loss().map_or(Ok(()), Err)
     }
 
     /// Gives a growing file the space for a write that ends at `end`. A full file system is an error here and not a
@@ -201,7 +215,7 @@ impl Blocking for Pmem {
         if self.fenced {
             kernel::load_fence();
         }
-        Ok(())
+        range.check_pages()
     }
 
     #[inline(always)]
@@ -218,7 +232,7 @@ impl Blocking for Pmem {
         if self.fence_each {
             kernel::store_fence();
         }
-        Ok(())
+        range.check_pages()
     }
 
     #[inline(always)]

@@ -80,26 +80,6 @@ impl Places {
         self.all.get(folder).map(|place| place.scratch.path())
     }
 
-    /// Refuses where a file system has no room for all that lies on it.
-    pub(super) fn check_space(
-        &self,
-        job: &Job,
-        shapes: &[Shape<'_>],
-        admitted: &BTreeMap<String, Admitted>,
-    ) -> Result<(), PathError> {
-        let mut needed: BTreeMap<u64, (PathBuf, u64)> = BTreeMap::new();
-        for shape in shapes.iter().filter(|shape| shape.target.kind == TargetKind::Folder) {
-            for (file, member) in shape.parts() {
-                let folder = &admitted[&shape.target.id].members[member as usize].path;
-                let failed = |source| PathError::Io { action: "looking at", path: folder.clone(), source };
-                let device = folder.metadata().map_err(failed)?.dev();
-                let (_, bytes) = plan::cost(shape, file, member, self.scratch_of(folder));
-                needed.entry(device).or_insert_with(|| (folder.clone(), 0)).1 += bytes;
-            }
-        }
-        needed.values().try_for_each(|(folder, bytes)| space::check(folder, *bytes, job.free_percent_at_least))
-    }
-
     /// Makes a data set's files; says whether the `pmem` path is emulated on them.
     pub(super) fn make(
         &mut self,
@@ -125,7 +105,7 @@ impl Places {
             let Some(folders) = self.members.get(&shape.target.id) else { continue };
             for (file, member) in shape.parts() {
                 let place = self.all.get_mut(&folders[member as usize]).expect("opened for every member");
-                place.ledger.writing(&shape.file_name(file, member), true);
+                place.ledger.writing(&shape.file_name(file, member), shape.keeps_stamps);
             }
         }
         for place in self.all.values_mut() {
@@ -145,6 +125,26 @@ impl Places {
             place.scratch.keep(self.keep && !place.ledger.is_empty());
         }
     }
+}
+
+/// Refuses where a file system has no room for all that lies on it.
+pub(super) fn check_space(
+    job: &Job,
+    shapes: &[Shape<'_>],
+    admitted: &BTreeMap<String, Admitted>,
+) -> Result<(), PathError> {
+    let mut needed: BTreeMap<u64, (PathBuf, u64)> = BTreeMap::new();
+    for shape in shapes.iter().filter(|shape| shape.target.kind == TargetKind::Folder) {
+        let Some(target) = admitted.get(&shape.target.id) else { continue };
+        for (file, member) in shape.parts() {
+            let folder = &target.members[member as usize].path;
+            let failed = |source| PathError::Io { action: "looking at", path: folder.clone(), source };
+            let device = folder.metadata().map_err(failed)?.dev();
+            let (_, bytes) = plan::cost(shape, file, member, Some(&folder.join(&job.scratch)));
+            needed.entry(device).or_insert_with(|| (folder.clone(), 0)).1 += bytes;
+        }
+    }
+    needed.values().try_for_each(|(folder, bytes)| space::check(folder, *bytes, job.free_percent_at_least))
 }
 
 impl Drop for Places {
@@ -258,7 +258,7 @@ fn preparation(shape: &Shape<'_>, member: u64) -> ledger::Prepared {
 
 /// Whether an earlier run left a file just as it is needed: noted, the same file, as long, and nothing punched into it.
 pub(super) fn usable(shape: &Shape<'_>, scratch: &Path, ledger: &Ledger, file: u32, member: u64) -> bool {
-    if shape.dataset.layout != Layout::Written {
+    if shape.dataset.layout != Layout::Written || shape.anew {
         return false;
     }
     let name = shape.file_name(file, member);

@@ -48,6 +48,9 @@ pub(super) fn fill(segment: &Segment, filler: Filler<'_>, work: &mut Work<'_, '_
         let length = piece.len().min((segment.bytes - at) as usize);
         filler.fill(&mut piece[..length], at);
         mapping.put(at as usize, &piece[..length]);
+        if let Some(source) = mapping.loss() {
+            return Err(PathError::Io { action: "writing", path: segment.path.clone(), source });
+        }
         at += length as u64;
         work.advance(length as u64, &name);
     }

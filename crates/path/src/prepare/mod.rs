@@ -12,10 +12,10 @@ mod writer;
 
 use std::{collections::BTreeMap, io, sync::atomic::AtomicBool};
 
-use assay_record::{Job, Layout, TargetKind};
+use assay_record::{Job, Layout, Target, TargetKind};
 
 pub use locate::{Located, locate};
-pub use plan::{PlanFacts, plan};
+pub use plan::{PlanFacts, plan, refusals};
 
 use self::{carve::Cursor, folder::Places, shape::Shape};
 use crate::{
@@ -106,7 +106,7 @@ pub fn prepare(job: &Job, progress: &mut Progress<'_>, interrupted: &AtomicBool)
     let admitted = admit(job, &shapes)?;
     let mut places = Places::open(job, &admitted)?;
     let mut work = Work { total: plan::bytes_to_write(&shapes, &admitted, &places), done: 0, progress, interrupted };
-    places.check_space(job, &shapes, &admitted)?;
+    folder::check_space(job, &shapes, &admitted)?;
     let made = make_all(&shapes, &admitted, &mut places, &mut work);
     let (datasets, regions) = match made {
         Ok(made) => made,
@@ -137,15 +137,14 @@ impl Work<'_, '_> {
 }
 
 fn admit(job: &Job, shapes: &[Shape<'_>]) -> Result<BTreeMap<String, Admitted>, PathError> {
-    let mut admitted = BTreeMap::new();
-    for target in &job.targets {
-        let mut here = shapes.iter().filter(|shape| shape.target.id == target.id).peekable();
-        if here.peek().is_some() {
-            let writes = here.any(Shape::is_written_to);
-            admitted.insert(target.id.clone(), guard::admit(target, writes)?);
-        }
-    }
-    Ok(admitted)
+    let targets = job.targets.iter().filter_map(|target| Some((target, use_of(target, shapes)?)));
+    targets.map(|(target, writes)| Ok((target.id.clone(), guard::admit(target, writes)?))).collect()
+}
+
+/// Whether a target is written to; none where no data set lies on it.
+fn use_of(target: &Target, shapes: &[Shape<'_>]) -> Option<bool> {
+    let here = shapes.iter().filter(|shape| shape.target.id == target.id);
+    here.map(Shape::is_written_to).reduce(|any, writes| any || writes)
 }
 
 fn make_all(

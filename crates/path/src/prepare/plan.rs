@@ -5,10 +5,15 @@ use std::{collections::BTreeMap, path::Path};
 use assay_record::{Job, Layout, TargetKind};
 
 use super::{
-    folder::{Places, usable},
+    folder::{Places, check_space, usable},
     shape::{Shape, shapes},
+    use_of,
 };
-use crate::{PathError, guard::Admitted, ledger::Ledger};
+use crate::{
+    PathError,
+    guard::{self, Admitted},
+    ledger::Ledger,
+};
 
 /// Cost of preparing a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +39,24 @@ pub fn plan(job: &Job) -> Result<PlanFacts, PathError> {
         }
     }
     Ok(facts)
+}
+
+/// Why preparing a job would be refused; empty where nothing is known that speaks against it. Only looks.
+pub fn refusals(job: &Job) -> Vec<PathError> {
+    let shapes = match shapes(job) {
+        Ok(shapes) => shapes,
+        Err(error) => return vec![error],
+    };
+    let (mut refusals, mut admitted) = (Vec::new(), BTreeMap::new());
+    for target in &job.targets {
+        match use_of(target, &shapes).map(|writes| guard::admit(target, writes)) {
+            Some(Ok(known)) => _ = admitted.insert(target.id.clone(), known),
+            Some(Err(error)) => refusals.push(error),
+            None => {}
+        }
+    }
+    refusals.extend(check_space(job, &shapes, &admitted).err());
+    refusals
 }
 
 /// Bytes to write and bytes of space for one file on one member.

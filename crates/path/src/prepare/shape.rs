@@ -21,6 +21,10 @@ pub(super) struct Shape<'a> {
     pub(super) stamp_bytes: u64,
     /// A class writes to it.
     pub(super) writable: bool,
+    /// What an earlier run left is not good enough: its generations would hide that this run's writes were lost.
+    pub(super) anew: bool,
+    /// Whoever writes to it writes stamps.
+    pub(super) keeps_stamps: bool,
     /// A class uses the `pmem` path on it.
     pub(super) pmem: bool,
     /// Members of the target; 1 for memory and null.
@@ -45,12 +49,15 @@ impl<'a> Shape<'a> {
         let classes: Vec<_> = job.classes.iter().filter(|class| class.dataset == dataset.name).collect();
         let stripe = job.stripe_bytes(dataset);
         let stamped = dataset.content == Content::Stamped;
+        let writable = classes.iter().any(|class| writes(class));
         let shape = Self {
             dataset,
             target,
             stripe_bytes: stripe,
             stamp_bytes: if stamped { common_size(&classes, stripe) } else { 0 },
-            writable: classes.iter().any(|class| writes(class)),
+            writable,
+            anew: stamped && writable && job.checks.acknowledgements.is_some(),
+            keeps_stamps: !writable || job.checks.data || job.checks.acknowledgements.is_some(),
             pmem: classes.iter().any(|class| class.path.kind == PathKind::Pmem),
             members: target.members.len().max(1) as u64,
         };
@@ -70,6 +77,10 @@ impl<'a> Shape<'a> {
         if self.interleaved() && dataset.bytes % self.stripe_bytes != 0 {
             let seen = format!("its {} bytes are no multiple of the stripe of {}", dataset.bytes, self.stripe_bytes);
             return refuse(seen, "make them one");
+        }
+        if self.interleaved() && dataset.bytes / self.stripe_bytes < self.members {
+            let seen = format!("its {} bytes do not reach all {} members", dataset.bytes, self.members);
+            return refuse(seen, "make it larger, the stripe smaller, or the members fewer");
         }
         self.check_stamps()?;
         self.check_layout()

@@ -46,8 +46,8 @@ const KNOWS: Knows = Knows {
     durability: &[DurabilityKind::Fdatasync, DurabilityKind::Fsync, DurabilityKind::ODsync, DurabilityKind::RwfDsync],
 };
 
-/// Operations in flight at most: the kernel's limit of a submission ring.
-pub(crate) const DEPTH_AT_MOST: u32 = 32_768;
+/// Operations in flight at most: half the kernel's limit of a submission ring, since SQPOLL needs twice the depth.
+pub(crate) const DEPTH_AT_MOST: u32 = 16_384;
 
 /// The path `io_uring`.
 #[derive(Debug)]

@@ -7,6 +7,11 @@ use io_uring::{cqueue, squeue};
 use super::ring::Ring;
 use crate::{Completion, Wait};
 
+/// Patience with a device when a path is closed: so many waits without an answer, of so many
+/// nanoseconds each.
+const SETTLE_ROUNDS: u32 = 300;
+const SETTLE_NS: u64 = 100_000_000;
+
 /// A path with a ring: what it must say, and what it gets for that.
 pub(crate) trait Reaps {
     /// Entries of its submission ring.
@@ -47,13 +52,17 @@ pub(crate) trait Reaps {
         }
     }
 
-    /// Waits for everything in flight: the kernel must not write into memory that is given back.
+    /// Waits for everything in flight: the kernel must not write into memory that is given back. A device that does not
+    /// answer for half a minute does not hold up the process any longer.
     fn settle_all(&mut self) {
         let mut into = Vec::with_capacity(self.pending() as usize);
-        while self.pending() > 0 {
-            let wait = Wait { at_least: self.pending(), timeout_ns: u64::MAX };
-            if self.reap_ring(wait, &mut into).is_err() {
-                return;
+        let mut barren = 0;
+        while self.pending() > 0 && barren < SETTLE_ROUNDS {
+            let wait = Wait { at_least: self.pending(), timeout_ns: SETTLE_NS };
+            match self.reap_ring(wait, &mut into) {
+                Ok(0) => barren += 1,
+                Ok(_) => barren = 0,
+                Err(_) => return,
             }
             into.clear();
         }

@@ -262,8 +262,11 @@ where
     C: cqueue::EntryMarker,
 {
     let mut answer = Err(io::ErrorKind::InvalidInput.into());
+    // A submitting kernel thread frees the entries of a batch together, after the first of them may have completed and
+    // its successor been pushed: at worst a batch of `depth` is not freed yet and `depth` more are there.
+    let entries = if poll == PollMode::Sqpoll { 2 * depth } else { depth };
     for flags in LADDER {
-        answer = builder(poll, flags).build(depth.next_power_of_two());
+        answer = builder(poll, flags).build(entries.next_power_of_two());
         match &answer {
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
             _ => break,

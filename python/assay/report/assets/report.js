@@ -21,7 +21,7 @@
   async function draw(node) {
     const spec = fitted(copy(panelOf(node).spec), node);
     node.dataset.narrow = String(node.clientWidth < NARROW);
-    const result = await vegaEmbed(node, spec, { actions: false, renderer: "svg", ast: true, config: data.config });
+    const result = await vegaEmbed(node, spec, { actions: false, mode: "vega-lite", renderer: "svg", ast: true, config: data.config });
     node.style.minHeight = "";
     const svg = node.querySelector("svg");
     if (svg) svg.setAttribute("aria-hidden", "true");
@@ -98,7 +98,7 @@
 
   async function image(id, as) {
     const holder = document.createElement("div");
-    const result = await vegaEmbed(holder, whole(id), { actions: false, renderer: "svg", ast: true });
+    const result = await vegaEmbed(holder, whole(id), { actions: false, mode: "vega-lite", renderer: "svg", ast: true });
     const found = as === "svg" ? await result.view.toSVG() : await result.view.toCanvas(2);
     result.finalize();
     if (as === "svg") return new Blob([found], { type: "image/svg+xml" });

@@ -114,7 +114,7 @@ def headed(names: Sequence[str], body: float, gap: float = 10.0) -> tuple[alt.Y,
     """Bands whose names stand above them, where they cost no width: axis, layer of names and height in pixels."""
     step = HEADING + body + gap
     space = (HEADING + gap) / step
-    scale = alt.Scale(domain=list(names), paddingInner=space, paddingOuter=space / 2, align=1)
+    scale = alt.Scale(type="band", domain=list(names), paddingInner=space, paddingOuter=space / 2, align=1)
     above = alt.Y("x:N", sort=list(names), axis=None, scale=scale, bandPosition=0)
     words = (
         alt.Chart(alt.InlineData(values=[{"x": name, "zero": 0} for name in names]), name="heads")
@@ -126,12 +126,14 @@ def headed(names: Sequence[str], body: float, gap: float = 10.0) -> tuple[alt.Y,
 
 def finish(layers: list[Any], data: Sequence[Datum], *, title: str, height: int, says: str, counts: int) -> Panel:
     """A panel over its data, as wide as its place on the page."""
-    chart = alt.layer(*layers, data=alt.InlineData(values=list(data))).properties(
+    chart = alt.layer(*layers, data=alt.InlineData(values=[])).properties(
         width="container", height=height, description=says
     )
     with alt.data_transformers.enable(consolidate_datasets=False):
         spec: Spec = chart.to_dict()
     spec.pop("config", None)
+    # Put in afterwards: Altair would copy and check every value.
+    spec["data"]["values"] = list(data)
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
     return Panel(title=title, spec=spec, marks=counts, height=height)
 
