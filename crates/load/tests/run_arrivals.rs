@@ -41,7 +41,7 @@ fn a_queued_class_keeps_its_rate_and_tells_how_late_it_is() {
         job["classes"][0]["batch"] = json!(8);
         job["classes"][0]["arrivals"] = json!({"kind": "fixed", "rate_per_s": 2000.0, "scope": "total"});
         let Ok(record) = run_job(&job) else {
-            println!("skipped: no {path} here");
+            eprintln!("skipped: no {path} here");
             continue;
         };
         let class = &record.classes[0];

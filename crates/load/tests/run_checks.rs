@@ -35,7 +35,7 @@ fn readers_that_overlap_writers_find_nothing_wrong() {
         let record = match run_job(&job) {
             Ok(record) => record,
             Err(error) if error.exit_code() == 4 => {
-                println!("skipped: {error}");
+                eprintln!("skipped: {error}");
                 continue;
             }
             Err(error) => panic!("{path}: {error}"),
@@ -98,7 +98,7 @@ fn what_was_acknowledged_is_there() {
         job["classes"][0]["depth"] = json!(if path == "pread" { 1 } else { 4 });
         if let Err(error) = run_job(&job) {
             assert_eq!(error.exit_code(), 4, "{error}");
-            println!("skipped: {error}");
+            eprintln!("skipped: {error}");
             continue;
         }
         let seen = verify(&parse(&job)).unwrap();

@@ -13,7 +13,7 @@ fn possible(job: &Value) -> Option<Record> {
     match run_job(job) {
         Ok(record) => Some(record),
         Err(LoadError::Path(error @ PathError::Unavailable { .. })) => {
-            println!("skipped: {error}");
+            eprintln!("skipped: {error}");
             None
         }
         Err(error) => panic!("{error}: {job}"),

@@ -22,7 +22,7 @@ pub fn on_disk() -> TempDir {
 pub fn in_memory() -> Option<TempDir> {
     let folder = tempfile::tempdir_in("/dev/shm").ok();
     if folder.is_none() {
-        println!("skipped: no folder in /dev/shm");
+        eprintln!("skipped: no folder in /dev/shm");
     }
     folder
 }

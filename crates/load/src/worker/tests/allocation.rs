@@ -127,7 +127,7 @@ fn the_loops_allocate_nothing_on_files() {
         let opened = match open(&class, &segments, &bench.arena) {
             Ok(opened) => opened,
             Err(error) => {
-                println!("skipped {kind:?}: {error}");
+                eprintln!("skipped {kind:?}: {error}");
                 continue;
             }
         };
