@@ -167,9 +167,10 @@ def document(*words: str, accepted: Sequence[int] = (0,)) -> Any:
 
 def start_assay(*words: str, cwd: Path, program: Path = ASSAYER) -> subprocess.Popen[str]:
     """Starts the command line, in a process group of its own; `program` stands for the measuring program."""
+    paths = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
     return subprocess.Popen(
         [sys.executable, "-m", "assay", *words],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "python"), "ASSAYER": str(program), "NO_COLOR": "1"},
+        env=os.environ | {"PYTHONPATH": paths, "ASSAYER": str(program), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

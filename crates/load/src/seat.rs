@@ -89,11 +89,7 @@ pub fn task(
 /// A task on nothing: a file of a gibibyte that is not there.
 pub fn null_task(class: &Class, clock: Clock) -> Task {
     let largest = crate::generator::largest_size(&class.size).max(1);
-<<<<<<< HEAD
-    let share = FileShare { bytes: (1u64 << 30).next_multiple_of(largest), index: 0, of: 1, order: 1 };
-=======
-    let share = FileShare { bytes: (1u64 << 30).next_multiple_of(largest), index: 0, of: 1, stripe: 0 };
->>>>>>> tests-load
+    let share = FileShare { bytes: (1u64 << 30).next_multiple_of(largest), index: 0, of: 1, stripe: 0, order: 1 };
     task(class, share, 0, Spread::new(1, largest), 1, clock, 1)
 }
 

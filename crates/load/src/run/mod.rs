@@ -59,11 +59,7 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     let mut around = Surroundings::new(job, &stage, clock);
     let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, clock)?;
     broken(job, &stage, &outcomes)?;
-<<<<<<< HEAD
-    idle(job, &tallies, &watched, &outcomes)?;
-=======
-    useless(job, &tallies, &outcomes)?;
->>>>>>> tests-load
+    useless(job, &tallies, &watched, &outcomes)?;
     around.finished();
     let finished = result::Finished {
         job,
@@ -159,27 +155,6 @@ fn join(workers: Vec<Worker<'_>>) -> Result<Vec<Outcome>, LoadError> {
     }
 }
 
-/// A class that did nothing in a whole window has measured nothing, whatever the others did: that is a failure.
-fn idle(job: &Job, tallies: &[Vec<Tally>], watched: &Watched, outcomes: &[Outcome]) -> Result<(), LoadError> {
-    if watched.stop == Stop::Interrupted {
-        return Ok(());
-    }
-    for (index, (class, tallies)) in job.classes.iter().zip(tallies).enumerate() {
-        if tallies.iter().any(|tally| tally.bytes.load(Relaxed) > 0) {
-            continue;
-        }
-        let class = class.name.clone();
-        let own = outcomes.iter().filter(|outcome| outcome.class_index == index);
-        if let Some((&errno, _)) = own.flat_map(|outcome| &outcome.faults.by_errno).next() {
-            return Err(LoadError::NothingWorked { class, first: identity::error_name(errno) });
-        }
-        if watched.stop == Stop::Limit {
-            return Err(LoadError::NothingDone { class, seconds: job.window.measure_s });
-        }
-    }
-    Ok(())
-}
-
 /// A target that broke in mid-run: the sentence names the file and the kernel's answer.
 fn broken(job: &Job, stage: &Stage, outcomes: &[Outcome]) -> Result<(), LoadError> {
     let Some(outcome) = outcomes.iter().find(|outcome| outcome.faults.fatal.is_some()) else { return Ok(()) };
@@ -193,13 +168,23 @@ fn broken(job: &Job, stage: &Stage, outcomes: &[Outcome]) -> Result<(), LoadErro
     Err(operation_error(segments, fault.segment, fault.write, source).into())
 }
 
-/// A class of which nothing succeeded has no figures.
-fn useless(job: &Job, tallies: &[Vec<Tally>], outcomes: &[Outcome]) -> Result<(), LoadError> {
+/// A class of which nothing succeeded has no figures: work not done is never a success. Only an interrupted run may have
+/// classes that had no time to do anything.
+fn useless(job: &Job, tallies: &[Vec<Tally>], watched: &Watched, outcomes: &[Outcome]) -> Result<(), LoadError> {
+    if watched.stop == Stop::Interrupted {
+        return Ok(());
+    }
     for (index, (class, tallies)) in job.classes.iter().zip(tallies).enumerate() {
+        if tallies.iter().any(|tally| tally.service.count() > 0) {
+            continue;
+        }
+        let class = class.name.clone();
         let mut own = outcomes.iter().filter(|outcome| outcome.class_index == index);
-        let Some(first) = own.find_map(|outcome| outcome.faults.first.clone()) else { continue };
-        if tallies.iter().all(|tally| tally.service.count() == 0) {
-            return Err(LoadError::NothingWorked { class: class.name.clone(), first });
+        if let Some(first) = own.find_map(|outcome| outcome.faults.first.clone()) {
+            return Err(LoadError::NothingWorked { class, first });
+        }
+        if watched.stop == Stop::Limit {
+            return Err(LoadError::NothingDone { class, seconds: job.window.measure_s });
         }
     }
     Ok(())

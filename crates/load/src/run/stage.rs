@@ -18,7 +18,6 @@ use assay_path::{
 use assay_record::{Cache, Class, Environment, Event, Job, Layout, Sizes, TargetFacts};
 
 use super::{Watch, crew::Station};
-use crate::seat;
 use crate::{
     check::Checker, clock::Clock, environment, error::LoadError, generator::FileShare, journal::Journal, seat,
     tally::Tally,
@@ -137,17 +136,11 @@ impl Stage {
             layout: dataset.layout,
             stripe: dataset.stripe_bytes,
             share: FileShare {
-<<<<<<< HEAD
-                bytes: file_bytes(dataset, declared.bytes),
-                index: thread / files,
-                of: sharing.max(1),
-                order: seat::seed_of(job.seed, class_index, u32::MAX),
-=======
                 bytes: file_bytes(dataset, declared.bytes, thread),
                 index: thread / files,
                 of: sharing.max(1),
                 stripe: if mixes { dataset.stripe_bytes } else { 0 },
->>>>>>> tests-load
+                order: seat::seed_of(job.seed, class_index, u32::MAX),
             },
             tally,
             seed: job.seed,
