@@ -40,5 +40,5 @@ def _own_disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Loop, 
 def own_disk(_own_disk: tuple[Loop, Path]) -> Iterator[tuple[Loop, Path]]:
     """A disk of its own, mounted: what its counters show is the run's and what the test adds."""
     yield _own_disk
-    left = [path for path in _own_disk[1].iterdir()]
+    left = list(_own_disk[1].iterdir())
     assert not left, "something was left behind"

@@ -12,9 +12,7 @@ from pathlib import Path
 @contextlib.contextmanager
 def process(*command: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process that runs as long as the block."""
-    started = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield started
     finally:

@@ -47,7 +47,7 @@ class Loop:
     @property
     def serial(self) -> str:
         """What identifies it: there is no serial number, so the program says what it takes for one."""
-        from e2e import program
+        from . import program
 
         serial: str = program.document("guard", str(self.device), accepted=(0, 4))["serial"]
         return serial
@@ -105,7 +105,9 @@ def tmpfs(at: Path, size: int) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def disk(image: Path, at: Path, size: int, *, direct: bool = True, options: str = "defaults") -> Iterator[tuple[Loop, Path]]:
+def disk(
+    image: Path, at: Path, size: int, *, direct: bool = True, options: str = "defaults"
+) -> Iterator[tuple[Loop, Path]]:
     """A disk of its own with an ext4 file system: nobody else's load is on it."""
     with loop(image, size, direct=direct) as device:
         tool("mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=0,nodiscard", str(device.device))

@@ -154,7 +154,12 @@ def run(job: Json, prefix: Sequence[str] = (), program: Path = ASSAYER) -> Outco
 def document(*words: str, accepted: Sequence[int] = (0,)) -> Any:
     """What a command of the measuring program prints as its one document."""
     done = subprocess.run(
-        [str(ASSAYER), *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=_LONGEST_S
+        [str(ASSAYER), *words],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        timeout=_LONGEST_S,
     )
     assert done.returncode in accepted, f"{words}: exit code {done.returncode}: {done.stdout} {done.stderr}"
     return json.loads(done.stdout)

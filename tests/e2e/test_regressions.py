@@ -172,7 +172,7 @@ def test_a_total_over_survivors_is_never_unmarked(folder: Path, tmp_path: Path) 
     assert len(missing) == 1
     assert missing[0]["reason"]
     assert missing[0]["fix"]
-    query = "select count(*) as n from cells where state <> 'finished'"
+    query = "select count(distinct cell) as n from not_measured where state = 'refused'"
     asked = program.assay("query", query, "--in", str(out), "--json", cwd=tmp_path)
     assert json.loads(asked.stdout) == [{"n": 1}]
     assert missing[0]["reason"].split(".")[0][:40] in (out / "report.html").read_text()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +20,7 @@ def file_target(path: Path) -> Json:
     return {"id": "main", "kind": "file", "members": [str(path)]}
 
 
-def as_found(path: Path, *classes: Json, **more: object) -> Json:
+def as_found(path: Path, *classes: Json, **more: Any) -> Json:
     """A job that reads a file of somebody's."""
     found = dataset(size=path.stat().st_size, layout="as-found")
     return job(file_target(path), *classes, datasets=[found], **more)
@@ -65,16 +67,17 @@ def test_a_warm_cache_that_was_asked_for_is_no_fault(folder: Path, small_reads: 
 
 
 def test_cache_not_warm(own_disk: tuple[Loop, Path]) -> None:
-    # Somebody drops the file from memory, over and over.
-    wanted = job(own_disk[1], klass(path="pread", size=64 * KIB), cache="warm", datasets=[dataset(size=16 * MIB)])
+    # Somebody drops the file from memory faster than it is read.
+    reads = klass(path="pread", size=64 * KIB, arrivals=fixed(300))
+    wanted = job(own_disk[1], reads, cache="warm", datasets=[dataset(size=16 * MIB)])
     run = program.start(wanted)
     try:
         run.until("interval")
-        data = next(own_disk[1].glob("*/*.data"))
-        file = os.open(data, os.O_RDONLY)
-        while run.until("interval") is not None:
-            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
-        os.close(file)
+        with next(own_disk[1].glob("*/*.data")).open("rb") as file:
+            end = time.monotonic() + 0.5
+            while time.monotonic() < end:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                time.sleep(0.01)
     finally:
         outcome = run.end()
     assert outcome.reason("cache-not-warm")["numbers"]["device_share"] > 0.01
@@ -200,10 +203,9 @@ def test_a_disk_is_not_emulated(folder: Path) -> None:
 
 
 def test_device_bytes_differ_by_read_ahead(own_disk: tuple[Loop, Path]) -> None:
-    # Every read begins where nobody expects it, and the kernel fetches more than was asked.
-    reads = klass(path="pread", size=16 * KIB)
-    reads["path"]["advice"] = "sequential"
-    wanted = job(own_disk[1], reads, cache="cold", datasets=[dataset(size=160 * MIB)], measure_s=0.3)
+    # A fault of one page fetches its neighbours as well.
+    reads = klass(path="mmap", arrivals=fixed(400))
+    wanted = job(own_disk[1], reads, cache="cold", datasets=[dataset(size=160 * MIB)])
     reason = program.run(wanted).reason("device-bytes-differ")
     assert reason["numbers"]["device_bytes"] > reason["numbers"]["asked_bytes"]
 

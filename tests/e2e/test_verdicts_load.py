@@ -57,8 +57,8 @@ def test_generator_late() -> None:
     # Operations that take no time, and neighbours who want the same CPU.
     memory = {"id": "main", "kind": "memory"}
     wanted = job(memory, klass(path="pmem", size=64, arrivals=fixed(500)), datasets=[dataset(size=MIB)], measure_s=1.0)
-    with one_cpu(), neighbours.busy(4):
-        outcome = program.run(wanted)
+    with one_cpu(), neighbours.busy(2):
+        outcome = program.run(wanted, ["nice", "-n", "10"])
     assert outcome.reason("generator-late")["numbers"]["lateness_share"] > 0.25
 
 

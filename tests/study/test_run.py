@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from assay.error import AssayError
 from assay.study.request import Wish, prepare
 from assay.study.target import Target
 
-from .conftest import Assay
+from .conftest import ROOT, Assay
 
 
 def states(assay: Assay) -> dict[str, str]:
@@ -273,3 +275,21 @@ def test_a_device_with_serial_and_permission_is_accepted(monkeypatch: pytest.Mon
     prepared = prepare(Wish("raw-depth", (target,), {}), None)
     check_devices(prepared)
     assert prepared.plan.cells[0].job["targets"][0]["serials"] == ["S1"]
+
+
+@pytest.mark.parametrize(("term", "live"), [("xterm", True), ("dumb", False)])
+def test_live_figures_appear_on_a_terminal_and_plain_lines_elsewhere(assay: Assay, term: str, live: bool) -> None:
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "assay", "run", str(assay.study()), "--on", str(assay.target), "--no-report"]
+    environment = os.environ | assay.environment | {"PYTHONPATH": str(ROOT / "python"), "TERM": term, "NO_COLOR": "1"}
+    process = subprocess.Popen(command, stderr=theirs, stdout=subprocess.DEVNULL, cwd=assay.folder, env=environment)
+    os.close(theirs)
+    seen = b""
+    with contextlib.suppress(OSError):
+        while chunk := os.read(ours, 65536):
+            seen += chunk
+    os.close(ours)
+    assert process.wait(timeout=60) == 0
+    assert (b"\x1b[2K" in seen) is live
+    assert (b"4/4 cells" in seen) is live
+    assert b"\x1b[31m" not in seen, "NO_COLOR asks for no colour"

@@ -37,7 +37,8 @@ impl Schedule {
         let period = hz / per_thread;
         let shift = match law {
             Law::Poisson => 0.0,
-            Law::Fixed | Law::Burst(_) => period * f64::from(thread) / f64::from(threads),
+            Law::Fixed => period * f64::from(thread) / f64::from(threads),
+            Law::Burst(burst) => burst as f64 * period * f64::from(thread) / f64::from(threads),
         };
         let mut schedule = Self { law, start: 0, period, count: 0, clock: shift, due: 0 };
         schedule.plan(rng);
@@ -155,6 +156,18 @@ mod tests {
         let dues = dues(&arrivals, 0, 1, 40, 1);
         assert!(dues[..10].iter().all(|due| *due == dues[0]));
         assert_eq!(dues[10] - dues[9], 10_000_000);
+    }
+
+    #[test]
+    fn bursts_of_threads_interleave() {
+        let arrivals = Arrivals::Burst { rate_per_s: 1000.0, scope: RateScope::Total, burst: 10 };
+        let mut all: Vec<u64> = (0..4).flat_map(|thread| dues(&arrivals, thread, 4, 100, 1)).collect();
+        all.sort_unstable();
+        all.dedup();
+        assert!(
+            all.windows(2).all(|pair| pair[1] - pair[0] == 10_000_000),
+            "each thread has a tenth of a second to itself"
+        );
     }
 
     #[test]

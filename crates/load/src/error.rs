@@ -26,6 +26,14 @@ pub enum LoadError {
         /// The first error.
         first: String,
     },
+    /// A class completed nothing although nothing failed.
+    #[error("class {class} completed no operation in a window of {seconds} s")]
+    NothingDone {
+        /// The class.
+        class: String,
+        /// Length of the window.
+        seconds: f64,
+    },
     /// A worker thread ended with a panic.
     #[error("a worker of class {class} ended unexpectedly; this is a defect of assay")]
     WorkerLost {
@@ -49,6 +57,9 @@ impl LoadError {
             Self::Path(error) => error.fix(),
             Self::System { .. } => "raise this user's limits (ulimit -a) and look at dmesg".to_owned(),
             Self::NothingWorked { .. } => "read the error, then try another path (assay list paths)".to_owned(),
+            Self::NothingDone { .. } => {
+                "measure for longer (window.measure_s), or ask for a higher rate or an earlier start".to_owned()
+            }
             Self::WorkerLost { .. } => "report it with the job and the lines on standard error".to_owned(),
             Self::Journal { .. } => "run the durability check from the start (assay verify)".to_owned(),
         }

@@ -37,8 +37,28 @@ unsafe impl Sync for SharedJournal {}
 #[derive(Clone, Debug)]
 pub struct Journal(Arc<SharedJournal>);
 
-/// Newest acknowledged generation of each block, by file and offset.
-pub type Acknowledged = HashMap<(u32, u64), u64>;
+/// What was acknowledged of one block: generations, each with the newest generation that had begun by then.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History(Vec<(u64, u64)>);
+
+/// What was acknowledged of each block, by file and offset.
+pub type Acknowledged = HashMap<(u32, u64), History>;
+
+impl History {
+    /// The newest generation that was acknowledged.
+    pub fn newest(&self) -> u64 {
+        self.0.iter().map(|(generation, _)| *generation).max().unwrap_or(0)
+    }
+
+    /// Whether a block of this generation shows that nothing acknowledged was lost: it is the newest or a later one, or it
+    /// was still being written when the newest began. Two writes of a block that overlap may end in either order.
+    pub fn allows(&self, found: u64) -> bool {
+        let newest = self.newest();
+        found >= newest
+            || (found > 0
+                && self.0.iter().find(|(generation, _)| *generation == found).is_none_or(|(_, begun)| *begun >= newest))
+    }
+}
 
 impl Journal {
     /// Makes a journal with room for `entries` acknowledgements; the file must not exist.
@@ -62,20 +82,23 @@ impl Journal {
         Ok(Self(Arc::new(SharedJournal { start, entries, next: AtomicU64::new(0) })))
     }
 
-    /// Notes that a block of this generation is durable. A full journal takes no more: what it holds stays true.
-    pub fn acknowledge(&mut self, file: u32, offset: u64, generation: u64) {
+    /// Notes that a block of this generation is durable; `begun` is the newest generation that any write has begun by now.
+    /// A full journal takes no more: what it holds stays true.
+    pub fn acknowledge(&mut self, file: u32, offset: u64, generation: u64, begun: u64) {
         let index = self.0.next.fetch_add(1, Ordering::Relaxed) as usize;
         if index >= self.0.entries {
             return;
         }
+        let later = u32::try_from(begun.saturating_sub(generation)).unwrap_or(u32::MAX);
+        let head = u64::from(file) | u64::from(later) << 32;
         // SAFETY: `index` is below the number of entries and was claimed by this call alone; entries are 8-byte aligned.
         unsafe {
             let entry = self.0.start.add(HEADER + index * ENTRY).cast::<u64>();
-            entry.write_volatile(u64::from(file));
+            entry.write_volatile(head);
             entry.add(1).write_volatile(offset);
             entry.add(2).write_volatile(generation);
             std::sync::atomic::fence(Ordering::Release);
-            entry.add(3).write_volatile(check_word(u64::from(file), offset, generation));
+            entry.add(3).write_volatile(check_word(head, offset, generation));
         }
     }
 }
@@ -87,8 +110,8 @@ impl Drop for SharedJournal {
     }
 }
 
-fn check_word(file: u64, offset: u64, generation: u64) -> u64 {
-    let mixed = file.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ offset.rotate_left(21) ^ generation.rotate_left(42);
+fn check_word(head: u64, offset: u64, generation: u64) -> u64 {
+    let mixed = head.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ offset.rotate_left(21) ^ generation.rotate_left(42);
     mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) | 1
 }
 
@@ -104,10 +127,10 @@ pub fn read(path: &Path) -> Result<Acknowledged, LoadError> {
     }
     let mut acknowledged = Acknowledged::new();
     for at in (HEADER..bytes.len().saturating_sub(ENTRY - 1)).step_by(ENTRY) {
-        let (file, offset, generation) = (word(at), word(at + 8), word(at + 16));
-        if word(at + 24) == check_word(file, offset, generation) {
-            let newest = acknowledged.entry((file as u32, offset)).or_default();
-            *newest = generation.max(*newest);
+        let (head, offset, generation) = (word(at), word(at + 8), word(at + 16));
+        if word(at + 24) == check_word(head, offset, generation) {
+            let history = acknowledged.entry((head as u32, offset)).or_default();
+            history.0.push((generation, generation.saturating_add(head >> 32)));
         }
     }
     Ok(acknowledged)
@@ -122,16 +145,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_generation_of_each_block_is_kept() {
+    fn the_newest_generation_of_each_block_counts() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("acknowledged");
         let mut journal = Journal::create(&path, 10).unwrap();
-        journal.acknowledge(0, 4096, 3);
-        journal.acknowledge(0, 4096, 7);
-        journal.acknowledge(1, 4096, 5);
+        journal.acknowledge(0, 4096, 3, 4);
+        journal.acknowledge(0, 4096, 7, 7);
+        journal.acknowledge(1, 4096, 5, 9);
         drop(journal);
         let seen = read(&path).unwrap();
-        assert_eq!(seen, Acknowledged::from([((0, 4096), 7), ((1, 4096), 5)]));
+        assert_eq!(seen.len(), 2);
+        assert_eq!((seen[&(0, 4096)].newest(), seen[&(1, 4096)].newest()), (7, 5));
+        assert_eq!(seen[&(0, 4096)], History(vec![(3, 4), (7, 7)]));
+    }
+
+    #[test]
+    fn an_older_generation_is_a_loss_unless_its_write_overlapped_the_newest() {
+        let after = History(vec![(3, 4), (7, 9)]);
+        assert!(after.allows(7) && after.allows(8), "the newest, or a later one that nobody acknowledged");
+        assert!(!after.allows(3), "3 was over when 7 began");
+        assert!(!after.allows(0), "what was prepared is older than any write");
+        assert!(after.allows(5), "5 was in flight when the process ended: it may have landed last");
+        let overlapping = History(vec![(3, 8), (7, 9)]);
+        assert!(overlapping.allows(3), "7 had begun when 3 was acknowledged");
     }
 
     #[test]
@@ -139,13 +175,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("acknowledged");
         let mut journal = Journal::create(&path, 4).unwrap();
-        journal.acknowledge(0, 0, 1);
-        journal.acknowledge(0, 512, 2);
+        journal.acknowledge(0, 0, 1, 1);
+        journal.acknowledge(0, 512, 2, 2);
         drop(journal);
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[HEADER + ENTRY + 24] ^= 0x10;
         std::fs::write(&path, &bytes).unwrap();
-        assert_eq!(read(&path).unwrap(), Acknowledged::from([((0, 0), 1)]));
+        assert_eq!(read(&path).unwrap(), Acknowledged::from([((0, 0), History(vec![(1, 1)]))]));
     }
 
     #[test]
@@ -153,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("acknowledged");
         let mut journal = Journal::create(&path, 2).unwrap();
-        (0..10).for_each(|block| journal.acknowledge(0, block * 512, block + 1));
+        (0..10).for_each(|block| journal.acknowledge(0, block * 512, block + 1, block + 1));
         assert_eq!(read(&path).unwrap().len(), 2);
     }
 

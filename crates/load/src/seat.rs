@@ -29,9 +29,13 @@ pub fn flush_rule(class: &Class) -> FlushRule {
     FlushRule { every: if writes(class.operation) { every } else { u32::MAX } }
 }
 
-/// Whether a path is driven by the queued loop.
-pub fn is_queued(kind: PathKind) -> bool {
-    matches!(kind, PathKind::Libaio | PathKind::IoUring | PathKind::NvmePassthrough | PathKind::NvmePolled)
+/// Whether a class is driven by the queued loop.
+pub fn is_queued(class: &Class) -> bool {
+    match class.path.kind {
+        PathKind::Libaio | PathKind::IoUring | PathKind::NvmePassthrough | PathKind::NvmePolled => true,
+        PathKind::Pread | PathKind::Mmap | PathKind::Pmem => false,
+        PathKind::Null => class.depth > 1,
+    }
 }
 
 /// The tally of one thread, with the histograms that its class needs.
@@ -45,6 +49,13 @@ pub fn tally_for(class: &Class) -> Tally {
         flush: (flush_rule(class).every != u32::MAX).then(Latencies::new),
         ..Tally::default()
     }
+}
+
+/// Memory that one thread of a class takes, bytes: buffers, and histograms of warm-up and window with what their reader
+/// remembers.
+pub fn memory_bytes(class: &Class) -> u64 {
+    let histograms = 2 * 5 + 1;
+    MemoryPlan::new(class, 0).bytes_wide().saturating_add(histograms * Latencies::BYTES)
 }
 
 /// A task of one thread.
@@ -70,6 +81,7 @@ pub fn task(
         growing: false,
         pacer: Pacer::default(),
         checker: None,
+        second_look: None,
         faults: Faults::default(),
     }
 }
@@ -77,7 +89,7 @@ pub fn task(
 /// A task on nothing: a file of a gibibyte that is not there.
 pub fn null_task(class: &Class, clock: Clock) -> Task {
     let largest = crate::generator::largest_size(&class.size).max(1);
-    let share = FileShare { bytes: (1u64 << 30).next_multiple_of(largest), index: 0, of: 1, order: 1 };
+    let share = FileShare { bytes: (1u64 << 30).next_multiple_of(largest), index: 0, of: 1, stripe: 0, order: 1 };
     task(class, share, 0, Spread::new(1, largest), 1, clock, 1)
 }
 

@@ -50,6 +50,10 @@ impl Series {
     /// Takes the rest, after the workers ended. It belongs to the last interval where it is too short to be one.
     pub fn close(&mut self, tallies: &[Tally], at_s: f64, interval_s: f64) {
         let since = self.points.last().map_or(0.0, |point| point.at_s);
+        if at_s <= since && tallies.iter().all(|tally| tally.service.count() == 0) {
+            // The window never opened.
+            return;
+        }
         if self.points.is_empty() || at_s - since >= interval_s / 2.0 {
             self.cut(tallies, at_s, at_s - since);
             return;

@@ -56,6 +56,9 @@ impl Default for Latencies {
 }
 
 impl Latencies {
+    /// Memory that one takes, bytes.
+    pub const BYTES: u64 = (COUNTERS * 8) as u64;
+
     /// An empty histogram.
     pub fn new() -> Self {
         Self {

@@ -40,7 +40,7 @@ fn leaves_enough(total: u64, free: u64, needed: u64, percent: f64) -> bool {
 }
 
 /// Bytes, as people read them.
-pub(crate) fn in_words(bytes: u64) -> String {
+pub fn in_words(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut scaled = bytes as f64;
     let mut unit = 0;

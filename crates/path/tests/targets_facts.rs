@@ -130,6 +130,22 @@ fn a_btrfs_has_a_number_of_its_own_and_is_traced_by_its_source() {
 }
 
 #[test]
+fn every_device_of_a_btrfs_is_a_member() {
+    let machine = Machine::new();
+    for (index, name) in ["sda", "sdb", "sdc"].into_iter().enumerate() {
+        machine.device(&format!("pci/{name}"), &format!("8:{}", index * 16));
+    }
+    machine.partition("pci/sdb/sdb1", "8:17");
+    machine.file("sys/fs/btrfs/features/x", "");
+    machine.file("sys/fs/btrfs/uuid-1/devices/sda/size", "1");
+    machine.file("sys/fs/btrfs/uuid-1/devices/sdb1/size", "1");
+    let system = machine.system();
+    let members = |name| facts::btrfs_members(&system, &Block::named(&system, name).unwrap());
+    let both = Some(vec!["sda".to_owned(), "sdb".to_owned()]);
+    assert_eq!((members("sda"), members("sdb"), members("sdc")), (both.clone(), both, None));
+}
+
+#[test]
 fn an_overlay_is_traced_to_the_folder_that_takes_its_writes() {
     let folder = disk_folder();
     for name in ["lower", "upper", "work"] {

@@ -48,7 +48,9 @@ def _paths(on: list[str], as_json: bool) -> int:
         return DONE
     for entry in found:
         name = f"{entry['path']} {entry.get('variant') or ''}".strip()
-        state = "available" if entry["available"] else f"not available: {entry['reason']} {entry['fix']}"
+        state = (
+            "available" if entry["available"] else f"not available: {output.sentences(entry['reason'], entry['fix'])}"
+        )
         output.say(f"{entry.get('on') or '-'}  {name}: {state}")
     return DONE
 

@@ -29,6 +29,12 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def sentences(*parts: str) -> str:
+    """Reason and fix as sentences in a row, whether or not their authors ended them with a full stop."""
+    told = [part.strip() for part in parts if part.strip()]
+    return " ".join(part if part.endswith((".", "!", "?", ":")) else f"{part}." for part in told)
+
+
 def fail(error: AssayError, as_json: bool) -> int:
     """Prints an error the way that was asked for; returns the exit code."""
     if as_json:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.table import Table
 
+from assay.cli.output import sentences
 from assay.study.cell import Cell, Refusal
 from assay.study.plan import Plan
 from assay.study.request import Prepared
@@ -56,4 +57,4 @@ def _totals(prepared: Prepared) -> Iterable[str]:
         if cell.refusal:
             refusals[cell.refusal] = refusals.get(cell.refusal, 0) + 1
     for refusal, count in refusals.items():
-        yield f"not measured ({count}): {refusal.reason} {refusal.fix}"
+        yield f"not measured ({count}): {sentences(refusal.reason, refusal.fix)}"

@@ -29,7 +29,8 @@ def _lines(summary: Summary) -> Iterator[str]:
     yield f"verdicts: {verdicts}" + (f"; cells: {', '.join(counts)}" if counts else "")
     for entry in summary.not_measured:
         state = "not measured" if entry["state"] == "refused" else "failed"
-        yield f"{state}: {entry['study']} ({_cells(len(entry['cells']))}): {entry['reason']} {entry['fix']}".rstrip()
+        told = output.sentences(entry["reason"], entry["fix"])
+        yield f"{state}: {entry['study']} ({_cells(len(entry['cells']))}): {told}"
     for problem in summary.problems:
         yield f"problem: {problem}"
 

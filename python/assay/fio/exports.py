@@ -44,7 +44,8 @@ def export_cell(job: Json, folders: Mapping[str, str] | None = None) -> Exported
     for entry in job["classes"]:
         dataset = datasets[entry["dataset"]]
         options = _class(entry, notes) | _data(entry, dataset, targets[dataset["target"]], folders or {}, notes)
-        lines += ["", f"[{entry['name']}]", *_lines(options | _size_limit(job, entry))]
+        # A group of its own: fio would add up all classes otherwise.
+        lines += ["", f"[{entry['name']}]", *_lines({"new_group": 1} | options | _size_limit(job, entry))]
     unique = list(dict.fromkeys(notes))
     heading = [f"; {note}" for note in (f"From the cell `{job['name']}`. What fio cannot say:", *unique)]
     return Exported("\n".join([*(heading if unique else heading[:0]), *lines]) + "\n", unique)

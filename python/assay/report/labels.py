@@ -9,6 +9,8 @@ from assay.report.folder import Json
 
 _KINDS = {"io_uring": "io_uring", "nvme_passthrough": "NVMe passthrough", "nvme_polled": "NVMe polled"}
 _CACHED = {"pread", "io_uring", "libaio"}
+# Words that are names of programs and calls, and stay small at the beginning of a sentence.
+_NAMES = {*_CACHED, "mmap", "pmem", "fdatasync", "fsync", "msync", "assay", "assayer", "perf", "fio"}
 _OPTIONS = {"iopoll": "polled", "sqpoll": "kernel submits"}
 
 
@@ -89,8 +91,11 @@ _DIMENSIONS = {
     "write_percent": "share of writes",
     "path": "path",
     "class": "class",
-    "at_s": "time",
+    "beside": "alone or together",
     "flush_every": "writes per flush",
+    "on": "target",
+    "cache_state": "page cache",
+    "at_s": "time",
     "every": "writes per flush",
     "working_set_bytes": "working set",
 }
@@ -109,6 +114,24 @@ def value(name: str, raw: Any) -> str:
         return _numeric(name, float(raw))
     text = clean(", ".join(str(part) for part in raw) if isinstance(raw, list) else str(raw))
     return path_value(text) if name == "path" else text
+
+
+def sentence(text: str) -> str:
+    """A sentence begins with a capital, unless it begins with a name, and ends with a stop."""
+    text = text.strip()
+    first = text.split(" ", 1)[0]
+    plain = first.isalpha() and first not in {
+        *_CACHED,
+        "mmap",
+        "pmem",
+        "fdatasync",
+        "fsync",
+        "msync",
+        "assay",
+        "assayer",
+    }
+    text = text[:1].upper() + text[1:] if plain else text
+    return text if not text or text[-1] in ".!?:" else text + "."
 
 
 def clean(text: str) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shlex
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -20,6 +21,7 @@ from assay.report import answer, labels, machine, reasons, swatch, theme, units
 from assay.report.answer import layers, trust
 from assay.report.figures import Figure, Palette
 from assay.report.folder import Folder, ReportError
+from assay.report.view import gaps
 from assay.report.view.section import Section, section
 
 _ASSETS = resources.files("assay.report") / "assets"
@@ -54,6 +56,8 @@ def _replace(path: Path, text: str) -> None:
 def render(folder: Folder, sections: list[Section]) -> str:
     """The page as text."""
     what, where = machine.headline(folder)
+    common = gaps.everywhere([one.gaps for one in sections])
+    sections = [replace(one, gaps=tuple(gaps.without(one.gaps, common))) for one in sections]
     scripts = [
         _script(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
         _script((_ASSETS / "report.js").read_text(encoding="utf-8")),
@@ -68,6 +72,7 @@ def render(folder: Folder, sections: list[Section]) -> str:
         "sections": sections,
         "lead": _lead(folder, sections),
         "machine": machine.facts(folder),
+        "common": common,
         "problems": [*folder.problems, *machine.changes(folder)],
         "command": shlex.join(folder.command),
         "style": _style(),
@@ -95,6 +100,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sentence"] = labels.sentence
     environment.globals.update(units=units, labels=labels, reasons=reasons, swatch=swatch.draw)
     return environment
 

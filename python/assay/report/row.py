@@ -177,6 +177,14 @@ class Row:
         values, weights = _series(canonical(name), series)
         return over_intervals(point, values, weights) if values else None
 
+    @property
+    def beside(self) -> str:
+        """The company that the class had, seen from itself."""
+        scenario = self.cell.scenario
+        if scenario.startswith("pair:"):
+            return "beside " + " ".join(name for name in scenario[5:].split("+") if name != self.name)
+        return "all together" if scenario == "all" and len(self.record["classes"]) > 1 else "alone"
+
     def dimension(self, name: str) -> Any:
         """Value of a factor, or of what the class says where the study has no such factor."""
         if name in self.cell.factors:
@@ -185,6 +193,7 @@ class Row:
             "class": self.name,
             "study": self.cell.study,
             "scenario": self.cell.scenario,
+            "beside": self.beside,
             "repeat": self.cell.repeat,
             "path": self.path_label,
             "size": self.asked.get("size"),

@@ -19,10 +19,12 @@ _SHAPES = {
 }
 
 
-def draw(key: Key, kind: str) -> Markup:
-    """A line with a symbol for lines, a block for bars."""
+def draw(key: Key, kind: str, dots: bool) -> Markup:
+    """A line with a symbol for lines, a block for bars, a symbol for dots."""
     colour = theme.colour(key.index)
-    if kind in {"ladder", "bar"}:
+    if dots:
+        body = Markup('<path d="{}"></path>').format(_SHAPES[theme.SHAPES[key.index % len(theme.SHAPES)]])
+    elif kind in {"ladder", "bar"}:
         body = Markup('<rect x="6" y="2" width="12" height="10" rx="2"></rect>')
     else:
         dash = " ".join(str(part) for part in theme.DASHES[key.index % len(theme.DASHES)])

@@ -32,10 +32,14 @@ struct Refusal {
 /// Prints the plan.
 pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
     let job = read_job(path)?;
-    let (facts, refusals) = match prepare::plan(&job) {
+    let (facts, mut refused) = match prepare::plan(&job) {
         Ok(facts) => (facts, Vec::new()),
-        Err(error) => (prepare::PlanFacts::default(), vec![Refusal { reason: error.to_string(), fix: error.fix() }]),
+        Err(error) => (prepare::PlanFacts::default(), vec![error]),
     };
+    if refused.is_empty() {
+        refused = prepare::refusals(&job);
+    }
+    let refusals = refused.iter().map(|error| Refusal { reason: error.to_string(), fix: error.fix() }).collect();
     output::document(&Plan {
         bytes_to_prepare: facts.bytes_to_prepare,
         bytes_written_at_most: written_at_most(&job),

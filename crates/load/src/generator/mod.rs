@@ -34,6 +34,8 @@ pub struct FileShare {
     pub of: u32,
     /// Seed of a shuffled order: the same for all threads of a class, another for every class.
     pub order: u64,
+    /// Pages that no operation may cross, because neighbours lie on other members, bytes; 0 where the file lies on one.
+    pub stripe: u64,
 }
 
 /// Generates operations without end.
@@ -143,7 +145,7 @@ mod tests {
             let largest = largest_size(&size);
             let bytes = largest * pages;
             let class = class(Operation::Mix { write_percent: 20 }, pattern, size);
-            let mut generator = Generator::new(&class, FileShare { bytes, index, of: 4, order: 1 }, seed);
+            let mut generator = Generator::new(&class, FileShare { bytes, index, of: 4, stripe: 0, order: 1 }, seed);
             let unit = SizePicker::new(&class.size).unit();
             for _ in 0..500 {
                 let operation = generator.step();
@@ -155,16 +157,33 @@ mod tests {
         #[test]
         fn equal_seeds_give_equal_streams(pattern in patterns(), seed: u64) {
             let class = class(Operation::Mix { write_percent: 50 }, pattern, Sizes::One(4096));
-            let share = FileShare { bytes: 4096 * 1000, index: 0, of: 1, order: 1 };
+            let share = FileShare { bytes: 4096 * 1000, index: 0, of: 1, stripe: 0, order: 1 };
             let (mut a, mut b) = (Generator::new(&class, share, seed), Generator::new(&class, share, seed));
             for _ in 0..200 { prop_assert_eq!(a.step(), b.step()); }
         }
     }
 
     #[test]
+    fn no_operation_crosses_a_stripe() {
+        let shares = |weight| vec![SizeShare { bytes: 4096, weight }, SizeShare { bytes: 16_384, weight: 1 }];
+        for pattern in [Pattern::Sequential, Pattern::Uniform, Pattern::Zipf { theta: 0.9 }] {
+            let class = class(Operation::Read, pattern, Sizes::Mix(shares(2)));
+            let share = FileShare { bytes: 16_384 * 50, index: 0, of: 1, stripe: 16_384, order: 1 };
+            let mut generator = Generator::new(&class, share, 9);
+            for _ in 0..2_000 {
+                let step = generator.step();
+                let last = step.offset + u64::from(step.length) - 1;
+                assert_eq!(step.offset / 16_384, last / 16_384, "{pattern:?}: {step:?}");
+                assert!(last < share.bytes);
+            }
+        }
+    }
+
+    #[test]
     fn a_sequential_stream_visits_every_page_once_a_round() {
         let class = class(Operation::Read, Pattern::Sequential, Sizes::One(4096));
-        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * 10, index: 1, of: 2, order: 1 }, 1);
+        let mut generator =
+            Generator::new(&class, FileShare { bytes: 4096 * 10, index: 1, of: 2, stripe: 0, order: 1 }, 1);
         let round: Vec<u64> = (0..10).map(|_| generator.step().offset / 4096).collect();
         assert_eq!(round, [5, 6, 7, 8, 9, 0, 1, 2, 3, 4], "the second of two threads starts in the middle");
     }
@@ -173,7 +192,8 @@ mod tests {
     fn a_zipf_stream_has_the_heads_weight_and_is_scattered() {
         let pages = 10_000u64;
         let class = class(Operation::Read, Pattern::Zipf { theta: 0.99 }, Sizes::One(4096));
-        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * pages, index: 0, of: 1, order: 1 }, 7);
+        let mut generator =
+            Generator::new(&class, FileShare { bytes: 4096 * pages, index: 0, of: 1, stripe: 0, order: 1 }, 7);
         let mut seen = vec![0u32; pages as usize];
         (0..200_000).for_each(|_| seen[(generator.step().offset / 4096) as usize] += 1);
         let hottest = seen.iter().max().copied().unwrap();
@@ -192,7 +212,8 @@ mod tests {
     fn a_hot_spot_gets_its_share() {
         let pattern = Pattern::HotSpot { operations_percent: 95, pages_percent: 5 };
         let class = class(Operation::Read, pattern, Sizes::One(4096));
-        let mut generator = Generator::new(&class, FileShare { bytes: 4096 * 1000, index: 0, of: 1, order: 1 }, 3);
+        let mut generator =
+            Generator::new(&class, FileShare { bytes: 4096 * 1000, index: 0, of: 1, stripe: 0, order: 1 }, 3);
         let hot = (0..100_000).filter(|_| generator.step().offset / 4096 < 50).count();
         assert!((94_000..=96_000).contains(&hot), "{hot} of 100000 on the hot pages");
     }

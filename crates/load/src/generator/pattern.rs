@@ -21,6 +21,7 @@ pub struct Positions {
     bytes: u64,
     /// Units in the file; a position plus the largest size may cross its end, so sizes beyond the unit are checked.
     units: u64,
+    stripe: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +52,7 @@ impl Positions {
                 hot_units: (units * u64::from(pages_percent) / 100).max(1),
             },
         };
-        Self { law, unit, bytes: share.bytes, units }
+        Self { law, unit, bytes: share.bytes, units, stripe: share.stripe }
     }
 
     #[inline(always)]
@@ -59,7 +60,8 @@ impl Positions {
         let length = u64::from(length);
         let offset = match &mut self.law {
             Law::Sequential { at } => {
-                let offset = if *at + length > self.bytes { 0 } else { *at };
+                let next = *at + to_next_stripe(*at, length, self.stripe);
+                let offset = if next + length > self.bytes { 0 } else { next };
                 *at = offset + length;
                 return offset;
             }
@@ -77,8 +79,19 @@ impl Positions {
                 unit * self.unit
             }
         };
-        if offset + length > self.bytes { (self.bytes - length) / self.unit * self.unit } else { offset }
+        let offset = if offset + length > self.bytes { (self.bytes - length) / self.unit * self.unit } else { offset };
+        if to_next_stripe(offset, length, self.stripe) == 0 { offset } else { offset - offset % self.stripe }
     }
+}
+
+/// Bytes to go on so that an operation does not cross a page of the spread; 0 where it does not. Only mixed sizes do.
+#[inline(always)]
+fn to_next_stripe(offset: u64, length: u64, stripe: u64) -> u64 {
+    if stripe == 0 {
+        return 0;
+    }
+    let inside = offset % stripe;
+    if inside + length > stripe { stripe - inside } else { 0 }
 }
 
 /// A step with no common divisor with `units`, near the golden section: multiplying ranks by it scatters neighbours.

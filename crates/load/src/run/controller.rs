@@ -14,6 +14,8 @@ use crate::{
 
 /// The controller never sleeps longer, so that an interrupt is noticed.
 const LONGEST_SLEEP_S: f64 = 0.05;
+/// The same where a number of bytes ends the window: what is moved beyond it is moved in this time.
+const LONGEST_SLEEP_WITH_LIMIT_S: f64 = 0.002;
 
 /// What the controller saw at an edge of the window, besides the workers.
 pub trait Surroundings {
@@ -94,7 +96,9 @@ impl Controller<'_> {
             edge += interval;
             let interrupted = self.sleep_until(edge.min(self.floor.edges.close.load(Relaxed)));
             let now = self.clock().now();
-            if self.clock().ticks_to_ns(now - before) as f64 >= f64::from(self.job.window.interval_ms) * 5e5 {
+            if self.clock().ticks_to_ns(now.saturating_sub(before)) as f64
+                >= f64::from(self.job.window.interval_ms) * 5e5
+            {
                 self.cut(open, before, now, series, emit);
                 before = now;
             }
@@ -171,11 +175,13 @@ impl Controller<'_> {
                 return true;
             }
             let now = self.clock().now();
-            if now >= instant.min(self.floor.edges.close.load(Relaxed)) {
+            if now >= instant.min(self.floor.edges.close.load(Relaxed)) || self.bytes_reached() {
                 return false;
             }
             let left_s = self.clock().ticks_to_ns(instant - now) as f64 / 1e9;
-            std::thread::sleep(std::time::Duration::from_secs_f64(left_s.min(LONGEST_SLEEP_S)));
+            let limited = self.job.window.bytes_at_most > 0;
+            let longest_s = if limited { LONGEST_SLEEP_WITH_LIMIT_S } else { LONGEST_SLEEP_S };
+            std::thread::sleep(std::time::Duration::from_secs_f64(left_s.min(longest_s)));
         }
     }
 }

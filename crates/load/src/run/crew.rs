@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use assay_path::{Arena, Blocking, OpenParameters, Opened, PathError, Queued, Segment, null::Null};
+use assay_path::{Arena, Blocking, OpenParameters, Opened, PathError, Queued, Segment};
 use assay_record::{Class, Layout, PathKind};
 
 use super::gate::Gate;
 use crate::{
-    check::Checker,
+    check::{Checker, SecondLook},
     clock::Clock,
     counters::{ThreadCounters, ThreadUse},
     generator::{FileShare, Spread, writes},
@@ -39,6 +39,8 @@ pub struct Station<'a> {
     pub seed: u64,
     /// Data check; none where not asked for.
     pub checker: Option<Checker>,
+    /// A class of the job writes to the data set: a read may overlap a write.
+    pub contended: bool,
 }
 
 /// What all workers of a run share.
@@ -61,6 +63,8 @@ pub struct Floor {
 pub struct Outcome {
     /// Index of the class.
     pub class_index: usize,
+    /// Thread of the class.
+    pub thread: u32,
     /// When it began to measure, ticks.
     pub start: u64,
     /// When it ended, ticks.
@@ -69,6 +73,10 @@ pub struct Outcome {
     pub used: ThreadUse,
     /// System calls of its path in the window.
     pub system_calls: u64,
+    /// Time that operations in flight at the start had already spent, ticks.
+    pub carried_in: u64,
+    /// Time that operations in flight at the end, which do not count, had spent, ticks.
+    pub unfinished: u64,
     /// What failed.
     pub faults: Faults,
     /// The first wrong blocks, in words.
@@ -82,6 +90,7 @@ trait Engine {
     fn work(&mut self, task: &mut Task, tally: &Tally, until: &AtomicU64) -> bool;
     fn finish(&mut self, task: &mut Task);
     fn system_calls(&self) -> u64;
+    fn ticks_in_flight(&self, now: u64) -> u64;
 }
 
 impl<P: Blocking> Engine for BlockingLoop<'_, P> {
@@ -91,6 +100,9 @@ impl<P: Blocking> Engine for BlockingLoop<'_, P> {
     fn finish(&mut self, _task: &mut Task) {}
     fn system_calls(&self) -> u64 {
         Self::system_calls(self)
+    }
+    fn ticks_in_flight(&self, _now: u64) -> u64 {
+        0
     }
 }
 
@@ -104,38 +116,66 @@ impl<P: Queued> Engine for QueuedLoop<'_, P> {
     fn system_calls(&self) -> u64 {
         Self::system_calls(self)
     }
+    fn ticks_in_flight(&self, now: u64) -> u64 {
+        Self::ticks_in_flight(self, now)
+    }
+}
+
+/// All that a worker makes before it reports ready, so that nothing is left to make when the load begins.
+struct Ready {
+    task: Task,
+    counters: ThreadCounters,
+    /// Where the warm-up counts. It is kept until the end: giving memory back takes time.
+    warm: Tally,
+    opened: Opened,
+    arena: Arena,
+}
+
+/// A worker is at the gate, or never will be: the others must not wait for one that panicked.
+struct Arrival<'a> {
+    floor: &'a Floor,
+    arrived: bool,
+}
+
+impl Drop for Arrival<'_> {
+    fn drop(&mut self) {
+        if !self.arrived {
+            self.floor.failed.store(true, Relaxed);
+            self.floor.gate.count();
+        } else if std::thread::panicking() {
+            self.floor.edges.close_now(self.floor.clock.now());
+        }
+    }
 }
 
 /// Does one worker's part of a run, on the calling thread.
 ///
 /// # Errors
 /// [`PathError`] where its path cannot be opened; the other workers are told not to begin.
-pub fn work(station: Station<'_>, floor: &Floor) -> Result<Outcome, PathError> {
+pub fn work(mut station: Station<'_>, floor: &Floor) -> Result<Outcome, PathError> {
+    let mut arrival = Arrival { floor, arrived: false };
     exact_sleeps();
-    let ready = prepare(&station, floor.clock);
-    if ready.is_err() {
-        floor.failed.store(true, Relaxed);
-    }
+    no_signals();
+    let Ready { task, counters, warm, opened, arena } = prepare(&mut station, floor.clock)?;
+    arrival.arrived = true;
     floor.gate.arrive();
-    let (arena, opened) = match ready {
-        Ok(ready) if !floor.failed.load(Relaxed) => ready,
-        Ok(_) => return Err(PathError::Interrupted { action: "waiting for the other workers" }),
-        Err(error) => return Err(error),
-    };
-    let depth = (station.class.depth, station.class.batch);
+    if floor.failed.load(Relaxed) {
+        return Err(PathError::Interrupted { action: "waiting for the other workers" });
+    }
     let emulated = matches!(&opened, Opened::Pmem(path) if path.emulated());
+    let shift = Shift { task, counters, warm, station, floor, emulated };
+    let (depth, batch) = (shift.station.class.depth, shift.station.class.batch);
     match opened {
-        Opened::Pread(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
-        Opened::Mmap(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
-        Opened::Pmem(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
-        Opened::Null(path) if station.class.depth > 1 => {
-            drop(path);
-            measure(QueuedLoop::new(Null::new(depth.0), &arena, depth.0, depth.1), station, floor, emulated)
+        Opened::Pread(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
+        Opened::Mmap(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
+        Opened::Pmem(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
+        Opened::Null(path) if seat::is_queued(shift.station.class) => {
+            Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch)))
         }
-        Opened::Null(path) => measure(BlockingLoop::new(path, &arena), station, floor, emulated),
-        Opened::Libaio(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated),
-        Opened::Uring(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated),
-        Opened::Passthrough(path) => measure(QueuedLoop::new(path, &arena, depth.0, depth.1), station, floor, emulated),
+        Opened::Null(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
+        Opened::Libaio(path) => Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch))),
+        Opened::Uring(path) => Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch))),
+        Opened::Passthrough(path) => Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch))),
         _ => Err(PathError::Unavailable {
             what: "this path".to_owned(),
             reason: "the executor does not know it".to_owned(),
@@ -150,10 +190,22 @@ fn exact_sleeps() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
 }
 
-fn prepare(station: &Station<'_>, clock: Clock) -> Result<(Arena, Opened), PathError> {
+/// Signals are for the thread that watches: here they would cut system calls short in the middle of a measurement.
+fn no_signals() {
+    // SAFETY: the set is filled before it is used, and the call changes the mask of the calling thread only.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            libc::sigaddset(&raw mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+fn prepare(station: &mut Station<'_>, clock: Clock) -> Result<Ready, PathError> {
     let class = station.class;
-    let plan = seat::task(class, station.share, station.thread, Spread::new(1, 1), 1, clock, 0).memory;
-    let mut arena = Arena::new(plan.bytes()).map_err(|source| PathError::Io {
+    let task = task_of(station, clock);
+    let mut arena = Arena::new(task.memory.bytes()).map_err(|source| PathError::Io {
         action: "reserving memory for",
         path: class.name.clone().into(),
         source,
@@ -169,7 +221,7 @@ fn prepare(station: &Station<'_>, clock: Clock) -> Result<(Arena, Opened), PathE
         depth: class.depth,
         batch: class.batch,
     })?;
-    Ok((arena, opened))
+    Ok(Ready { task, counters: ThreadCounters::open(clock.tsc_hz()), warm: seat::tally_for(class), opened, arena })
 }
 
 fn task_of(station: &mut Station<'_>, clock: Clock) -> Task {
@@ -180,47 +232,73 @@ fn task_of(station: &mut Station<'_>, clock: Clock) -> Task {
     let mut task = seat::task(class, station.share, station.thread, spread, segments, clock, seed);
     task.growing = station.layout == Layout::Grow && class.path.kind != PathKind::Null;
     task.checker = station.checker.take();
+    task.second_look =
+        station.contended.then(|| SecondLook::new(&class.path, station.segments, spread, station.layout));
     task
 }
 
-fn measure<E: Engine>(
-    mut engine: E,
-    mut station: Station<'_>,
-    floor: &Floor,
+/// A worker that is ready, and what it needs to measure.
+struct Shift<'a> {
+    task: Task,
+    counters: ThreadCounters,
+    warm: Tally,
+    station: Station<'a>,
+    floor: &'a Floor,
     emulated: bool,
-) -> Result<Outcome, PathError> {
-    let clock = floor.clock;
-    let mut task = task_of(&mut station, clock);
-    let mut counters = ThreadCounters::open(clock.tsc_hz());
-    if let Some(schedule) = &mut task.schedule {
-        schedule.begin(floor.begin.load(Relaxed));
-    }
-    let warm = seat::tally_for(station.class);
-    let mut healthy = engine.work(&mut task, &warm, &floor.edges.open);
-    drop(warm);
-    await_start(station.class.start_s, floor);
-    let calls = engine.system_calls();
-    counters.start();
-    let start = clock.now();
-    healthy = healthy && engine.work(&mut task, station.tally, &floor.edges.close);
-    let end = clock.now();
-    let used = counters.stop();
-    if !healthy {
-        floor.edges.close_now(end);
-    }
-    let system_calls = engine.system_calls() - calls;
-    engine.finish(&mut task);
-    let examples = task.checker.map(|checker| checker.examples).unwrap_or_default();
-    let (class_index, faults) = (station.class_index, task.faults);
-    Ok(Outcome { class_index, start, end, used, system_calls, faults, examples, emulated })
 }
 
-/// A class that begins later sleeps until then, or until the window closes.
-fn await_start(start_s: f64, floor: &Floor) {
-    if start_s <= 0.0 {
-        return;
+impl Shift<'_> {
+    fn measure<E: Engine>(mut self, mut engine: E) -> Outcome {
+        let Floor { clock, edges, .. } = self.floor;
+        let mut healthy = self.warm_up(&mut engine);
+        let calls = engine.system_calls();
+        self.task.faults.window_opens();
+        self.counters.start();
+        let start = clock.now();
+        let carried_in = engine.ticks_in_flight(start);
+        healthy = healthy && engine.work(&mut self.task, self.station.tally, &edges.close);
+        let end = clock.now();
+        let used = self.counters.stop();
+        if !healthy {
+            edges.close_now(end);
+        }
+        let unfinished = engine.ticks_in_flight(end);
+        let system_calls = engine.system_calls() - calls;
+        let faults = std::mem::take(&mut self.task.faults);
+        engine.finish(&mut self.task);
+        let examples = self.task.checker.map(|checker| checker.examples).unwrap_or_default();
+        let Station { class_index, thread, .. } = self.station;
+        let emulated = self.emulated;
+        Outcome {
+            class_index,
+            thread,
+            start,
+            end,
+            used,
+            system_calls,
+            carried_in,
+            unfinished,
+            faults,
+            examples,
+            emulated,
+        }
     }
-    let due = floor.edges.open.load(Relaxed).saturating_add(floor.clock.ns_to_ticks((start_s * 1e9) as u64));
-    let nowhere = Tally::default();
-    crate::worker::Pacer::default().wait(&floor.clock, due, &floor.edges.close, &nowhere);
+
+    /// Load until the window opens; false where a failure ended it. A class that begins later only waits, and its
+    /// schedule begins with it: what it did not do before is no backlog.
+    fn warm_up<E: Engine>(&mut self, engine: &mut E) -> bool {
+        let (floor, start_s) = (self.floor, self.station.class.start_s);
+        let edges = &floor.edges;
+        let late = floor.clock.ns_to_ticks((start_s * 1e9) as u64);
+        let begin =
+            if start_s > 0.0 { edges.open.load(Relaxed).saturating_add(late) } else { floor.begin.load(Relaxed) };
+        if let Some(schedule) = &mut self.task.schedule {
+            schedule.begin(begin);
+        }
+        if start_s > 0.0 {
+            crate::worker::Pacer::default().wait(&floor.clock, begin, &edges.close, &self.warm);
+            return true;
+        }
+        engine.work(&mut self.task, &self.warm, &edges.open)
+    }
 }

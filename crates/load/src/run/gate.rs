@@ -26,6 +26,12 @@ impl Gate {
         }
     }
 
+    /// A worker will never be ready; it does not wait.
+    pub fn count(&self) {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).arrived += 1;
+        self.changed.notify_all();
+    }
+
     /// Waits until this many have arrived.
     pub fn await_all(&self, workers: usize) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);

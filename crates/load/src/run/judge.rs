@@ -190,7 +190,7 @@ fn asked(seen: &mut ClassObservation, class: &Class) {
     (seen.threads, seen.depth, seen.batch) = (class.threads, class.depth, class.batch);
     seen.asked_rate = total_rate(&class.arrivals, class.threads);
     seen.burst = match class.arrivals {
-        Arrivals::Burst { burst, .. } => burst * class.threads,
+        Arrivals::Burst { burst, .. } => burst.saturating_mul(class.threads),
         _ => 1,
     };
     seen.poisson = matches!(class.arrivals, Arrivals::Poisson { .. });
@@ -209,7 +209,7 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     seen.null_ops_per_s = Some(part.ceiling.ops_per_s);
     let thread_seconds = f64::from(part.class.threads) * part.elapsed_s;
     seen.busy_share = (thread_seconds > 0.0).then(|| (cpu_s / thread_seconds).clamp(0.0, 1.0));
-    seen.submit_share = is_queued(part.class.path.kind).then(|| part.submit_share());
+    seen.submit_share = is_queued(part.class).then(|| part.submit_share());
     seen.intervals.clone_from(&result.intervals);
     seen.latencies = latency.count;
     seen.latency_p99_ns = latency.p99_ns;

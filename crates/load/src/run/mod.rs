@@ -18,7 +18,7 @@ use std::{
 };
 
 use assay_path::{PathError, open::operation_error};
-use assay_record::{Event, Job, Record};
+use assay_record::{Event, Job, Record, Stop};
 
 use self::{
     controller::{Controller, Watched},
@@ -59,6 +59,7 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     let mut around = Surroundings::new(job, &stage, clock);
     let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, clock)?;
     broken(job, &stage, &outcomes)?;
+    useless(job, &tallies, &watched, &outcomes)?;
     around.finished();
     let finished = result::Finished {
         job,
@@ -76,7 +77,7 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
 }
 
 fn ceilings(job: &Job, clock: Clock) -> Result<Vec<Ceiling>, LoadError> {
-    let of = |class| ceiling(class, seat::is_queued(class.path.kind), clock);
+    let of = |class| ceiling(class, seat::is_queued(class), clock);
     let measured: std::io::Result<Vec<Ceiling>> = job.classes.iter().map(of).collect();
     measured.map_err(|source| LoadError::System { action: "reserving memory for the generator's baseline", source })
 }
@@ -137,16 +138,21 @@ type Worker<'scope> = (String, thread::ScopedJoinHandle<'scope, Result<Outcome, 
 fn join(workers: Vec<Worker<'_>>) -> Result<Vec<Outcome>, LoadError> {
     let mut outcomes = Vec::with_capacity(workers.len());
     let mut failure: Option<PathError> = None;
+    let mut lost = None;
     for (class, worker) in workers {
         match worker.join() {
             Ok(Ok(outcome)) => outcomes.push(outcome),
             // A worker that only waited for the others tells nothing; the one that failed does.
             Ok(Err(PathError::Interrupted { .. })) => {}
             Ok(Err(error)) => failure = failure.or(Some(error)),
-            Err(_) => return Err(LoadError::WorkerLost { class }),
+            Err(_) => lost = lost.or(Some(class)),
         }
     }
-    failure.map_or(Ok(outcomes), |error| Err(error.into()))
+    match (lost, failure) {
+        (Some(class), _) => Err(LoadError::WorkerLost { class }),
+        (None, Some(error)) => Err(error.into()),
+        (None, None) => Ok(outcomes),
+    }
 }
 
 /// A target that broke in mid-run: the sentence names the file and the kernel's answer.
@@ -154,10 +160,32 @@ fn broken(job: &Job, stage: &Stage, outcomes: &[Outcome]) -> Result<(), LoadErro
     let Some(outcome) = outcomes.iter().find(|outcome| outcome.faults.fatal.is_some()) else { return Ok(()) };
     let Some(fault) = &outcome.faults.fatal else { return Ok(()) };
     let class = &job.classes[outcome.class_index];
-    let segments = stage.segments_of(class, 0);
+    let segments = stage.segments_of(class, outcome.thread);
     let source = fault.source.raw_os_error().map_or_else(
         || std::io::Error::new(fault.source.kind(), fault.source.to_string()),
         std::io::Error::from_raw_os_error,
     );
     Err(operation_error(segments, fault.segment, fault.write, source).into())
+}
+
+/// A class of which nothing succeeded has no figures: work not done is never a success. Only an interrupted run may have
+/// classes that had no time to do anything.
+fn useless(job: &Job, tallies: &[Vec<Tally>], watched: &Watched, outcomes: &[Outcome]) -> Result<(), LoadError> {
+    if watched.stop == Stop::Interrupted {
+        return Ok(());
+    }
+    for (index, (class, tallies)) in job.classes.iter().zip(tallies).enumerate() {
+        if tallies.iter().any(|tally| tally.service.count() > 0) {
+            continue;
+        }
+        let class = class.name.clone();
+        let mut own = outcomes.iter().filter(|outcome| outcome.class_index == index);
+        if let Some(first) = own.find_map(|outcome| outcome.faults.first.clone()) {
+            return Err(LoadError::NothingWorked { class, first });
+        }
+        if watched.stop == Stop::Limit {
+            return Err(LoadError::NothingDone { class, seconds: job.window.measure_s });
+        }
+    }
+    Ok(())
 }

@@ -151,7 +151,7 @@ impl Finished<'_> {
                 .map(|rate| Figure::new(rate, Unit::OpsPerSecond, Provenance::Assumed, Method::Derived)),
             asked_depth: part.class.threads * part.class.depth,
             achieved_depth: Figure::new(
-                part.achieved_depth(&series.total),
+                part.achieved_depth(&series.total, self.clock.hz()),
                 Unit::Count,
                 part.provenance,
                 Method::Derived,
@@ -218,11 +218,18 @@ impl Part<'_> {
 
     /// Little's law: the time that operations spent in service, per second. For a path that blocks in its submit call the
     /// operations waited in the program, not at the device; that time does not count.
-    pub fn achieved_depth(&self, service: &Sum) -> f64 {
+    pub fn achieved_depth(&self, service: &Sum, hz: f64) -> f64 {
         let threads = f64::from(self.class.threads);
         let waiting = self.submit_share() * f64::from(self.class.depth.saturating_sub(1)) * threads;
-        let in_service = service.sum as f64 / 1e9 / self.elapsed_s.max(1e-9);
+        let in_service = (service.sum as f64 / 1e9 + self.at_edges_s(hz)).max(0.0) / self.elapsed_s.max(1e-9);
         (in_service - waiting).max(in_service.min(threads))
+    }
+
+    /// Seconds by which the window's edges cut operations: those that it began with spent some before it, those that it
+    /// ended with spent some inside it and do not count as done.
+    fn at_edges_s(&self, hz: f64) -> f64 {
+        let sum = |of: fn(&Outcome) -> u64| self.outcomes.iter().map(|one| of(one)).sum::<u64>() as f64;
+        (sum(|one| one.unfinished) - sum(|one| one.carried_in)) / hz
     }
 
     /// Share of the workers' time that was spent inside the submit call.

@@ -4,19 +4,23 @@ use std::{
     fs::File,
     io,
     path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use assay_path::{
     PathError, Segment, SegmentKind, facts,
     prepare::{self, Prepared, PreparedDataset},
-    residency,
+    residency, space,
 };
-use assay_record::{Cache, Class, Environment, Event, Job, Layout, TargetFacts};
+use assay_record::{Cache, Class, Environment, Event, Job, Layout, Sizes, TargetFacts};
 
 use super::{Watch, crew::Station};
 use crate::{
-    check::Checker, clock::Clock, environment, error::LoadError, generator::FileShare, journal::Journal, tally::Tally,
+    check::Checker, clock::Clock, environment, error::LoadError, generator::FileShare, journal::Journal, seat,
+    tally::Tally,
 };
 
 /// Room of an acknowledgement journal: 128 MiB, sparse until used.
@@ -44,12 +48,13 @@ impl Stage {
             .flat_map(|target| target.members.iter().map(|member| (target.id.clone(), PathBuf::from(member))))
             .collect();
         let environment = environment::capture(clock, &places, target_facts);
+        enough_memory(job, &environment)?;
         let emit = &mut *watch.emit;
         let mut progress = |stage: &str, done: f64, detail: String| {
             emit(Event::Progress { stage: stage.to_owned(), done, detail });
         };
         let prepared = prepare::prepare(job, &mut progress, watch.interrupted)?;
-        set_caches(job, &prepared, &mut progress)?;
+        set_caches(job, &prepared, watch.interrupted, &mut progress)?;
         let resident_before = prepared.datasets.iter().map(resident).collect();
         Ok(Self { prepared, environment, resident_before })
     }
@@ -119,23 +124,28 @@ impl Stage {
             .into());
         };
         let files = dataset.files.len().max(1) as u32;
+        let segments = self.segments_of(class, thread);
+        // Operations of one size cannot cross a stripe, which is a multiple of it.
+        let mixes = segments.len() > 1 && matches!(class.size, Sizes::Mix(_));
         let sharing = class.threads / files + u32::from(thread % files < class.threads % files);
         Ok(Station {
             class,
             class_index,
             thread,
-            segments: self.segments_of(class, thread),
+            segments,
             layout: dataset.layout,
             stripe: dataset.stripe_bytes,
             share: FileShare {
-                bytes: file_bytes(dataset, declared.bytes),
+                bytes: file_bytes(dataset, declared.bytes, thread),
                 index: thread / files,
                 of: sharing.max(1),
+                stripe: if mixes { dataset.stripe_bytes } else { 0 },
                 order: seat::seed_of(job.seed, class_index, u32::MAX),
             },
             tally,
             seed: job.seed,
             checker,
+            contended: job.checks.data && dataset.writable,
         })
     }
 
@@ -153,16 +163,34 @@ impl Stage {
         let dataset = self.dataset_of(class)?;
         let file = thread as usize % dataset.file_ids.len().max(1);
         let id = dataset.file_ids.get(file).copied()?;
-        Some(Checker::new(dataset.stamp_bytes, id, job.checks.data, Arc::clone(generations), journal.cloned()))
+        // Space that was only allocated carries no stamps yet.
+        let verify = job.checks.data && matches!(dataset.layout, Layout::Written | Layout::AsFound);
+        Some(Checker::new(dataset.stamp_bytes, id, verify, Arc::clone(generations), journal.cloned()))
     }
 }
 
+/// Buffers are touched before the load begins: a job that has no room for them is told so instead of being killed.
+fn enough_memory(job: &Job, environment: &Environment) -> Result<(), PathError> {
+    let of = |class: &Class| seat::memory_bytes(class).saturating_mul(u64::from(class.threads));
+    let needed = job.classes.iter().map(of).fold(0u64, u64::saturating_add);
+    let available = environment.memory.available_bytes;
+    if available == 0 || needed <= available {
+        return Ok(());
+    }
+    Err(PathError::Unavailable {
+        what: "memory for the buffers of all threads".to_owned(),
+        reason: format!("{} are needed and {} are available", space::in_words(needed), space::in_words(available)),
+        fix: "use fewer threads, less depth, smaller operations or a smaller buffer_bytes".to_owned(),
+    })
+}
+
 /// A file that is used as found may be shorter than declared; its length was seen when it was prepared.
-fn file_bytes(dataset: &PreparedDataset, declared: u64) -> u64 {
+fn file_bytes(dataset: &PreparedDataset, declared: u64, thread: u32) -> u64 {
     if dataset.layout != Layout::AsFound {
         return declared;
     }
-    let found = dataset.files.first().map_or(0, |segments| segments.iter().map(|segment| segment.bytes).sum());
+    let file = dataset.files.get(thread as usize % dataset.files.len().max(1));
+    let found = file.map_or(0, |segments| segments.iter().map(|segment| segment.bytes).sum());
     declared.min(found)
 }
 
@@ -180,10 +208,18 @@ fn resident(dataset: &PreparedDataset) -> Option<u64> {
     files.map(|path| residency::resident_bytes(&File::open(path).ok()?).ok()).sum()
 }
 
-fn set_caches(job: &Job, prepared: &Prepared, progress: &mut dyn FnMut(&str, f64, String)) -> Result<(), LoadError> {
+fn set_caches(
+    job: &Job,
+    prepared: &Prepared,
+    interrupted: &AtomicBool,
+    progress: &mut dyn FnMut(&str, f64, String),
+) -> Result<(), LoadError> {
     let all: Vec<&Path> =
         prepared.datasets.iter().filter(|dataset| dataset.layout != Layout::Grow).flat_map(regular_files).collect();
     for (index, path) in all.iter().enumerate() {
+        if interrupted.load(Relaxed) {
+            return Err(PathError::Interrupted { action: "preparing the page cache" }.into());
+        }
         let done = index as f64 / all.len() as f64;
         match job.cache {
             Cache::AsFound => return Ok(()),

@@ -41,19 +41,23 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
         let recorder = Recorder { tally, clock };
         let mut now = clock.now();
         loop {
-            let due = if OPEN { self.await_due(task, recorder, &mut now, until) } else { None };
+            let due = if OPEN { self.await_due(task, recorder, &mut now, until) } else { 0 };
             if now >= until.load(Relaxed) {
                 return true;
             }
-            let start = now;
             let step = task.generator.step();
-            let kept = self.serve(task, step, recorder);
+            let memory = task.memory.place(0);
+            let start = if step.write { self.prepare_write(task, step, memory, now) } else { now };
+            let kept = self.serve(task, step, memory, recorder);
             if OPEN {
                 task.advance_schedule();
             }
             now = clock.now();
             if kept {
                 recorder.completed(step.write, step.length, due, start, now);
+                if task.checker.is_some() {
+                    now = self.check(task, step, memory, recorder);
+                }
             } else if task.faults.fatal.is_some() {
                 return false;
             }
@@ -61,22 +65,22 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
     }
 
     #[inline(always)]
-    fn await_due(&mut self, task: &mut Task, recorder: Recorder<'_>, now: &mut u64, until: &AtomicU64) -> Option<u64> {
-        let due = task.schedule.as_ref()?.due();
+    fn await_due(&mut self, task: &mut Task, recorder: Recorder<'_>, now: &mut u64, until: &AtomicU64) -> u64 {
+        let due = task.schedule.as_ref().map_or(*now, crate::arrivals::Schedule::due);
         if *now < due {
             *now = task.pacer.wait(&task.clock, due, until, recorder.tally);
-            recorder.late(due, *now);
+            if *now >= due {
+                recorder.late(due, *now);
+            }
         }
-        Some(due)
+        due
     }
 
     /// One operation, its flush included; false where it failed.
     #[inline(always)]
-    fn serve(&mut self, task: &mut Task, step: Step, recorder: Recorder<'_>) -> bool {
+    fn serve(&mut self, task: &mut Task, step: Step, memory: usize, recorder: Recorder<'_>) -> bool {
         let place = task.spread.place(step.offset);
-        let memory = task.memory.place(0);
         let outcome = if step.write {
-            self.prepare_write(task, step, memory);
             if task.growing && step.offset == 0 && !self.begin_anew(task) {
                 return false;
             }
@@ -89,26 +93,36 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
             task.faults.note(place.segment, step.write, error);
             return false;
         }
-        let durable = !step.write || self.flush_when_due(task, place.segment, recorder);
-        match &mut task.checker {
-            Some(checker) if durable => checker.after(step, self.arena, memory, recorder.tally),
-            _ => {}
-        }
-        durable
+        !step.write || self.flush_when_due(task, place.segment, recorder)
     }
 
+    /// Changes a page before it is written, and returns when the operation starts: stamping is not part of it.
     #[inline(always)]
-    fn prepare_write(&mut self, task: &mut Task, step: Step, memory: usize) {
+    fn prepare_write(&mut self, task: &mut Task, step: Step, memory: usize, now: u64) -> u64 {
         debug_assert!(memory + step.length as usize <= self.arena.len());
-        match &mut task.checker {
-            Some(checker) => checker.before_write(step, self.arena, memory),
-            // SAFETY: the memory plan keeps the page inside the arena, and this thread alone uses it.
-            None => unsafe { task.memory.dirty(self.arena.start().add(memory), step.length) },
+        if let Some(checker) = &mut task.checker {
+            checker.before_write(step, self.arena, memory);
+            return task.clock.now();
         }
+        // SAFETY: the memory plan keeps the page inside the arena, and this thread alone uses it.
+        unsafe { task.memory.dirty(self.arena.start().add(memory), step.length) };
+        now
+    }
+
+    /// Verifies or acknowledges, and returns the time: checking is not part of the next operation either.
+    #[cold]
+    fn check(&mut self, task: &mut Task, step: Step, memory: usize, recorder: Recorder<'_>) -> u64 {
+        if let Some(checker) = &mut task.checker {
+            checker.after(step, self.arena, memory, recorder.tally, &mut task.second_look);
+        }
+        task.clock.now()
     }
 
     #[inline(always)]
     fn flush_when_due(&mut self, task: &mut Task, segment: u32, recorder: Recorder<'_>) -> bool {
+        if task.flush.is_never() {
+            return true;
+        }
         self.unflushed += 1;
         if self.unflushed < task.flush.every {
             return true;
@@ -116,15 +130,13 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
         self.unflushed = 0;
         let start = task.clock.now();
         let outcome = self.path.flush();
-        recorder.flushed(start, task.clock.now());
-        match outcome {
-            Ok(()) => true,
-            Err(error) => {
-                Tally::add(&recorder.tally.errors, 1);
-                task.faults.note(segment, true, error);
-                false
-            }
+        if let Err(error) = outcome {
+            Tally::add(&recorder.tally.errors, 1);
+            task.faults.note(segment, true, error);
+            return false;
         }
+        recorder.flushed(start, task.clock.now());
+        true
     }
 
     /// A growing file that is full begins anew, as a database opens its next log file.
@@ -133,9 +145,13 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
         if !std::mem::replace(&mut self.grown, true) {
             return true;
         }
-        (0..task.segments).all(|segment| match self.path.restart(segment) {
-            Ok(()) => true,
-            Err(error) => !task.faults.note(segment, true, error),
-        })
+        for segment in 0..task.segments {
+            if let Err(error) = self.path.restart(segment) {
+                // Appending to a file that is not empty is not what was asked for.
+                task.faults.end_with(segment, true, error);
+                return false;
+            }
+        }
+        true
     }
 }

@@ -21,6 +21,8 @@ pub struct Fault {
 pub struct Faults {
     /// Failures by `errno`.
     pub by_errno: BTreeMap<i32, u64>,
+    /// The first failure, in the kernel's words.
+    pub first: Option<String>,
     total: u64,
     /// The failure that ended the worker.
     pub fatal: Option<Fault>,
@@ -33,6 +35,7 @@ impl Faults {
         let errno = source.raw_os_error().unwrap_or(0);
         *self.by_errno.entry(errno).or_default() += 1;
         self.total += 1;
+        self.first.get_or_insert_with(|| source.to_string());
         let hopeless = matches!(
             errno,
             libc::ENOSPC | libc::EDQUOT | libc::EROFS | libc::EBADF | libc::ENOENT | libc::EINVAL | libc::EOPNOTSUPP
@@ -41,5 +44,18 @@ impl Faults {
             self.fatal.get_or_insert(Fault { segment, write, source });
         }
         self.fatal.is_some()
+    }
+
+    /// Notes a failure after which the worker must not go on.
+    #[cold]
+    pub fn end_with(&mut self, segment: u32, write: bool, source: io::Error) {
+        *self.by_errno.entry(source.raw_os_error().unwrap_or(0)).or_default() += 1;
+        self.fatal.get_or_insert(Fault { segment, write, source });
+    }
+
+    /// Forgets the counts of the warm-up; how much patience is left stays as it is.
+    pub fn window_opens(&mut self) {
+        self.by_errno.clear();
+        self.first = None;
     }
 }

@@ -55,6 +55,11 @@ impl MemoryPlan {
         self.stride * self.slots * self.rounds
     }
 
+    /// The same, as large as it would be: [`Self::bytes`] of a plan that fits no address space is meaningless.
+    pub fn bytes_wide(&self) -> u64 {
+        (self.stride as u64).saturating_mul(self.slots as u64).saturating_mul(self.rounds as u64)
+    }
+
     /// Where the next operation of a slot lands, bytes into the arena. No two slots ever share a page.
     #[inline(always)]
     pub fn place(&mut self, slot: u32) -> usize {

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub use self::{blocking::BlockingLoop, faults::Faults, memory::MemoryPlan, pace::Pacer, queued::QueuedLoop};
 use crate::{
     arrivals::Schedule,
-    check::Checker,
+    check::{Checker, SecondLook},
     clock::Clock,
     generator::{Generator, Spread},
     tally::Tally,
@@ -50,6 +50,14 @@ pub struct FlushRule {
     pub every: u32,
 }
 
+impl FlushRule {
+    /// Durability lies in the write itself, or is not asked for.
+    #[inline(always)]
+    pub fn is_never(self) -> bool {
+        self.every == u32::MAX
+    }
+}
+
 /// What one worker works with, whatever its path.
 #[derive(Debug)]
 pub struct Task {
@@ -73,6 +81,8 @@ pub struct Task {
     pub pacer: Pacer,
     /// Data check and acknowledgements; none where not asked for.
     pub checker: Option<Checker>,
+    /// Reads blocks again that seem wrong; none where nobody writes to the data set.
+    pub second_look: Option<SecondLook>,
     /// What failed.
     pub faults: Faults,
 }
@@ -94,9 +104,9 @@ struct Recorder<'a> {
 }
 
 impl Recorder<'_> {
-    /// Records a completed operation; instants in ticks.
+    /// Records a completed operation; instants in ticks. Where arrivals are closed `due` means nothing.
     #[inline(always)]
-    fn completed(&self, write: bool, length: u32, due: Option<u64>, start: u64, end: u64) {
+    fn completed(&self, write: bool, length: u32, due: u64, start: u64, end: u64) {
         let service_ns = self.clock.ticks_to_ns(end.saturating_sub(start));
         self.tally.service.record(service_ns);
         Tally::add(&self.tally.bytes, u64::from(length));
@@ -106,7 +116,7 @@ impl Recorder<'_> {
                 latencies.record(service_ns);
             }
         }
-        if let (Some(due), Some(latencies)) = (due, &self.tally.response) {
+        if let Some(latencies) = &self.tally.response {
             latencies.record(self.clock.ticks_to_ns(end.saturating_sub(due)));
         }
     }

@@ -46,7 +46,26 @@ impl Pacer {
     fn sleep(&mut self, clock: &Clock, now: u64, asked_ns: u64) {
         std::thread::sleep(std::time::Duration::from_nanos(asked_ns));
         let slept_ns = clock.ticks_to_ns(clock.now().saturating_sub(now));
-        let over_ns = slept_ns.saturating_sub(asked_ns).min(200_000);
-        self.oversleep_ns = (self.oversleep_ns * 7 + over_ns) / 8;
+        self.learn(slept_ns.saturating_sub(asked_ns));
+    }
+
+    fn learn(&mut self, over_ns: u64) {
+        self.oversleep_ns = (self.oversleep_ns * 7 + over_ns.min(200_000)) / 8;
+    }
+
+    /// How long a wait inside the kernel may last when `left_ns` are left; 0 where it would end too late.
+    #[inline(always)]
+    pub fn nap_ns(&self, left_ns: u64) -> u64 {
+        if left_ns > self.oversleep_ns + SPIN_NS { left_ns - self.oversleep_ns } else { 0 }
+    }
+
+    /// A wait inside the kernel, allowed to last `asked_ns`, ended after `ticks` with nothing found.
+    #[cold]
+    pub fn waited(&mut self, clock: &Clock, asked_ns: u64, ticks: u64, tally: &Tally) {
+        if asked_ns == 0 {
+            Tally::add(&tally.wait_ticks, ticks);
+        } else {
+            self.learn(clock.ticks_to_ns(ticks).saturating_sub(asked_ns));
+        }
     }
 }

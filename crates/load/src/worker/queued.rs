@@ -1,6 +1,9 @@
 //! The loop over a path whose operations are pushed, submitted and reaped.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{
+    io::ErrorKind,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use assay_path::{Arena, Completion, Queued, Request, Wait};
 
@@ -12,20 +15,34 @@ use crate::{generator::Step, tally::Tally};
 struct Flight {
     step: Step,
     segment: u32,
+    /// In flight. A completion of a slot that is not belongs to nobody.
+    busy: bool,
     memory: usize,
-    due: Option<u64>,
+    /// Intended start, ticks; 0 where arrivals are closed.
+    due: u64,
     start: u64,
     /// Segments that its flush still has to reach, one bit each; 0 where it is not in a flush.
     flushing: u64,
     flush_start: u64,
 }
 
+const IDLE: Flight = Flight {
+    step: Step { write: false, offset: 0, length: 0 },
+    segment: 0,
+    busy: false,
+    memory: 0,
+    due: 0,
+    start: 0,
+    flushing: 0,
+    flush_start: 0,
+};
+
 /// A worker on a queued path.
 #[derive(Debug)]
 pub struct QueuedLoop<'a, P> {
     path: P,
     arena: &'a Arena,
-    flights: Vec<Option<Flight>>,
+    flights: Box<[Flight]>,
     free: Vec<u32>,
     done: Vec<Completion>,
     batch: usize,
@@ -33,6 +50,10 @@ pub struct QueuedLoop<'a, P> {
     dirty: u64,
     unflushed: u32,
     grown: bool,
+    /// When nothing was due last, ticks, and how many slots were free then: what became due later and found one of them
+    /// could have started on time.
+    ready_since: u64,
+    ready: usize,
 }
 
 impl<'a, P: Queued> QueuedLoop<'a, P> {
@@ -42,13 +63,15 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         Self {
             path,
             arena,
-            flights: vec![None; depth as usize],
+            flights: vec![IDLE; depth as usize].into_boxed_slice(),
             free: (0..depth).rev().collect(),
             done: Vec::with_capacity(depth as usize),
             batch: batch.clamp(1, depth) as usize,
             dirty: 0,
             unflushed: 0,
             grown: false,
+            ready_since: 0,
+            ready: 0,
         }
     }
 
@@ -57,6 +80,12 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         self.path.system_calls()
     }
 
+    /// Time that the operations in flight have spent so far, ticks, all together.
+    pub fn ticks_in_flight(&self, now: u64) -> u64 {
+        self.flights.iter().filter(|flight| flight.busy).map(|flight| now.saturating_sub(flight.start)).sum()
+    }
+
+    #[inline(always)]
     fn in_flight(&self) -> usize {
         self.flights.len() - self.free.len()
     }
@@ -65,22 +94,26 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
     /// What is in flight then stays in flight, for the next call or for [`Self::drain`].
     pub fn work(&mut self, task: &mut Task, tally: &Tally, until: &AtomicU64) -> bool {
         let recorder = Recorder { tally, clock: task.clock };
+        if task.schedule.is_some() {
+            self.work_as::<true>(task, recorder, until).is_some()
+        } else {
+            self.work_as::<false>(task, recorder, until).is_some()
+        }
+    }
+
+    /// None where a failure ended it.
+    fn work_as<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, until: &AtomicU64) -> Option<()> {
         let mut now = task.clock.now();
         while now < until.load(Relaxed) {
-            if !self.fill(task, recorder, now) {
-                return false;
-            }
-            let wait = self.wait_for(task, now);
-            if self.in_flight() == 0 {
-                now = self.idle(task, recorder, until);
-                continue;
-            }
-            now = match self.reap(task, recorder, wait) {
-                Some(now) => now,
-                None => return false,
+            now = self.fill::<OPEN>(task, recorder, now)?;
+            now = if self.in_flight() == 0 {
+                self.idle(task, recorder, until)
+            } else {
+                let wait = self.wait_for::<OPEN>(task, now);
+                self.reap::<OPEN>(task, recorder, wait, now)?
             };
         }
-        true
+        Some(())
     }
 
     /// Waits for what is in flight, without recording it.
@@ -90,55 +123,57 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
     }
 
     fn drain_into(&mut self, task: &mut Task, recorder: Recorder<'_>) {
-        let patience = task.clock.now() + task.clock.ns_to_ticks(30_000_000_000);
-        while self.in_flight() > 0 && task.clock.now() < patience {
+        let mut now = task.clock.now();
+        let patience = now + task.clock.ns_to_ticks(30_000_000_000);
+        while self.in_flight() > 0 && now < patience {
             let wait = Wait { at_least: 1, timeout_ns: 1_000_000_000 };
-            if self.reap(task, recorder, wait).is_none() {
-                return;
-            }
+            now = match self.reap::<false>(task, recorder, wait, now) {
+                Some(now) => now,
+                None => return,
+            };
         }
     }
 
-    /// A batch is submitted as a whole: with fewer free slots than that, wait.
+    /// A closed loop submits whole batches: with fewer free slots than that, it waits. What is due is never held back.
     #[inline(always)]
-    fn may_push(&self, task: &Task, now: u64) -> bool {
-        self.free.len() >= self.batch && task.schedule.as_ref().is_none_or(|schedule| schedule.due() <= now)
+    fn may_push<const OPEN: bool>(&self, task: &Task, now: u64) -> bool {
+        if OPEN { !self.free.is_empty() && is_due(task, now) } else { self.free.len() >= self.batch }
     }
 
-    /// Pushes what is due into free slots, one submission per batch; false where a failure ended it.
+    /// Pushes what is due into free slots, one submission per batch, and returns the time; none where a failure ended it.
     #[inline(always)]
-    fn fill(&mut self, task: &mut Task, recorder: Recorder<'_>, now: u64) -> bool {
-        while self.may_push(task, now) {
-            if !self.fill_batch(task, recorder, now) {
-                return false;
-            }
+    fn fill<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, mut now: u64) -> Option<u64> {
+        while self.may_push::<OPEN>(task, now) {
+            now = self.fill_batch::<OPEN>(task, recorder, now)?;
             // What the last batch holds is submitted with the next reaping where the path can do both at once.
-            if (!P::COMBINED || self.may_push(task, now)) && !self.submit(task, recorder) {
-                return false;
+            if !P::COMBINED || self.may_push::<OPEN>(task, now) {
+                self.submit(task, recorder)?;
             }
         }
-        true
+        if OPEN {
+            (self.ready_since, self.ready) = (now, self.free.len());
+        }
+        Some(now)
     }
 
     #[inline(always)]
-    fn fill_batch(&mut self, task: &mut Task, recorder: Recorder<'_>, now: u64) -> bool {
-        let mut room = if self.batch == 1 { self.free.len() } else { self.batch };
-        while room > 0 && task.schedule.as_ref().is_none_or(|schedule| schedule.due() <= now) {
+    fn fill_batch<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, mut now: u64) -> Option<u64> {
+        let mut room = if self.batch == 1 { self.free.len() } else { self.batch.min(self.free.len()) };
+        while room > 0 && (!OPEN || is_due(task, now)) {
             let step = task.generator.step();
-            if task.growing && step.write && step.offset == 0 && !self.begin_anew(task, recorder) {
-                return task.faults.fatal.is_none();
+            if task.growing && step.write && step.offset == 0 {
+                now = self.begin_anew(task, recorder)?;
             }
-            self.push(task, step, now);
+            self.push::<OPEN>(task, recorder, step, now);
             room -= 1;
         }
-        true
+        Some(now)
     }
 
     #[inline(always)]
-    fn push(&mut self, task: &mut Task, step: Step, now: u64) {
+    fn push<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, step: Step, now: u64) {
         let Some(slot) = self.free.pop() else { return };
-        let due = task.schedule.as_ref().map(crate::arrivals::Schedule::due);
-        task.advance_schedule();
+        let due = if OPEN { self.take_due(task, recorder, now) } else { 0 };
         let place = task.spread.place(step.offset);
         let memory = task.memory.place(slot);
         if step.write {
@@ -149,7 +184,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
             }
         }
         self.flights[slot as usize] =
-            Some(Flight { step, segment: place.segment, memory, due, start: now, flushing: 0, flush_start: 0 });
+            Flight { step, segment: place.segment, busy: true, memory, due, start: now, flushing: 0, flush_start: 0 };
         self.path.push(Request {
             write: step.write,
             segment: place.segment,
@@ -160,62 +195,79 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         });
     }
 
+    /// Takes the next instant of the schedule.
     #[inline(always)]
-    fn submit(&mut self, task: &mut Task, recorder: Recorder<'_>) -> bool {
+    fn take_due(&mut self, task: &mut Task, recorder: Recorder<'_>, now: u64) -> u64 {
+        let due = task.schedule.as_ref().map_or(now, crate::arrivals::Schedule::due);
+        task.advance_schedule();
+        if self.ready > 0 && due > self.ready_since {
+            self.ready -= 1;
+            recorder.late(due, now);
+        }
+        due
+    }
+
+    /// Hands over what was pushed; none where a failure ended the worker.
+    #[inline(always)]
+    fn submit(&mut self, task: &mut Task, recorder: Recorder<'_>) -> Option<()> {
         let before = task.clock.now();
         let outcome = self.path.submit();
         Tally::add(&recorder.tally.submit_ticks, task.clock.now().saturating_sub(before));
         match outcome {
-            Ok(_) => true,
-            Err(error) => !task.faults.note(0, true, error),
+            Ok(_) => Some(()),
+            Err(error) => go_on(task, true, error),
         }
     }
 
     /// How long to wait: for a batch where the next one needs its slots, and never beyond the next due instant.
     #[inline(always)]
-    fn wait_for(&self, task: &Task, now: u64) -> Wait {
-        let missing = self.batch.saturating_sub(self.free.len()).clamp(1, self.in_flight().max(1));
-        match &task.schedule {
-            None => Wait { at_least: missing as u32, timeout_ns: u64::MAX },
-            Some(schedule) if self.free.is_empty() => Wait {
-                at_least: 1,
-                timeout_ns: task.clock.ticks_to_ns(schedule.due().saturating_sub(now)).max(1_000_000),
-            },
-            Some(schedule) if schedule.due() <= now => Wait { at_least: 0, timeout_ns: 0 },
-            Some(schedule) => Wait { at_least: 1, timeout_ns: task.clock.ticks_to_ns(schedule.due() - now) },
+    fn wait_for<const OPEN: bool>(&self, task: &Task, now: u64) -> Wait {
+        if !OPEN {
+            let missing = self.batch.saturating_sub(self.free.len()).clamp(1, self.in_flight().max(1));
+            return Wait { at_least: missing as u32, timeout_ns: u64::MAX };
         }
+        let due = task.schedule.as_ref().map_or(now, crate::arrivals::Schedule::due);
+        let left_ns = task.clock.ticks_to_ns(due.saturating_sub(now));
+        if self.free.is_empty() {
+            // Whatever is due has to wait for a slot; the limit only lets the loop see that the window closed.
+            return Wait { at_least: 1, timeout_ns: left_ns.max(1_000_000) };
+        }
+        let timeout_ns = task.pacer.nap_ns(left_ns);
+        Wait { at_least: u32::from(timeout_ns > 0), timeout_ns }
     }
 
+    /// Nothing is in flight and nothing is due yet.
     #[cold]
     fn idle(&mut self, task: &mut Task, recorder: Recorder<'_>, until: &AtomicU64) -> u64 {
         let Some(due) = task.schedule.as_ref().map(crate::arrivals::Schedule::due) else { return task.clock.now() };
-        let now = task.clock.now();
-        if now >= due {
-            return now;
-        }
-        let now = task.pacer.wait(&task.clock, due, until, recorder.tally);
-        if now >= due {
-            recorder.late(due, now);
-        }
-        now
+        task.pacer.wait(&task.clock, due, until, recorder.tally)
     }
 
     /// Reaps and records; none where a failure ended the worker. All completions found together end at one instant.
     #[inline(always)]
-    fn reap(&mut self, task: &mut Task, recorder: Recorder<'_>, wait: Wait) -> Option<u64> {
+    fn reap<const OPEN: bool>(
+        &mut self,
+        task: &mut Task,
+        recorder: Recorder<'_>,
+        wait: Wait,
+        before: u64,
+    ) -> Option<u64> {
         self.done.clear();
         if let Err(error) = self.path.reap(wait, &mut self.done) {
-            if task.faults.note(0, false, error) {
-                return None;
-            }
+            go_on(task, false, error)?;
         }
         let now = task.clock.now();
-        let mut flushes = false;
-        for index in 0..self.done.len() {
-            flushes |= self.complete(task, recorder, self.done[index], now);
+        if OPEN && self.done.is_empty() {
+            task.pacer.waited(&task.clock, wait.timeout_ns, now.saturating_sub(before), recorder.tally);
         }
-        if flushes && !P::COMBINED && !self.submit(task, recorder) {
-            return None;
+        let mut done = std::mem::take(&mut self.done);
+        let mut flushes = false;
+        for completion in &done {
+            flushes |= self.complete(task, recorder, *completion, now);
+        }
+        std::mem::swap(&mut done, &mut self.done);
+        if flushes && !P::COMBINED {
+            self.submit(task, recorder)?;
         }
         if task.faults.fatal.is_some() { None } else { Some(now) }
     }
@@ -223,74 +275,117 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
     /// Ends one completion; true where a flush was pushed for it.
     #[inline(always)]
     fn complete(&mut self, task: &mut Task, recorder: Recorder<'_>, completion: Completion, now: u64) -> bool {
-        let slot = completion.slot as usize;
-        let Some(mut flight) = self.flights[slot] else { return false };
-        let wanted = if flight.flushing == 0 { flight.step.length as i32 } else { 0 };
-        if completion.result != wanted && !(flight.flushing != 0 && completion.result >= 0) {
-            self.fail(task, recorder, flight, completion);
+        let Some(flight) = self.flights.get(completion.slot as usize).filter(|flight| flight.busy) else {
+            return false;
+        };
+        if flight.flushing != 0 {
+            return self.flushed(task, recorder, completion, now);
+        }
+        if completion.result != flight.step.length as i32 {
+            self.fail(task, recorder, completion);
             return false;
         }
-        if flight.flushing != 0 {
-            flight.flushing &= flight.flushing - 1;
-        } else if flight.step.write {
-            self.dirty |= 1 << flight.segment;
-            self.unflushed += 1;
-            if self.unflushed >= task.flush.every {
-                (flight.flushing, flight.flush_start) = (std::mem::take(&mut self.dirty), now);
-                self.unflushed = 0;
-            }
+        if flight.step.write && self.must_flush(task, completion.slot, now) {
+            return true;
         }
-        self.flights[slot] = Some(flight);
+        self.finish(task, recorder, completion.slot, now);
+        false
+    }
+
+    /// Counts a write; where a flush is due it is pushed in the write's name.
+    #[inline(always)]
+    fn must_flush(&mut self, task: &Task, slot: u32, now: u64) -> bool {
+        if task.flush.is_never() {
+            return false;
+        }
+        let flight = &mut self.flights[slot as usize];
+        self.dirty |= 1 << flight.segment;
+        self.unflushed += 1;
+        if self.unflushed < task.flush.every {
+            return false;
+        }
+        (flight.flushing, flight.flush_start) = (std::mem::take(&mut self.dirty), now);
+        self.unflushed = 0;
+        self.path.push_flush(flight.flushing.trailing_zeros(), slot);
+        true
+    }
+
+    /// One segment is flushed; true where another follows.
+    fn flushed(&mut self, task: &mut Task, recorder: Recorder<'_>, completion: Completion, now: u64) -> bool {
+        let flight = &mut self.flights[completion.slot as usize];
+        if completion.result < 0 {
+            // What was not flushed is still to be flushed.
+            self.dirty |= flight.flushing;
+            self.fail(task, recorder, completion);
+            return false;
+        }
+        flight.flushing &= flight.flushing - 1;
         if flight.flushing != 0 {
             self.path.push_flush(flight.flushing.trailing_zeros(), completion.slot);
             return true;
         }
-        self.finish(task, recorder, flight, completion.slot, now);
+        recorder.flushed(flight.flush_start, now);
+        self.finish(task, recorder, completion.slot, now);
         false
     }
 
     #[inline(always)]
-    fn finish(&mut self, task: &mut Task, recorder: Recorder<'_>, flight: Flight, slot: u32, now: u64) {
-        if flight.flush_start != 0 {
-            recorder.flushed(flight.flush_start, now);
-        }
-        self.flights[slot as usize] = None;
+    fn finish(&mut self, task: &mut Task, recorder: Recorder<'_>, slot: u32, now: u64) {
+        let flight = &mut self.flights[slot as usize];
+        flight.busy = false;
         self.free.push(slot);
         recorder.completed(flight.step.write, flight.step.length, flight.due, flight.start, now);
         if let Some(checker) = &mut task.checker {
-            checker.after(flight.step, self.arena, flight.memory, recorder.tally);
+            checker.after(flight.step, self.arena, flight.memory, recorder.tally, &mut task.second_look);
         }
     }
 
     #[cold]
-    fn fail(&mut self, task: &mut Task, recorder: Recorder<'_>, flight: Flight, completion: Completion) {
+    fn fail(&mut self, task: &mut Task, recorder: Recorder<'_>, completion: Completion) {
+        let flight = &mut self.flights[completion.slot as usize];
+        flight.busy = false;
+        self.free.push(completion.slot);
         Tally::add(&recorder.tally.errors, 1);
         let source = if completion.result < 0 {
             std::io::Error::from_raw_os_error(-completion.result)
         } else {
             std::io::Error::new(
-                std::io::ErrorKind::UnexpectedEof,
+                ErrorKind::UnexpectedEof,
                 format!("{} of {} bytes were moved", completion.result, flight.step.length),
             )
         };
         task.faults.note(flight.segment, flight.step.write, source);
-        self.flights[completion.slot as usize] = None;
-        self.free.push(completion.slot);
     }
 
-    /// A growing file that is full begins anew, once nothing is in flight any more.
+    /// A growing file that is full begins anew, once nothing is in flight any more; returns the time then, none where a
+    /// failure ended the worker.
     #[cold]
-    fn begin_anew(&mut self, task: &mut Task, recorder: Recorder<'_>) -> bool {
-        if !std::mem::replace(&mut self.grown, true) {
-            return true;
+    fn begin_anew(&mut self, task: &mut Task, recorder: Recorder<'_>) -> Option<u64> {
+        if std::mem::replace(&mut self.grown, true) {
+            self.submit(task, recorder)?;
+            self.drain_into(task, recorder);
+            let stuck = self.in_flight() > 0;
+            for segment in 0..task.segments {
+                let outcome = if stuck { Err(ErrorKind::TimedOut.into()) } else { self.path.restart(segment) };
+                if let Err(error) = outcome {
+                    // Appending to a file that is not empty is not what was asked for.
+                    task.faults.end_with(segment, true, error);
+                    return None;
+                }
+            }
         }
-        if self.path.submit().is_err() {
-            return false;
-        }
-        self.drain_into(task, recorder);
-        (0..task.segments).all(|segment| match self.path.restart(segment) {
-            Ok(()) => true,
-            Err(error) => !task.faults.note(segment, true, error),
-        })
+        if task.faults.fatal.is_some() { None } else { Some(task.clock.now()) }
     }
+}
+
+#[inline(always)]
+fn is_due(task: &Task, now: u64) -> bool {
+    task.schedule.as_ref().is_none_or(|schedule| schedule.due() <= now)
+}
+
+/// A call that failed as a whole. "Not now" and a signal are no failures: what was pushed is still pushed.
+#[cold]
+fn go_on(task: &mut Task, write: bool, error: std::io::Error) -> Option<()> {
+    let later = matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY | libc::EINTR));
+    if later || !task.faults.note(0, write, error) { Some(()) } else { None }
 }

@@ -1,5 +1,6 @@
 //! What a target lies on: its file system and its block device, with everything beneath.
 
+mod btrfs;
 mod device;
 mod mounts;
 mod system;
@@ -12,6 +13,8 @@ use std::{
 
 use assay_record::{BlockDevice, FileSystem};
 
+pub use btrfs::btrfs_members;
+pub(crate) use btrfs::devices as btrfs_devices;
 pub use device::{Block, DeviceNumber};
 pub(crate) use mounts::unescape;
 pub use mounts::{Mount, mounts};
@@ -43,8 +46,10 @@ pub fn file_system(path: &Path) -> io::Result<FileSystem> {
 /// None for file systems that have no device (tmpfs, network file systems).
 pub fn block_device(path: &Path) -> Option<BlockDevice> {
     let system = System::default();
-    let number = device_number(&system, path)?;
-    Some(Block::find(&system, number)?.whole().facts(&system))
+    let whole = Block::find(&system, device_number(&system, path)?)?.whole();
+    let mut facts = whole.facts(&system);
+    facts.members = btrfs_members(&system, &whole).unwrap_or(facts.members);
+    Some(facts)
 }
 
 /// Number of the block device that a path lies on (or that it is), before it is traced to the whole device.

@@ -54,10 +54,10 @@ fn in_btrfs(system: &System, family: &Family) -> Vec<InUse> {
     let root = system.sys.join("fs/btrfs");
     let mut found = Vec::new();
     for id in crate::facts::names(&root) {
-        for name in crate::facts::names(&root.join(&id).join("devices")) {
-            let words = Block::named(system, &name).and_then(|block| family.words(block.number));
-            let fix = || "umount that file system, if nobody needs it";
-            found.extend(words.map(|words| InUse::new(format!("{words} belongs to the mounted btrfs {id}"), fix())));
+        for device in crate::facts::btrfs_devices(system, &id) {
+            let fix = "umount that file system, if nobody needs it";
+            let words = family.words(device.number);
+            found.extend(words.map(|words| InUse::new(format!("{words} belongs to the mounted btrfs {id}"), fix)));
         }
     }
     found

@@ -27,7 +27,13 @@ def find(rows: Sequence[Row]) -> Answer | None:
 
 def _best(rows: Sequence[Row], state: str) -> Point | None:
     found = pick.points([one for one in rows if pick.cache(one) == state], ["path"], "service_p50_ns")
-    return min(found, key=lambda point: (point.status != "valid", point.value), default=None)
+    return min(found, key=_rank, default=None)
+
+
+def _rank(point: Point) -> tuple[bool, bool, float]:
+    """System calls first, so that warm, cold and bypassed are alike; mappings where there is nothing else."""
+    kind = str((point.rows[0].asked.get("path") or {}).get("kind"))
+    return kind != "pread", point.status != "valid", point.value
 
 
 def _said(warm: Point, cold: Point | None, bypassed: Point | None) -> Answer:
@@ -41,6 +47,11 @@ def _said(warm: Point, cold: Point | None, bypassed: Point | None) -> Answer:
     for point, words in ((cold, "through a cold cache"), (bypassed, "past the cache")):
         if point is not None:
             ratio = derived(units.times(point.value / warm.value), point, warm)
-            parts += [f"; {words} it takes ", number(point), ", ", ratio, " as long"]
+            parts += [f"; {words} it takes ", number(point), _path(point, warm), ", ", ratio, " as long"]
             used.append(point)
     return answer("cache", _QUESTION, [*parts, "."], used)
+
+
+def _path(point: Point, other: Point) -> str:
+    label = point.rows[0].path_label
+    return "" if label == other.rows[0].path_label else f" ({label})"

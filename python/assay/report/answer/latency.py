@@ -63,7 +63,8 @@ def _knee(found: Sequence[Point], best: Point) -> list[Part]:
     curve = [point for point in found if point.rows[0].path_label == path and point.value >= _ENOUGH * best.value]
     knee = min(curve, key=lambda point: pick.in_flight(point.rows[0]), default=best)
     flight = pick.in_flight(knee.rows[0])
+    deepest = max(pick.in_flight(point.rows[0]) for point in found if point.rows[0].path_label == path)
     if flight >= pick.in_flight(best.rows[0]):
-        return ["."]
+        return [f"; {deepest} give no more."] if deepest > flight else ["."]
     share = units.percent(knee.value / best.value)
     return [f"; {flight} already give ", derived(share, knee, best), " of that, and beyond it mostly the wait grows."]

@@ -32,13 +32,31 @@ def find(folder: Folder) -> Answer | None:
     rungs = places(ask, cells, rows)[0][1] if rows else []
     measured = [step for step in rungs if step.classes and step.status != "invalid"]
     if len(measured) < 2:
-        return None
+        return _too_few(rungs, measured)
     base, best = measured[0], max(measured, key=lambda step: step.total)
     parts = _no_gain(base, measured) if best is base else _gain(base, best)
-    missing = [step.label for step in rungs if not step.classes]
-    parts += [f" Not measured: {', '.join(missing)}."] if missing else []
+    parts += _rest(rungs)
     points = [point for step in (base, best) for point in step.classes.values()]
     return answer("ladder", _QUESTION, parts, points)
+
+
+def _too_few(rungs: Sequence[Step], measured: Sequence[Step]) -> Answer | None:
+    """Says what there is, and why nothing can be compared; none where no rung left a record."""
+    if not any(step.classes for step in rungs):
+        return None
+    parts: list[Part] = ["This run cannot tell."]
+    for step in measured:
+        parts += [f" {step.label} moves ", _rate(step), " in all."]
+    points = [point for step in rungs for point in step.classes.values()]
+    return answer("ladder", _QUESTION, [*parts, *_rest(rungs)], points)
+
+
+def _rest(rungs: Sequence[Step]) -> list[Part]:
+    """Rungs that are no part of the comparison."""
+    invalid = [step.label for step in rungs if step.classes and step.status == "invalid"]
+    missing = [step.label for step in rungs if not step.classes]
+    parts: list[Part] = [f" Invalid: {'; '.join(invalid)}."] if invalid else []
+    return parts + ([f" Not measured: {'; '.join(missing)}."] if missing else [])
 
 
 def _gain(base: Step, best: Step) -> list[Part]:

@@ -45,7 +45,7 @@ class Answer:
     def plain(self) -> str:
         """The answer for a terminal."""
         text = "".join(part if isinstance(part, str) else part.plain for part in self.parts)
-        opening = {"suspect": " Suspect: ", "invalid": " Not to be relied on: "}.get(self.status, " ")
+        opening = {"suspect": " Suspect: ", "invalid": " Not to be relied on: "}.get(self.standing, " ")
         return (text + (opening + self.caveat if self.caveat else "")).replace("\u00a0", " ")
 
     @property
@@ -57,6 +57,16 @@ class Answer:
     def status(self) -> str:
         """Gravest verdict among the figures."""
         return labels.worst([number.status for number in self.numbers])
+
+    @property
+    def standing(self) -> str:
+        """Gravest verdict among the records, those included that no figure comes from."""
+        return labels.worst([one.status for one in self.sources])
+
+    @property
+    def mixed(self) -> bool:
+        """Whether some figures stand better than others, so that each needs its own mark."""
+        return len({number.status for number in self.numbers}) > 1
 
 
 def number(point: Point, say: Callable[[float], str] | None = None, *, bounds: bool = True) -> Number:
@@ -97,4 +107,4 @@ def caveat(sources: Sequence[Row]) -> str:
         if reason.get("severity") == status
     ]
     evidence = str(reasons[0].get("evidence") or "") if reasons else ""
-    return evidence or f"A record behind this is {status}, and does not say why."
+    return labels.sentence(evidence) or f"A record behind this is {status}, and does not say why."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from assay.report import row
+from assay.report import group, labels, row
 from assay.report.figures import bar, cdf, heat, interference, ladder, latency, line, series
 from assay.report.figures.choose import View, choose
 from assay.report.figures.model import Ask, Figure, Key, Panel
@@ -45,6 +45,8 @@ def draw(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row], palette: Palette)
     if ask.kind not in _SERIAL:
         return draw(replace(ask, kind="line"), cells, rows, palette)
     view = _view(ask, rows)
+    if view is not None and ask.kind == "line" and (flat := _without_width(view)):
+        return draw(flat, cells, rows, palette)
     drawn = _SERIAL[ask.kind](view, palette) if view else None
     return _noted(drawn, view) if drawn is not None and view is not None else None
 
@@ -59,6 +61,17 @@ def _view(ask: Ask, rows: Sequence[Row]) -> View | None:
     return choose(ask, rows, default_y="bandwidth")
 
 
+def _without_width(view: View) -> Ask | None:
+    """Bars in place of lines where all points stand above one value of x."""
+    ask, names = view.ask, [name for name in (view.ask.series, *view.facets) if name]
+    values = {group.key(one.dimension(ask.x)) for one in view.rows}
+    if len(values) != 1 or not names or ask.x == "class":
+        return None
+    only = f"{labels.dimension(ask.x)}: {labels.value(ask.x, next(iter(values)))} alone was measured."
+    caption = f"{ask.caption} {only[:1].upper()}{only[1:]}".strip()
+    return replace(ask, kind="bar", x=names[0], series="", facet=",".join(names[1:]), caption=caption)
+
+
 def _curve(ask: Ask, rows: Sequence[Row]) -> View | None:
     """The factor along the curve takes the place of x while dimensions are chosen."""
     names = [name for name in _LOADS if any(name in one.cell.factors for one in rows)]
@@ -70,11 +83,9 @@ def _curve(ask: Ask, rows: Sequence[Row]) -> View | None:
 def _noted(figure: Figure, view: View) -> Figure:
     notes = list(figure.notes)
     if any(entry.get("hollow") for entry in figure.data):
-        notes.append(
-            "Hollow or pale: the record is suspect, or the percentile has fewer than 100 operations beyond it."
-        )
+        notes.append("Hollow or pale: suspect, or weakly supported.")
     if any(entry.get("bad") for entry in figure.data):
-        notes.append("A cross or an empty bar: the record is invalid; see its reasons in the table.")
+        notes.append("A cross: invalid; the table has the reasons.")
     if view.left_out():
         notes.append(f"{view.left_out()} more panels are left out; all figures are in the table and the Parquet files.")
     return replace(figure, notes=tuple(notes))

@@ -9,7 +9,7 @@ from typing import Any
 
 import altair as alt
 
-from assay.report import labels, row, units
+from assay.report import labels, row
 
 _STEPS = {
     "bytes/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1, "B/s")),
@@ -33,6 +33,10 @@ def vertical(metric: str, *, log: bool, values: Sequence[float], heading: str = 
     """The axis of a metric. A logarithmic one ends at whole decades, so that one series does not fill it."""
     axis = ticked(values, log=log, labelExpr=label_expression(row.unit(metric)), title=heading or title(metric))
     return alt.Y("y:Q", axis=axis, scale=scale(values, log=log))
+
+
+# A horizontal axis below bars: its lines are a grid, and its labels never leave the plot.
+BELOW: dict[str, Any] = {"grid": True, "domain": False, "ticks": False, "labelFlush": True, "labelOverlap": "greedy"}
 
 
 def ticked(values: Sequence[float], *, log: bool, count: int = 5, **more: Any) -> alt.Axis:
@@ -86,11 +90,11 @@ def factor(name: str, values: Sequence[Hashable], asked: str) -> alt.X:
     if len(numbers) != len(values) or not numbers:
         names = [labels.value(name, value) for value in values]
         return alt.X("x:N", sort=names, axis=alt.Axis(title=heading, labelAngle=0, labelLimit=90))
-    words = json.dumps({f"{value:g}": labels.value(name, value) for value in numbers})
+    words = json.dumps({_key(value): labels.value(name, value) for value in numbers})
     axis: dict[str, Any] = {"title": heading, "labelOverlap": "greedy", "labelFlush": False}
     if len(numbers) <= 16:
         axis["values"] = numbers
-        axis["labelExpr"] = f"({words})[format(datum.value, '.6~g')] || datum.label"
+        axis["labelExpr"] = f"({words})[datum.value] || datum.label"
     doubling = len(numbers) > 2 and min(numbers) > 0 and max(numbers) / min(numbers) >= 8
     if min(numbers) > 0 and (asked == "log" or doubling):
         found = alt.Scale(type="log", base=2, nice=False, domain=[min(numbers), max(numbers)], padding=12)
@@ -99,6 +103,6 @@ def factor(name: str, values: Sequence[Hashable], asked: str) -> alt.X:
     return alt.X("x:Q", axis=alt.Axis(**axis), scale=found)
 
 
-def said(value: float, metric: str) -> str:
-    """A value of a metric in words."""
-    return units.figure(value, row.unit(metric))
+def _key(value: float) -> str:
+    """A number as JavaScript writes it."""
+    return str(int(value)) if value.is_integer() else repr(value)

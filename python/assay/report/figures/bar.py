@@ -16,6 +16,8 @@ from assay.report.figures.palette import Palette
 from assay.report.row import Row
 
 _THICK, _THIN, _GAP = 20.0, 16.0, 13.0
+# Units that are part of the figure; of others the axis speaks.
+_SPOKEN = {"bytes/s", "bytes", "ns"}
 # Longer names than this take the width that bars need on a phone.
 _SHORT = 16
 
@@ -42,6 +44,7 @@ def draw(view: View, palette: Palette) -> Figure | None:
         keys_title=labels.dimension(ask.series) if ask.series else "",
         data=tuple(everything),
         wide=len(panels) > 1,
+        dots=log,
     )
 
 
@@ -55,8 +58,15 @@ def _data(view: View, title: str, rows: Sequence[Row]) -> list[Datum]:
         point = group.point(keyed[x, series], ask.y)
         if point is not None:
             name = labels.value(ask.series, series) if ask.series else row.metric_title(ask.y)
-            found.append({**datum.of(point, x_name=ask.x, x=x, series=name, panel=title), "x": _category(ask.x, x)})
+            entry = datum.of(point, x_name=ask.x, x=x, series=name, panel=title)
+            found.append({**entry, "x": _category(ask.x, x), "text": _words(entry)})
     return found
+
+
+def _words(entry: Datum) -> str:
+    """The figure beside its bar: the axis says what is counted, the mark what it is worth."""
+    plain = str(entry["said"]) if entry["unit"] in _SPOKEN else str(entry["said"]).rpartition(" ")[0] or entry["said"]
+    return f"{plain}  {labels.STATUS_MARK['invalid']}" if entry["bad"] else str(plain)
 
 
 def _category(name: str, value: Hashable) -> str:
@@ -75,7 +85,7 @@ def _panel(
     layers = [drawn, *([_bounds(x, place)] if marks.bounded(data) else []), _said(x, place), *heads]
     says = f"{view.ask.title or axes.title(view.ask.y)} {title}".strip()
     panel = marks.finish(layers, data, title=title, height=height, says=says, counts=len(data))
-    longest = max(len(str(entry["said"])) for entry in data)
+    longest = max(len(str(entry["text"])) for entry in data)
     return marks.pad_right(panel, longest * marks.LABEL_ROOM + 12)
 
 
@@ -87,9 +97,7 @@ def _values(metric: str, data: list[Datum], *, log: bool) -> alt.X:
         count=4,
         labelExpr=expression,
         title=axes.title(metric),
-        grid=True,
-        domain=False,
-        ticks=False,
+        **axes.BELOW,
     )
     return alt.X("y:Q", axis=axis, scale=axes.scale(datum.span(data), log=log))
 
@@ -101,7 +109,7 @@ def _categories(names: list[str], body: float) -> tuple[alt.Y, list[Layer], int]
         return y, [heads], height
     axis = alt.Axis(title=None, labelLimit=170, labelColor=theme.INK, labelFontSize=11.5, labelPadding=6)
     space = _GAP / (body + _GAP)
-    scale = alt.Scale(domain=names, paddingInner=space, paddingOuter=space / 2)
+    scale = alt.Scale(type="band", domain=names, paddingInner=space, paddingOuter=space / 2)
     return alt.Y("x:N", sort=names, axis=axis, scale=scale), [], round(len(names) * (body + _GAP))
 
 
@@ -109,7 +117,9 @@ def _offset(keys: Sequence[Key]) -> dict[str, Any]:
     if len(keys) < 2:
         return {}
     names = [key.label for key in keys]
-    return {"yOffset": alt.YOffset("series:N", sort=names, scale=alt.Scale(domain=names, paddingInner=0.14))}
+    return {
+        "yOffset": alt.YOffset("series:N", sort=names, scale=alt.Scale(type="band", domain=names, paddingInner=0.14))
+    }
 
 
 def _paint(keys: Sequence[Key]) -> dict[str, Any]:
@@ -150,5 +160,5 @@ def _said(x: alt.X, place: dict[str, Any]) -> Layer:
         alt.Chart()
         .transform_calculate(end="isValid(datum.high) ? max(datum.high, datum.y) : datum.y")
         .mark_text(align="left", dx=7, fontSize=11)
-        .encode(x=end, text="said:N", **place)
+        .encode(x=end, text="text:N", **place)
     )

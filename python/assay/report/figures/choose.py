@@ -45,7 +45,9 @@ def facet_title(names: Sequence[str], key: Sequence[Hashable]) -> str:
 
 def _said(name: str, value: Hashable) -> str:
     text = labels.value(name, value)
-    bare = name in {"class", "path", "scenario", "pattern", "operation", "cache", "target"} or isinstance(value, str)
+    bare = name in {"class", "path", "scenario", "beside", "pattern", "operation", "cache", "target"} or isinstance(
+        value, str
+    )
     return text if bare else f"{labels.dimension(name)} {text}"
 
 
@@ -61,6 +63,7 @@ def factors(rows: Sequence[Row]) -> list[str]:
 
 def choose(ask: Ask, rows: Sequence[Row], *, default_y: str, x_from: Sequence[str] = ()) -> View | None:
     """Fills in what the study left open, so that no two different cells fall on one point."""
+    ask = _seen_from_the_class(ask)
     kept = _together([one for one in rows if not ask.only or one.name == ask.only], ask)
     if not kept:
         return None
@@ -75,10 +78,18 @@ def choose(ask: Ask, rows: Sequence[Row], *, default_y: str, x_from: Sequence[st
     return View(chosen, tuple(kept), tuple(facets))
 
 
+def _seen_from_the_class(ask: Ask) -> Ask:
+    """`alone:scan` says more to a reader as `scan`, `alone`: bars of one class stand side by side."""
+    if (ask.x, ask.series) == ("scenario", "class"):
+        return replace(ask, x="class", series="beside")
+    named = {name: getattr(ask, name) for name in ("x", "series", "facet")}
+    return replace(ask, **{name: "beside" for name, value in named.items() if value == "scenario"})
+
+
 def _together(rows: Sequence[Row], ask: Ask) -> list[Row]:
     """Classes alone or in pairs belong to the interference matrix; elsewhere all run at once, unless asked for."""
     everyone = [one for one in rows if one.cell.scenario == "all"]
-    asked = "scenario" in {ask.x, ask.series, *_split(ask.facet)}
+    asked = "beside" in {ask.x, ask.series, *_split(ask.facet)}
     return list(rows) if asked or not everyone else everyone
 
 

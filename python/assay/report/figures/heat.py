@@ -15,6 +15,8 @@ from assay.report.figures.model import Datum, Figure, Layer, Panel
 from assay.report.row import Row
 
 _CELL = 40
+# So few columns need not fill the page.
+_FEW = 2
 _DOUBTFUL = "datum.hollow || datum.bad"
 
 
@@ -95,7 +97,11 @@ def panel(
     if gaps:
         dash = alt.Chart(alt.InlineData(values=list(gaps))).mark_text(text="\u2013", fill=theme.SOFT, fontSize=13)
         layers.append(dash.encode(x=x, y=y))
-    return marks.finish(layers, data, title=title, height=_CELL * max(1, len(lines)), says=says, counts=len(data))
+    drawn = marks.finish(layers, data, title=title, height=_CELL * max(1, len(lines)), says=says, counts=len(data))
+    if len(columns) <= _FEW:
+        drawn.spec["width"] = {"step": 110}
+        drawn.spec.pop("autosize")
+    return drawn
 
 
 def _tiles(x: alt.X, y: alt.Y) -> Layer:

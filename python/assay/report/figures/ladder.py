@@ -149,20 +149,31 @@ def _cost(step: Step) -> Datum:
         "high": None,
         "interval": "",
         "instrument": "",
+        "verdict": step.status,
         "said": units.significant(value),
         "bounds": "no interval",
     }
 
 
 def _axis(name: str, expression: str, title: str) -> alt.X:
-    axis = alt.Axis(labelExpr=expression, tickCount=4, title=title, grid=True, domain=False, ticks=False)
+    axis = axes.ticked([], log=False, count=4, labelExpr=expression, title=title, **axes.BELOW)
     return alt.X(f"{name}:Q", axis=axis)
+
+
+def _paled(valid: float, suspect: float, invalid: float) -> alt.FillOpacityValue:
+    """The less a record is worth, the less of it is seen."""
+    steps = [("suspect", suspect), ("invalid", invalid)]
+    conditions = [
+        alt.ConditionalPredicateValueDefnumberExprRef(test=f"datum.verdict == '{name}'", value=value)
+        for name, value in steps
+    ]
+    return alt.FillOpacityValue(value=valid, condition=conditions)
 
 
 def _bandwidth(
     ask: Ask, bars: list[Datum], ends: list[Datum], keys: Sequence[Key], order: list[str], title: str
 ) -> Panel:
-    x = _axis("from", axes.label_expression("bytes/s"), "bandwidth of all classes")
+    x = _axis("from", axes.label_expression("bytes/s"), "all classes together")
     y, heads, height = marks.headed(order, _BODY)
     stack = (
         alt.Chart()
@@ -172,10 +183,7 @@ def _bandwidth(
             x2="to:Q",
             y=y,
             fill=alt.Fill("series:N", scale=palettes.scale(keys, "color"), legend=None, title="class"),
-            fillOpacity=alt.FillOpacityValue(
-                value=1,
-                condition=alt.ConditionalPredicateValueDefnumberExprRef(test="datum.verdict != 'valid'", value=0.55),
-            ),
+            fillOpacity=_paled(1, 0.55, 0.3),
             tooltip=datum.tooltip(),
         )
     )
@@ -202,7 +210,11 @@ def _bandwidth(
 def _cycles_panel(data: list[Datum], order: list[str], title: str) -> Panel:
     x = _axis("y", axes.label_expression("cycles/byte"), "CPU cycles per byte, whole process")
     y, heads, height = marks.headed(order, _BODY)
-    bar = alt.Chart().mark_bar(fill=theme.SOFT, fillOpacity=0.55).encode(x=x, y=y, tooltip=datum.tooltip())
+    bar = (
+        alt.Chart()
+        .mark_bar(fill=theme.SOFT)
+        .encode(x=x, y=y, fillOpacity=_paled(0.6, 0.35, 0.2), tooltip=datum.tooltip())
+    )
     said = alt.Chart().mark_text(align="left", dx=6, fontSize=11.5).encode(x="y:Q", y=y, text="said:N")
     panel = marks.finish(
         [bar, said, heads], data, title=title, height=height, says="CPU cycles per byte", counts=len(data)

@@ -114,7 +114,7 @@ def headed(names: Sequence[str], body: float, gap: float = 10.0) -> tuple[alt.Y,
     """Bands whose names stand above them, where they cost no width: axis, layer of names and height in pixels."""
     step = HEADING + body + gap
     space = (HEADING + gap) / step
-    scale = alt.Scale(domain=list(names), paddingInner=space, paddingOuter=space / 2, align=1)
+    scale = alt.Scale(type="band", domain=list(names), paddingInner=space, paddingOuter=space / 2, align=1)
     above = alt.Y("x:N", sort=list(names), axis=None, scale=scale, bandPosition=0)
     words = (
         alt.Chart(alt.InlineData(values=[{"x": name, "zero": 0} for name in names]), name="heads")

@@ -70,3 +70,4 @@ class Figure:
     data: tuple[Datum, ...]
     notes: tuple[str, ...] = field(default=())
     wide: bool = False
+    dots: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.report import labels
 from assay.report.folder import Cell
@@ -18,6 +18,7 @@ class Gap:
     fix: str
     count: int
     cells: tuple[str, ...]
+    of_cells: bool
 
 
 def find(cells: Sequence[Cell]) -> list[Gap]:
@@ -26,8 +27,28 @@ def find(cells: Sequence[Cell]) -> list[Gap]:
     for cell in cells:
         if cell.record is None:
             missing.setdefault((cell.reason, cell.fix), []).append(cell)
-    found = [Gap(_what(part), reason, fix, len(part), _ids(part)) for (reason, fix), part in missing.items()]
+    found = [
+        Gap(_what(part), reason, fix, len(part), _ids(part), of_cells=True) for (reason, fix), part in missing.items()
+    ]
     return found + _figures(cells)
+
+
+def everywhere(sections: Sequence[Sequence[Gap]]) -> list[Gap]:
+    """Figures that most of several studies lack for the same reason: they are said once, with the machine."""
+    found: dict[tuple[str, str, str], list[Gap]] = {}
+    for gap in (gap for gaps in sections for gap in gaps if not gap.of_cells):
+        found.setdefault((gap.what, gap.reason, gap.fix), []).append(gap)
+    common = [same for same in found.values() if len(same) >= 3 and 2 * len(same) > len(sections)]
+    return [
+        replace(same[0], count=sum(gap.count for gap in same), cells=tuple(cell for gap in same for cell in gap.cells))
+        for same in common
+    ]
+
+
+def without(gaps: Sequence[Gap], said: Sequence[Gap]) -> list[Gap]:
+    """Gaps that were not said elsewhere."""
+    known = {(gap.what, gap.reason, gap.fix) for gap in said}
+    return [gap for gap in gaps if gap.of_cells or (gap.what, gap.reason, gap.fix) not in known]
 
 
 def _figures(cells: Sequence[Cell]) -> list[Gap]:
@@ -36,7 +57,9 @@ def _figures(cells: Sequence[Cell]) -> list[Gap]:
         for entry in (cell.record or {}).get("not_measured") or ():
             key = (str(entry.get("what") or "?"), str(entry.get("reason") or ""), str(entry.get("fix") or ""))
             lacking.setdefault(key, []).append(cell)
-    return [Gap(what, reason, fix, len(part), _ids(part)) for (what, reason, fix), part in lacking.items()]
+    return [
+        Gap(what, reason, fix, len(part), _ids(part), of_cells=False) for (what, reason, fix), part in lacking.items()
+    ]
 
 
 def _ids(cells: Sequence[Cell]) -> tuple[str, ...]:
