@@ -40,7 +40,7 @@ def exact(values: list[int], share: float) -> int:
 
 
 def test_percentiles_are_never_merged() -> None:
-    pick = random.Random(1)
+    pick = random.Random(1)  # noqa: S311  Figures that can be repeated.
     fast = [pick.randrange(10_000, 20_000) for _ in range(9_900)]
     slow = [pick.randrange(1_000_000, 2_000_000) for _ in range(100)]
     seen = merged_summary([distribution(fast), distribution(slow)])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from assay import home
+from assay.binary import Binary
 from assay.study import source
 from assay.study.model import Composition, Study, schema
 from assay.study.request import Wish, prepare
@@ -192,3 +193,17 @@ def test_an_unknown_study_is_refused() -> None:
     with pytest.raises(StudyError) as caught:
         source.read("drop-in-scna")
     assert "did you mean `drop-in-scan`" in caught.value.hint
+
+
+@pytest.mark.parametrize("profile", ["quick", None])
+@pytest.mark.parametrize("name", source.names())
+def test_the_measuring_program_accepts_every_job(
+    name: str, profile: str | None, assayer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Target, "free_bytes", lambda _: 10**15)
+    monkeypatch.setattr(Target, "total_bytes", lambda _: 10**15)
+    if profile is not None and isinstance(source.read(name), Composition):
+        pytest.skip("a composition has no profile")
+    wish = Wish(name, (parse(str(tmp_path)),), {}, profile, 1 if name != "quick" else None)
+    prepared = prepare(wish, Binary(assayer))
+    assert any(cell.refusal is None for cell in prepared.plan.cells)
