@@ -20,7 +20,7 @@ can_link() {
 # find_python: prints an interpreter that is new enough and can make environments.
 find_python() {
     local name at
-    for name in python3 python3.{14,13,12,11} "$HOME"/.pyenv/versions/*/bin/python3; do
+    for name in python3 python3.{14,13,12,11} "${HOME-}"/.pyenv/versions/*/bin/python3; do
         at=$(command -v "$name") || continue
         if "$at" -c "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, $oldest_python_minor))" 2>/dev/null
         then
@@ -34,7 +34,7 @@ find_python() {
 # find_cargo: sets cargo (and RUSTC for versioned packages), and puts its folder on PATH.
 find_cargo() {
     local at
-    for at in cargo "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" $(compgen -c cargo-1. | sort -rVu); do
+    for at in cargo "${CARGO_HOME:-${HOME-}/.cargo}/bin/cargo" $(compgen -c cargo-1. | sort -rVu); do
         at=$(command -v "$at") || continue
         cargo_is_new_enough "$at" || continue
         cargo=$at
@@ -59,8 +59,8 @@ missing_test_packages() {
         PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%:*}" >/dev/null || printf '%s ' "${pair#*:}"
     done
     # rustup brings these two with the toolchain; distributions have packages of their own.
-    command -v cargo-clippy >/dev/null || [[ -x $HOME/.cargo/bin/cargo-clippy ]] || printf 'rust-clippy '
-    command -v cargo-fmt >/dev/null || [[ -x $HOME/.cargo/bin/cargo-fmt ]] || printf 'rustfmt '
+    command -v cargo-clippy >/dev/null || [[ -x ${HOME-}/.cargo/bin/cargo-clippy ]] || printf 'rust-clippy '
+    command -v cargo-fmt >/dev/null || [[ -x ${HOME-}/.cargo/bin/cargo-fmt ]] || printf 'rustfmt '
 }
 
 # Packages for tests are tried once; after that their absence only skips tests.
@@ -97,7 +97,8 @@ install_packages() {
         [[ -z $2 ]] || say "for every test to run, install: $(how_to_install $2)"
         return
     fi
-    logged "refreshing the package lists" as_root apt-get -q update
+    say "refreshing the package lists ..."
+    as_root apt-get -q update >>"$log" 2>&1 </dev/null || say "that failed (see $log); going on with the lists at hand"
     for name in $1; do names+=($("packages_for_$name")); done
     for name in $2; do has_candidate "$name" && optional+=("$name"); done
     ((${#names[@]} == 0)) || logged "installing ${names[*]}" apt_install "${names[@]}"

@@ -20,8 +20,14 @@ rust_tests() { "$cargo" test --locked --workspace --no-fail-fast; }
 python_format() { "$venv/bin/python" -m ruff format --check; }
 python_lint() { "$venv/bin/python" -m ruff check; }
 python_types() { "$venv/bin/python" -m mypy; }
-python_tests() { "$venv/bin/python" -m pytest -m "not e2e"; }
-e2e_tests() { "$venv/bin/python" -m pytest -m e2e; }
+python_tests() { "$venv/bin/python" -m pytest -m "not e2e" --durations=5 --durations-min=5; }
+e2e_tests() {
+    if [[ ! -d tests/e2e ]]; then
+        echo "skipped: there is no tests/e2e"
+        return 77
+    fi
+    "$venv/bin/python" -m pytest tests/e2e
+}
 
 # 77 says skipped: a toolchain without the tool is no failure of the code.
 with_cargo_tool() {
@@ -68,6 +74,7 @@ run_step() {
 
 # What a reader of a passed step wants: the summaries, and every reason for a skipped test.
 closing_lines() {
+    # grep finds nothing in a step that has nothing to say.
     grep -E '^(SKIPPED|XFAIL)|^test result: .* [1-9][0-9]* passed|^skipped:' "$1"
     tail -n 1 "$1"
 }

@@ -58,7 +58,7 @@ class Checkout:
     def start(
         self, *arguments: str, cwd: Path | None = None, launcher: Path | str | None = None, **extra: str
     ) -> "Call":
-        environment = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.home), "NOTES": str(self.notes), **extra}
+        environment = {"PATH": f"{self.bin}:/usr/bin:/bin", "HOME": str(self.home), "NOTES": str(self.notes)} | extra
         return subprocess.Popen(
             [str(launcher or self.root / "assay"), *arguments],
             cwd=cwd or self.root,
@@ -185,11 +185,77 @@ def test_old_rust_is_named_with_what_to_do(checkout: Checkout) -> None:
     checkout.program("apt-cache", "#!/bin/sh\n")
     checkout.program("sudo", "#!/bin/sh\nexit 1\n")
     refused = checkout.call(CARGO_VERSION="1.63.0")
-    if os.geteuid() == 0:
-        # Root would install; the stand-in of apt-get fails, and that is what is said.
-        assert refused.returncode == 1
-        assert "refreshing the package lists failed" in refused.stderr
-    else:
-        assert refused.returncode == 4
-        assert "cargo 1.63.0" in refused.stderr
+    assert refused.returncode == 4
+    assert "cargo 1.63.0" in refused.stderr
+    assert "Rust 1.85 or newer" in refused.stderr
     assert "pip" not in checkout.done()
+
+
+# What a bare system has; the linker, Python and Rust are not among it.
+BARE = (
+    *("bash", "sh", "env", "find", "mkdir", "readlink", "dirname", "sed", "tail", "mv", "rm", "cp", "mktemp"),
+    *("sort", "cut", "cat", "flock", "sleep", "chmod", "grep"),
+)
+APT_GET = """#!/bin/sh
+case "$*" in
+*update*) echo update >>"$NOTES" ;;
+*install*gcc*)
+    echo gcc >>"$NOTES"
+    printf '%s\\n' '#!/bin/sh' 'PATH=/usr/bin:/bin exec cc "$@"' >{bin}/cc
+    chmod +x {bin}/cc ;;
+esac
+"""
+
+
+@pytest.fixture
+def bare(checkout: Checkout) -> Checkout:
+    """A machine without a linker whose programs all lie in one folder."""
+    for name in BARE:
+        found = shutil.which(name)
+        if found is None:
+            pytest.skip(f"{name} is not installed")
+        (checkout.bin / name).symlink_to(found)
+    return checkout
+
+
+def test_what_is_missing_is_installed_where_that_is_allowed(bare: Checkout) -> None:
+    bare.program("apt-get", APT_GET.format(bin=bare.bin))
+    bare.program("sudo", '#!/bin/sh\nshift\nexec "$@"\n')
+    done = bare.call("x", PATH=str(bare.bin))
+    assert done.returncode == 0, done.stderr
+    assert bare.done() == ["update", "gcc", *FIRST]
+
+
+def test_all_that_is_missing_is_named_at_once(bare: Checkout) -> None:
+    for name in ("python3", "cargo"):
+        (bare.bin / name).unlink()
+    refused = bare.call("x", PATH=str(bare.bin))
+    assert refused.returncode == 4
+    assert refused.stdout == ""
+    for words in ("gcc libc6-dev", "Python 3.11 or newer", "Rust 1.85 or newer"):
+        assert words in refused.stderr
+    assert bare.done() == []
+
+
+def test_sudo_that_asks_installs_nothing(bare: Checkout) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root needs no sudo")
+    bare.program("apt-get", APT_GET.format(bin=bare.bin))
+    bare.program("sudo", "#!/bin/sh\nexit 1\n")
+    refused = bare.call("x", PATH=str(bare.bin))
+    assert refused.returncode == 4
+    assert "sudo apt-get install -y gcc libc6-dev" in refused.stderr
+    assert bare.done() == []
+
+
+def test_home_may_be_unset(checkout: Checkout) -> None:
+    environment = {"PATH": f"{checkout.bin}:/usr/bin:/bin", "NOTES": str(checkout.notes)}
+    command = [
+        "env",
+        "-i",
+        *(f"{key}={value}" for key, value in environment.items()),
+        str(checkout.root / "assay"),
+        "x",
+    ]
+    done = subprocess.run(command, cwd=checkout.root, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
