@@ -122,7 +122,7 @@ fn the_loops_allocate_nothing_on_files() {
         let mix = Operation::Mix { write_percent: 20 };
         let class = Class { path: PathSpec::plain(kind), ..class(mix, depth, 1) };
         let mut bench = bench(&class, 1);
-        let share = crate::generator::FileShare { bytes: BYTES, index: 0, of: 1, stripe: 0 };
+        let share = crate::generator::FileShare { bytes: BYTES, index: 0, of: 1, stripe: 0, order: 1 };
         bench.task.generator = crate::generator::Generator::new(&class, share, 1);
         let opened = match open(&class, &segments, &bench.arena) {
             Ok(opened) => opened,

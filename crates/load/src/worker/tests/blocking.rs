@@ -72,7 +72,7 @@ fn a_full_disk_ends_the_worker() {
 fn a_growing_file_begins_anew_when_it_is_full() {
     let class = Class { pattern: Pattern::Sequential, ..class(Operation::Write, 1, 1) };
     let mut bench = bench(&class, 1);
-    let share = FileShare { bytes: 512 * 10, index: 0, of: 1, stripe: 0 };
+    let share = FileShare { bytes: 512 * 10, index: 0, of: 1, stripe: 0, order: 1 };
     bench.task.generator = crate::generator::Generator::new(&class, share, 1);
     bench.task.growing = true;
     let path = Scripted::new(Script { close_after: 35, ..Script::default() }, &bench.until);

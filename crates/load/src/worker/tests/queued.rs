@@ -141,7 +141,7 @@ fn a_hundred_failures_end_the_worker() {
 fn a_growing_file_begins_anew_with_nothing_in_flight() {
     let class = Class { pattern: Pattern::Sequential, ..durable(class(Operation::Write, 4, 1), 3) };
     let mut bench = bench(&class, 2);
-    let share = FileShare { bytes: 512 * 10, index: 0, of: 1, stripe: 0 };
+    let share = FileShare { bytes: 512 * 10, index: 0, of: 1, stripe: 0, order: 1 };
     bench.task.generator = crate::generator::Generator::new(&class, share, 1);
     bench.task.growing = true;
     let script = Script { close_after: 95, reap_at_most: 1, ..Script::default() };

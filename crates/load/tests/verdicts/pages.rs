@@ -1,0 +1,174 @@
+//! The pages under `docs/verdicts/` say what the code does; nothing makes a rule panic.
+
+use super::*;
+
+#[test]
+fn the_kernel_accounts_for_block_devices_and_not_for_memory_or_passthrough() {
+    assert!(kernel_accounts(PathKind::Pread, Some("ext4")));
+    assert!(kernel_accounts(PathKind::IoUring, None));
+    assert!(!kernel_accounts(PathKind::Pread, Some("tmpfs")));
+    assert!(!kernel_accounts(PathKind::Pread, Some("fuse.sshfs")));
+    assert!(!kernel_accounts(PathKind::NvmePassthrough, None));
+    assert!(!kernel_accounts(PathKind::Pmem, Some("ext4")));
+}
+
+/// All codes; the match below does not compile when one is missing.
+const CODES: [ReasonCode; 22] = [
+    ReasonCode::PageCacheServed,
+    ReasonCode::CacheNotWarm,
+    ReasonCode::UnwrittenExtents,
+    ReasonCode::DepthNotReached,
+    ReasonCode::RateNotReached,
+    ReasonCode::GeneratorLate,
+    ReasonCode::GeneratorBound,
+    ReasonCode::NotSteady,
+    ReasonCode::SteadinessLost,
+    ReasonCode::WindowTooShort,
+    ReasonCode::CompressibleData,
+    ReasonCode::NoisyMachine,
+    ReasonCode::FrequencyChanged,
+    ReasonCode::FileSmallerThanCaches,
+    ReasonCode::ForeignLoad,
+    ReasonCode::DeviceBytesDiffer,
+    ReasonCode::Errors,
+    ReasonCode::DataCorrupt,
+    ReasonCode::ClockUnreliable,
+    ReasonCode::WindowsDiffer,
+    ReasonCode::Interrupted,
+    ReasonCode::EmulatedTarget,
+];
+
+#[test]
+fn every_code_has_its_page() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/verdicts");
+    for code in CODES {
+        let name = serde_json::to_value(code).expect("a name").as_str().expect("text").to_owned();
+        let text = std::fs::read_to_string(folder.join(format!("{name}.md"))).unwrap_or_default();
+        for part in ["## What it means", "## How it is detected", "## How to provoke it", "## What to do"] {
+            assert!(text.contains(part), "docs/verdicts/{name}.md has no part \"{part}\"");
+        }
+    }
+}
+
+/// A page that names a threshold names the value that the code has.
+#[test]
+fn pages_state_the_thresholds_of_the_code() {
+    use assay_load::verdict as v;
+    let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
+    for (page, wanted) in [
+        ("page-cache-served", vec![percent(v::CACHE_SERVED_SUSPECT), percent(v::CACHE_SERVED_INVALID)]),
+        ("cache-not-warm", vec![percent(v::NOT_WARM_SUSPECT), percent(v::NOT_WARM_INVALID)]),
+        (
+            "unwritten-extents",
+            vec![percent(v::UNWRITTEN_SUSPECT), percent(v::UNWRITTEN_INVALID), percent(v::ZEROS_SUSPECT)],
+        ),
+        ("depth-not-reached", vec![percent(v::DEPTH_REACHED), percent(v::SUBMIT_SHARE), percent(v::DEVICE_DEPTH)]),
+        ("rate-not-reached", vec![percent(v::RATE_SHORTFALL), percent(v::RATE_EXCESS)]),
+        ("generator-late", vec![percent(v::LATE_SHARE), format!("{} us", v::LATE_AT_LEAST_NS / 1000)]),
+        ("generator-bound", vec![percent(v::GENERATOR_SHARE), percent(v::BUSY_SHARE)]),
+        ("window-too-short", vec![format!("{} s", v::WINDOW_AT_LEAST_S), format!("{} values", v::LATENCIES_AT_LEAST)]),
+        ("compressible-data", vec![percent(v::COMPRESSED_RATIO), percent(v::REPEATED_SHARE)]),
+        (
+            "frequency-changed",
+            vec![
+                percent(v::FREQUENCY_CHANGE),
+                percent(v::PROBE_SPREAD),
+                percent(v::THROTTLED_SHARE),
+                percent(v::STOLEN_SHARE),
+            ],
+        ),
+        ("foreign-load", vec![percent(v::FOREIGN_SHARE), format!("{} KiB", v::JOURNAL_BYTES_PER_FLUSH >> 10)]),
+        ("device-bytes-differ", vec![percent(v::DIFFERENCE), percent(v::WRITTEN_BACK)]),
+        ("errors", vec![percent(v::ERRORS_INVALID)]),
+        ("clock-unreliable", vec![percent(v::DRIFT_SUSPECT), percent(v::DRIFT_INVALID)]),
+        ("windows-differ", vec![percent(v::SKEW_SHARE)]),
+        ("steadiness-lost", vec![percent(assay_load::steady::Limits::THROUGHPUT.drop)]),
+        (
+            "not-steady",
+            vec![
+                percent(assay_load::steady::Limits::THROUGHPUT.drift),
+                percent(assay_load::steady::Limits::THROUGHPUT.spread),
+            ],
+        ),
+    ] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/verdicts/{page}.md"));
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        // A line may end inside of a figure.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for threshold in wanted {
+            assert!(states(&text, &threshold), "docs/verdicts/{page}.md does not state {threshold}");
+        }
+    }
+}
+
+/// The text has the threshold, and not as the end of a longer number.
+fn states(text: &str, threshold: &str) -> bool {
+    let starts = text.match_indices(threshold).map(|(at, _)| at);
+    starts.into_iter().any(|at| !text[..at].ends_with(|letter: char| letter.is_ascii_digit() || letter == '.'))
+}
+
+fn any_class() -> impl Strategy<Value = ClassObservation> {
+    let numbers = proptest::array::uniform8(any::<u64>());
+    let shares = proptest::array::uniform8(prop_oneof![any::<f64>(), 0.0..2.0_f64]);
+    let kind = prop_oneof![
+        Just(PathKind::Pread),
+        Just(PathKind::Mmap),
+        Just(PathKind::Libaio),
+        Just(PathKind::IoUring),
+        Just(PathKind::Pmem),
+        Just(PathKind::Null),
+        Just(PathKind::NvmePassthrough)
+    ];
+    (numbers, shares, kind, any::<[bool; 4]>(), any::<[u32; 4]>()).prop_map(|(n, s, kind, b, u)| ClassObservation {
+        sequential: b[0],
+        poisson: b[1],
+        emulated: b[2],
+        threads: u[0],
+        depth: u[1],
+        batch: u[2],
+        burst: u[3],
+        achieved_depth: s[0],
+        asked_rate: b[3].then_some(s[1]),
+        active_s: s[2],
+        reads: n[0] >> 24,
+        writes: n[1] >> 24,
+        read_bytes: n[2] >> 12,
+        written_bytes: n[3] >> 12,
+        device_read_bytes: Some(n[4] >> 12),
+        device_written_bytes: Some(n[5] >> 12),
+        devices: vec!["vda".to_owned()],
+        resident_before: Some(s[3]),
+        dataset_bytes: n[6],
+        extents: Some(ExtentSurvey { written: n[0] >> 4, unwritten: n[1] >> 4, hole: n[2] >> 4 }),
+        compressibility: Some(Compressibility { ratio: s[4], repeated_share: s[5], zero_share: s[6], blocks: n[7] }),
+        content: Content::Random,
+        null_ops_per_s: Some(s[7]),
+        submit_share: Some(s[6]),
+        lateness_p99_ns: Some(n[7]),
+        latency_p99_ns: n[6],
+        latencies: n[0],
+        ..ClassObservation::new("x", PathSpec { direct: b[0], ..PathSpec::plain(kind) }, TargetKind::Folder)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_was_observed_gets_a_readable_verdict(class in any_class(), drift: f64, measured_s: f64, skew: u64,
+                                                     cache in 0..4_usize) {
+        let mut seen = ordinary();
+        seen.run.cache = [Cache::AsFound, Cache::Warm, Cache::Cold, Cache::Bypassed][cache];
+        (seen.run.clock_drift, seen.run.measured_s, seen.run.edge_skew_ns) = (drift, measured_s, skew);
+        seen.classes = vec![class];
+        let verdict = judge(&seen);
+        for reason in &verdict.reasons {
+            prop_assert!(reason.evidence.len() > 20 && reason.fix.len() > 20, "{reason:?}");
+            prop_assert!(!reason.evidence.ends_with('.') && !reason.fix.ends_with('.'), "{reason:?}");
+            prop_assert!(reason.numbers.values().all(|value| value.is_finite()), "{reason:?}");
+        }
+        let text = serde_json::to_string(&verdict).expect("JSON");
+        let again: Verdict = serde_json::from_str(&text).expect("read again");
+        prop_assert_eq!(again.reasons.len(), verdict.reasons.len());
+    }
+}
