@@ -10,9 +10,10 @@ from pathlib import Path
 
 
 @contextlib.contextmanager
-def process(*command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that runs as long as the block."""
-    started = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+def process(*command: str, apart: bool = False) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that runs as long as the block; `apart` gives it a session, and with it a CPU share, of its own."""
+    none = subprocess.DEVNULL
+    started = subprocess.Popen(command, stdin=none, stdout=none, stderr=none, start_new_session=apart)
     try:
         yield started
     finally:
@@ -21,11 +22,11 @@ def process(*command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextlib.contextmanager
-def busy(count: int) -> Iterator[None]:
+def busy(count: int, *, apart: bool = False) -> Iterator[None]:
     """Processes that take all the CPU that they get."""
     with contextlib.ExitStack() as stack:
         for _ in range(count):
-            stack.enter_context(process(sys.executable, "-c", "while True: pass"))
+            stack.enter_context(process(sys.executable, "-c", "while True: pass", apart=apart))
         yield
 
 

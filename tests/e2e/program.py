@@ -165,24 +165,24 @@ def document(*words: str, accepted: Sequence[int] = (0,)) -> Any:
     return json.loads(done.stdout)
 
 
-def start_assay(*words: str, cwd: Path, **more: Any) -> subprocess.Popen[str]:
-    """Starts the command line, in a process group of its own."""
+def start_assay(*words: str, cwd: Path, program: Path = ASSAYER) -> subprocess.Popen[str]:
+    """Starts the command line, in a process group of its own; `program` stands for the measuring program."""
+    paths = os.pathsep.join(filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")]))
     return subprocess.Popen(
         [sys.executable, "-m", "assay", *words],
-        env=os.environ | {"PYTHONPATH": str(ROOT / "python"), "ASSAYER": str(ASSAYER), "NO_COLOR": "1"},
+        env=os.environ | {"PYTHONPATH": paths, "ASSAYER": str(program), "NO_COLOR": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=cwd,
         start_new_session=True,
-        **more,
     )
 
 
-def assay(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+def assay(*words: str, cwd: Path, program: Path = ASSAYER) -> subprocess.CompletedProcess[str]:
     """Runs the command line to its end."""
-    process = start_assay(*words, cwd=cwd)
+    process = start_assay(*words, cwd=cwd, program=program)
     try:
         out, err = process.communicate(timeout=_LONGEST_S)
     finally:

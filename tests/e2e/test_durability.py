@@ -36,6 +36,24 @@ def test_what_was_acknowledged_is_found_after_a_kill(folder: Path, path: str, du
     assert (one["lost"], one["corrupt"]) == (0, 0)
 
 
+def test_a_loss_is_exit_code_1(folder: Path, tmp_path: Path) -> None:
+    # A stand-in that loses the file before it lets the real program look.
+    lossy = tmp_path / "lossy"
+    data = folder / "assay-verify" / "*.data"
+    lossy.write_text(f'#!/bin/sh\n[ "$1" = verify ] && truncate -s 0 {data}\nexec {program.ASSAYER} "$@"\n')
+    lossy.chmod(0o755)
+    words = ["verify", "--on", str(folder), "--kills", "1", "--data", "4MiB"]
+    done = program.assay(*words, "--json", cwd=folder, program=lossy)
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert not document["passed"]
+    [one] = document["rounds"]
+    assert one["lost"] == one["acknowledged"] > 0
+    said = program.assay(*words, cwd=folder, program=lossy)
+    assert said.returncode == 1
+    assert "LOST" in said.stdout
+
+
 def test_several_kills_on_pmem_that_is_emulated(tmp_path: Path) -> None:
     if not os.access("/dev/shm", os.W_OK):
         pytest.skip("/dev/shm is not writable")

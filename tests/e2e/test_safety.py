@@ -241,6 +241,17 @@ measure = "200ms"
 """
 
 
+def test_an_interrupt_in_preparation_leaves_nothing(folder: Path) -> None:
+    run = program.start(job(folder, datasets=[dataset(size=1024 * MIB)]))
+    try:
+        assert run.until("progress")
+        run.signal(signal.SIGINT)
+    finally:
+        outcome = run.end()
+    assert outcome.code == 3
+    assert "interrupted" in outcome.refusal
+
+
 def test_a_second_interrupt_stops_at_once(folder: Path) -> None:
     # The first is answered at the next operation; a worker that waits for its schedule does not see it before.
     run = program.start(job(folder, measure_s=60))

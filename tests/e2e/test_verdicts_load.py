@@ -267,7 +267,7 @@ def test_noisy_machine(tmp_path: Path) -> None:
         end = time.monotonic() + 60
         while not list(out.glob("records/*.json")) and process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
-        stack.enter_context(neighbours.busy(4))
+        stack.enter_context(neighbours.busy(6, apart=True))
         said = process.communicate(timeout=60)
     assert process.returncode == 0, said
     found = [reason for record in records(out) for reason in record["verdict"]["reasons"]]

@@ -13,7 +13,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder.write(tmp_path_factory.mktemp("finished") / "results", studies.everything())
 
 
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few of its studies; only to be read."""
+    few = [studies.ladder(), studies.htap(), studies.depth_curve(), studies.scan()]
+    return folder.write(tmp_path_factory.mktemp("small") / "results", few)
+
+
 @pytest.fixture
-def copied(finished: Path, tmp_path: Path) -> Path:
-    """The same, to be damaged."""
-    return Path(shutil.copytree(finished, tmp_path / "results"))
+def copied(small: Path, tmp_path: Path) -> Path:
+    """The same few, to be damaged."""
+    return Path(shutil.copytree(small, tmp_path / "results"))

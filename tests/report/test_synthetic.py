@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from jsonschema.validators import validator_for
+from jsonschema.validators import validator_for  # type: ignore[import-untyped]
 
 
 def test_made_up_records_are_of_the_schema(finished: Path, root: Path) -> None:

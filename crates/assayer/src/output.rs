@@ -11,14 +11,9 @@ use crate::error::Failure;
 /// # Errors
 /// [`Failure`] where nobody reads any more or the disk is full.
 pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
-    let write = || -> io::Result<()> {
-        let mut text = serde_json::to_vec(value)?;
-        text.push(b'\n');
-        let mut out = io::stdout().lock();
-        out.write_all(&text)?;
-        out.flush()
-    };
-    write().map_err(broken)
+    let mut out = serde_json::to_vec(value).map_err(|error| broken(error.into()))?;
+    out.push(b'\n');
+    text(&out)
 }
 
 /// Writes one value as an indented document.
@@ -26,14 +21,18 @@ pub fn line<T: Serialize>(value: &T) -> Result<(), Failure> {
 /// # Errors
 /// As [`line`].
 pub fn document<T: Serialize>(value: &T) -> Result<(), Failure> {
-    let write = || -> io::Result<()> {
-        let mut text = serde_json::to_vec_pretty(value)?;
-        text.push(b'\n');
-        let mut out = io::stdout().lock();
-        out.write_all(&text)?;
-        out.flush()
-    };
-    write().map_err(broken)
+    let mut out = serde_json::to_vec_pretty(value).map_err(|error| broken(error.into()))?;
+    out.push(b'\n');
+    text(&out)
+}
+
+/// Writes bytes as they are, in one call where the pipe takes them.
+///
+/// # Errors
+/// As [`line`].
+pub fn text(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush()).map_err(broken)
 }
 
 fn broken(error: io::Error) -> Failure {

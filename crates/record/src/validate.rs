@@ -122,6 +122,7 @@ impl Job {
         validate_pattern(at, class)?;
         validate_arrivals(at, class)?;
         validate_writes(at, class, dataset)?;
+        self.validate_growth(at, class, dataset)?;
         self.validate_checks(at, class, dataset)?;
         let begins = class.start_s.is_finite() && class.start_s >= 0.0 && class.start_s < self.window.measure_s;
         check(begins, format!("{at}.start_s"), class.start_s, "use a second inside the window")
@@ -146,6 +147,17 @@ impl Job {
         };
         let fits = target.members.len() <= 1 || whole;
         check(fits, format!("{at}.size"), largest, "use sizes that divide the data set's stripe_bytes")
+    }
+
+    /// A file that grows has one writer: another would find it emptied beneath it.
+    fn validate_growth(&self, at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {
+        if dataset.layout != Layout::Grow {
+            return Ok(());
+        }
+        let alone = class.threads <= dataset.files;
+        check(alone, format!("{at}.threads"), class.threads, "give every thread a growing file of its own (files)")?;
+        let users = self.classes.iter().filter(|other| other.dataset == class.dataset).count();
+        check(users == 1, format!("{at}.dataset"), users, "give every class a growing data set of its own")
     }
 
     fn validate_checks(&self, at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {
@@ -320,6 +332,25 @@ mod tests {
                 other => panic!("{pointer} = {value}: {other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_growing_file_has_one_writer() {
+        let mut job = good();
+        job["datasets"][0]["layout"] = json!("grow");
+        job["classes"][0]["operation"] = json!({"kind": "write"});
+        job["classes"][0]["pattern"] = json!({"kind": "sequential"});
+        assert!(Job::parse(&job.to_string()).is_ok());
+        job["classes"][0]["threads"] = json!(2);
+        let message = Job::parse(&job.to_string()).unwrap_err().to_string();
+        assert!(message.contains("classes[0].threads"), "{message}");
+        job["datasets"][0]["files"] = json!(2);
+        assert!(Job::parse(&job.to_string()).is_ok());
+        let mut second = job["classes"][0].clone();
+        second["name"] = json!("second");
+        job["classes"].as_array_mut().unwrap().push(second);
+        let message = Job::parse(&job.to_string()).unwrap_err().to_string();
+        assert!(message.contains("classes[0].dataset"), "{message}");
     }
 
     #[test]

@@ -90,10 +90,15 @@ def method(rows: Sequence[Row]) -> list[tuple[str, str]]:
         ("Page cache", distinct(job.get("cache") for job in jobs)),
         ("Window", distinct(_window(window) for window in windows)),
         ("Repeats", str(len({one.cell.repeat for one in rows}))),
-        ("Seeds", distinct(job.get("seed") for job in jobs)),
+        ("Seed", _seeds([job.get("seed") for job in jobs])),
         ("CPU cycles from", distinct(labels.METHODS.get(one.method("cycles_per_op"), "") for one in rows)),
     ]
     return [(name, value) for name, value in found if value]
+
+
+def _seeds(seeds: Sequence[Any]) -> str:
+    found = list(dict.fromkeys(seeds))
+    return str(found[0]) if len(found) == 1 else "one for each cell, in its record"
 
 
 def _operation(asked: Json) -> str:

@@ -5,6 +5,7 @@ Operations of one run are not independent, so that resampling them gives interva
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -39,19 +40,28 @@ def over_runs(values: Sequence[float]) -> Interval | None:
         return None
     if len(values) < RUNS_FOR_BOOTSTRAP or len(set(values)) == 1:
         return Interval(min(values), max(values), f"range of {len(values)} runs")
-    from scipy import stats
-
-    found = stats.bootstrap(
-        (np.asarray(values, dtype=np.float64),),
-        np.median,
-        n_resamples=RESAMPLES,
-        method="BCa" if len(values) >= 10 else "percentile",
-        rng=np.random.default_rng(_SEED),
-    ).confidence_interval
-    low, high = float(found.low), float(found.high)
+    low, high = _bootstrap(values)
     if not np.isfinite([low, high]).all():
         return Interval(min(values), max(values), f"range of {len(values)} runs")
+    middle = float(np.median(values))
+    low, high = max(min(low, middle), min(values)), min(max(high, middle), max(values))
     return Interval(low, high, f"95 % over {len(values)} runs")
+
+
+def _bootstrap(values: Sequence[float]) -> tuple[float, float]:
+    """Bounds of the median; not a number where the runs are too alike for a bootstrap."""
+    from scipy import stats
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = stats.bootstrap(
+            (np.asarray(values, dtype=np.float64),),
+            np.median,
+            n_resamples=RESAMPLES,
+            method="BCa" if len(values) >= 10 else "percentile",
+            rng=np.random.default_rng(_SEED),
+        ).confidence_interval
+    return float(found.low), float(found.high)
 
 
 def over_intervals(

@@ -120,16 +120,7 @@ def sentence(text: str) -> str:
     """A sentence begins with a capital, unless it begins with a name, and ends with a stop."""
     text = text.strip()
     first = text.split(" ", 1)[0]
-    plain = first.isalpha() and first not in {
-        *_CACHED,
-        "mmap",
-        "pmem",
-        "fdatasync",
-        "fsync",
-        "msync",
-        "assay",
-        "assayer",
-    }
+    plain = first.isalpha() and first not in _NAMES
     text = text[:1].upper() + text[1:] if plain else text
     return text if not text or text[-1] in ".!?:" else text + "."
 

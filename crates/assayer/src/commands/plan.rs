@@ -2,8 +2,8 @@
 
 use std::{path::Path, process::ExitCode};
 
-use assay_path::prepare;
-use assay_record::{Arrivals, Class, Job};
+use assay_path::{PathError, guard, prepare};
+use assay_record::{Class, Job, Layout, Target, Window};
 use serde::Serialize;
 
 use super::read_job;
@@ -29,17 +29,30 @@ struct Refusal {
     fix: String,
 }
 
+impl From<&PathError> for Refusal {
+    fn from(error: &PathError) -> Self {
+        Self { reason: error.to_string(), fix: error.fix() }
+    }
+}
+
+/// Targets that a run would not be admitted to.
+fn inadmissible(job: &Job) -> Vec<Refusal> {
+    let used = |target: &&Target| job.datasets.iter().any(|dataset| dataset.target == target.id);
+    let admitted = |target: &Target| {
+        let here = |class: &&Class| job.dataset_of(class).is_some_and(|dataset| dataset.target == target.id);
+        let writes = job.classes.iter().filter(here).any(|class| assay_load::generator::writes(class.operation))
+            || job.datasets.iter().any(|dataset| dataset.target == target.id && dataset.layout != Layout::AsFound);
+        guard::admit(target, writes).err()
+    };
+    job.targets.iter().filter(used).filter_map(admitted).map(|error| Refusal::from(&error)).collect()
+}
+
 /// Prints the plan.
 pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
     let job = read_job(path)?;
-    let (facts, mut refused) = match prepare::plan(&job) {
-        Ok(facts) => (facts, Vec::new()),
-        Err(error) => (prepare::PlanFacts::default(), vec![error]),
-    };
-    if refused.is_empty() {
-        refused = prepare::refusals(&job);
-    }
-    let refusals = refused.iter().map(|error| Refusal { reason: error.to_string(), fix: error.fix() }).collect();
+    let planned = prepare::plan(&job);
+    let refusals = planned.as_ref().err().into_iter().map(Refusal::from).chain(inadmissible(&job)).collect();
+    let facts = planned.unwrap_or_default();
     output::document(&Plan {
         bytes_to_prepare: facts.bytes_to_prepare,
         bytes_written_at_most: written_at_most(&job),
@@ -50,23 +63,26 @@ pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A limit of bytes holds in the window; what the warm-up writes comes on top.
 fn written_at_most(job: &Job) -> Option<u64> {
-    let seconds = job.window.warmup_s + job.window.measure_s;
-    let limit = job.window.bytes_at_most;
+    let Window { warmup_s, measure_s, bytes_at_most: limit, .. } = job.window;
     job.classes
         .iter()
         .filter(|class| assay_load::generator::writes(class.operation))
-        .map(|class| match (scheduled_bytes(class, seconds), limit) {
-            (Some(bytes), 0) => Some(bytes),
-            (Some(bytes), limit) => Some(bytes.min(limit)),
-            (None, 0) => None,
-            (None, limit) => Some(limit),
+        .map(|class| {
+            // A class that begins later does nothing before.
+            let (before_s, in_window_s) =
+                if class.start_s > 0.0 { (0.0, measure_s - class.start_s) } else { (warmup_s, measure_s) };
+            let before = if before_s > 0.0 { scheduled_bytes(class, before_s)? } else { 0 };
+            let scheduled = scheduled_bytes(class, in_window_s);
+            let limited = (limit > 0).then_some(limit);
+            let in_window = scheduled.into_iter().chain(limited).min()?;
+            Some(before.saturating_add(in_window))
         })
         .sum()
 }
 
 fn scheduled_bytes(class: &Class, seconds: f64) -> Option<u64> {
-    debug_assert!(class.arrivals == Arrivals::Closed || seconds > 0.0);
     let rate = assay_load::total_rate(&class.arrivals, class.threads)?;
     Some((rate * seconds * assay_load::generator::largest_size(&class.size) as f64) as u64)
 }

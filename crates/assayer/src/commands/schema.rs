@@ -21,6 +21,8 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
 
 /// Prints a completion script.
 pub fn completion(shell: clap_complete::Shell) -> Result<ExitCode, Failure> {
-    clap_complete::generate(shell, &mut Arguments::command(), "assayer", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "assayer", &mut script);
+    output::text(&script)?;
     Ok(ExitCode::SUCCESS)
 }

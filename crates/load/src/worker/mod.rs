@@ -7,6 +7,8 @@ mod faults;
 mod memory;
 mod pace;
 mod queued;
+#[cfg(test)]
+mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

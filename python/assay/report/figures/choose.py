@@ -45,10 +45,7 @@ def facet_title(names: Sequence[str], key: Sequence[Hashable]) -> str:
 
 def _said(name: str, value: Hashable) -> str:
     text = labels.value(name, value)
-    bare = name in {"class", "path", "scenario", "beside", "pattern", "operation", "cache", "target"} or isinstance(
-        value, str
-    )
-    return text if bare else f"{labels.dimension(name)} {text}"
+    return text if isinstance(value, str) else f"{labels.dimension(name)} {text}"
 
 
 def varying(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
