@@ -36,7 +36,10 @@ class Ban:
         return found
 
 
-TESTS = ("crates/*/tests/**/*.rs", "crates/*/benches/**/*.rs", "fuzz/**/*.rs")
+TESTS = (
+    *("crates/*/tests/**/*.rs", "crates/*/benches/**/*.rs", "crates/*/examples/**/*.rs", "fuzz/**/*.rs"),
+    *("crates/*/src/**/tests/**/*.rs", "crates/*/src/**/tests.rs"),
+)
 THIS = ("tests/tidy/test_words.py", "clippy.toml")
 BANS = [
     Ban(
@@ -68,7 +71,7 @@ BANS = [
         r"\be?print(?:ln)?!",
         "only the binary speaks; return what is to be said",
         ("crates/*/src/**/*.rs",),
-        ("crates/assayer/**/*.rs",),
+        ("crates/assayer/**/*.rs", *TESTS),
         in_tests=False,
     ),
     Ban(

@@ -287,6 +287,24 @@ def fio_export(
     raise typer.Exit(export_fio(cell, inside, json))
 
 
+@fio_app.command("crosscheck")
+def fio_crosscheck(
+    cell: Annotated[str, typer.Argument(metavar="CELL", help="Id of a cell, or a job as JSON file.")],
+    inside: Annotated[
+        Path | None, typer.Option("--in", metavar="DIR", help="Result folder; the newest by default.")
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=2, help="How often each of the two runs it.")] = 5,
+    json: Json = False,
+) -> None:
+    """Run a cell by fio and by Assay in turn.
+
+    Both use the same files. The exit code is 0 where the intervals of both agree, otherwise 1.
+    """
+    from assay.cli.results import crosscheck_fio
+
+    raise typer.Exit(crosscheck_fio(cell, inside, repeats, json))
+
+
 @app.command()
 def completion(
     shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish", help="The shell.")] = "bash",

@@ -94,6 +94,11 @@ def export_fio(cell: str, inside: Path | None, as_json: bool) -> int:
     return DONE
 
 
+def crosscheck_fio(cell: str, inside: Path | None, repeats: int, as_json: bool) -> int:
+    """Runs a cell by fio and by Assay in turn; says whether they agree."""
+    return int(part("fio.crosscheck").run(_job(cell, inside), repeats, as_json))
+
+
 def _job(cell: str, inside: Path | None) -> dict[str, Any]:
     if cell.endswith(".json"):
         document: dict[str, Any] = json.loads(Path(cell).read_text(encoding="utf-8"))
