@@ -22,6 +22,8 @@ pub fn seed_of(seed: u64, class: usize, thread: u32) -> u64 {
 pub fn flush_rule(class: &Class) -> FlushRule {
     let every = match class.durability.kind {
         DurabilityKind::None | DurabilityKind::ODsync | DurabilityKind::RwfDsync => u32::MAX,
+        // Each store carries its own fence then: a call of its own would only time itself.
+        DurabilityKind::Persist if class.durability.every == 1 => u32::MAX,
         DurabilityKind::Fdatasync | DurabilityKind::Fsync | DurabilityKind::Msync | DurabilityKind::Persist => {
             class.durability.every
         }

@@ -25,7 +25,7 @@ class Point:
     def assay(self) -> Json:
         """The class of a job. Each write is persistent before the next begins, as for fio."""
         return {
-            "path": {"kind": "pmem"},
+            "path": {"kind": "pmem"} | ({"persist": "nt"} if self.write else {}),
             "operation": {"kind": "write" if self.write else "read"},
             "pattern": {"kind": "uniform" if self.random else "sequential"},
             "size": self.size,

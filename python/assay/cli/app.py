@@ -167,12 +167,15 @@ def report(
     directory: Annotated[
         Path | None, typer.Argument(metavar="DIR", help="Result folder; the newest by default.")
     ] = None,
+    export: Annotated[
+        bool, typer.Option("--export", help="Also write each figure to DIR/figures as PNG, SVG, CSV and Parquet.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Write report.html for a result folder."""
     from assay.cli.results import write_report
 
-    raise typer.Exit(write_report(directory, json))
+    raise typer.Exit(write_report(directory, export, json))
 
 
 @app.command()

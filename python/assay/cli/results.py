@@ -18,9 +18,9 @@ from assay.study.files import read_json
 _WIDEST = 60
 
 
-def write_report(directory: Path | None, as_json: bool) -> int:
-    """Writes report.html."""
-    path = part("report").write(directory or folder.newest())
+def write_report(directory: Path | None, export: bool, as_json: bool) -> int:
+    """Writes report.html, and with `export` every figure as files."""
+    path = part("report").write(directory or folder.newest(), export=export)
     if as_json:
         output.emit({"report": str(path)})
     else:
