@@ -307,6 +307,8 @@ fn a_depth_that_was_not_reached_is_said() {
 #[test]
 fn direct_submission_is_doubted_only_when_the_device_saw_little_in_flight() {
     valid(&judged(|_, class| class.submit_share = Some(0.95)));
+    // Half of the time inside the call of a device that had them all the same.
+    valid(&judged(|_, class| (class.submit_share, class.achieved_depth) = (Some(0.45), 17.7)));
     let blocked = judged(|run, class| {
         class.submit_share = Some(0.95);
         run.devices[0].counters.mean_in_flight.value = 1.1;
