@@ -147,7 +147,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
             now = self.fill_batch::<OPEN>(task, recorder, now)?;
             // What the last batch holds is submitted with the next reaping where the path can do both at once.
             if !P::COMBINED || self.may_push::<OPEN>(task, now) {
-                self.submit(task, recorder)?;
+                now = self.submit(task, recorder)?;
             }
         }
         if OPEN {
@@ -158,7 +158,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
 
     #[inline(always)]
     fn fill_batch<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, mut now: u64) -> Option<u64> {
-        let mut room = if self.batch == 1 { self.free.len() } else { self.batch.min(self.free.len()) };
+        let mut room = self.batch.min(self.free.len());
         while room > 0 && (!OPEN || is_due(task, now)) {
             let step = task.generator.step();
             if task.growing && step.write && step.offset == 0 {
@@ -207,15 +207,17 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         due
     }
 
-    /// Hands over what was pushed; none where a failure ended the worker.
+    /// Hands over what was pushed and returns the time, at which the next operation begins; none where a failure ended the
+    /// worker.
     #[inline(always)]
-    fn submit(&mut self, task: &mut Task, recorder: Recorder<'_>) -> Option<()> {
+    fn submit(&mut self, task: &mut Task, recorder: Recorder<'_>) -> Option<u64> {
         let before = task.clock.now();
         let outcome = self.path.submit();
-        Tally::add(&recorder.tally.submit_ticks, task.clock.now().saturating_sub(before));
+        let now = task.clock.now();
+        Tally::add(&recorder.tally.submit_ticks, now.saturating_sub(before));
         match outcome {
-            Ok(_) => Some(()),
-            Err(error) => go_on(task, true, error),
+            Ok(_) => Some(now),
+            Err(error) => go_on(task, true, error).map(|()| now),
         }
     }
 
