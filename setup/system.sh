@@ -5,7 +5,7 @@ oldest_rust_minor=85
 oldest_python_minor=11
 
 # Programs that tests use, and the package that brings each. Tests that miss one are skipped, and say so.
-test_programs=(fio:fio chromium:chromium mkfs.xfs:xfsprogs mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs losetup:mount
+test_programs=(fio:fio chromium:chromium chromedriver:chromium-driver mkfs.xfs:xfsprogs mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs losetup:mount
     unshare:util-linux)
 
 can_link() {

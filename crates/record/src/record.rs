@@ -55,7 +55,7 @@ pub struct WindowOutcome {
     pub measured_s: f64,
     /// Why it closed.
     pub stop: Stop,
-    /// Largest distance between the classes' window edges, ns.
+    /// Largest distance between the threads' window edges, ns: of their starts, or of an early end from the close.
     pub edge_skew_ns: u64,
     /// Time stamp counter against the kernel's clock over the window: relative difference.
     pub clock_drift: f64,

@@ -175,11 +175,12 @@ impl Finished<'_> {
 
     fn window(&self) -> WindowOutcome {
         let starts = || self.outcomes.iter().filter(|one| self.job.classes[one.class_index].start_s <= 0.0);
-        let edges = |edge: fn(&Outcome) -> u64| {
-            let (first, last) = (starts().map(edge).min(), starts().map(edge).max());
-            last.unwrap_or(0).saturating_sub(first.unwrap_or(0))
-        };
-        let skew = edges(|one| one.start).max(edges(|one| one.end));
+        let started = (starts().map(|one| one.start).min(), starts().map(|one| one.start).max());
+        let late = started.1.unwrap_or(0).saturating_sub(started.0.unwrap_or(0));
+        // An operation that is under way when the window closes ends after it, and its class is measured until then. What
+        // counts is who stopped before the window closed.
+        let early = starts().map(|one| self.watched.close.saturating_sub(one.end)).max().unwrap_or(0);
+        let skew = late.max(early);
         WindowOutcome {
             warmup_s: self.job.window.warmup_s,
             measured_s: self.seconds(self.watched.close.saturating_sub(self.watched.open)),
