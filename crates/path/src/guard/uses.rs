@@ -131,11 +131,11 @@ fn of_the_system(system: &System, block: &Block, table: &[Mount]) -> Option<InUs
 }
 
 fn add_chain(system: &System, block: &Block, into: &mut BTreeSet<DeviceNumber>) {
-    let mut todo = vec![block.clone()];
-    while let Some(block) = todo.pop() {
+    let mut waiting = vec![block.clone()];
+    while let Some(block) = waiting.pop() {
         if into.insert(block.number) {
-            todo.push(block.whole());
-            todo.extend(block.beneath(system));
+            waiting.push(block.whole());
+            waiting.extend(block.beneath(system));
         }
     }
 }
