@@ -1,6 +1,7 @@
 """The launcher and its set-up, with stand-ins for Python and cargo that note how they were called."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -46,7 +47,7 @@ class Checkout:
         shutil.copytree(source / "setup", self.root / "setup")
         for name in ("pyproject.toml", "Cargo.toml", "Cargo.lock"):
             (self.root / name).touch()
-        self.program("python3", PYTHON.format(python=sys.executable))
+        self.program("python3", PYTHON.format(python=shlex.quote(sys.executable)))
         self.program("cargo", CARGO)
         self.notes = folder / "notes"
         self.notes.touch()

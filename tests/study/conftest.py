@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import os
 import subprocess
 import sys
@@ -109,7 +110,7 @@ class Assay:
 def fake(tmp_path: Path) -> Path:
     """The stand-in as a program."""
     program = tmp_path / "assayer"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} {HERE / "fake_assayer.py"} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, str(HERE / "fake_assayer.py")])} "$@"\n')
     program.chmod(0o755)
     return program
 
