@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,8 +40,8 @@ def test_what_was_acknowledged_is_found_after_a_kill(folder: Path, path: str, du
 def test_a_loss_is_exit_code_1(folder: Path, tmp_path: Path) -> None:
     # A stand-in that loses the file before it lets the real program look.
     lossy = tmp_path / "lossy"
-    data = folder / "assay-verify" / "*.data"
-    lossy.write_text(f'#!/bin/sh\n[ "$1" = verify ] && truncate -s 0 {data}\nexec {program.ASSAYER} "$@"\n')
+    data, assayer = shlex.quote(str(folder / "assay-verify")), shlex.quote(str(program.ASSAYER))
+    lossy.write_text(f'#!/bin/sh\n[ "$1" = verify ] && truncate -s 0 {data}/*.data\nexec {assayer} "$@"\n')
     lossy.chmod(0o755)
     words = ["verify", "--on", str(folder), "--kills", "1", "--data", "4MiB"]
     done = program.assay(*words, "--json", cwd=folder, program=lossy)
