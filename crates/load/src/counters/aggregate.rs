@@ -74,8 +74,8 @@ impl CpuTotals {
 fn cycles_of(threads: &[ThreadUse]) -> Option<(f64, Method)> {
     let rung = |method| match method {
         Method::HardwareCounter => 0,
-        Method::SoftwareEvent => 1,
-        _ => 2,
+        Method::SoftwareEvent => 2,
+        _ => 1,
     };
     threads
         .iter()
