@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from assay import __version__
+from assay.cli.choose import choose
+from assay.cli.cost import cost_app
 
 app = typer.Typer(
     name="assay",
@@ -23,6 +25,8 @@ bench_app = typer.Typer(help="Compare Assay's own cost with fio's.", no_args_is_
 fio_app = typer.Typer(help="Read job files of fio, and write them.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
+app.add_typer(cost_app, name="cost")
+app.command()(choose)
 
 
 def _studies(incomplete: str) -> list[str]:
