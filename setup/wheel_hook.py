@@ -1,4 +1,4 @@
-"""Puts the measuring program, the studies, the catalog and the schemas into the wheel, and marks it for this machine."""
+"""Puts the measuring program, studies, catalog and schemas into the wheel, and marks it for this machine."""
 
 import os
 import shutil

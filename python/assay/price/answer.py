@@ -35,4 +35,5 @@ class Answer:
 def span(band: Json, unit: str = "") -> str:
     """A band in words."""
     space = f" {unit}" if unit else ""
-    return f"{band['low']:.4g} to {band['high']:.4g}{space} with prices from 1/{band['factor']:g} to {band['factor']:g} times"
+    ends = f"{band['low']:.4g} to {band['high']:.4g}{space}"
+    return f"{ends} with prices from 1/{band['factor']:g} to {band['factor']:g} times"

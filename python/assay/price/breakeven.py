@@ -161,8 +161,10 @@ def break_even(ledger: Ledger, pair: Pair, factor: float) -> Answer:
         per_byte = Decimal(found.prices[f"{pair.upper} per GiB"]) / 2**30
         figures["classic_interval_s"] = interval_s(device_alone, pair.page_bytes, float(per_byte))
     lines = [
-        f"Keep a page of {pair.page_bytes:g} B in {pair.upper} when it is used more often than once in {spoken(tau)}"
-        f" ({tau:.4g} s); otherwise leave it on {pair.lower}.",
+        (
+            f"Keep a page of {pair.page_bytes:g} B in {pair.upper} when it is used more often than once in"
+            f" {spoken(tau)} ({tau:.4g} s); otherwise leave it on {pair.lower}."
+        ),
         f"The interval is {span(band, 's')}.",
     ]
     return Answer("cost break-even", figures, lines, ledger, CLASSIC if pair.host is None else WITH_HOST)

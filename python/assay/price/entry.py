@@ -68,4 +68,4 @@ class PriceFile(Table):
     model_config = ConfigDict(extra="ignore")
     open_keys: ClassVar[bool] = True
 
-    price: list[Entry] = []
+    price: list[Entry] = Field(default_factory=list)

@@ -105,7 +105,7 @@ def capacity(ledger: Ledger) -> Answer:
         for price in ledger.book.dated(part.item):
             ledger.keep(price)
             gb = float(part.capacity_bytes.value) / 1e9
-            row = {"technology": part.family, "item": part.item, "money": "dollars of the day"}
+            row: dict[str, Any] = {"technology": part.family, "item": part.item, "money": "dollars of the day"}
             row |= {"date": price.entry.date, "gb_per_usd": gb / float(price.usd), "provenance": "published"}
             rows.append(row | {"source": price.entry.source})
     rows.sort(key=lambda row: (row["technology"], row["date"]))

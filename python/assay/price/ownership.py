@@ -8,8 +8,8 @@ shown beside it and is not added twice.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from assay.price.answer import Answer, span
@@ -177,7 +177,8 @@ def check_population(ledger: Ledger, order: Order) -> None:
             sizes |= {one.item} if part.family == "pmem" else set()
     if not counted["pmem"]:
         return
-    found = judge(*(-(-counted[family] // order.sockets) for family in ("pmem", "dram")), sizes=len(sizes))
+    pmem, dram = (math.ceil(counted[family] / order.sockets) for family in ("pmem", "dram"))
+    found = judge(pmem, dram, sizes=len(sizes))
     if found.verdict == "illegal":
         raise PriceError(found.reason, f"change the counts or give `sockets` ({found.source}, {found.date})")
     if found.verdict == "unknown":

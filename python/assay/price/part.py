@@ -69,8 +69,8 @@ class Assembly(Table):
 class PartFile(Table):
     """The parts of the catalog, and sets of them."""
 
-    part: list[Part] = []
-    set: list[Assembly] = []
+    part: list[Part] = Field(default_factory=list)
+    set: list[Assembly] = Field(default_factory=list)
 
 
 @cache

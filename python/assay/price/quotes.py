@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from assay.price.entry import Entry, Exchange
 from assay.price.part import Part
 from assay.study.model import Table
@@ -10,6 +12,6 @@ from assay.study.model import Table
 class Quotes(Table):
     """A file of quotes."""
 
-    price: list[Entry] = []
-    exchange: list[Exchange] = []
-    part: list[Part] = []
+    price: list[Entry] = Field(default_factory=list)
+    exchange: list[Exchange] = Field(default_factory=list)
+    part: list[Part] = Field(default_factory=list)

@@ -86,8 +86,10 @@ def ratio(ledger: Ledger, machine: Machine, load: Load, factor: float) -> Answer
     }
     lines = [
         f"R = {value:.6g} {figures['unit']}: {load.throughput:.6g} {load.unit} for {float(dollars):.2f} USD.",
-        f"Storage {figures['storage_usd']:.2f}, memory {figures['dram_usd']:.2f}, processor in use"
-        f" {figures['cpu_usd']:.2f} USD ({load.threads:g} threads, {load.utilisation:.1%} busy, of {threads:g}).",
+        (
+            f"Storage {figures['storage_usd']:.2f}, memory {figures['dram_usd']:.2f}, processor in use"
+            f" {figures['cpu_usd']:.2f} USD ({load.threads:g} threads, {load.utilisation:.1%} busy, of {threads:g})."
+        ),
         f"R is {span(band, figures['unit'])}.",
     ]
     return Answer("cost ratio", figures, lines, ledger, RATIO)
