@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -166,10 +167,15 @@ class Book:
         return entry.value if exchange is None else entry.value * exchange.usd
 
 
+@cache
+def catalog_entries() -> tuple[Entry, ...]:
+    """The prices of the catalog."""
+    folder = home.catalog() / "prices"
+    return tuple(entry for name in CATALOG_FILES for entry in read(folder / name, PriceFile, "prices").price)
+
+
 def open_book(quotes: Path | None = None, as_of: str | None = None) -> Book:
     """The catalog's prices with a file of the user's own beside it."""
-    folder = home.catalog() / "prices"
-    catalog = [entry for name in CATALOG_FILES for entry in read(folder / name, PriceFile, "prices").price]
     own = None if quotes is None else read(quotes, Quotes, "quotes")
     parts = [*parts_of.catalog_parts().part, *(own.part if own else ())]
-    return Book(catalog, own, parts, None if as_of is None else parse_day(as_of).last)
+    return Book(catalog_entries(), own, parts, None if as_of is None else parse_day(as_of).last)

@@ -97,7 +97,7 @@ def _rule(one: Rule) -> dict[str, Any]:
 
 
 def capacity(ledger: Ledger) -> Answer:
-    """Capacity per dollar over the years: publications in constant dollars, then the price book in dollars of the day."""
+    """Capacity per dollar: publications in constant dollars, then the price book in dollars of the day."""
     rows = [row for one in history().capacity for row in _capacity(one)]
     for part in ledger.book.parts.values():
         if part.family == "cpu" or part.capacity_bytes is None:

@@ -97,8 +97,8 @@ def lomet(ledger: Ledger, store: Store, page_bytes: float, factor: float) -> Ans
     figures |= {"points": _points(curves, prices, crossing)}
     lines = [
         (
-            f"Below {crossing:.4g} operations a second over {store.size_bytes / 2**30:.4g} GiB the device is cheaper, above"
-            f" it memory is."
+            f"Below {crossing:.4g} operations a second over {store.size_bytes / 2**30:.4g} GiB the device is cheaper,"
+            " above it memory is."
         ),
         f"Each page of {page_bytes:g} B is then used once in {spoken(interval)}.",
         f"The crossing is {span(band, 'operations/s')}; 0 means that the lines no longer cross.",

@@ -42,11 +42,9 @@ def parse(text: str, file: str, model: type[Model]) -> Model:
         unknown = [first["ctx"]["key"]] if first["type"] == "unknown_key" else []
         field = ".".join(str(part) for part in [*location, *missing, *unknown]) or "the file"
         reason = f"{first['msg'].removeprefix('Value error, ')}, seen was `{_shown(first['input'])}`"
-        what = "is missing" if missing else reason
+        what = f"{field} is missing" if missing else f"{field}: {reason}"
         where = line_of(text, [*location, *unknown])
-        raise PriceError(
-            f"{file} line {where}, {field}: {what}", "docs/prices.md shows what may stand there"
-        ) from error
+        raise PriceError(f"{file} line {where}, {what}", "docs/prices.md shows what may stand there") from error
 
 
 def _shown(value: Any) -> str:
