@@ -57,10 +57,11 @@ def test_command_runs_from_anywhere(installed: Path, tmp_path: Path) -> None:
 
 
 def test_everything_is_found_inside_the_wheel(installed: Path, root: Path, tmp_path: Path) -> None:
-    script = "from assay import home; print(home.checkout(), home.binary(), home.studies(), home.schema(), sep='\\n')"
+    script = "from assay import home; print(home.checkout(), home.binary(), home.studies(), home.schema(), home.catalog(), sep='\\n')"
     seen = call([str(installed / "bin" / "python"), "-c", script], tmp_path).splitlines()
     assert seen[0] == "None"
     assert all(Path(line).is_relative_to(installed) for line in seen[1:])
+    assert (Path(seen[4]) / "prices" / "instances.csv").is_file()
     assert call([seen[1], "--version"], tmp_path).startswith("assayer ")
     assert {path.name for path in Path(seen[3]).iterdir()} == {path.name for path in (root / "schema").iterdir()}
 

@@ -60,6 +60,9 @@ def price_line(price: dict[str, Any]) -> str:
     own = f" = {price['value']:.6g} {price['currency']} per {price['priced_unit']}"
     same = price["currency"] == "USD" and price["unit"] == price["priced_unit"]
     note = f"; {price['note']}" if "note" in price else ""
+    if "exchange" in price:
+        rate = price["exchange"]
+        note += f"; 1 {rate['currency']} = {rate['usd']} USD, {rate['date']}, {rate['source']}"
     head = f"{price['item']}: {price['usd']:.6g} USD per {price['unit']}{'' if same else own}"
     return f"{head} ({price['kind']} of {price['date']}, {price['origin']}: {price['source']}{note})"
 

@@ -192,6 +192,7 @@ def total(ledger: Ledger, order: Order, factor: float) -> Answer:
     band = swing(bill.total, bill.prices, factor)
     usd, parts, worn = bill.total(bill.prices), bill.breakdown(bill.prices), bill.worn()
     figures: dict[str, Any] = {
+        "order": order.model_dump(mode="json") | {"provenance": "assumed", "source": "the order"},
         "months": order.months,
         "copies": order.copies,
         "usd": usd,

@@ -142,7 +142,7 @@ def choose(chooser: Chooser, candidates: Sequence[Candidate], objective: str, fa
     decision = decide(plans, objective, chooser.workload.budget_usd_per_month)
     _note(chooser, candidates)
     figures: Json = {
-        "workload": chooser.workload.model_dump(mode="json"),
+        "workload": chooser.workload.model_dump(mode="json") | {"provenance": "assumed", "source": "the workload file"},
         "objective": objective,
         "considered": len(plans),
         "feasible": sum(plan.feasible for plan in plans),
