@@ -1,4 +1,4 @@
-"""What came out of runs, by the names that claims use: `RUN.STREAM.METRIC`, and `RUN.METRIC` for all streams together."""
+"""What came out of runs, by the names that claims use: `RUN.STREAM.METRIC`; `RUN.METRIC` is all streams together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RunAnswer:
     refused: str = ""
 
 
-class Unanswered(AssayError):
+class UnansweredError(AssayError):
     """A claim needs something that no run gave."""
 
 
@@ -41,7 +41,7 @@ class Answers:
         """What a name in an expression stands for; a list where the run sweeps.
 
         Raises:
-            Unanswered: where a run was refused, or does not give that metric.
+            UnansweredError: where a run was refused, or does not give that metric.
         """
         run, stream, metric = self._split(name)
         found = [_metric(name, point, stream, metric) for point in self.runs[run]]
@@ -50,23 +50,25 @@ class Answers:
     def _split(self, name: str) -> tuple[str, str, str]:
         parts = name.split(".")
         if parts[0] not in self.runs or len(parts) not in (2, 3) or parts[-1] not in METRICS:
-            raise Unanswered(f"`{name}` names no run, stream and metric", hint="correct catalog/claims", code=FAILED)
+            raise UnansweredError(
+                f"`{name}` names no run, stream and metric", hint="correct catalog/claims", code=FAILED
+            )
         return parts[0], parts[1] if len(parts) == 3 else "", parts[-1]
 
 
 def _metric(name: str, point: RunAnswer, stream: str, metric: str) -> Value:
     if point.refused:
-        raise Unanswered(point.refused)
+        raise UnansweredError(point.refused)
     if stream:
         if stream not in point.streams:
-            raise Unanswered(f"`{name}`: the run has no stream `{stream}`", hint="correct catalog/claims")
+            raise UnansweredError(f"`{name}`: the run has no stream `{stream}`", hint="correct catalog/claims")
         return _of(name, point.streams[stream], metric)
     return _total(name, list(point.streams.values()), metric)
 
 
 def _of(name: str, stream: StreamAnswer, metric: str) -> Value:
     if metric not in stream.metrics:
-        raise Unanswered(f"`{name}`: the run gives no {metric.replace('_', ' ')}")
+        raise UnansweredError(f"`{name}`: the run gives no {metric.replace('_', ' ')}")
     return stream.metrics[metric]
 
 
@@ -78,7 +80,7 @@ def _total(name: str, streams: Sequence[StreamAnswer], metric: str) -> Value:
         return _sum(cycles) / _sum([_of(name, stream, "bandwidth") for stream in streams])
     if len(streams) == 1:
         return _of(name, streams[0], metric)
-    raise Unanswered(f"`{name}`: name the stream whose {metric} is meant", hint="correct catalog/claims")
+    raise UnansweredError(f"`{name}`: name the stream whose {metric} is meant", hint="correct catalog/claims")
 
 
 def _sum(values: Sequence[Value]) -> Value:

@@ -12,7 +12,7 @@ SPAN = 5
 
 
 def drop_s(intervals: Sequence[dict[str, Any]]) -> float | None:
-    """Seconds until bandwidth falls below three quarters of its level until then, and stays there for as many intervals.
+    """Seconds until bandwidth falls below three quarters of its level until then, and stays there for some intervals.
 
     Args:
         intervals: `{"at_s", "length_s", "bytes"}` in order of time.

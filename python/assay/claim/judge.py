@@ -9,10 +9,11 @@ from typing import Literal
 
 from assay.claim.model import Claim
 from assay.claim.value import Value
+from assay.error import AssayError
 
 Verdict = Literal["reproduced", "direction only", "not reproduced", "not attempted"]
 
-# Closer than this counts as reproduced however narrow the twin's own band is: what a reader of a printed figure can ask.
+# Closer than this counts as reproduced however narrow the twin's own band is: more nobody reads from a printed figure.
 CLOSE = 0.10
 # Published figures closer than this to each other have no order that could be kept.
 TIE = 0.05
@@ -63,13 +64,11 @@ def _outcome(index: int, claims: Sequence[Claim], modelled: Sequence[Value | str
 
 
 def _keeps_order(index: int, claims: Sequence[Claim], modelled: Sequence[Value | str]) -> bool:
-    """The figure stands to its fellows (same claim, metric and unit) as the published one does; there is at least one."""
-    compared = 0
+    """The figure stands to its fellows (same claim, metric, unit) as the published one does; there is at least one."""
+    compared, own = 0, modelled[index]
     for other, value in enumerate(modelled):
-        if other == index or isinstance(value, str) or not _fellows(claims[index], claims[other]):
+        if isinstance(own, str) or isinstance(value, str) or not _fellows(index, other, claims):
             continue
-        own = modelled[index]
-        assert isinstance(own, Value)
         order = _order(_middle(claims[index]), _middle(claims[other]))
         if order == 0:
             continue
@@ -79,8 +78,9 @@ def _keeps_order(index: int, claims: Sequence[Claim], modelled: Sequence[Value |
     return compared > 0
 
 
-def _fellows(one: Claim, other: Claim) -> bool:
-    return (one.id, one.metric, one.unit) == (other.id, other.metric, other.unit)
+def _fellows(index: int, other: int, claims: Sequence[Claim]) -> bool:
+    one, two = claims[index], claims[other]
+    return index != other and (one.id, one.metric, one.unit) == (two.id, two.metric, two.unit)
 
 
 def _order(one: float, other: float) -> int:
@@ -95,7 +95,8 @@ def _middle(claim: Claim) -> float:
 
 
 def _published(claim: Claim) -> tuple[float, float]:
-    assert claim.range is not None, "the catalog gives every attempted claim a figure"
+    if claim.range is None:
+        raise AssayError(f"the claim {claim.id} ({claim.setup}) has no published figure", hint="correct catalog/claims")
     return claim.range
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.claim import here, judge, twins
-from assay.claim.answer import Answers, Unanswered
+from assay.claim.answer import Answers, UnansweredError
 from assay.claim.model import Claim, Statement, Study, load
 from assay.claim.take import compare, evaluate, names
 from assay.claim.unit import base_of
@@ -74,7 +74,7 @@ def _taken(claim: Claim, answers: Answers) -> Value | str:
         return claim.not_attempted
     try:
         return evaluate(claim.take, answers.leaf).scaled(1 / base_of(claim.unit))
-    except Unanswered as reason:
+    except UnansweredError as reason:
         return reason.message
 
 
@@ -83,7 +83,7 @@ def held(statement: Statement, answers: Answers) -> Held:
     for text in statement.holds:
         try:
             holds, left, right = compare(text, answers.leaf)
-        except Unanswered as reason:
+        except UnansweredError as reason:
             return Held(None, reason.message)
         if not holds:
             return Held(False, f"`{text}`: {left.number:.4g} against {right.number:.4g}")
@@ -93,7 +93,7 @@ def held(statement: Statement, answers: Answers) -> Held:
 def document(found: Reproduction) -> Json:
     """The reproduction as JSON."""
     study = found.study
-    measured = found.here or [None] * len(study.claims)
+    measured: Sequence[Value | str | None] = found.here or [None] * len(study.claims)
     rows = [_row(outcome, value) for outcome, value in zip(found.outcomes, measured, strict=True)]
     return {
         "study": study.study,

@@ -1,7 +1,7 @@
 """What a claim takes from its runs: arithmetic over `RUN.STREAM.METRIC`, with bands.
 
-A run that sweeps a parameter is a list; `peak(...)` takes its largest, `least(...)` its smallest, `at(..., i)` one. Sums,
-products and quotients of two lists go element by element.
+A run that sweeps a parameter is a list; `peak(...)` takes its largest, `least(...)` its smallest, `at(..., i)` one.
+Sums, products and quotients of two lists go element by element.
 """
 
 from __future__ import annotations
@@ -111,19 +111,19 @@ class _Reader:
     def _operand(self) -> Operand:
         if self._at >= len(self._tokens):
             raise TakeError(self._text, "ends too early")
-        kind, token = self._tokens[self._at]
+        kind, word = self._tokens[self._at]
         self._at += 1
         if kind == "number":
-            return Value(float(token))
-        if token == "(":
+            return Value(float(word))
+        if word == "(":
             found = self.sum()
             self.take(")")
             return found
         if kind == "name" and self._peek() == "(":
-            return self._call(token)
+            return self._call(word)
         if kind == "name":
-            return self._leaf(token)
-        raise TakeError(self._text, f"has `{token}` where a value should stand")
+            return self._leaf(word)
+        raise TakeError(self._text, f"has `{word}` where a value should stand")
 
     def _call(self, name: str) -> Operand:
         self.take("(")
@@ -164,7 +164,9 @@ class _Reader:
 
 
 def _alike(left: Operand, right: Operand) -> tuple[list[Value], list[Value]]:
-    if not isinstance(left, list):
-        assert isinstance(right, list)
-        return [left] * len(right), right
-    return left, right if isinstance(right, list) else [right] * len(left)
+    longest = max(len(side) for side in (left, right) if isinstance(side, list))
+    return _repeated(left, longest), _repeated(right, longest)
+
+
+def _repeated(side: Operand, times: int) -> list[Value]:
+    return side if isinstance(side, list) else [side] * times

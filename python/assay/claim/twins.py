@@ -104,3 +104,12 @@ def _simulated(point: Point, binary: Binary) -> RunAnswer:
     if isinstance(documents, str):
         return RunAnswer({}, documents)
     return simulate(point, *documents, binary)
+
+
+def memory_machines(study: Study) -> dict[str, bool]:
+    """Of each machine of a study whether its device is byte-addressable; what the catalog lacks counts as a drive."""
+    found = {}
+    for name, machine in study.machines.items():
+        documents = _documents(machine)
+        found[name] = not isinstance(documents, str) and names.is_memory(documents[0])
+    return found
