@@ -56,7 +56,7 @@ def _outcome(index: int, claims: Sequence[Claim], modelled: Sequence[Value | str
     error = error_of(claim, value)
     low, high = _published(claim)
     inside = value.low <= high and low <= value.high and value.width <= WIDEST
-    if abs(error) <= CLOSE or inside:
+    if abs(error) <= CLOSE + 1e-9 or inside:
         return Outcome(claim, value, "reproduced", error)
     if _keeps_order(index, claims, modelled):
         return Outcome(claim, value, "direction only", error)
