@@ -67,9 +67,13 @@ unsafe fn stream(isa: Isa, to: *mut u8, from: *const u8, length: usize) {
     }
 }
 
+/// Writes back every line of a range the way that `store` says.
+///
+/// # Safety
+/// The range is mapped, and the CPU has what `store` needs.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
-unsafe fn push_out(store: Store, start: *const u8, length: usize) {
+pub(super) unsafe fn push_out(store: Store, start: *const u8, length: usize) {
     match store {
         // SAFETY: the lines are mapped, and the CPU has what was chosen.
         Store::WriteBack => cpu::each_line(start, length, |line| unsafe { cpu::write_back(line) }),
@@ -87,7 +91,7 @@ unsafe fn push_out(store: Store, start: *const u8, length: usize) {
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[inline(always)]
-unsafe fn push_out(_store: Store, _start: *const u8, _length: usize) {}
+pub(super) unsafe fn push_out(_store: Store, _start: *const u8, _length: usize) {}
 
 /// Stores and write-backs before it are done before any store after it.
 #[inline(always)]

@@ -121,7 +121,7 @@ impl Mapping {
     }
 
     /// Why a page was lost: the file was cut short, its file system is full, or its device failed.
-    pub(crate) fn loss(&self) -> Option<io::Error> {
+    pub fn loss(&self) -> Option<io::Error> {
         let file = self.file.as_ref().filter(|_| self.watched.is_some_and(Watched::is_lost))?;
         let short = file.metadata().is_ok_and(|facts| facts.is_file() && facts.len() < self.end);
         let full = rustix::fs::fstatvfs(file).is_ok_and(|facts| facts.f_bavail == 0);
@@ -143,7 +143,7 @@ impl Mapping {
     }
 
     /// Asks for huge pages, and makes them of pages that are already there. A refusal means ordinary pages.
-    pub(super) fn ask_for_huge_pages(&self) {
+    pub fn ask_for_huge_pages(&self) {
         if self.huge {
             return;
         }
@@ -158,7 +158,7 @@ impl Mapping {
     ///
     /// # Errors
     /// The kernel's answer where a page cannot be had (memory or file system full, or a media error).
-    pub(super) fn populate(&self, writes: bool) -> io::Result<()> {
+    pub fn populate(&self, writes: bool) -> io::Result<()> {
         let advice = if writes { Advice::LinuxPopulateWrite } else { Advice::LinuxPopulateRead };
         // SAFETY: populating our own mapping changes no byte.
         match unsafe { madvise(self.map_start.cast(), self.map_bytes, advice) } {

@@ -8,6 +8,7 @@ mod isa;
 mod kernel;
 mod map;
 mod path;
+mod persister;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -19,3 +20,4 @@ pub use isa::{Isa, features};
 pub(crate) use map::only_mapped;
 pub use map::{Mapping, Region, Support, support};
 pub use path::Pmem;
+pub use persister::Persister;
