@@ -63,8 +63,7 @@ impl<M: Medium> Pool<M> {
             zero(&medium, 0, geometry.data());
         }
         for at in [PAGE, 0] {
-            medium.write(at, &header);
-            medium.persist(at, HEADER_BYTES);
+            write_header(&medium, at, &header);
         }
         Self::open(medium, &shape.layout)
     }
@@ -76,9 +75,9 @@ impl<M: Medium> Pool<M> {
     pub fn open(medium: M, layout: &str) -> Result<Self, PmemError> {
         let geometry = examine(&medium, layout)?;
         recover(&medium, &geometry)?;
-        let heap = Arc::new(Heap::open(&medium, geometry)?);
         let incarnation = medium.load(INCARNATION).wrapping_add(1);
-        medium.publish(INCARNATION, incarnation); // incarnation
+        medium.publish(INCARNATION, incarnation); // incarnation, and logs void
+        let heap = Arc::new(Heap::open(&medium, geometry)?);
         let lane = |index| Lane::new(geometry.lane(index), incarnation as u16);
         let lanes = Claims::new((0..geometry.lanes as usize).map(lane));
         Ok(Self { medium, geometry, incarnation, heap, lanes })
@@ -218,6 +217,14 @@ fn user_word(geometry: &Geometry, at: u64) -> bool {
     at >= geometry.data() || (at >= geometry.root(0) && at <= geometry.root(ROOTS - 1))
 }
 
+/// The first word, which says that a pool is here, is stored last and lies in the line of the others.
+fn write_header(medium: &impl Medium, at: u64, header: &[u8; HEADER_BYTES]) {
+    let (first, rest) = header.split_at(8);
+    medium.write(at + 8, rest);
+    medium.store(at, u64::from_ne_bytes(std::array::from_fn(|byte| first[byte])));
+    medium.persist(at, HEADER_BYTES);
+}
+
 fn zero(medium: &impl Medium, from: u64, to: u64) {
     let page = [0; PAGE as usize];
     // The header goes first and is fenced apart, so that an older pool is never seen over empty tables.
@@ -255,7 +262,7 @@ fn examine(medium: &impl Medium, layout: &str) -> Result<Geometry, PmemError> {
     Geometry::new(header.bytes, header.lanes).map_err(damaged)
 }
 
-/// Applies what the logs hold. All are read before anything is changed.
+/// Brings the logs to their end. All are read before anything is changed; the next fence makes their clearing durable.
 fn recover(medium: &impl Medium, geometry: &Geometry) -> Result<(), PmemError> {
     let allowed = |at: u64| {
         let table = at >= geometry.head(0) && at < geometry.bitmap(geometry.chunks);
@@ -269,11 +276,8 @@ fn recover(medium: &impl Medium, geometry: &Geometry) -> Result<(), PmemError> {
         valid.iter().for_each(|changes| log::apply(medium, changes));
         medium.fence(); // logs applied
     }
-    let dirty: Vec<_> = lanes().filter(|&lane| medium.load(lane) != 0).collect();
-    if !dirty.is_empty() {
-        dirty.into_iter().for_each(|lane| log::clear(medium, lane));
-        medium.fence(); // logs void
-    }
+    // Void logs that are not 0 too: new changes stored under an old header must never make it valid.
+    lanes().filter(|&lane| medium.load(lane) != 0).for_each(|lane| log::clear(medium, lane));
     Ok(())
 }
 

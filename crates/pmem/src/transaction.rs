@@ -5,7 +5,7 @@ use crate::{
     class::{Class, SIZES},
     error::PmemError,
     heap::{Heap, Kind, Taken},
-    log::{self, Change, MOST_CHANGES},
+    log::{self, Change, MOST_CHANGES, Meaning},
     medium::Medium,
     offset::Offset,
     pool::Pool,
@@ -45,6 +45,16 @@ impl Lane {
         for (index, blocks) in self.ahead.iter_mut().enumerate() {
             let Some(class) = Class::from_index(index as u64) else { continue };
             blocks.drain(..).for_each(|at| heap.release(Taken { at, kind: Kind::Small(class) }));
+        }
+    }
+
+    /// One word that gets another value, and bits: whether it happened can be read off that word.
+    fn meaning(&self, medium: &impl Medium) -> Meaning {
+        let mut puts = self.changes.iter().filter(|change| matches!(change, Change::Put { .. }));
+        let large = self.taken.iter().chain(self.freed.iter().map(|(block, _)| block)).any(Taken::is_large);
+        match (puts.next(), puts.next()) {
+            (Some(&Change::Put { at, value }), None) if !large && medium.load(at) != value => Meaning::Intent,
+            _ => Meaning::Redo,
         }
     }
 
@@ -157,8 +167,9 @@ impl<'p, M: Medium> Transaction<'p, M> {
         self.set(at.cast(), to.raw())
     }
 
-    /// Makes it happen, and durable: three fences, two where one word changes alone. What this thread flushed before is
-    /// durable before anything of it is.
+    /// Makes it happen, and durable. What this thread flushed before is durable before anything of it is. It takes four
+    /// fences; three where small blocks are allocated or freed and one word is set to another value; two where one word
+    /// changes alone.
     pub fn commit(self) {
         self.finish(true);
     }
@@ -252,11 +263,12 @@ fn commit_alone(medium: &impl Medium, alone: Change) {
 }
 
 fn commit_logged(medium: &impl Medium, lane: &mut Lane, settle: bool) {
-    if lane.unsettled {
-        medium.fence(); // log settled
+    let meaning = lane.meaning(medium);
+    if meaning == Meaning::Redo || lane.unsettled {
+        medium.fence(); // before the log
     }
     lane.turn = lane.turn.wrapping_add(1);
-    log::write(medium, lane.at, lane.turn, &lane.changes);
+    log::write(medium, lane.at, lane.turn, meaning, &lane.changes);
     medium.fence(); // log valid
     log::apply(medium, &lane.changes);
     medium.fence(); // changes durable

@@ -32,6 +32,8 @@ struct Shared {
 struct Log {
     records: bool,
     watches_reads: bool,
+    /// In whose name events are written down, where it is not the thread that acts.
+    plays: Option<u16>,
     events: Vec<Event>,
     /// Words as they were, so that an image can be left again without copying the pool.
     undo: Vec<(u32, u64)>,
@@ -72,6 +74,12 @@ impl Recorder {
     /// Also writes down reads from now on, for [`super::hints`].
     pub fn watch_reads(&self) {
         self.log().watches_reads = true;
+    }
+
+    /// From now on every step counts as one of the thread of this number: histories of several threads can be played by
+    /// one, step by step as the case wants, the same each time.
+    pub fn play_thread(&self, number: u16) {
+        self.log().plays = Some(number);
     }
 
     /// A point to come back to.
@@ -155,7 +163,8 @@ fn word_of(at: u64) -> u32 {
 impl Log {
     fn note(&mut self, what: What, site: &'static Location<'static>) {
         if self.records {
-            self.events.push(Event { what, thread: this_thread(), site });
+            let thread = self.plays.unwrap_or_else(this_thread);
+            self.events.push(Event { what, thread, site });
         }
     }
 }

@@ -16,12 +16,36 @@ pub(super) struct Pending {
     step: u64,
 }
 
+/// Stores of a line that a fence will make durable.
+#[derive(Clone, Copy, Debug)]
+struct Covered {
+    line: u32,
+    stores: Stores,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stores {
+    /// All of an earlier step: the line was flushed.
+    Before(u64),
+    /// The one of this step: it went around the caches.
+    Of(u64),
+}
+
+impl Stores {
+    fn cover(self, store: &Pending) -> bool {
+        match self {
+            Self::Before(step) => store.step < step,
+            Self::Of(step) => store.step == step,
+        }
+    }
+}
+
 /// Walks through a history.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
     lines: BTreeMap<u32, Vec<Pending>>,
-    /// By thread: lines, and the step before which their stores are covered.
-    flushed: HashMap<u16, Vec<(u32, u64)>>,
+    /// By thread: what its next fence makes durable.
+    flushed: HashMap<u16, Vec<Covered>>,
     step: u64,
 }
 
@@ -33,7 +57,8 @@ impl Replay {
             What::Store { word, value } => self.store(word, value, false),
             What::Stream { word, value } => {
                 self.store(word, value, true);
-                self.flush(event.thread, word / WORDS_OF_A_LINE, 1);
+                let covered = Covered { line: word / WORDS_OF_A_LINE, stores: Stores::Of(self.step) };
+                self.flushed.entry(event.thread).or_default().push(covered);
             }
             What::Flush { line, lines } => self.flush(event.thread, line, lines),
             What::Fence => self.fence(event.thread, durable),
@@ -48,17 +73,18 @@ impl Replay {
 
     /// Whether a fence of this thread would make anything durable.
     pub(super) fn would_settle(&self, thread: u16) -> bool {
-        let covered = |&(line, before): &(u32, u64)| {
-            self.lines.get(&line).is_some_and(|stores| stores.first().is_some_and(|store| store.step < before))
+        let open = |covered: &Covered| {
+            let stores = self.lines.get(&covered.line);
+            stores.is_some_and(|stores| stores.iter().any(|store| covered.stores.cover(store)))
         };
-        self.flushed.get(&thread).is_some_and(|all| all.iter().any(covered))
+        self.flushed.get(&thread).is_some_and(|all| all.iter().any(open))
     }
 
     /// Whether a line has stores that nobody has flushed.
     pub(super) fn is_dirty(&self, line: u32) -> bool {
-        let Some(last) = self.lines.get(&line).and_then(|stores| stores.last()) else { return false };
-        let flushed = self.flushed.values().flatten().any(|&(other, before)| other == line && last.step < before);
-        !flushed
+        let flushed: Vec<_> = self.flushed.values().flatten().filter(|covered| covered.line == line).collect();
+        let covered = |store: &Pending| flushed.iter().any(|covered| covered.stores.cover(store));
+        self.lines.get(&line).is_some_and(|stores| !stores.iter().all(covered))
     }
 
     fn store(&mut self, word: u32, value: u64, streamed: bool) {
@@ -67,18 +93,24 @@ impl Replay {
     }
 
     fn flush(&mut self, thread: u16, line: u32, lines: u32) {
-        let covered = self.flushed.entry(thread).or_default();
+        let stores = Stores::Before(self.step + 1);
         let dirty = (line..line + lines).filter(|line| self.lines.contains_key(line));
-        covered.extend(dirty.map(|line| (line, self.step + 1)));
+        self.flushed.entry(thread).or_default().extend(dirty.map(|line| Covered { line, stores }));
     }
 
     fn fence(&mut self, thread: u16, mut durable: impl FnMut(u32, u64)) {
-        for (line, before) in self.flushed.remove(&thread).unwrap_or_default() {
-            let Some(stores) = self.lines.get_mut(&line) else { continue };
-            let covered = stores.iter().take_while(|store| store.step < before).count();
-            stores.drain(..covered).for_each(|store| durable(store.word, store.value));
+        for covered in self.flushed.remove(&thread).unwrap_or_default() {
+            let Some(stores) = self.lines.get_mut(&covered.line) else { continue };
+            let (arrived, mut left): (Vec<_>, Vec<_>) =
+                stores.drain(..).partition(|store| covered.stores.cover(store));
+            for store in arrived {
+                durable(store.word, store.value);
+                // An older value of the word that is still in the cache cannot come back over it.
+                left.retain(|other| other.word != store.word || other.step > store.step);
+            }
+            *stores = left;
             if stores.is_empty() {
-                self.lines.remove(&line);
+                self.lines.remove(&covered.line);
             }
         }
     }

@@ -24,6 +24,12 @@ pub(crate) struct Taken {
     pub(crate) kind: Kind,
 }
 
+impl Taken {
+    pub(crate) fn is_large(&self) -> bool {
+        matches!(self.kind, Kind::Large(_))
+    }
+}
+
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

@@ -1,0 +1,303 @@
+//! Pools in real files: made, opened, locked, filled, and everything that can be wrong with them.
+
+use std::{
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use assay_pmem::{Block, CHUNK_BYTES, Mapped, Medium, Metered, Offset, PmemError, Pool, PoolFile, Shape, counts};
+
+const BYTES: u64 = 4 << 20;
+
+/// A folder in memory, where a file stands in for persistent memory; none where there is no such file system.
+fn folder() -> Option<tempfile::TempDir> {
+    let found = tempfile::tempdir_in("/dev/shm").ok();
+    if found.is_none() {
+        println!("skipped: no folder can be made under /dev/shm");
+    }
+    found
+}
+
+fn shape() -> Shape {
+    Shape { lanes: 4, ..Shape::new("list-1") }
+}
+
+fn with_pool(test: impl FnOnce(PathBuf)) {
+    let Some(folder) = folder() else { return };
+    let path = folder.path().join("pool");
+    PoolFile::create(&path, BYTES, &shape()).unwrap();
+    test(path);
+}
+
+fn refusal(path: &Path) -> PmemError {
+    let error = PoolFile::open(path, "list-1").expect_err("it must be refused");
+    assert!(error.to_string().len() > 20 && error.fix().len() > 20, "{error}");
+    error
+}
+
+#[test]
+fn what_was_committed_is_there_after_reopening_wherever_it_is_mapped() {
+    with_pool(|path| {
+        let first = PoolFile::open(&path, "list-1").unwrap();
+        assert!(first.medium().emulated(), "tmpfs is no persistent memory");
+        let mut transaction = first.begin();
+        let block: Offset<u64> = transaction.alloc(100).unwrap();
+        first.medium().write(block.raw(), &[9; 100]);
+        first.medium().flush(block.raw(), 100);
+        transaction.link(first.root(3), block).unwrap();
+        transaction.commit();
+        let incarnation = first.incarnation();
+        drop(first);
+
+        let again = PoolFile::open(&path, "list-1").unwrap();
+        assert_eq!(again.incarnation(), incarnation + 1);
+        let found = again.medium().load(again.root::<u64>(3).raw());
+        assert_eq!(found, block.raw());
+        let mut bytes = [0; 100];
+        again.medium().read(found, &mut bytes);
+        assert_eq!(bytes, [9; 100]);
+        assert_eq!(again.allocated().unwrap(), [Block { at: found, bytes: 128 }]);
+        assert_eq!(again.usage().unwrap().allocated_bytes, 128);
+    });
+}
+
+#[test]
+fn nobody_else_opens_a_pool_that_is_open() {
+    with_pool(|path| {
+        let open = PoolFile::open(&path, "list-1").unwrap();
+        assert!(matches!(refusal(&path), PmemError::InUse { .. }));
+        drop(open);
+        PoolFile::open(&path, "list-1").unwrap();
+    });
+}
+
+#[test]
+fn what_is_there_is_not_overwritten() {
+    with_pool(|path| {
+        let error = PoolFile::create(&path, BYTES, &shape()).unwrap_err();
+        assert!(matches!(error, PmemError::Exists { bytes: BYTES, .. }), "{error}");
+        PoolFile::open(&path, "list-1").expect("it is as it was");
+    });
+}
+
+#[test]
+fn a_pool_of_another_kind_version_or_length_is_refused_by_what_was_seen() {
+    with_pool(|path| {
+        let error = PoolFile::open(&path, "tree-1").unwrap_err();
+        assert!(error.to_string().contains("list-1") && error.to_string().contains("tree-1"), "{error}");
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(BYTES / 2).unwrap();
+        assert!(matches!(refusal(&path), PmemError::Truncated { seen, wanted: BYTES } if seen == BYTES / 2));
+        file.set_len(10).unwrap();
+        assert!(matches!(refusal(&path), PmemError::Truncated { seen: 10, .. }));
+        file.set_len(BYTES).unwrap();
+        assert!(matches!(refusal(&path), PmemError::Unfinished), "the header was cut off");
+        file.write_at(b"#!/bin/sh\n", 0).unwrap();
+        assert!(matches!(refusal(&path), PmemError::NotAPool { .. }));
+    });
+}
+
+#[test]
+fn a_damaged_header_is_read_from_its_copy_and_two_are_refused() {
+    with_pool(|path| {
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.write_at(&[0xff], 20).unwrap();
+        PoolFile::open(&path, "list-1").expect("the copy is whole");
+        file.write_at(&[0xff], 4096 + 20).unwrap();
+        assert!(matches!(refusal(&path), PmemError::Damaged { .. }));
+    });
+}
+
+#[test]
+fn a_damaged_table_is_refused_by_its_place() {
+    with_pool(|path| {
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        let heads = 3 * 4096 + 4 * 1024;
+        file.write_at(&[0x55; 8], heads).unwrap();
+        let said = refusal(&path).to_string();
+        assert!(said.contains("head of chunk 0"), "{said}");
+    });
+}
+
+#[test]
+fn sizes_and_folders_that_cannot_be_leave_nothing_behind() {
+    let Some(folder) = folder() else { return };
+    let path = folder.path().join("pool");
+    assert!(matches!(PoolFile::create(&path, 1000, &shape()), Err(PmemError::Size { asked: 1000, .. })));
+    assert!(PoolFile::create(&path, 1 << 46, &shape()).is_err(), "no machine has 64 TiB of tmpfs");
+    let unnamed = Shape { layout: String::new(), ..shape() };
+    assert!(matches!(PoolFile::create(&path, BYTES, &unnamed), Err(PmemError::Layout { .. })));
+    assert!(!path.exists());
+    assert!(matches!(PoolFile::open(&path, "list-1"), Err(PmemError::Io { .. })));
+}
+
+#[test]
+fn a_full_pool_says_so_and_loses_nothing() {
+    with_pool(|path| {
+        let pool = PoolFile::open(&path, "list-1").unwrap();
+        let mut blocks: Vec<Offset<u64>> = Vec::new();
+        let full = loop {
+            let mut transaction = pool.begin();
+            match transaction.alloc(5000) {
+                Ok(block) => {
+                    transaction.commit();
+                    blocks.push(block);
+                }
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(full, PmemError::Full { asked: 5000, .. }), "{full}");
+        let usage = pool.usage().unwrap();
+        assert_eq!(usage.blocks, blocks.len() as u64);
+        assert!(usage.allocated_bytes * 10 > BYTES * 8, "{usage:?}");
+        for block in blocks {
+            let mut transaction = pool.begin();
+            transaction.free_now(block).unwrap();
+            transaction.commit();
+        }
+        // Space of one size becomes space of another.
+        let mut transaction = pool.begin();
+        transaction.alloc::<u64>(10 * CHUNK_BYTES as usize).unwrap();
+        transaction.commit();
+        assert_eq!(pool.usage().unwrap().blocks, 1);
+    });
+}
+
+#[test]
+fn what_is_not_allocated_cannot_be_freed() {
+    let pool = Pool::create(Mapped::memory(BYTES).unwrap(), &shape()).unwrap();
+    let mut transaction = pool.begin();
+    let block: Offset<u64> = transaction.alloc(64).unwrap();
+    transaction.commit();
+    for wrong in [0, 8, block.raw() + 8, block.raw() + 64, BYTES, u64::MAX] {
+        let mut transaction = pool.begin();
+        assert!(matches!(transaction.free(Offset::<u64>::new(wrong)), Err(PmemError::BadFree { .. })), "{wrong:#x}");
+    }
+    let mut twice = pool.begin();
+    twice.free(block).unwrap();
+    assert!(matches!(twice.free(block), Err(PmemError::BadFree { .. })));
+    twice.commit();
+    assert!(matches!(pool.begin().free(block), Err(PmemError::BadFree { .. })));
+}
+
+#[test]
+fn a_dropped_transaction_changes_nothing() {
+    let pool = Pool::create(Mapped::memory(BYTES).unwrap(), &shape()).unwrap();
+    let mut transaction = pool.begin();
+    let block: Offset<u64> = transaction.alloc(64).unwrap();
+    transaction.link(pool.root(0), block).unwrap();
+    drop(transaction);
+    assert_eq!(pool.medium().load(pool.root::<u64>(0).raw()), 0);
+    assert!(pool.allocated().unwrap().is_empty());
+    let mut again = pool.begin();
+    assert_eq!(again.alloc::<u64>(64).unwrap(), block, "the block went back");
+}
+
+#[test]
+fn a_transaction_has_a_bound() {
+    let pool = Pool::create(Mapped::memory(BYTES).unwrap(), &shape()).unwrap();
+    let mut transaction = pool.begin();
+    for _ in 0..assay_pmem::MOST_CHANGES {
+        transaction.set(pool.root(1), 5).unwrap();
+    }
+    assert!(matches!(transaction.set(pool.root(1), 6), Err(PmemError::LogFull { .. })));
+    transaction.commit();
+    assert_eq!(pool.medium().load(pool.root::<u64>(1).raw()), 5);
+}
+
+#[test]
+#[should_panic(expected = "outside of a pool")]
+fn a_damaged_offset_panics_and_touches_nothing() {
+    let pool = Pool::create(Mapped::memory(BYTES).unwrap(), &shape()).unwrap();
+    pool.medium().load(1 << 40);
+}
+
+#[test]
+fn a_block_waits_for_its_readers() {
+    let pool = Pool::create(Mapped::memory(BYTES).unwrap(), &shape()).unwrap();
+    let allocate = || {
+        let mut transaction = pool.begin();
+        let block: Offset<u64> = transaction.alloc(32768).unwrap();
+        transaction.commit();
+        block
+    };
+    let block = allocate();
+    let reader = assay_pmem::pin();
+    let mut transaction = pool.begin();
+    transaction.free(block).unwrap();
+    transaction.commit();
+    assert!(pool.allocated().unwrap().is_empty(), "a crash would find it free");
+    let others: Vec<_> = (0..40).map(|_| allocate()).collect();
+    assert!(!others.contains(&block), "somebody may still read it");
+    drop(reader);
+}
+
+#[test]
+fn threads_allocate_and_free_at_once_and_nothing_is_lost() {
+    let pool = Arc::new(Pool::create(Mapped::memory(16 << 20).unwrap(), &shape()).unwrap());
+    let work = |thread: u64| {
+        let pool = Arc::clone(&pool);
+        move || {
+            let mut held: Vec<Offset<u64>> = Vec::new();
+            for turn in 0..2000u64 {
+                let mut transaction = pool.begin();
+                if turn % 3 == 2 {
+                    let block = held.swap_remove((turn as usize * 7) % held.len());
+                    assert_eq!(pool.medium().load(block.raw()), thread << 32 | block.raw(), "somebody else has it too");
+                    transaction.free(block).unwrap();
+                } else {
+                    let block = transaction.alloc([40, 256, 1500, 70_000][(turn % 41 / 13) as usize]).unwrap();
+                    pool.medium().store(block.raw(), thread << 32 | block.raw());
+                    held.push(block);
+                }
+                transaction.commit();
+                if held.len() > 20 {
+                    let mut transaction = pool.begin();
+                    held.drain(..10).for_each(|block| transaction.free(block).unwrap());
+                    transaction.commit();
+                }
+            }
+            held
+        }
+    };
+    let threads: Vec<_> = (1..=3).map(|thread| std::thread::spawn(work(thread))).collect();
+    let mut held: Vec<u64> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).map(Offset::raw).collect();
+    held.sort_unstable();
+    let found: Vec<u64> = pool.allocated().unwrap().iter().map(|block| block.at).collect();
+    assert_eq!(found, held);
+}
+
+#[test]
+fn the_fences_of_a_commit_are_as_documented() {
+    let pool = Pool::create(Metered::new(Mapped::memory(BYTES).unwrap(), 64), &shape()).unwrap();
+    let fences = |action: &dyn Fn()| {
+        let before = counts();
+        action();
+        (counts() - before).fences
+    };
+    let fill = |root: usize, old: u64, lazily: bool| {
+        let mut transaction = pool.begin();
+        let block: Offset<u64> = transaction.alloc(64).unwrap();
+        transaction.link(pool.root(root), block).unwrap();
+        if old != 0 {
+            transaction.free_now(Offset::<u64>::new(old)).unwrap();
+        }
+        if lazily { transaction.commit_lazily() } else { transaction.commit() }
+    };
+    let set = |words: usize| {
+        let mut transaction = pool.begin();
+        (0..words).for_each(|root| transaction.set(pool.root(10 + root), 1).unwrap());
+        transaction.commit();
+    };
+    fill(0, 0, false);
+    let old = pool.medium().load(pool.root::<u64>(0).raw());
+    let found = [
+        fences(&|| set(1)),
+        fences(&|| set(2)),
+        fences(&|| fill(1, 0, false)),
+        fences(&|| fill(0, old, false)),
+        fences(&|| fill(2, 0, true)),
+    ];
+    assert_eq!(found, [2, 4, 3, 3, 2]);
+}
