@@ -36,7 +36,7 @@ impl<T> Claims<T> {
         self.slots.len()
     }
 
-    /// The first that is free, looked for from `hint` on; none where all are lent.
+    /// The first that is free, looked for from `hint` on; none where each was lent when it was looked at.
     pub(crate) fn take(&self, hint: usize) -> Option<Claim<'_, T>> {
         let count = self.slots.len();
         (0..count).map(|step| (hint + step) % count).find_map(|index| self.take_this(index))

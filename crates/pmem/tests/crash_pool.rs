@@ -112,7 +112,7 @@ fn creation_is_cut_off_at_any_moment() {
 
 #[test]
 fn a_pointer_that_is_moved_without_a_transaction_is_caught_with_a_small_reproducer() {
-    let [fill, mut shift, stamp] = [every_action()[0], every_action()[5], every_action()[3]];
+    let [fill, mut shift, stamp] = [every_action()[0], every_action()[9], every_action()[7]];
     (shift.action, shift.slot) = (Action::MoveCarelessly, 0);
     let case = Case { operations: vec![stamp, fill, shift], afterwards: vec![] };
     let violation = Explorer::default().explore(&case).expect_err("between the two stores both slots hold the block");

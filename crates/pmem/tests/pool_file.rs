@@ -91,6 +91,7 @@ fn a_pool_of_another_kind_version_or_length_is_refused_by_what_was_seen() {
         assert!(matches!(refusal(&path), PmemError::Truncated { seen, wanted: BYTES } if seen == BYTES / 2));
         file.set_len(10).unwrap();
         assert!(matches!(refusal(&path), PmemError::Truncated { seen: 10, .. }));
+        file.set_len(0).unwrap();
         file.set_len(BYTES).unwrap();
         assert!(matches!(refusal(&path), PmemError::Unfinished), "the header was cut off");
         file.write_at(b"#!/bin/sh\n", 0).unwrap();
