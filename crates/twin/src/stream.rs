@@ -67,6 +67,9 @@ pub struct Stream {
     /// Seconds that the load lasts; what caches and credits cover depends on it. 0 asks for the steady state.
     #[serde(default)]
     pub duration_s: f64,
+    /// Bytes that the kernel reads ahead of sequential reads through the page cache; its default where none, 0 is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead_bytes: Option<f64>,
     /// The page cache holds the working set already.
     #[serde(default)]
     pub warm: bool,
@@ -97,6 +100,7 @@ impl Stream {
             working_set_bytes: 0.0,
             file_system: None,
             duration_s: 0.0,
+            read_ahead_bytes: None,
             warm: false,
         }
     }
