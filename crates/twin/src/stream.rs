@@ -75,6 +75,9 @@ pub struct Stream {
     pub warm: bool,
 }
 
+/// What Linux reads ahead of sequential reads through the page cache where nobody says otherwise (VM_READAHEAD_PAGES).
+pub const READ_AHEAD_BYTES: f64 = 131_072.0;
+
 fn one() -> u32 {
     1
 }
@@ -103,6 +106,13 @@ impl Stream {
             read_ahead_bytes: None,
             warm: false,
         }
+    }
+
+    /// Operations that one read of the kernel's read-ahead holds; 1 where it does not read ahead.
+    pub fn ahead(&self) -> f64 {
+        let bytes = self.read_ahead_bytes.unwrap_or(READ_AHEAD_BYTES);
+        let reads = self.path.key.is_buffered() && self.sequential && self.write_share == 0.0 && !self.warm;
+        if reads { (bytes / self.size_bytes).max(1.0) } else { 1.0 }
     }
 
     /// Operations in flight at most.

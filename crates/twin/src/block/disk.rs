@@ -10,7 +10,7 @@ use crate::{analytic::DeviceLoad, document::Disk};
 pub fn group(members: f64) -> Group {
     Group {
         servers: [members; STATIONS],
-        variation: [0.25, 0.0, 0.0, 0.0],
+        variation: [0.25, 0.0, 0.0, 0.0, 0.0],
         background_ns: 0.0,
         pause_ns: 0.0,
         buffer_slots: f64::INFINITY,
@@ -60,5 +60,7 @@ pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, q
         background: 0.0,
         flushes: 0.0,
         dirty_bytes: 0.0,
+        behind: load.is_behind(),
+        before_flush_ns: 0.0,
     }
 }

@@ -140,6 +140,7 @@ fn flash(
         rate * load.write_share * piece.write.total() / count
     };
     let per_drive: f64 = loads.iter().zip(answers.iter()).zip(pieces).map(|((l, a), p)| written(l, a, p)).sum();
+    let mix = mixed(loads, answers);
     let mut worst = nand::Wear { programs_per_byte: 0.0, program_ns: drive.program_ns.value };
     let mut customers = Vec::with_capacity(loads.len());
     let mut write_bytes: f64 = nand::UNIT_BYTES;
@@ -149,9 +150,23 @@ fn flash(
             worst = if wear.program_ns > worst.program_ns || worst.programs_per_byte == 0.0 { wear } else { worst };
             write_bytes = write_bytes.max(piece.write.bytes);
         }
-        customers.push(nand::customer(drive, count, load, piece, &wear));
+        let mut customer = nand::customer(drive, count, load, piece, &wear);
+        if let Some(mix) = mix {
+            nand::attend(drive, &mut customer.visits, load, &wear, piece, mix);
+        }
+        customers.push(customer);
     }
     report(&nand::group(drive, count, &worst, write_bytes), &customers, loads, answers);
+}
+
+/// Share of writes among all operations, where there are both.
+fn mixed(loads: &[DeviceLoad], answers: &[DeviceAnswer]) -> Option<f64> {
+    let rate = |answer: &DeviceAnswer| if answer.ops_per_s > 0.0 { answer.ops_per_s } else { 1.0 };
+    let all: f64 = answers.iter().map(rate).sum();
+    let writes: f64 = loads.iter().zip(answers).map(|(load, answer)| load.write_share * rate(answer)).sum();
+    let share = writes / all.max(1e-9);
+    let both = loads.iter().any(|load| load.write_share > 0.0) && loads.iter().any(|load| load.write_share < 1.0);
+    both.then_some(share)
 }
 
 fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) {
@@ -190,5 +205,7 @@ fn bound(load: &DeviceLoad, flow: &Flow, state: &State) -> BoundBy {
         At::Medium => BoundBy::DeviceRead,
         At::ReadLink | At::WriteLink => BoundBy::Link,
         At::Controller => BoundBy::Controller,
+        At::Attention if load.write_share > 0.0 => BoundBy::DeviceWrite,
+        At::Attention => BoundBy::DeviceRead,
     }
 }

@@ -17,10 +17,13 @@ pub enum At {
     WriteLink = 2,
     /// What handles commands.
     Controller = 3,
+    /// What reads and writes share where both come: the drive's attention, in the currency of what each could do alone.
+    /// Only waiting for it takes time; its work is that of the other stations.
+    Attention = 4,
 }
 
 /// How many kinds of stations there are.
-pub const STATIONS: usize = 4;
+pub const STATIONS: usize = 5;
 const ROUNDS_AT_MOST: usize = 400;
 const CLOSE_ENOUGH: f64 = 1e-9;
 /// Beyond this many waits the harmonic sum continues as a logarithm.
@@ -50,7 +53,7 @@ pub struct Group {
 }
 
 /// Relative spread of the time of a flush, of which an array sees the largest.
-pub const FLUSH_SPREAD: f64 = 0.5;
+pub const FLUSH_SPREAD: f64 = 0.3;
 
 /// What an operation asks of a kind of station.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -90,6 +93,10 @@ pub struct Customer {
     pub flushes: f64,
     /// Bytes that an operation leaves dirty on each member.
     pub dirty_bytes: f64,
+    /// Writes go to the page cache: nobody waits for the device unless a flush says so.
+    pub behind: bool,
+    /// Time that the writes before a flush take when it makes them go out, ns.
+    pub before_flush_ns: f64,
 }
 
 /// What becomes of a class.
@@ -126,6 +133,7 @@ impl State {
             (At::ReadLink, self.busy[1]),
             (At::WriteLink, self.busy[2]),
             (At::Controller, self.busy[3]),
+            (At::Attention, self.busy[4]),
         ];
         all.into_iter().fold((At::Medium, 0.0), |most, next| if next.1 > most.1 { next } else { most })
     }
@@ -230,7 +238,7 @@ fn round(
     let mut change: f64 = 0.0;
     for ((customer, flow), queue) in customers.iter().zip(flows.iter_mut()).zip(queues.iter_mut()) {
         let stay = before.stay(customer, flow, queue);
-        flow.flush_ns = flush_ns(group, customer, dirty, flow.flush_ns, stay.medium_wait_ns);
+        flow.flush_ns = flush_ns(group, state, customer, dirty, flow.flush_ns, stay.medium_wait_ns);
         flow.queue_ns = stay.queue_ns;
         flow.mean_ns = stay.served_ns + flow.queue_ns + flow.flush_ns;
         let wanted = (customer.in_flight / (customer.think_ns + flow.mean_ns).max(1e-6)).min(customer.rate);
@@ -266,15 +274,19 @@ impl Before<'_> {
                 stay.medium_wait_ns = wait;
             }
             let waits = (state.busy[at] + if at == 0 { state.background } else { 0.0 }).min(1.0);
-            stay.queue_ns += visit.stages * wait * largest(visit.fork, waits);
-            stay.served_ns += visit.stages * (visit.service_ns + visit.slowest_ns);
+            if !(customer.behind && at == At::WriteLink as usize) {
+                stay.queue_ns += visit.stages * wait * largest(visit.fork, waits);
+                let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
+                stay.served_ns += visit.stages * (served + visit.slowest_ns);
+            }
             queue[at] = flow.rate * visit.count() * (visit.service_ns + wait) / group.servers[at];
         }
         let stall = state.full * customer.background * (group.background_ns + stay.medium_wait_ns);
         queue[STATIONS] = flow.rate * stall / group.servers[0];
         // Who flushes waits for its own flush, which is counted apart; all others meet what is left of it.
         let met = state.stopped * group.flush_ns * (1.0 + FLUSH_SPREAD * FLUSH_SPREAD) / 2.0;
-        stay.queue_ns += stall + if customer.flushes > 0.0 { 0.0 } else { met / (1.0 - state.stopped) };
+        stay.queue_ns +=
+            stall + if customer.flushes > 0.0 || customer.behind { 0.0 } else { met / (1.0 - state.stopped) };
         stay
     }
 
@@ -312,15 +324,31 @@ fn unfinished(group: &Group, customer: &Customer, flow: &Flow, queue: &Queue, at
     work
 }
 
-/// Time that an operation of the class spends in flushes: the slowest member's, and the dirty bytes of all.
-fn flush_ns(group: &Group, customer: &Customer, dirty_rate: f64, before_ns: f64, medium_wait: f64) -> f64 {
+/// Programs of a flush that follow one another: the data, then the map that says where it is.
+const FLUSH_PHASES: f64 = 2.0;
+
+/// Time that an operation of the class spends in flushes: the slowest member's, whose programs wait for the reads that are
+/// queued at their dies, and the dirty bytes of all.
+fn flush_ns(
+    group: &Group,
+    state: &State,
+    customer: &Customer,
+    dirty_rate: f64,
+    before_ns: f64,
+    medium_wait: f64,
+) -> f64 {
     if customer.flushes == 0.0 {
         return 0.0;
     }
     let slowest = 1.0 + FLUSH_SPREAD * order_statistic(group.members);
     let between_ns = before_ns / customer.flushes;
     let drain = (dirty_rate * between_ns / group.flush_drain).min(between_ns * 0.5);
-    customer.flushes * (group.flush_ns * slowest + if group.flush_blocks > 0.0 { medium_wait } else { 0.0 } + drain)
+    let waits = if group.flush_blocks > 0.0 {
+        FLUSH_PHASES * medium_wait * largest(FORK_TERMS as f64, (state.busy[0] + state.background).min(1.0))
+    } else {
+        0.0
+    };
+    customer.flushes * (customer.before_flush_ns + group.flush_ns * slowest + waits + drain)
 }
 
 /// Mean of the largest of n standard normals: 0.56, 1.03, 1.42 and 1.77 at 2, 4, 8 and 16; this is within 7 % of them.

@@ -10,7 +10,7 @@ use crate::{analytic::DeviceLoad, document::OptaneSsd};
 /// A group of equal drives.
 pub fn group(drive: &OptaneSsd, members: f64) -> Group {
     Group {
-        servers: [members * drive.units.value, members, members, members],
+        servers: [members * drive.units.value, members, members, members, members],
         variation: [0.0; STATIONS],
         background_ns: 0.0,
         pause_ns: 0.0,
@@ -59,5 +59,7 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces) -> Custom
         background: 0.0,
         flushes: load.flushes_per_op,
         dirty_bytes: 0.0,
+        behind: load.is_behind(),
+        before_flush_ns: 0.0,
     }
 }

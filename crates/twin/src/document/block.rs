@@ -80,6 +80,9 @@ pub struct Nand {
     pub read_iops: Parameter,
     /// Writes per second of the controller into its buffer.
     pub write_iops: Parameter,
+    /// Operations per second of 70 % reads and 30 % writes, random, 4 KiB, in steady state, where somebody measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixed_iops: Option<Parameter>,
     /// The link's, or the drive's, sequential reads.
     pub read_bytes_per_s: Parameter,
     /// Sequential writes into the buffer (and into the SLC cache where there is one).

@@ -87,6 +87,12 @@ pub struct PathCost {
     /// cache, siblings that share a core. 0.1 means that ten busy threads double the cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowding_per_busy_thread: Option<Parameter>,
+    /// CPU cycles of an operation that finds its bytes in the page cache, without what grows with its bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_per_hit: Option<Parameter>,
+    /// CPU cycles per byte of sequential reads that the kernel reads ahead; those of any read where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_per_byte_ahead: Option<Parameter>,
     /// Kernel workers per hardware thread that serve the path: operations beyond them wait in the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers_per_thread: Option<Parameter>,

@@ -44,8 +44,12 @@ impl Demand {
         let key = stream.path.key;
         let cost = host.costs.get(&key).ok_or_else(|| TwinError::NoPath { host: host.name.clone(), path: key })?;
         let mut demand = Self::of_path(cost, stream.size_bytes);
+        if stream.ahead() > 1.0 {
+            demand.read_cycles = ahead_cycles(cost, stream);
+        }
         let workers = cost.workers_per_thread.as_ref();
-        demand.workers = workers.map_or(f64::INFINITY, |each| each.value * host.cores.value * host.threads_per_core.value.max(1.0));
+        demand.workers =
+            workers.map_or(f64::INFINITY, |each| each.value * host.cores.value * host.threads_per_core.value.max(1.0));
         if let Some(name) = &stream.file_system {
             let missing = || TwinError::NoFileSystem { host: host.name.clone(), file_system: name.clone() };
             demand.add(host.file_systems.get(name).ok_or_else(missing)?);
@@ -90,6 +94,13 @@ impl Demand {
             + self.submission_cycles / f64::from(stream.batch.max(1))
             + flushes * self.flush_cycles
     }
+}
+
+/// CPU cycles of a read that the kernel read ahead: its share of the large read, the call, the pages and their copy.
+fn ahead_cycles(cost: &PathCost, stream: &Stream) -> f64 {
+    let hit = cost.cycles_per_hit.as_ref().map_or(0.0, |cycles| cycles.value);
+    let byte = cost.cycles_per_byte_ahead.as_ref().unwrap_or(&cost.cycles_per_byte_read).value;
+    cost.cycles_per_read.value / stream.ahead() + hit + byte * stream.size_bytes
 }
 
 /// Its writes are made durable by a flush of the device.

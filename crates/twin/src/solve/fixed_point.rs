@@ -45,7 +45,7 @@ impl Seat {
         let own_ns = held_ns * (1.0 - self.demand.offloaded);
         let per_thread = answer.ops_per_s / 1e9 / threads;
         self.thread_busy = (per_thread * own_ns).min(1.0);
-        let waits = waiting(per_thread * own_ns * (depth - 1.0).max(0.0) / depth.max(1.0)).min(depth.max(1.0));
+        let waits = thread_wait(per_thread * own_ns, depth.max(1.0));
         self.cpu_ns = own_ns * waits + (held_ns - own_ns);
         let asleep = if depth > 1.0 { 1.0 - self.thread_busy } else { 1.0 };
         self.wakeup_ns = self.demand.wakeup_ns * asleep;
@@ -113,20 +113,15 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
     Ok(coupled)
 }
 
-/// What the kernel reads ahead of sequential reads through the page cache where nobody says, bytes (Linux, VM_READAHEAD_PAGES).
-const READ_AHEAD_BYTES: f64 = 131_072.0;
-
 /// Lets the device see what the kernel reads ahead: larger reads, one being used while the next is under way. Returns how
 /// many operations of the stream each of them holds.
 fn read_ahead(stream: &Stream, load: &mut DeviceLoad) -> f64 {
-    let bytes = stream.read_ahead_bytes.unwrap_or(READ_AHEAD_BYTES);
-    let ahead = bytes / stream.size_bytes;
-    if !stream.path.key.is_buffered() || !stream.sequential || stream.write_share > 0.0 || ahead <= 1.0 {
-        return 1.0;
+    let ahead = stream.ahead();
+    if ahead > 1.0 {
+        load.size_bytes = stream.size_bytes * ahead;
+        load.in_flight *= 2.0;
+        load.rate_per_s /= ahead;
     }
-    load.size_bytes = bytes;
-    load.in_flight *= 2.0;
-    load.rate_per_s /= ahead;
     ahead
 }
 
@@ -170,7 +165,7 @@ fn advance(
     let busy = busy_threads(streams, coupled);
     coupled.cores_busy = busy / cores;
     let crowded = (threads - cores).max(0.0) / threads.max(1.0);
-    let core_wait = waiting(crowded * coupled.cores_busy);
+    let core_wait = core_wait(crowded * coupled.cores_busy, cores);
     let serial: f64 = coupled
         .seats
         .iter()
@@ -221,6 +216,22 @@ fn crowding(streams: &[Stream], coupled: &Coupled, cores: f64) -> f64 {
         .map(|(_, (answer, seat))| answer.ops_per_s * seat.service_ns / 1e9)
         .sum();
     busy.min(cores)
+}
+
+/// Factor by which CPU work is stretched where threads share `cores` (Sakasegawa's approximation of the M/M/c queue).
+fn core_wait(busy: f64, cores: f64) -> f64 {
+    let busy = busy.min(0.9999);
+    1.0 + busy.powf((2.0 * (cores + 1.0)).sqrt() - 1.0) / (cores * (1.0 - busy))
+}
+
+/// Factor by which an operation's stay on a thread grows: service hardly varies, so that half of what would wait behind
+/// exponential service does, and a thread with `depth` operations is at most busy all the time.
+fn thread_wait(busy: f64, depth: f64) -> f64 {
+    if depth <= 1.0 {
+        return 1.0;
+    }
+    let seen = busy.min(1.0) * (1.0 - 0.5 / depth);
+    (1.0 + 0.5 * seen / (1.0 - seen)).min(depth)
 }
 
 /// Factor by which a customer's stay grows while a station is `busy`, from the point of view of one that arrives.
