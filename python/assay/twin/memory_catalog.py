@@ -204,6 +204,10 @@ def _chains() -> Table:
         "rewrite_granules": parameter(
             0.57, "published", "PerMA-Bench, double_flush_latency against operation_latency, 16 threads", _PERMA_DATE
         ),
+        "overlapped_reads": parameter(3, "published", "PerMA-Bench, tree_index_lookup of three reads", _PERMA_DATE),
+        "deep_factor": parameter(
+            1.44, "published", "PerMA-Bench, tree_index_range_scan of seven reads of 512 B, one thread", _PERMA_DATE
+        ),
     }
 
 

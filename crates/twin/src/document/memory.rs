@@ -109,6 +109,10 @@ pub struct Chains {
     pub dram_read_ns: Curve,
     /// Granules that writing a line again costs.
     pub rewrite_granules: Parameter,
+    /// Reads of a chain up to which the next chain's first reads overlap with it.
+    pub overlapped_reads: Parameter,
+    /// What longer chains take, times the sum of their steps.
+    pub deep_factor: Parameter,
 }
 
 /// A module of persistent memory.

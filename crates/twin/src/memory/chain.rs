@@ -29,27 +29,32 @@ pub enum Step {
     },
 }
 
-/// What a chain takes from the modules.
+/// What a chain takes: time of a thread, and time of one module.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Work {
     thread_ns: f64,
-    read_granules: f64,
-    write_granules: f64,
+    reads: u32,
+    module_ns: f64,
 }
 
 /// Chains per second of `threads` threads on `modules` modules.
 pub fn chains_per_s(pmem: &Pmem, chains: &Chains, modules: u32, steps: &[Step], threads: f64) -> f64 {
-    let granule = pmem.granule_bytes.value;
-    let work = work(chains, granule, steps);
-    let reads = Access::new(&pmem.operations.random_read, granule, modules, 1);
-    let writes = Access::new(&pmem.operations.random_nt, 64.0, modules, 1);
-    let read_ns = work.read_granules / reads.capacity;
-    let write_ns = work.write_granules / writes.capacity;
-    let room = 1.0 / (read_ns + write_ns).max(f64::MIN_POSITIVE);
-    smooth_min(reads.effective(threads) / work.thread_ns, room, reads.sharpness) * 1e9
+    let work = work(pmem, chains, steps);
+    let reads = Access::new(&pmem.operations.random_read, pmem.granule_bytes.value, modules, 1);
+    let deep = f64::from(work.reads) > chains.overlapped_reads.value;
+    let thread_ns = work.thread_ns * if deep { chains.deep_factor.value } else { 1.0 };
+    let room = f64::from(modules) / work.module_ns.max(f64::MIN_POSITIVE);
+    smooth_min(reads.effective(threads) / thread_ns, room, reads.sharpness) * 1e9
 }
 
-fn work(chains: &Chains, granule: f64, steps: &[Step]) -> Work {
+fn work(pmem: &Pmem, chains: &Chains, steps: &[Step]) -> Work {
+    let granule = pmem.granule_bytes.value;
+    let read_ns = |bytes: f64| {
+        // Half a granule and less is read as lines are, whole granules one after the other.
+        let size = if bytes <= granule / 2.0 { 64.0 } else { granule };
+        (bytes / granule).ceil() / Access::new(&pmem.operations.random_read, size, 1, 1).capacity
+    };
+    let write_ns = 1.0 / Access::new(&pmem.operations.random_nt, 64.0, 1, 1).capacity;
     let mut work = Work::default();
     let mut opened: Vec<f64> = Vec::new();
     let mut lines: Vec<f64> = Vec::new();
@@ -57,13 +62,14 @@ fn work(chains: &Chains, granule: f64, steps: &[Step]) -> Work {
         match *step {
             Step::Read { bytes } => {
                 work.thread_ns += chains.read_ns.at(bytes);
-                work.read_granules += (bytes / granule).ceil();
+                work.module_ns += read_ns(bytes);
+                work.reads += 1;
                 opened.clear();
             }
             Step::DramRead { bytes } => work.thread_ns += chains.dram_read_ns.at(bytes),
             Step::Write { bytes, offset } => {
                 work.thread_ns += chains.write_ns.at(bytes);
-                work.write_granules += open(chains, granule, &mut opened, &mut lines, bytes, offset);
+                work.module_ns += write_ns * open(chains, granule, &mut opened, &mut lines, bytes, offset);
             }
         }
     }

@@ -178,9 +178,10 @@ fn capacities(part: &Part, present: [f64; 2]) -> [f64; 2] {
 }
 
 fn room_within(part: &Part, state: &State, budgets: [f64; 2]) -> f64 {
-    let reads = budgets[0] * state.capacity[0] / (1.0 - part.write_share).max(1e-12);
-    let writes = budgets[1] * state.capacity[1] / part.write_share.max(1e-12);
-    reads.min(writes)
+    let within = |way: usize, share: f64| {
+        if share > 0.0 { budgets[way] * state.capacity[way] / share } else { f64::INFINITY }
+    };
+    within(0, 1.0 - part.write_share).min(within(1, part.write_share))
 }
 
 /// Operations per ns that each load has room for beside the others.

@@ -7,9 +7,9 @@ use assay_twin::{
 
 use crate::catalog::{folder, twin};
 
-/// PerMA-Bench's own reads of 1,024 B move no more than its reads of 512 B (both end at 15 million per second on one
-/// module, where 1,024 B would be twice what the module can): two granules are counted.
-const GRANULES_AT_MOST: f64 = 512.0;
+/// Chains with reads of 1,024 B are left out: PerMA-Bench has 15 million of them per second on one module, twice the bytes
+/// that the module can give, so that they read less than their name says.
+const ODD: &str = "rp_1024";
 
 fn steps(chain: &str, place: &mut f64) -> Option<Vec<Step>> {
     chain.split(',').map(|name| step(name, place)).collect()
@@ -21,7 +21,7 @@ fn step(name: &str, place: &mut f64) -> Option<Step> {
     match fields[0] {
         "rp" => {
             *place = 0.0;
-            Some(Step::Read { bytes: bytes.min(GRANULES_AT_MOST) })
+            Some(Step::Read { bytes })
         }
         "rd" => Some(Step::DramRead { bytes }),
         "wp" if fields[2] != "none" => {
@@ -40,7 +40,7 @@ fn chains_of_index_operations_follow_from_their_steps() {
     let path = folder().join("published/optane-pmem100-256g-1-2-modules.csv");
     let text = std::fs::read_to_string(path).expect("the grid is shipped");
     let mut errors = Vec::new();
-    for line in text.lines().filter(|line| line.contains("index")) {
+    for line in text.lines().filter(|line| line.contains("index") && !line.contains(ODD)) {
         let quoted: Vec<&str> = line.split('"').collect();
         let (head, chain, tail) = match quoted[..] {
             [head, chain, tail] => (head, chain, tail),
@@ -56,9 +56,10 @@ fn chains_of_index_operations_follow_from_their_steps() {
         let seen = chains_per_s(pmem, chains, modules, &steps, threads) / 1e6;
         errors.push(((seen / mops - 1.0), format!("{modules} modules, {threads} threads, {chain}: {seen:.2}, published {mops}")));
     }
-    assert!(errors.len() > 120, "{}", errors.len());
+    assert!(errors.len() > 80, "{}", errors.len());
     errors.sort_by(|one, other| one.0.abs().total_cmp(&other.0.abs()));
     let (median, most) = (&errors[errors.len() / 2], &errors[errors.len() * 9 / 10]);
+    println!("{} chains: median error {:.3}, ninth decile {:.3}", errors.len(), median.0.abs(), most.0.abs());
     assert!(median.0.abs() < 0.12, "half of the chains are off by more: {}", median.1);
     assert!(most.0.abs() < 0.35, "a tenth of the chains are off by more: {}", most.1);
 }

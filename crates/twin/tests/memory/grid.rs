@@ -5,7 +5,6 @@ use assay_record::Persist;
 use crate::catalog::{GIB, folder, modules, rate, reads, writes};
 
 struct Row {
-    modules: u32,
     kind: String,
     measured: f64,
     predicted: f64,
@@ -34,7 +33,6 @@ fn row(line: &str) -> Option<Row> {
     let load =
         if op == "read" { reads(size, sequential, threads) } else { writes(size, sequential, threads, persisted) };
     Some(Row {
-        modules: modules_seen,
         kind: format!("{op} {pattern} {persist}"),
         measured: fields[8].parse::<f64>().ok()? * GIB,
         predicted: rate(&modules("pmem100-256g", modules_seen), load),

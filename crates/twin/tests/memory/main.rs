@@ -3,6 +3,7 @@
 mod cached;
 mod catalog;
 mod chains;
+mod elsewhere;
 mod grid;
 mod invariants;
 mod virtual_time;
