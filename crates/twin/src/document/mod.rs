@@ -2,6 +2,7 @@
 
 mod block;
 mod curve;
+mod driven;
 mod host;
 mod memory;
 mod parameter;
@@ -9,6 +10,7 @@ mod target;
 mod twin;
 
 pub use block::{Bucket, CloudInstance, CloudVolume, Disk, FlushModel, GarbageCollection, Nand, OptaneSsd, SlcCache};
+pub use driven::Driven;
 pub use host::{FileSystemCost, Host, PathCost, PathKey};
 pub use curve::Curve;
 pub use memory::{
