@@ -8,7 +8,7 @@
 use assay_record::Persist;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::{Target, TwinError, array::ArrayStations};
+use crate::{Target, TwinError, array::ArrayStations, memory::MemoryStation};
 
 /// Virtual time, picoseconds: a load of 64 bytes at 100 GB/s takes less than a nanosecond. 2^64 ps are 213 days.
 pub type Picoseconds = u64;
@@ -79,6 +79,8 @@ pub enum Machine {
     Nothing,
     /// Drives and volumes, alone or side by side.
     Drives(ArrayStations),
+    /// Modules of memory.
+    Memory(Box<MemoryStation>),
 }
 
 impl Machine {
@@ -95,6 +97,9 @@ impl Machine {
     /// # Errors
     /// Likewise.
     pub fn holding(target: &Target, seed: u64, used_bytes: f64) -> Result<Self, TwinError> {
+        if target.twin().device.is_memory() {
+            return Ok(Self::Memory(Box::new(MemoryStation::new(target)?)));
+        }
         Ok(Self::Drives(ArrayStations::new(target, seed, used_bytes)?))
     }
 }
@@ -103,7 +108,7 @@ impl Machine {
     /// Its figures may still change after millions of operations: caches fill, credits run out, collection sets in.
     pub fn is_transient(&self, writes: bool) -> bool {
         match self {
-            Self::Nothing => false,
+            Self::Nothing | Self::Memory(_) => false,
             Self::Drives(drives) => drives.is_transient(writes),
         }
     }
@@ -115,6 +120,14 @@ impl Simulated for Machine {
         match self {
             Self::Nothing => Step::Done(now),
             Self::Drives(drives) => drives.step(now, request, random),
+            Self::Memory(station) => station.step(now, request, random),
+        }
+    }
+
+    fn complete(&mut self, now: Picoseconds, request: &Request) {
+        match self {
+            Self::Nothing | Self::Drives(_) => {}
+            Self::Memory(station) => station.complete(now, request),
         }
     }
 
@@ -122,6 +135,7 @@ impl Simulated for Machine {
         match self {
             Self::Nothing => ("nothing", 0),
             Self::Drives(drives) => drives.busiest(),
+            Self::Memory(station) => station.busiest(),
         }
     }
 }
