@@ -1,10 +1,13 @@
 //! Where a job's data sets lie, without touching them: for checks after a run was killed.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use assay_record::{Job, TargetKind};
 
-use super::shape;
+use super::{
+    carve::{self, Cursor},
+    shape::{self, Shape},
+};
 use crate::{PathError, Segment, SegmentKind};
 
 /// A data set as a killed run left it.
@@ -20,25 +23,36 @@ pub struct Located {
     pub file_ids: Vec<u32>,
 }
 
-/// Where the data sets on folder targets lie, in the job's order; nothing is made, opened or changed.
+/// Where the data sets on folders and devices lie, in the job's order; nothing is made, opened or changed.
 ///
 /// # Errors
 /// Where the job's data sets contradict each other.
 pub fn locate(job: &Job) -> Result<Vec<Located>, PathError> {
+    let mut cursors: BTreeMap<&str, Cursor> = BTreeMap::new();
     let shapes = shape::shapes(job)?;
-    let folders = shapes.iter().filter(|shape| shape.target.kind == TargetKind::Folder);
-    Ok(folders
-        .map(|shape| {
-            let place = |file, member: u64| {
-                let folder = Path::new(&shape.target.members[member as usize]).join(&job.scratch);
-                (folder.join(shape.file_name(file, member)), SegmentKind::File, 0)
-            };
-            Located {
-                files: shape.segments(place),
-                stripe_bytes: shape.stripe_bytes,
-                stamp_bytes: shape.stamp_bytes,
-                file_ids: (0..shape.dataset.files).map(|file| shape.file_id(file)).collect(),
-            }
-        })
-        .collect())
+    let mut found = Vec::new();
+    for shape in &shapes {
+        let members = shape.target.members.len();
+        let cursor = cursors.entry(&shape.target.id).or_insert_with(|| Cursor::new(members));
+        let files = match shape.target.kind {
+            TargetKind::Folder => in_folders(job, shape),
+            TargetKind::BlockDevice => carve::places(shape, SegmentKind::BlockDevice, cursor),
+            TargetKind::DeviceDax => carve::places(shape, SegmentKind::DeviceDax, cursor),
+            TargetKind::File | TargetKind::Memory | TargetKind::Null => continue,
+        };
+        found.push(Located {
+            files,
+            stripe_bytes: shape.stripe_bytes,
+            stamp_bytes: shape.stamp_bytes,
+            file_ids: (0..shape.dataset.files).map(|file| shape.file_id(file)).collect(),
+        });
+    }
+    Ok(found)
+}
+
+fn in_folders(job: &Job, shape: &Shape<'_>) -> Vec<Vec<Segment>> {
+    shape.segments(|file, member| {
+        let folder = Path::new(&shape.target.members[member as usize]).join(&job.scratch);
+        (folder.join(shape.file_name(file, member)), SegmentKind::File, 0)
+    })
 }
