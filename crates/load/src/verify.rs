@@ -39,6 +39,21 @@ pub struct Durability {
     pub journal_full: bool,
     /// The first lost, corrupt or torn blocks, in words.
     pub examples: Vec<String>,
+    /// The same for each data set, in the job's order.
+    pub datasets: Vec<DatasetDurability>,
+}
+
+/// What the check found of one data set; the fields are those of [`Durability`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct DatasetDurability {
+    pub name: String,
+    pub acknowledged: u64,
+    pub found: u64,
+    pub torn: u64,
+    pub lost: u64,
+    pub corrupt: u64,
+    pub examples: Vec<String>,
 }
 
 /// Compares the acknowledgement journal of a job with its data sets, as the killed run left them.
@@ -57,23 +72,38 @@ pub fn verify(job: &Job) -> Result<Durability, LoadError> {
     let count = wanted.len() as u64;
     let mut outcome = Durability { acknowledged: count, journal_full: journal.full, ..Durability::default() };
     for dataset in prepare::locate(job)? {
+        let mut seen = DatasetDurability { name: dataset.name.clone(), ..DatasetDurability::default() };
         for (segments, id) in dataset.files.iter().zip(&dataset.file_ids) {
             let spread = Spread::new(segments.len(), dataset.stripe_bytes);
             let mine = wanted.iter().filter(|((file, _), _)| file == id);
-            check_file(segments, spread, *id, dataset.stamp_bytes, mine, &mut outcome)?;
+            check_file(segments, spread, *id, (dataset.stamp_bytes, journal.full), mine, &mut seen)?;
         }
+        outcome.add(seen);
     }
+    // What was acknowledged of data sets that the job does not name is not there.
     outcome.lost += outcome.acknowledged - outcome.found - outcome.torn - outcome.lost - outcome.corrupt;
     Ok(outcome)
+}
+
+impl Durability {
+    fn add(&mut self, dataset: DatasetDurability) {
+        self.found += dataset.found;
+        self.torn += dataset.torn;
+        self.lost += dataset.lost;
+        self.corrupt += dataset.corrupt;
+        let room = EXAMPLES_AT_MOST.saturating_sub(self.examples.len());
+        self.examples.extend(dataset.examples.iter().take(room).cloned());
+        self.datasets.push(dataset);
+    }
 }
 
 fn check_file<'a>(
     segments: &[Segment],
     spread: Spread,
     id: u32,
-    block: u64,
+    (block, journal_full): (u64, bool),
     wanted: impl Iterator<Item = &'a ((u32, u64), History)>,
-    outcome: &mut Durability,
+    seen: &mut DatasetDurability,
 ) -> Result<(), LoadError> {
     let mut wanted = wanted.peekable();
     if wanted.peek().is_none() {
@@ -85,15 +115,16 @@ fn check_file<'a>(
         let place = spread.place(*offset);
         let finding = match sources[place.segment as usize].read(place.offset, &mut buffer)? {
             Some(missing) => Finding::Lost(missing),
-            None => Block { bytes: &buffer, file: id, offset: *offset }.judge(history, outcome.journal_full),
+            None => Block { bytes: &buffer, file: id, offset: *offset }.judge(history, journal_full),
         };
-        outcome.count(*offset, finding);
+        seen.count(*offset, finding);
     }
     Ok(())
 }
 
-impl Durability {
+impl DatasetDurability {
     fn count(&mut self, offset: u64, finding: Finding) {
+        self.acknowledged += 1;
         let (counter, example) = match finding {
             Finding::Found => return self.found += 1,
             Finding::Torn(example) => (&mut self.torn, example),

@@ -13,6 +13,8 @@ use crate::{PathError, Segment, SegmentKind};
 /// A data set as a killed run left it.
 #[derive(Clone, Debug)]
 pub struct Located {
+    /// Name of the data set.
+    pub name: String,
     /// Segments: `files[file][member]`.
     pub files: Vec<Vec<Segment>>,
     /// Page size of the spread, bytes.
@@ -41,6 +43,7 @@ pub fn locate(job: &Job) -> Result<Vec<Located>, PathError> {
             TargetKind::File | TargetKind::Memory | TargetKind::Null => continue,
         };
         found.push(Located {
+            name: shape.dataset.name.clone(),
             files,
             stripe_bytes: shape.stripe_bytes,
             stamp_bytes: shape.stamp_bytes,
