@@ -1,5 +1,4 @@
-"""A power cut: writers in the guest, QEMU killed in mid-run, the drives made anew, the guest booted again, and a look at
-what was acknowledged."""
+"""A power cut: writers in the guest, QEMU killed in mid-run, the drives made anew, the guest booted again, and a look."""
 
 from __future__ import annotations
 
@@ -16,8 +15,9 @@ from typing import Any
 
 from assay.lab import logwrites
 from assay.lab.error import GuestError
-from assay.lab.guest import Guest, Job
+from assay.lab.guest import Completed, Guest, Job
 from assay.lab.lab import Lab
+from assay.lab.place import namespace
 from assay.lab.qemu import MIB, Drive, Nvdimm
 from assay.lab.rebuild import Fates, rebuild
 from assay.lab.site import SHARED, Site
@@ -27,6 +27,7 @@ Json = dict[str, Any]
 
 _LABEL_BYTES = 2 * MIB
 _SETUP_S = 240.0
+_DRIVES_S = 30.0
 _PATIENCE_S = 240.0
 _VERIFY_S = 240.0
 _RUN_S = (2.0, 6.0)
@@ -58,29 +59,40 @@ class Outcome:
     found: list[Found]
 
 
-def power_cut(lab: Lab, sites: Sequence[Site], seed: int, states: int = 1, tell: Callable[[str], None] = print) -> Outcome:
+def power_cut(lab: Lab, sites: Sequence[Site], seed: int, states: int, tell: Callable[[str], None]) -> Outcome:
     """Runs the writers of all sites at once, cuts the power, and looks at `states` states that the drives may be in."""
     dice = random.Random(seed)  # noqa: S311  A cut that can be made again.
-    bench = _Bench(lab, sites)
-    outcome = Outcome(seed, dice.uniform(*_RUN_S), {}, [])
-    guest = lab.renew(drives=bench.drives(logged=True), nvdimms=bench.nvdimms())
-    members, outcome.refused = _make(guest, bench)
-    writers = _start(guest, bench, members, outcome)
-    _await_windows(guest, bench, writers, outcome)
-    time.sleep(outcome.after_s)
-    _still_running(bench, writers, outcome)
-    cut(guest)
-    lab.cut()
-    for state in range(states):
-        outcome.found += _look(lab, bench, [site for site in sites if site.name not in outcome.refused], dice, state)
+    bench = _Bench(lab, sites, tell)
+    outcome = Outcome(seed, round(dice.uniform(*_RUN_S), 3), {}, [])
+    try:
+        _write_until_cut(lab, bench, outcome)
+        left = [site for site in sites if site.name not in outcome.refused]
+        for state in range(states if left else 0):
+            outcome.found += _look(lab, bench, left, dice.randrange(1 << 32), first=state == 0)
+    finally:
+        # Whoever comes next gets a guest of its own.
+        lab.cut()
+        bench.clear()
     return outcome
+
+
+def _write_until_cut(lab: Lab, bench: _Bench, outcome: Outcome) -> None:
+    guest = lab.renew(drives=bench.drives(logged=True), nvdimms=bench.nvdimms())
+    devices = _make(guest, bench, outcome)
+    writers = _start(guest, bench, devices, outcome)
+    _await_windows(guest, bench, writers, outcome)
+    bench.tell(f"all are writing; the power is cut in {outcome.after_s} s")
+    time.sleep(outcome.after_s)
+    # A writer that ended by itself was not cut.
+    outcome.refused |= {site.name: _why(bench, site) for site, job in writers if job.done}
+    cut(guest)
 
 
 def cut(guest: Guest) -> None:
     """Stops QEMU in its tracks, and kills it.
 
-    A process that is killed may leave a call that writes half done, and a log entry with it. One that is stopped finishes
-    the calls that it is in, and begins no other.
+    A process that is killed may leave a call that writes half done, and a log entry with it. One that is stopped
+    finishes the calls that it is in, and begins no other.
     """
     os.kill(guest.pid, signal.SIGSTOP)
     limit = time.monotonic() + 10
@@ -103,12 +115,17 @@ def _all_stopped(pid: int) -> bool:
 class _Bench:
     """The drives of all sites, and a folder that host and guest share."""
 
-    def __init__(self, lab: Lab, sites: Sequence[Site]) -> None:
+    def __init__(self, lab: Lab, sites: Sequence[Site], tell: Callable[[str], None]) -> None:
         self._lab = lab
+        self.tell = tell
         self.sites = list(sites)
         self.shared = lab.share / "power"
         self.shared.mkdir(exist_ok=True)
-        for left in [*self.shared.iterdir(), *lab.folder.glob("power-*")]:
+        self.clear()
+
+    def clear(self) -> None:
+        """Removes what is left of all drives."""
+        for left in [*self.shared.iterdir(), *self._lab.folder.glob("power-*")]:
             left.unlink()
 
     def names(self, site: Site) -> list[str]:
@@ -169,65 +186,71 @@ done
 
 
 def _devices(guest: Guest, bench: _Bench) -> dict[str, list[str]]:
-    """The guest's devices of each site."""
-    wanted = {f"assay-{name}": None for site in bench.on_drives() for name in bench.names(site)}
-    limit = time.monotonic() + 30
+    """The guest's devices of each site. Namespaces of persistent memory are made where they are not there."""
+    wanted = {f"assay-{name}" for site in bench.on_drives() for name in bench.names(site)}
+    limit = time.monotonic() + _DRIVES_S
     while True:
         lines = guest.run(_DEVICES).stdout.splitlines()
-        serials = {serial: device for serial, device in (line.split() for line in lines if line.count(" ") == 1)}
-        if wanted.keys() <= serials.keys():
+        serials = dict(line.split() for line in lines if line.count(" ") == 1)
+        if wanted <= serials.keys():
             break
         if time.monotonic() >= limit:
-            raise GuestError(f"the guest sees no drives {', '.join(sorted(wanted.keys() - serials.keys()))}")
+            raise GuestError(f"the guest does not see the drives {', '.join(sorted(wanted - serials.keys()))}")
         time.sleep(0.5)
     found = {site.name: [serials[f"assay-{name}"] for name in bench.names(site)] for site in bench.on_drives()}
-    for region, site in enumerate(bench.on_pmem()):
-        found[site.name] = [_PMEM[site.namespace].format(region)]
+    # Regions are numbered as they please; the handle of a module is its slot.
+    regions = dict(line.split() for line in guest.run(_REGIONS).stdout.splitlines()) if bench.on_pmem() else {}
+    for slot, site in enumerate(bench.on_pmem(), 1):
+        found[site.name] = [namespace(guest, int(regions[f"{slot:#x}"]), site.namespace).device]
     return found
 
 
-_PMEM = {"fsdax": "/dev/pmem{}", "devdax": "/dev/dax{}.0", "sector": "/dev/pmem{}s"}
+_REGIONS = """
+for each in /sys/bus/nd/devices/region*; do
+    module=$(cut -d, -f1 "$each"/mapping0)
+    echo "$(cat /sys/bus/nd/devices/"$module"/nfit/handle) ${each##*region}"
+done
+"""
 
 
 def _script(site: Site, body: str, devices: Sequence[str]) -> str:
     """A script with the site's devices as its arguments."""
     words = shlex.join(devices)
-    return f"set -e\nset -- {words}\nmkdir -p {site.folder}\n{body}\n"
+    # Names of devices change from boot to boot; a job names the link.
+    link = f'mkdir -p {site.folder} /dev/disk/by-id\nln -sfn "$1" {site.link}'
+    return f"set -e\nset -- {words}\n{link}\n{body}\n"
 
 
-def _make(guest: Guest, bench: _Bench) -> tuple[dict[str, str], dict[str, str]]:
-    """Makes every place. The folder or device of each, and the reason where one could not be made."""
-    refused = {}
-    for region, site in enumerate(bench.on_pmem()):
-        extra = "-l 4096" if site.namespace == "sector" else "--map=mem"
-        name = f"namespace{region}.0"
-        command = f"ndctl create-namespace -f -e {name} -m {site.namespace} {extra}"
-        done = guest.run(command, timeout_s=_SETUP_S, check=False)
-        if done.returncode != 0:
-            refused[site.name] = f"{command}: {_last(done.stderr)}"
+def _make(guest: Guest, bench: _Bench, outcome: Outcome) -> dict[str, list[str]]:
+    """Makes every place. The devices of each."""
     devices = _devices(guest, bench)
-    sites = [site for site in bench.sites if site.name not in refused]
-    jobs = [(site, guest.start(_script(site, site.make, devices[site.name]))) for site in sites]
+    jobs = [(site, guest.start(_script(site, site.make, devices[site.name]))) for site in bench.sites]
     for site, job in jobs:
         done = job.wait(_SETUP_S)
         if done.returncode != 0:
-            refused[site.name] = f"making it failed: {_last(done.stderr)}"
+            outcome.refused[site.name] = f"making it failed: {_first(done.stderr)}"
     guest.run("sync", timeout_s=_SETUP_S)
-    members = {site.name: site.folder if site.kind == "folder" else devices[site.name][0] for site in bench.sites}
-    return members, refused
+    return devices
 
 
-def _start(guest: Guest, bench: _Bench, members: dict[str, str], outcome: Outcome) -> dict[str, Job]:
-    writers = {}
-    for site in bench.sites:
-        if site.name in outcome.refused:
-            continue
-        serial = "" if site.kind == "folder" else _serial(guest, members[site.name])
-        job = site.job(members[site.name], serial, outcome.seed)
-        bench.text(site, "job").write_text(json.dumps(job))
+Writers = list[tuple[Site, Job]]
+
+
+def _start(guest: Guest, bench: _Bench, devices: dict[str, list[str]], outcome: Outcome) -> Writers:
+    sites = [site for site in bench.sites if site.name not in outcome.refused]
+    for site in sites:
+        serial = "" if site.kind == "folder" else _serial(guest, devices[site.name][0])
+        bench.text(site, "job").write_text(json.dumps(site.job(serial, outcome.seed)))
         at = f"{SHARED}/{site.name}"
-        writers[site.name] = guest.start(f"exec assayer run {at}.job >{at}.events 2>{at}.said")
-    return writers
+        script = f"{_surroundings(site)}exec >{at}.events 2>{at}.said\n{site.writer}\n"
+        bench.text(site, "sh").write_text(script)
+    bench.tell(f"{len(sites)} writers start")
+    return [(site, guest.start(f"exec sh {SHARED}/{site.name}.sh")) for site in sites]
+
+
+def _surroundings(site: Site) -> str:
+    """What writer and checker find in their environment."""
+    return f"export SITE={site.name} PLACE={site.member} STREAM={SHARED}/{site.name}.journal\n"
 
 
 def _serial(guest: Guest, device: str) -> str:
@@ -244,30 +267,23 @@ echo {0}
 """
 
 
-def _await_windows(guest: Guest, bench: _Bench, writers: dict[str, Job], outcome: Outcome) -> None:
-    """Waits until every writer has written for a while."""
+def _await_windows(guest: Guest, bench: _Bench, writers: Writers, outcome: Outcome) -> None:
+    """Waits until every writer is at work."""
     limit = time.monotonic() + _PATIENCE_S
-    waiting = [site for site in bench.sites if site.name in writers]
+    waiting = list(writers)
     while waiting:
         guest.listen(0.2)
-        waiting = [site for site in waiting if not _opened(bench, site)]
-        for site in [site for site in waiting if writers[site.name].done]:
-            outcome.refused[site.name] = _why(bench, site)
-            waiting.remove(site)
+        waiting = [(site, job) for site, job in waiting if not _opened(bench, site)]
+        ended = [site for site, job in waiting if job.done]
+        outcome.refused |= {site.name: _why(bench, site) for site in ended}
+        waiting = [(site, job) for site, job in waiting if site not in ended]
         if waiting and time.monotonic() >= limit:
-            names = ", ".join(site.name for site in waiting)
+            names = ", ".join(site.name for site, _ in waiting)
             raise GuestError(f"the writers on {names} did not begin within {_PATIENCE_S:.0f} s", hint=guest.where())
 
 
 def _opened(bench: _Bench, site: Site) -> bool:
     return any(event.get("event") == "interval" and event["at_s"] > 0 for event in _events(bench, site))
-
-
-def _still_running(bench: _Bench, writers: dict[str, Job], outcome: Outcome) -> None:
-    """A writer that ended by itself was not cut."""
-    for site in bench.sites:
-        if site.name in writers and site.name not in outcome.refused and writers[site.name].done:
-            outcome.refused[site.name] = _why(bench, site)
 
 
 def _events(bench: _Bench, site: Site) -> Iterator[Json]:
@@ -292,28 +308,30 @@ def _why(bench: _Bench, site: Site) -> str:
     return f"the writer ended by itself: {said or 'it said nothing'}"
 
 
-def _look(lab: Lab, bench: _Bench, sites: Sequence[Site], dice: random.Random, state: int) -> list[Found]:
+def _look(lab: Lab, bench: _Bench, sites: Sequence[Site], seed: int, first: bool) -> list[Found]:
     """Makes the drives anew, boots, and looks. Persistent memory has one state, which the first look shows."""
-    seed = dice.randrange(1 << 32)
+    bench.tell(f"the drives are made anew with seed {seed}, and the guest boots again")
     fates = {site.name: _rebuilt(bench, site, seed) for site in sites if site.bus != "pmem"}
-    shown = [site for site in sites if site.bus != "pmem" or state == 0]
     guest = lab.renew(drives=bench.drives(logged=False), nvdimms=bench.nvdimms())
     devices = _devices(guest, bench)
-    jobs = [(site, guest.start(_script(site, _revival(site), devices[site.name]), stdin="")) for site in shown]
-    found = []
-    for site, job in jobs:
-        done = job.wait(_VERIFY_S)
-        broken = done.returncode not in (0, 1) or not done.stdout.strip().startswith("{")
-        failed = f"it did not come back: {_last(done.stderr) or _last(done.stdout)}" if broken else ""
-        counted = {} if broken else {one["name"]: one for one in json.loads(done.stdout)["datasets"]}
-        found.append(Found(site.name, seed, fates.get(site.name, {}), counted, failed))
-    return found
+    shown = [site for site in sites if first or site.bus != "pmem"]
+    jobs = [(site, guest.start(_revival(site, devices[site.name]))) for site in shown]
+    return [_found(site, seed, fates.get(site.name, {}), job.wait(_VERIFY_S)) for site, job in jobs]
 
 
-def _revival(site: Site) -> str:
+def _revival(site: Site, devices: Sequence[str]) -> str:
     # What a script of the place says is not what the check found.
-    revive = f"{{ {site.revive}\n}} >&2" if site.revive else ":"
-    return f"{revive}\nset +e\nassayer verify {SHARED}/{site.name}.job"
+    back = _script(site, f"{{ {site.revive or ':'}\n}} >&2", devices)
+    return f"{back}set +e\n{_surroundings(site)}{site.checker}\n"
+
+
+def _found(site: Site, seed: int, fates: dict[str, Fates], done: Completed) -> Found:
+    try:
+        counted = {one["name"]: one for one in json.loads(done.stdout)["datasets"]}
+    except (ValueError, KeyError, TypeError):
+        said = _last(done.stderr) or _last(done.stdout) or "nothing was said"
+        return Found(site.name, seed, fates, {}, f"it did not come back: {said}")
+    return Found(site.name, seed, fates, counted)
 
 
 def _rebuilt(bench: _Bench, site: Site, seed: int) -> dict[str, Fates]:
@@ -323,6 +341,11 @@ def _rebuilt(bench: _Bench, site: Site, seed: int) -> dict[str, Fates]:
         own = random.Random(f"{seed}/{name}").randrange(1 << 32)  # noqa: S311
         fates[name] = rebuild(log, bench.file(name), site.drive_bytes, own)
     return fates
+
+
+def _first(text: str) -> str:
+    """What a program complains of before it explains its usage."""
+    return next((line.strip() for line in text.splitlines() if line.strip()), "it said nothing")
 
 
 def _last(text: str) -> str:

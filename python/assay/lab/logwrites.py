@@ -1,10 +1,10 @@
-"""What a drive was asked to write, in order, as a log of QEMU's `blklogwrites` filter or of Linux's `dm-log-writes` holds it.
+"""What a drive was asked to write, in order: the log of QEMU's `blklogwrites` filter, or of Linux's `dm-log-writes`.
 
-The log is a row of sectors. The first is the superblock; then, for each write, flush and discard, comes a sector with its
-header, and after the header of a write its data. The superblock's count of entries is of no use after a power cut: it may be
-older than the log, when two flushes end out of order, and it counts entries that were never written. So the log is walked to
-its end. An entry whose writing had not begun left zeros, and so did its data: the walk goes on at the next sector that holds
-something.
+The log is a row of sectors. The first is the superblock; then, for each write, flush and discard, comes a sector with
+its header, and after the header of a write its data. The superblock's count of entries is of no use after a power cut:
+it may be older than the log, where two flushes end out of order, and it counts entries that were never written. So the
+log is walked to its end. An entry whose writing had not begun left zeros, and so did its data: the walk goes on at the
+next sector that holds something.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ class _Walk:
     def _defect(self, entry: Entry, text: int) -> str | None:
         if entry.flags & ~_FLAGS:
             return f"its flags are {entry.flags:#x}"
-        if text and not entry.flags & MARK or text > self._sector - HEADER.size:
+        if (text and not entry.flags & MARK) or text > self._sector - HEADER.size:
             return f"it has {text} bytes of text"
         if (entry.sector + entry.sectors) * self._sector > self._drive_bytes:
             return f"it ends at sector {entry.sector + entry.sectors}, beyond the drive's {self._drive_bytes} bytes"

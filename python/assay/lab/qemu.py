@@ -122,7 +122,10 @@ def _drive(one: Drive) -> list[str]:
     words = ["-blockdev", file, "-blockdev", f"driver=raw,node-name=raw-{one.name},file=file-{one.name}"]
     node = f"raw-{one.name}"
     if one.log is not None:
-        words += ["-blockdev", f"driver=file,node-name=log-file-{one.name},filename={_escaped(one.log)},aio=threads,cache.no-flush=on"]
+        words += [
+            "-blockdev",
+            f"driver=file,node-name=log-file-{one.name},filename={_escaped(one.log)},aio=threads,cache.no-flush=on",
+        ]
         words += ["-blockdev", f"driver=raw,node-name=log-raw-{one.name},file=log-file-{one.name}"]
         sectors = f"log-sector-size={one.block_bytes},log-append=off,log-super-update-interval=1"
         log = f"driver=blklogwrites,node-name=log-{one.name},file={node},log=log-raw-{one.name},{sectors}"

@@ -1,8 +1,8 @@
 """What a drive with a volatile cache holds after a power cut.
 
 Everything up to the last completed flush is there, and so is every write with forced unit access. Of each later write
-the drive may have kept all, nothing, or some sectors, whatever became of the writes before and after it: caches write back
-in the order that suits them. Which sectors were kept is drawn at random from a seed, so that a state can be made again.
+the drive may have kept all, nothing, or some sectors, whatever became of the writes before and after it: caches write
+back in the order that suits them. What was kept is drawn at random from a seed, so that a state can be made again.
 """
 
 from __future__ import annotations
