@@ -1,4 +1,4 @@
-"""A power cut: writers in the guest, QEMU killed in mid-run, the drives made anew, the guest booted again, and a look."""
+"""A power cut: writers in the guest, QEMU killed in mid-run, drives made anew, the guest booted again, and a look."""
 
 from __future__ import annotations
 
