@@ -40,7 +40,7 @@ pub fn locate(job: &Job) -> Result<Vec<Located>, PathError> {
             TargetKind::Folder => in_folders(job, shape),
             TargetKind::BlockDevice => carve::places(shape, SegmentKind::BlockDevice, cursor),
             TargetKind::DeviceDax => carve::places(shape, SegmentKind::DeviceDax, cursor),
-            TargetKind::File | TargetKind::Memory | TargetKind::Null => continue,
+            TargetKind::File | TargetKind::Memory | TargetKind::Null | TargetKind::Twin => continue,
         };
         found.push(Located {
             name: shape.dataset.name.clone(),
