@@ -30,6 +30,8 @@ _SETUP_S = 240.0
 _DRIVES_S = 30.0
 _PATIENCE_S = 240.0
 _VERIFY_S = 240.0
+_STREAM_BYTES = 1024
+"""Of a cell, before the power is cut: thirty entries, for some fifteen writes."""
 _RUN_S = (2.0, 6.0)
 """Writers run this long, seconds, before the power is cut."""
 
@@ -185,19 +187,24 @@ done
 """
 
 
-def _devices(guest: Guest, bench: _Bench) -> dict[str, list[str]]:
-    """The guest's devices of each site. Namespaces of persistent memory are made where they are not there."""
-    wanted = {f"assay-{name}" for site in bench.on_drives() for name in bench.names(site)}
+def find_drives(guest: Guest, names: Sequence[str]) -> dict[str, str]:
+    """What the guest calls the drives with these names; none of them will be sent a write zeroes command."""
     limit = time.monotonic() + _DRIVES_S
     while True:
         lines = guest.run(_DEVICES).stdout.splitlines()
         serials = dict(line.split() for line in lines if line.count(" ") == 1)
-        if wanted <= serials.keys():
-            break
+        lacking = [name for name in names if f"assay-{name}" not in serials]
+        if not lacking:
+            return {name: serials[f"assay-{name}"] for name in names}
         if time.monotonic() >= limit:
-            raise GuestError(f"the guest does not see the drives {', '.join(sorted(wanted - serials.keys()))}")
+            raise GuestError(f"the guest does not see the drives {', '.join(lacking)}")
         time.sleep(0.5)
-    found = {site.name: [serials[f"assay-{name}"] for name in bench.names(site)] for site in bench.on_drives()}
+
+
+def _devices(guest: Guest, bench: _Bench) -> dict[str, list[str]]:
+    """The guest's devices of each site. Namespaces of persistent memory are made where they are not there."""
+    seen = find_drives(guest, [name for site in bench.on_drives() for name in bench.names(site)])
+    found = {site.name: [seen[name] for name in bench.names(site)] for site in bench.on_drives()}
     # Regions are numbered as they please; the handle of a module is its slot.
     regions = dict(line.split() for line in guest.run(_REGIONS).stdout.splitlines()) if bench.on_pmem() else {}
     for slot, site in enumerate(bench.on_pmem(), 1):
@@ -239,8 +246,9 @@ Writers = list[tuple[Site, Job]]
 def _start(guest: Guest, bench: _Bench, devices: dict[str, list[str]], outcome: Outcome) -> Writers:
     sites = [site for site in bench.sites if site.name not in outcome.refused]
     for site in sites:
-        serial = "" if site.kind == "folder" else _serial(guest, devices[site.name][0])
-        bench.text(site, "job").write_text(json.dumps(site.job(serial, outcome.seed)))
+        if site.measures:
+            serial = "" if site.kind == "folder" else _serial(guest, devices[site.name][0])
+            bench.text(site, "job").write_text(json.dumps(site.job(serial, outcome.seed)))
         at = f"{SHARED}/{site.name}"
         script = f"{_surroundings(site)}exec >{at}.events 2>{at}.said\n{site.writer}\n"
         bench.text(site, "sh").write_text(script)
@@ -283,6 +291,10 @@ def _await_windows(guest: Guest, bench: _Bench, writers: Writers, outcome: Outco
 
 
 def _opened(bench: _Bench, site: Site) -> bool:
+    """Whether a writer is at work, and each of its cells has got somewhere, however slow this machine is."""
+    stream = bench.text(site, "journal")
+    if not stream.exists() or stream.stat().st_size < _STREAM_BYTES * len(site.cells):
+        return False
     return any(event.get("event") == "interval" and event["at_s"] > 0 for event in _events(bench, site))
 
 

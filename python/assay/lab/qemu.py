@@ -167,7 +167,7 @@ def _words(spec: MachineSpec) -> str:
     iommu = ("intel_iommu=on", "iommu=pt")
     # A warning of the clock's would come from the emulator's pauses, a mitigation only costs time.
     quiet = ("console=ttyS0", "quiet", "panic=-1", "oops=panic", "mitigations=off", "nokaslr", "tsc=reliable")
-    # On a busy host the emulated timer may tick too late for a check that the kernel makes as it boots, and panics over.
+    # On a busy host the emulated timer may tick too late for a check that the kernel makes as it boots and panics over.
     patient = ("no_timer_check",)
     return " ".join((*quiet, *patient, *iommu, *own, *spec.words))
 

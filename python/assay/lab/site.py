@@ -26,6 +26,7 @@ Json = dict[str, Any]
 
 SHARED = "/share/power"
 """The guest's name of the folder with jobs, journals and what is found."""
+_RUN = f"exec assayer run {SHARED}/$SITE.job"
 _BLOCK = 4 * KIB
 _BLOCKS = 64
 _GROWN = 16 * MIB
@@ -121,7 +122,7 @@ class Site:
     """What a module of persistent memory is made: `fsdax`, `devdax` or `sector`."""
     needs: Sequence[str] = field(default_factory=tuple)
     """Programs and modules, as a check names them."""
-    writer: str = f"exec assayer run {SHARED}/$SITE.job"
+    writer: str = _RUN
     checker: str = f"assayer verify {SHARED}/$SITE.job"
 
     def judge(self, counted: dict[str, Json]) -> list[str]:
@@ -133,6 +134,11 @@ class Site:
     def folder(self) -> str:
         """Where its file system is mounted."""
         return f"/mnt/{self.name}"
+
+    @property
+    def measures(self) -> bool:
+        """Whether the measuring program is its writer, and needs a job."""
+        return self.writer == _RUN
 
     @property
     def link(self) -> str:

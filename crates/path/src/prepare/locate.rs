@@ -59,3 +59,38 @@ fn in_folders(job: &Job, shape: &Shape<'_>) -> Vec<Vec<Segment>> {
         (folder.join(shape.file_name(file, member)), SegmentKind::File, 0)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two data sets of 3 MiB on one target.
+    fn located(kind: &str, members: &[&str]) -> Vec<Located> {
+        let dataset = |name| serde_json::json!({"name": name, "target": "t", "bytes": 3 << 20, "content": "stamped"});
+        let job = serde_json::json!({
+            "version": 1, "name": "cell", "seed": 1, "scratch": "s",
+            "targets": [{"id": "t", "kind": kind, "members": members}],
+            "datasets": [dataset("a"), dataset("b")],
+            "classes": [],
+            "window": {"measure_s": 1.0}
+        });
+        locate(&serde_json::from_value(job).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn data_sets_on_a_device_follow_each_other_as_they_were_carved() {
+        for (kind, base) in [("block-device", 3 << 20), ("device-dax", 4 << 20)] {
+            let found = located(kind, &["/dev/one"]);
+            assert_eq!((found[0].name.as_str(), found[1].name.as_str()), ("a", "b"));
+            assert_eq!((found[0].files[0][0].base, found[1].files[0][0].base), (0, base), "{kind}");
+            assert_eq!(found[1].files[0][0].path, Path::new("/dev/one"));
+        }
+    }
+
+    #[test]
+    fn data_sets_in_folders_are_files() {
+        let found = located("folder", &["/srv/one"]);
+        assert_eq!(found[1].files[0][0].path, Path::new("/srv/one/s/b.0.0.data"));
+        assert!(located("null", &[]).is_empty());
+    }
+}

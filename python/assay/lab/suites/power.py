@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
-from assay.lab.check import Broken, Skip, check
-from assay.lab.cut import Outcome, power_cut
+from assay.lab import logwrites
+from assay.lab.check import Broken, Skip, check, expect
+from assay.lab.cut import Outcome, find_drives, power_cut
 from assay.lab.lab import Lab
 from assay.lab.qemu import MIB
 from assay.lab.site import Cell, Expect, Site
@@ -163,6 +164,48 @@ SOME = (
     OWN,
 )
 GROUPS = {"journalled": JOURNALLED, "copied": COPIED, "arrays": ARRAYS, "drives": DRIVES, "pmem": PMEM, "some": SOME}
+
+
+@check("log", needs=["xfs_io"], ci=False)
+def log(lab: Lab) -> None:
+    """The log of writes that all this rests on holds each write with its data, and each flush after what it covers."""
+    files = {name: lab.folder / f"{name}.log" for name in _LOGGED}
+    for file in files.values():
+        file.write_bytes(b"")
+    try:
+        logged = [replace(lab.drive(name, 16 * MIB, files[name]), bus=bus) for name, bus in _LOGGED.items()]
+        guest = lab.renew(drives=logged)
+        for name, device in find_drives(guest, list(_LOGGED)).items():
+            for command, wanted in _LOG_STEPS:
+                before = len(logwrites.read(files[name], 16 * MIB).entries)
+                guest.run(f"xfs_io {command} {device}")
+                seen = _in_words(logwrites.read(files[name], 16 * MIB), before)
+                expect(seen == wanted, f"xfs_io {command} on a drive of kind {_LOGGED[name]}: {seen} / {wanted}")
+    finally:
+        lab.cut()
+
+
+_LOGGED = {"logn": "nvme", "logs": "scsi"}
+_LOG_STEPS = (
+    ("-d -c 'pwrite -q -S 0x41 -b 4k 0 12k'", "0:AA 8:AA 16:AA"),
+    ("-d -c 'pwrite -q -S 0x42 -b 4k 8k 4k' -c fdatasync", "16:BB flush"),
+    ("-c 'pwrite -q -S 0x43 -b 8k 0 8k' -c fdatasync", "0:CC flush"),
+    ("-c 'fzero 4k 8k' -c fdatasync", "8:.. flush"),
+)
+
+
+def _in_words(log: logwrites.Log, first: int) -> str:
+    """Entries as `16:BB flush`: first sector and data of a write."""
+    data = log.path.read_bytes()
+
+    def word(entry: logwrites.Entry) -> str:
+        if not entry.writes:
+            return "flush" if entry.flags == logwrites.FLUSH else f"flags {entry.flags}"
+        piece = data[entry.data_at : entry.data_at + entry.sectors * log.sector_bytes]
+        ends = (chr(piece[at]) if piece[at] else "." for at in (0, -1))
+        return f"{entry.sector}:{''.join(ends)}"
+
+    return " ".join(word(entry) for entry in log.entries[first:])
 
 
 @check("some")
