@@ -165,8 +165,34 @@ def test_a_guest_on_a_busy_host_does_not_panic_over_its_timer() -> None:
     assert "no_timer_check" in words[words.index("-append") + 1].split()
 
 
+def test_a_bare_drive_that_must_lose_data_is_not_a_lucky_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With a cache that kept every write, nothing was lost, and the check said that the control had failed.
+    asked: dict[str, float] = {}
+
+    def rebuilt(_log: Any, drive: Path, *_: Any, survive_at_most: float) -> None:
+        asked[drive.name] = survive_at_most
+
+    class Bench:
+        def names(self, site: Site) -> list[str]:
+            return [site.name]
+
+        def log(self, name: str) -> Path:
+            return tmp_path / name
+
+        file = log
+
+    monkeypatch.setattr(cut, "rebuild", rebuilt)
+    for site in power.DRIVES:
+        (tmp_path / site.name).touch()
+        cut._rebuilt(Bench(), site, 1)  # type: ignore[arg-type]
+    assert asked["nvme-none"] == asked["scsi-none"] == asked["nvme-passthrough-none"] == 0.5
+    assert asked["nvme-flushed"] == 1.0
+
+
 def test_caches_of_all_kinds_are_drawn() -> None:
     drawn = {Cache.drawn(random.Random(seed)) for seed in range(300)}  # noqa: S311
     assert KEEPS_NOTHING in drawn
     assert {cache.survive for cache in drawn} >= {0.0, 1.0}
     assert len(drawn) > 5
+    unlucky = {Cache.drawn(random.Random(seed), 0.5).survive for seed in range(99)}  # noqa: S311
+    assert max(unlucky) == 0.5

@@ -34,9 +34,9 @@ class Cache:
     """Probability that one which is not there as a whole is there in part."""
 
     @classmethod
-    def drawn(cls, dice: random.Random) -> Cache:
+    def drawn(cls, dice: random.Random, survive_at_most: float = 1.0) -> Cache:
         """A cache of one kind or another: nearly empty, nearly full, or in between."""
-        return cls(dice.choice(_SURVIVAL), dice.choice(_TORN))
+        return cls(dice.choice([each for each in _SURVIVAL if each <= survive_at_most]), dice.choice(_TORN))
 
 
 KEEPS_NOTHING = Cache(0.0, 0.0)
@@ -58,13 +58,15 @@ class Fates:
         return f"{self.durable} writes durable; of those after the last flush {unflushed}"
 
 
-def rebuild(log: Log, drive: Path, drive_bytes: int, seed: int, cache: Cache | None = None) -> Fates:
+def rebuild(  # noqa: PLR0913
+    log: Log, drive: Path, drive_bytes: int, seed: int, cache: Cache | None = None, survive_at_most: float = 1.0
+) -> Fates:
     """Makes the drive's content anew, from nothing and the log; the log has to be of the drive's whole life.
 
-    Without a cache, one is drawn. The file `drive` is replaced once the new one is complete.
+    Without a cache, one is drawn, which keeps an unflushed write with a probability of `survive_at_most`. The file `drive` is replaced once the new one is complete.
     """
     dice = random.Random(seed)  # noqa: S311  A state that can be made again.
-    fates = Fates(cache=cache or Cache.drawn(dice))
+    fates = Fates(cache=cache or Cache.drawn(dice, survive_at_most))
     new = drive.with_name(drive.name + ".rebuilt")
     try:
         with _Pen.on(log, new, drive_bytes) as pen:
