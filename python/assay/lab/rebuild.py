@@ -58,12 +58,13 @@ class Fates:
         return f"{self.durable} writes durable; of those after the last flush {unflushed}"
 
 
-def rebuild(  # noqa: PLR0913
+def rebuild(
     log: Log, drive: Path, drive_bytes: int, seed: int, cache: Cache | None = None, survive_at_most: float = 1.0
 ) -> Fates:
     """Makes the drive's content anew, from nothing and the log; the log has to be of the drive's whole life.
 
-    Without a cache, one is drawn, which keeps an unflushed write with a probability of `survive_at_most`. The file `drive` is replaced once the new one is complete.
+    Without a cache, one is drawn, which keeps an unflushed write with a probability of `survive_at_most`. The file
+    `drive` is replaced once the new one is complete.
     """
     dice = random.Random(seed)  # noqa: S311  A state that can be made again.
     fates = Fates(cache=cache or Cache.drawn(dice, survive_at_most))
