@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -67,6 +68,10 @@ def _verdict(lab: Lab, check: Check) -> tuple[str, str]:
         # The next check begins with a fresh guest: nobody knows what state this one is in.
         lab.cut()
         return BROKEN, f"{error.message} ({error.hint})" if error.hint else error.message
+    except Exception as error:  # noqa: BLE001  A defect of one check must not hide what the others find.
+        lab.cut()
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return BROKEN, f"the check itself failed at {Path(place.filename).name}:{place.lineno}: {error!r}"
     return PASSED, ""
 
 

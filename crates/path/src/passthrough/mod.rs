@@ -31,13 +31,7 @@ use crate::{
     Completion, Knows, OpenParameters, PathError, Queued, Request, Segment, SegmentKind, Wait,
     files::io_error,
     slots::Slots,
-    uring::{
-        buffers::{self, piece_of},
-        reap::Reaps,
-        refuse_depth, register_error,
-        ring::Ring,
-        ring_error,
-    },
+    uring::{buffers::Pieces, reap::Reaps, refuse_depth, refuse_unpollable, register_error, ring::Ring, ring_error},
 };
 
 const KNOWS: Knows = Knows {
@@ -58,6 +52,8 @@ struct Device {
     namespace: Namespace,
     base: u64,
     bytes: u64,
+    /// Pieces of memory that one command may have.
+    segments_at_most: u64,
 }
 
 /// The path `nvme_passthrough`. It never uses the page cache, whether or not `direct` is set.
@@ -68,7 +64,8 @@ pub struct Passthrough {
     devices: Vec<Device>,
     arena: *mut u8,
     arena_bytes: usize,
-    fixed: bool,
+    /// How the arena was cut where its buffers are registered.
+    pieces: Option<Pieces>,
     writes: bool,
     /// Writes are on the medium when they complete.
     force_unit_access: bool,
@@ -90,21 +87,24 @@ impl Passthrough {
         }
         let devices = parameters.segments.iter().map(|segment| open_device(parameters, segment));
         let devices = devices.collect::<Result<Vec<_>, _>>()?;
+        refuse_unpollable(parameters)?;
         let ring = Ring::new(parameters.depth, parameters.spec.poll).map_err(|error| ring_error(parameters, &error))?;
         let kind = parameters.durability.kind;
+        let segments_at_most = devices.iter().map(|device| device.segments_at_most).min().unwrap_or(1);
         let path = Self {
             ring,
             slots: Slots::new(parameters.depth),
             devices,
             arena: parameters.arena.start(),
             arena_bytes: parameters.arena.len(),
-            fixed: parameters.spec.fixed,
+            pieces: parameters.spec.fixed.then(|| Pieces::of_pages(segments_at_most)),
             writes: parameters.writes,
             force_unit_access: matches!(kind, DurabilityKind::ODsync | DurabilityKind::RwfDsync),
             flushes: matches!(kind, DurabilityKind::Fdatasync | DurabilityKind::Fsync),
         };
-        if path.fixed {
-            buffers::register(&path.ring.submitter(), (path.arena, path.arena_bytes))
+        if let Some(pieces) = path.pieces {
+            pieces
+                .register(&path.ring.submitter(), (path.arena, path.arena_bytes))
                 .map_err(|error| register_error(parameters, &error))?;
         }
         Ok(path)
@@ -132,7 +132,7 @@ impl Passthrough {
             memory: self.arena as u64 + request.memory as u64,
             force_unit_access: self.force_unit_access,
         })?;
-        let piece = if self.fixed { piece_of(request.memory, request.length) } else { None };
+        let piece = self.pieces.and_then(|pieces| pieces.holding(request.memory, request.length));
         let entry = opcode::UringCmd80::new(Fd(device.fd.as_raw_fd()), URING_CMD_IO).cmd(command).buf_index(piece);
         Some(entry.build().user_data(u64::from(request.slot)))
     }
@@ -195,7 +195,13 @@ fn open_device(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Dev
     }
     let fd = rustix::fs::open(node.path(), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| io_error("opening", &node.path(), error.into()))?;
-    Ok(Device { fd, namespace: node.namespace, base: node.base + segment.base, bytes: segment.bytes })
+    Ok(Device {
+        fd,
+        namespace: node.namespace,
+        base: node.base + segment.base,
+        bytes: segment.bytes,
+        segments_at_most: node.segments_at_most,
+    })
 }
 
 impl Queued for Passthrough {
