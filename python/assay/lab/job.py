@@ -84,7 +84,9 @@ def read_back(outcome: Outcome) -> Json:
         expect(not one.get("errors"), f"{name}: errors {one.get('errors')} / none")
         expect(one["writes"] > 0 and one["reads"] > 0, f"{name}: {one['writes']} writes, {one['reads']} reads / both")
         expect(check["wrong"] == 0, f"{name}: {check['wrong']} of {check['blocks']} blocks are wrong {check} / none")
-        expect(check["blocks"] >= one["reads"], f"{name}: {check['blocks']} blocks verified / each of {one['reads']} read")
+        expect(
+            check["blocks"] >= one["reads"], f"{name}: {check['blocks']} blocks verified / each of {one['reads']} read"
+        )
     emulated(record)
     return record
 

@@ -68,6 +68,8 @@ class Lab:
     def __init__(self, parts: Parts, out: Path | None = None) -> None:
         self.parts = parts
         self.out = out
+        self.booted = False
+        """Whether a guest ever came up."""
         self._title = ""
         self._count = 0
         self._guest: Guest | None = None
@@ -104,6 +106,7 @@ class Lab:
         if self._guest is None or not self._guest.alive:
             self.cut()
             self._guest = Guest.boot(self.spec, self.share)
+            self.booted = True
         return self._guest
 
     def renew(self, **changes: Any) -> Guest:

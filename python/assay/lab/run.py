@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assay.error import DONE, FAILED, INTERRUPTED
+from assay.error import DONE, FAILED, INTERRUPTED, NOT_POSSIBLE
 from assay.lab.check import Broken, Check, Skip
-from assay.lab.error import GuestError, LabError
+from assay.lab.error import LabError
 from assay.lab.lab import Lab
 from assay.lab.machine import Parts
 
@@ -64,7 +64,9 @@ def _verdict(lab: Lab, check: Check) -> tuple[str, str]:
         return SKIPPED, str(skip)
     except Broken as broken:
         return BROKEN, str(broken)
-    except (GuestError, LabError) as error:
+    except LabError as error:
+        if not lab.booted and error.code == NOT_POSSIBLE:
+            raise
         # The next check begins with a fresh guest: nobody knows what state this one is in.
         lab.cut()
         return BROKEN, f"{error.message} ({error.hint})" if error.hint else error.message

@@ -19,7 +19,7 @@ use std::{
     path::Path,
 };
 
-use assay_record::{DurabilityKind, Layout};
+use assay_record::{DurabilityKind, Layout, PollMode};
 use io_uring::{cqueue, opcode, squeue, types::Fd};
 use rustix::fs::{Mode, OFlags};
 
@@ -71,6 +71,9 @@ pub struct Passthrough {
     force_unit_access: bool,
     /// A flush is a command; otherwise there is nothing to do.
     flushes: bool,
+    /// The ring is polled; a flush then is a call of its own.
+    polled: bool,
+    flush_calls: u64,
 }
 
 impl Passthrough {
@@ -101,6 +104,8 @@ impl Passthrough {
             writes: parameters.writes,
             force_unit_access: matches!(kind, DurabilityKind::ODsync | DurabilityKind::RwfDsync),
             flushes: matches!(kind, DurabilityKind::Fdatasync | DurabilityKind::Fsync),
+            polled: parameters.spec.poll == PollMode::Iopoll,
+            flush_calls: 0,
         };
         if let Some(pieces) = path.pieces {
             pieces
@@ -224,6 +229,12 @@ impl Queued for Passthrough {
             return self.slots.finish_at_once(slot, 0);
         }
         let device = &self.devices[segment as usize];
+        if self.polled {
+            // A flush has no memory, and kernels up to 6.1 at least panic over such a command in a ring that polls.
+            self.flush_calls += 1;
+            let result = command::flush_blocking(&device.fd, device.namespace);
+            return self.slots.finish_at_once(slot, result);
+        }
         let command = opcode::UringCmd80::new(Fd(device.fd.as_raw_fd()), URING_CMD_IO).cmd(device.namespace.flush());
         // SAFETY: a flush has no memory.
         unsafe { self.ring.push(&command.build().user_data(u64::from(slot))) };
@@ -249,7 +260,7 @@ impl Queued for Passthrough {
     }
 
     fn system_calls(&self) -> u64 {
-        self.ring.system_calls()
+        self.ring.system_calls() + self.flush_calls
     }
 }
 

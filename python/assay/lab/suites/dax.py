@@ -24,8 +24,8 @@ _FLAGS = """
 assayer run - <"$1" >/dev/null 2>&1 &
 pid=$!
 while kill -0 $pid 2>/dev/null; do
-    awk -v file="$2" '/^[0-9a-f]+-/ {inside = index($0, file)} inside && /^VmFlags/ {print}' /proc/$pid/smaps 2>/dev/null
-done | sort -u
+    awk -v file="$2" '/^[0-9a-f]+-/ {inside = index($0, file)} inside && /^VmFlags/ {print}' /proc/$pid/smaps
+done 2>/dev/null | sort -u
 wait $pid
 """
 

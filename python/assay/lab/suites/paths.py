@@ -146,10 +146,17 @@ def registered_buffers(lab: Lab) -> None:
             job.read_back(lab.measure(job.job(target, [wanted], data_bytes=6 * MIB)))
 
 
+@check("flushes-beside-polled-commands")
+def flushes_beside_polled_commands(lab: Lab) -> None:
+    """A flush beside polled commands leaves the kernel alive: as a command of such a ring it makes 6.1 panic."""
+    with drive(lab) as target:
+        job.read_back(lab.measure(job.job(target, [job.klass("nvme_passthrough+iopoll", "fdatasync")])))
+
+
 @check("refusals")
 def refusals(lab: Lab) -> None:
     """What a place cannot do is refused with a sentence that names a way out."""
-    wanted = (
+    wanted: tuple[tuple[str, str, Json, str], ...] = (
         ("drive", "pmem", {}, "MAP_SYNC"),
         ("drive", "nvme_passthrough", {"size": 256}, "whole blocks"),
         ("drive", "nvme_passthrough", {"size": MIB}, "max_hw_sectors_kb"),
