@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 # A machine as the host sees it: the console's file, and the agent's port.
 PLAYER = """#!{python}
 import os, re, sys, time
+LONG_S = 600
 words = " ".join(sys.argv)
 console = re.search(r"id=console,path=(\\S+)", words)[1]
 port = int(re.search(r"id=agent,fd=(\\d+)", words)[1])
@@ -52,7 +53,7 @@ def children() -> list[str]:
 
 
 def test_a_guest_that_hangs_at_boot_is_ended_after_its_limit(tmp_path: Path, share: Path) -> None:
-    spec = player(tmp_path, "open(console, 'w').write('stuck here\\n')\ntime.sleep(600)")
+    spec = player(tmp_path, "open(console, 'w').write('stuck here\\n')\ntime.sleep(LONG_S)")
     with pytest.raises(GuestError, match="did not come up within 2 s") as caught:
         Guest.boot(spec, share, timeout_s=2)
     assert "stuck here" in caught.value.hint
@@ -73,7 +74,7 @@ def test_what_qemu_complains_of_is_told(tmp_path: Path, share: Path) -> None:
 
 
 def test_a_command_that_hangs_is_ended_after_its_limit(tmp_path: Path, share: Path) -> None:
-    spec = player(tmp_path, "os.write(port, b'ready 6.1\\n')\ntime.sleep(600)")
+    spec = player(tmp_path, "os.write(port, b'ready 6.1\\n')\ntime.sleep(LONG_S)")
     with Guest.boot(spec, share, timeout_s=60) as running:
         assert running.kernel == "6.1"
         with pytest.raises(GuestError, match="`sleep 9` did not end within 1 s"):
@@ -156,16 +157,20 @@ def test_too_little_memory_or_disk_is_refused_before_anything_starts(monkeypatch
 
 
 def test_the_folder_goes_away_even_when_its_owner_is_killed() -> None:
-    lines = ("from assay.lab.workspace import Workspace", "import time", "print(Workspace(0).folder, flush=True)")
-    script = "\n".join([*lines, "time.sleep(600)"])
+    lines = ("from assay.lab.workspace import Workspace", "print(Workspace(0).folder, flush=True)")
+    script = "\n".join([*lines, "input()"])
     environment = os.environ | {"PYTHONPATH": str(ROOT / "python")}
-    owner = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
+    owner = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert owner.stdin is not None
     assert owner.stdout is not None
     folder = Path(owner.stdout.readline().strip())
     assert folder.is_dir()
     owner.send_signal(signal.SIGKILL)
     owner.wait()
     owner.stdout.close()
+    owner.stdin.close()
     limit = time.monotonic() + 60
     while folder.exists() and time.monotonic() < limit:
         time.sleep(0.05)

@@ -17,10 +17,10 @@ from assay.lab.machine import Parts
 class Pieces:
     """Parts of a machine without mdadm and without f2fs."""
 
-    class tools:
+    class tools:  # noqa: N801
         lacking = {"mdadm": "mdadm"}  # noqa: RUF012
 
-    class kernel:
+    class kernel:  # noqa: N801
         @staticmethod
         def has(name: str) -> bool:
             return name != "f2fs"
