@@ -91,6 +91,7 @@ impl Passthrough {
         let devices = parameters.segments.iter().map(|segment| open_device(parameters, segment));
         let devices = devices.collect::<Result<Vec<_>, _>>()?;
         refuse_unpollable(parameters)?;
+        refuse_old_polling(parameters)?;
         let ring = Ring::new(parameters.depth, parameters.spec.poll).map_err(|error| ring_error(parameters, &error))?;
         let kind = parameters.durability.kind;
         let segments_at_most = devices.iter().map(|device| device.segments_at_most).min().unwrap_or(1);
@@ -172,6 +173,26 @@ impl Reaps for Passthrough {
     }
 }
 
+/// Two rings that poll commands of one drive make Linux 6.1 panic in `bio_poll`: one ends a command while the other still
+/// looks at it. Kernels from 6.6 on poll by request.
+fn refuse_old_polling(parameters: &OpenParameters<'_>) -> Result<(), PathError> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if parameters.spec.poll != PollMode::Iopoll || polls_commands_safely(&release) {
+        return Ok(());
+    }
+    Err(parameters.unavailable(
+        format!("Linux {} may panic when it polls for NVMe commands", release.trim()),
+        "use Linux 6.6 or newer, poll = \"none\", or io_uring with direct = true and poll = \"iopoll\"".to_owned(),
+    ))
+}
+
+/// Whether a kernel's release is 6.6 or newer; one that cannot be read is not.
+fn polls_commands_safely(release: &str) -> bool {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().flatten(), numbers.next().flatten());
+    matches!(version, (Some(major), Some(minor)) if (major, minor) >= (6, 6))
+}
+
 /// A command ends with a negated `errno`, an NVMe status, or 0 for a whole transfer.
 #[inline(always)]
 fn result_of(status: i32, length: u32) -> i32 {
@@ -230,7 +251,7 @@ impl Queued for Passthrough {
         }
         let device = &self.devices[segment as usize];
         if self.polled {
-            // A flush has no memory, and kernels up to 6.1 at least panic over such a command in a ring that polls.
+            // A flush has no memory by which a ring that polls would find it.
             self.flush_calls += 1;
             let result = command::flush_blocking(&device.fd, device.namespace);
             return self.slots.finish_at_once(slot, result);
@@ -273,6 +294,13 @@ impl Drop for Passthrough {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn polled_commands_are_refused_on_kernels_that_panic() {
+        assert!(!polls_commands_safely("6.1.0-56-amd64") && !polls_commands_safely("5.19.17"));
+        assert!(!polls_commands_safely("6.5.0") && !polls_commands_safely("") && !polls_commands_safely("x.y"));
+        assert!(polls_commands_safely("6.6.0") && polls_commands_safely("6.18.1+") && polls_commands_safely("7.0"));
+    }
 
     #[test]
     fn a_status_of_the_device_is_an_error() {

@@ -29,7 +29,6 @@ STORES = (("pmem+nt", "persist"), ("pmem+clwb", "persist"), ("pmem+clflushopt", 
 COMMANDS = (
     ("nvme_passthrough", "fdatasync"),
     ("nvme_passthrough+fixed", "o_dsync"),
-    ("nvme_passthrough+iopoll", "fdatasync"),
     ("nvme_passthrough+sqpoll", "rwf_dsync"),
 )
 
@@ -146,11 +145,22 @@ def registered_buffers(lab: Lab) -> None:
             job.read_back(lab.measure(job.job(target, [wanted], data_bytes=6 * MIB)))
 
 
-@check("flushes-beside-polled-commands")
-def flushes_beside_polled_commands(lab: Lab) -> None:
-    """A flush beside polled commands leaves the kernel alive: as a command of such a ring it makes 6.1 panic."""
+@check("polled-commands-are-refused-where-the-kernel-panics")
+def polled_commands(lab: Lab) -> None:
+    """Where rings that poll NVMe commands make the kernel panic (6.1), polling is refused; elsewhere it works."""
     with drive(lab) as target:
-        job.read_back(lab.measure(job.job(target, [job.klass("nvme_passthrough+iopoll", "fdatasync")])))
+        classes = [job.klass(words, "fdatasync") for words in ("nvme_passthrough+iopoll", "io_uring+direct+iopoll")]
+        outcome = lab.measure(job.job(target, classes))
+        if polls_commands(lab):
+            job.read_back(outcome)
+        else:
+            expect("6.6" in outcome.refusal, f"{outcome.refusal} / the kernel that is needed")
+
+
+def polls_commands(lab: Lab) -> bool:
+    """Whether the guest's kernel polls NVMe commands by request (6.6 and newer)."""
+    major, minor = (int(part) for part in lab.parts.kernel.version.split(".")[:2])
+    return (major, minor) >= (6, 6)
 
 
 @check("refusals")
@@ -185,7 +195,7 @@ WORKS = {
     "fsdax-ext4": {"pmem load and store"},
     "device-dax": {"pmem load and store"},
     "sector": set[str](),
-    "drive": {"io_uring iopoll", "nvme_passthrough direct", "nvme_passthrough iopoll"},
+    "drive": {"io_uring iopoll", "nvme_passthrough direct"},
     "xfs": {"io_uring iopoll"},
     "f2fs": set[str](),
 }
@@ -201,7 +211,8 @@ def probe(lab: Lab) -> None:
     for name, special in WORKS.items():
         with PLACES[name][0](lab) as target:
             seen = lab.probe(target["members"][0])
-            wanted = special | (_EVERYWHERE if name != "device-dax" else set()) | {"null null"}
+            commands = {"nvme_passthrough iopoll"} if name == "drive" and polls_commands(lab) else set[str]()
+            wanted = special | commands | (_EVERYWHERE if name != "device-dax" else set()) | {"null null"}
             works = {path for path, entry in seen.items() if entry["available"] and "nvme_polled" not in path}
             expect(works == wanted, f"{name}: available {sorted(works)} / {sorted(wanted)}")
             for path, entry in seen.items():
