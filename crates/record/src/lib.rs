@@ -25,7 +25,7 @@ pub use error::JobError;
 pub use event::{Event, IntervalSample};
 pub use figure::{Distribution, Figure, Method, Provenance, Unit};
 pub use job::{Cache, Checks, Job, Window};
-pub use path::{Advice, PathKind, PathSpec, Persist, PollMode};
+pub use path::{Advice, PathKind, PathSpec, Persist, PollMode, Reach};
 pub use record::{
     Baseline, CheckOutcome, ClassResult, CpuUse, DeviceCounters, IntervalPoint, NotMeasured, ObjectiveOutcome, Record,
     RunInfo, Stop, WindowOutcome,
