@@ -21,8 +21,14 @@ app = typer.Typer(
 )
 bench_app = typer.Typer(help="Compare Assay's own cost with fio's.", no_args_is_help=True, rich_markup_mode=None)
 fio_app = typer.Typer(help="Read job files of fio, and write them.", no_args_is_help=True, rich_markup_mode=None)
+lab_app = typer.Typer(
+    help="Check paths in an emulated machine that has persistent memory, NVMe drives and arrays.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
+app.add_typer(lab_app, name="lab")
 
 
 def _studies(incomplete: str) -> list[str]:
@@ -306,6 +312,63 @@ def fio_crosscheck(
     from assay.cli.results import crosscheck_fio
 
     raise typer.Exit(crosscheck_fio(cell, inside, repeats, json))
+
+
+Accel = Annotated[str, typer.Option("--accel", metavar="auto|kvm|tcg", help="The processor's virtualisation, or none.")]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Memory of the guest.")]
+Vmlinuz = Annotated[Path | None, typer.Option("--kernel", metavar="VMLINUZ", help="Kernel of the guest.")]
+Modules = Annotated[Path | None, typer.Option("--modules", metavar="DIR", help="Its folder /lib/modules/VERSION.")]
+
+
+@lab_app.command("run")
+def lab_run(
+    suites: Annotated[
+        list[str] | None, typer.Argument(metavar="SUITE...", help="Suites, or SUITE/CHECK; `ci` by default.")
+    ] = None,
+    out: Out = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the guest's console among the results.")] = False,
+    accel: Accel = "auto",
+    memory: Memory = "2GiB",
+    kernel: Vmlinuz = None,
+    modules: Modules = None,
+    json: Json = False,
+) -> None:
+    """Boot the emulated machine and check behaviour in it.
+
+    No time or bandwidth in there says anything about a device.
+    """
+    from assay.cli.lab import Options, run
+
+    raise typer.Exit(run(suites or [], Options(accel, memory, kernel, modules), out, keep, json))
+
+
+@lab_app.command("shell")
+def lab_shell(
+    accel: Accel = "auto",
+    memory: Memory = "2GiB",
+    kernel: Vmlinuz = None,
+    modules: Modules = None,
+) -> None:
+    """A shell in the emulated machine, with everything attached."""
+    from assay.cli.lab import Options, shell
+
+    raise typer.Exit(shell(Options(accel, memory, kernel, modules)))
+
+
+@lab_app.command("doctor")
+def lab_doctor(json: Json = False) -> None:
+    """What the lab finds here, what is missing, and the command that mends it."""
+    from assay.cli.lab import examine
+
+    raise typer.Exit(examine(json))
+
+
+@lab_app.command("list")
+def lab_list(json: Json = False) -> None:
+    """List the suites with their checks."""
+    from assay.cli.lab import listing
+
+    raise typer.Exit(listing(json))
 
 
 @app.command()

@@ -51,7 +51,8 @@ fn inadmissible(job: &Job) -> Vec<Refusal> {
 pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
     let job = read_job(path)?;
     let planned = prepare::plan(&job);
-    let mut refusals: Vec<_> = planned.as_ref().err().into_iter().map(Refusal::from).chain(inadmissible(&job)).collect();
+    let mut refusals: Vec<_> =
+        planned.as_ref().err().into_iter().map(Refusal::from).chain(inadmissible(&job)).collect();
     // A drive in use is refused once, whoever says so first.
     if refusals.is_empty() {
         refusals.extend(polled::refusals(&job).iter().map(Refusal::from));

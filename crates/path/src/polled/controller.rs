@@ -91,8 +91,7 @@ impl Controller {
         let bus = Arc::clone(bus);
         let facts = ControllerFacts::default();
         let (free, disabled) = (Vec::new(), false);
-        let mut controller =
-            Self { registers, bus, capabilities, admin, page, patience, free, disabled, facts };
+        let mut controller = Self { registers, bus, capabilities, admin, page, patience, free, disabled, facts };
         controller.switch_on()?;
         controller.ask_for_queues()?;
         controller.facts = ControllerFacts::of(&controller.identify(Subject::Controller, "say what it is")?);

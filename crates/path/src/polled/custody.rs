@@ -70,7 +70,9 @@ impl Custody {
         let folder = function.folder(system);
         let failed = |source| PathError::Io { action: "taking from the kernel", path: folder.clone(), source };
         if driver_of(&folder).map_err(failed)?.as_deref() != Some(NVME) {
-            return Err(function.unavailable("the kernel's nvme driver does not have it", "assay clean, or bind it again"));
+            return Err(
+                function.unavailable("the kernel's nvme driver does not have it", "assay clean, or bind it again")
+            );
         }
         let taken = Taken {
             address: function.address.clone(),
@@ -152,7 +154,8 @@ impl Entry {
         let folder = system.run.join(LEDGER);
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let path = folder.join(format!("{}.json", taken.address));
-        let mut lock = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
+        let mut lock =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path)?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         lock.set_len(0)?;
         lock.write_all(&serde_json::to_vec(taken)?)?;

@@ -85,7 +85,8 @@ impl Drive {
         let bus = Arc::new(bus);
         let mut controller = Controller::bring_up(hardware.registers(), &bus, PATIENCE).map_err(failed)?;
         if controller.facts.serial != function.serial {
-            let reason = format!("it says that its serial number is {}, not {}", controller.facts.serial, function.serial);
+            let reason =
+                format!("it says that its serial number is {}, not {}", controller.facts.serial, function.serial);
             return Err(function.unavailable(reason, "look whether devices were exchanged meanwhile"));
         }
         let namespaces = namespaces(&mut controller, &function)?;
@@ -165,7 +166,8 @@ fn namespaces(controller: &mut Controller, function: &Function) -> Result<Vec<Na
     let active = controller.active().map_err(failed)?;
     let hidden = active.iter().find(|id| !function.namespaces.iter().any(|known| known.id == **id));
     if let Some(id) = hidden {
-        let reason = format!("its namespace {id} was not visible to the kernel, so that nobody knows whether it is in use");
+        let reason =
+            format!("its namespace {id} was not visible to the kernel, so that nobody knows whether it is in use");
         return Err(function.unavailable(reason, "name a drive all of whose namespaces are block devices"));
     }
     let mut found = Vec::new();

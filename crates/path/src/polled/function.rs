@@ -89,7 +89,11 @@ impl Function {
         let text = |name: &str| fs::read_to_string(controller.join(name)).unwrap_or_default().trim().to_owned();
         let address = text("address");
         if text("transport") != "pcie" || !is_address(&address) {
-            return Err(refusal(asked, "it is not an NVMe drive on PCI", "name a local NVMe drive, or use another path"));
+            return Err(refusal(
+                asked,
+                "it is not an NVMe drive on PCI",
+                "name a local NVMe drive, or use another path",
+            ));
         }
         let mut found = Self { address, serial: text("serial"), asked: asked.to_owned(), namespaces: Vec::new() };
         let subsystem = shared(system, controller, asked)?;
@@ -97,7 +101,8 @@ impl Function {
         for folder in folders.into_iter().flatten() {
             for name in names(&folder).into_iter().filter(|name| is_namespace(name)) {
                 let known = known(system, &folder.join(&name), &name);
-                let known = known.ok_or_else(|| found.unavailable(format!("sysfs says too little of {name}"), "mount /sys"));
+                let known =
+                    known.ok_or_else(|| found.unavailable(format!("sysfs says too little of {name}"), "mount /sys"));
                 found.namespaces.push(known?);
             }
         }
@@ -147,7 +152,8 @@ impl Function {
     fn of_all(&self, namespace: &Known, error: PathError) -> PathError {
         match error {
             PathError::Refused { path, reason, fix } if namespace.path != self.asked && self.namespaces.len() > 1 => {
-                let reason = format!("{reason}; it would be taken from the kernel together with {}", self.asked.display());
+                let reason =
+                    format!("{reason}; it would be taken from the kernel together with {}", self.asked.display());
                 PathError::Refused { path, reason, fix }
             }
             other => other,

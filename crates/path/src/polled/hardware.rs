@@ -81,7 +81,10 @@ pub(super) struct Hardware {
 #[derive(Debug)]
 enum Kind {
     Vfio(Device),
-    Sysfs { configuration: File, _uio: Option<File> },
+    Sysfs {
+        configuration: File,
+        _uio: Option<File>,
+    },
     #[cfg(test)]
     None,
 }

@@ -54,13 +54,13 @@ use std::{
 use assay_record::{DurabilityKind, Layout, PollMode};
 
 pub use self::custody::{Returned, clean};
-pub(crate) use self::{function::Hold, taking::Takings};
 pub use self::taking::{possible, refusals};
 use self::{
     drive::Drive,
     flights::{Flights, Place},
     lane::Lane,
 };
+pub(crate) use self::{function::Hold, taking::Takings};
 use crate::{Completion, Knows, OpenParameters, PathError, Queued, Request, Segment, SegmentKind, Wait};
 
 const KNOWS: Knows = Knows {
@@ -209,7 +209,8 @@ fn drive_of(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Arc<Dr
 }
 
 fn place_of(segment: &Segment, drive: &Drive, lane: u32) -> Result<Place, PathError> {
-    let refused = |reason: String, fix: &str| PathError::Refused { path: segment.path.clone(), reason, fix: fix.to_owned() };
+    let refused =
+        |reason: String, fix: &str| PathError::Refused { path: segment.path.clone(), reason, fix: fix.to_owned() };
     let Some(namespace) = drive.namespace(&segment.path) else {
         return Err(refused("it is no namespace of the drive that was taken".to_owned(), "name the whole namespace"));
     };

@@ -48,18 +48,7 @@ impl QueuePair {
         let commands = memory.start().cast();
         // SAFETY: inside the memory, as the caller promises; a page is aligned for an answer.
         let answers = unsafe { memory.start().add(answers_at) }.cast_const().cast();
-        Self {
-            commands,
-            answers,
-            entries,
-            tail: 0,
-            rung: 0,
-            head: 0,
-            phase: 1,
-            doorbells,
-            memory,
-            answers_at,
-        }
+        Self { commands, answers, entries, tail: 0, rung: 0, head: 0, phase: 1, doorbells, memory, answers_at }
     }
 
     /// Addresses of both queues for the device.

@@ -344,7 +344,9 @@ impl Player {
                 Some(pair) if !pair.made && pair.entries == entries => {
                     (pair.commands, pair.made) = (at, true);
                     let doorbell = register::DOORBELLS + 8 * usize::from(number);
-                    [0, 4].map(|second| self.bar.registers().write(doorbell + second, 0));
+                    for second in [0, 4] {
+                        self.bar.registers().write(doorbell + second, 0);
+                    }
                     self.seen.queues.fetch_add(1, SeqCst);
                     (0, 0)
                 }
@@ -446,7 +448,11 @@ impl Player {
             if left == 0 {
                 break;
             }
-            let entry = if listed { u64::from(word(pointer(8), 2 * index)) | u64::from(word(pointer(8), 2 * index + 1)) << 32 } else { pointer(8) };
+            let entry = if listed {
+                u64::from(word(pointer(8), 2 * index)) | u64::from(word(pointer(8), 2 * index + 1)) << 32
+            } else {
+                pointer(8)
+            };
             if entry % 4096 != 0 {
                 self.broken(format!("page {index} of a list lies at {entry:#x}"));
             }

@@ -41,7 +41,9 @@ fn polled(job: &Job) -> impl Iterator<Item = (&Class, &Target)> {
     let of = |class: &Class| class.path.kind == PathKind::NvmePolled;
     let target = |class| job.dataset_of(class).and_then(|dataset| job.target_of(dataset));
     let classes = job.classes.iter().filter(move |class| of(class));
-    classes.filter_map(move |class| Some((class, target(class)?))).filter(|(_, target)| target.kind == TargetKind::BlockDevice)
+    classes
+        .filter_map(move |class| Some((class, target(class)?)))
+        .filter(|(_, target)| target.kind == TargetKind::BlockDevice)
 }
 
 /// While the drive is taken, no other path reaches it.

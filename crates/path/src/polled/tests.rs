@@ -279,7 +279,8 @@ fn a_fatal_controller_ends_everything_that_is_under_way() {
 fn threads_have_queues_of_their_own_and_a_controller_has_so_many() {
     let played = Played::new(Nature { queues: 2, ..Nature::sound(13) }, PATIENCE);
     let arena = Arena::new(64 << 10).unwrap();
-    let (one, two) = (open(&[&played], &arena, 1, DurabilityKind::None, 0), open(&[&played], &arena, 1, DurabilityKind::None, 0));
+    let (one, two) =
+        (open(&[&played], &arena, 1, DurabilityKind::None, 0), open(&[&played], &arena, 1, DurabilityKind::None, 0));
     assert_eq!(played.seen.queues.load(SeqCst), 2);
     let drive = Arc::clone(played.drive.as_ref().unwrap());
     assert!(super::Lane::open(drive, &arena, 1).unwrap().is_none(), "there is no third");
@@ -340,7 +341,8 @@ fn compare(natures: &[Nature; 2], depth: u32, steps: &[Step]) -> Result<(), Test
             let free = (0..depth).find(|slot| !flying.contains_key(slot));
             let Some(slot) = free.filter(|_| flying.values().all(|(other, _)| apart(other, &step))) else { break };
             waiting.pop();
-            let request = Request { segment: step.drive, ..request(step.write, slot, step.block * 512, step.blocks * 512) };
+            let request =
+                Request { segment: step.drive, ..request(step.write, slot, step.block * 512, step.blocks * 512) };
             if step.write {
                 let at = request.memory;
                 bench.arena.as_mut_slice()[at..at + 8].copy_from_slice(&(waiting.len() as u64).to_le_bytes());
