@@ -7,7 +7,7 @@ use std::{
     ptr::{self, NonNull},
 };
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
 use super::{
     registers::Registers,
@@ -46,7 +46,11 @@ impl Mapped {
         // SAFETY: a fresh mapping at an address that the kernel chooses.
         let start = unsafe { mmap(ptr::null_mut(), bytes, prot, MapFlags::SHARED, file, region.offset)? };
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
-        Ok(Self { start, bytes })
+        let mapped = Self { start, bytes };
+        // A process that is split off, as the guardian of another drive, would keep the device open with a copy.
+        // SAFETY: the mapping is ours.
+        unsafe { madvise(start.as_ptr().cast(), bytes, Advice::LinuxDontFork)? };
+        Ok(mapped)
     }
 
     /// The registers; they must not be used after this is dropped.
@@ -86,6 +90,18 @@ mod tests {
         assert_eq!(read_half(&file, 4).unwrap(), 0x0407);
         set_master(&file, 0, false).unwrap();
         assert_eq!(read_half(&file, 4).unwrap(), 0x0403);
+    }
+
+    #[test]
+    fn a_process_that_is_split_off_does_not_keep_a_device_open() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8192).unwrap();
+        let mapped = Mapped::new(&file, Region { offset: 0, bytes: 8192 }).unwrap();
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let start = format!("{:x}-", mapped.start.as_ptr() as usize);
+        let own = maps.split_once(&start).unwrap().1;
+        let flags = own.lines().find(|line| line.starts_with("VmFlags:")).unwrap();
+        assert!(flags.split_whitespace().any(|flag| flag == "dc"), "do not copy on fork: {flags}");
     }
 
     #[test]

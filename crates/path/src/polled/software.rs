@@ -142,7 +142,8 @@ impl Drop for Played {
         self.drive = None;
         self.stop.store(true, SeqCst);
         if let Some(player) = self.player.take() {
-            let _ = player.join();
+            let outcome = player.join();
+            assert!(outcome.is_ok() || thread::panicking(), "the player of the controller panicked");
         }
     }
 }
@@ -252,7 +253,8 @@ impl Player {
         let numbers: Vec<u16> = self.pairs.keys().copied().collect();
         let mut worked = false;
         for number in numbers {
-            let mut pair = self.pairs[&number];
+            // An admin command may have removed it meanwhile.
+            let Some(mut pair) = self.pairs.get(&number).copied() else { continue };
             let doorbell = register::DOORBELLS + 8 * usize::from(number);
             let rung = self.bar.registers().read(doorbell);
             if rung >= pair.entries {
