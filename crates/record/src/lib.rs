@@ -31,7 +31,7 @@ pub use record::{
     RunInfo, Stop, WindowOutcome,
 };
 pub use target::{Target, TargetKind};
-pub use validate::{DEPTH_AT_MOST, MEMBERS_AT_MOST, SIZE_AT_MOST, THREADS_AT_MOST};
+pub use validate::{DEPTH_AT_MOST, MEMBERS_AT_MOST, POLL_SLEEP_US_AT_MOST, SIZE_AT_MOST, THREADS_AT_MOST};
 pub use verdict::{Reason, ReasonCode, Severity, Status, Verdict};
 
 /// Version of the job and event documents. A reader refuses any other.

@@ -30,6 +30,8 @@ use crate::{
 const LEDGER: &str = "assay/nvme_polled";
 /// How long the kernel may take to find the namespaces of a drive again.
 const RETURN_PATIENCE: Duration = Duration::from_secs(60);
+/// How long their nodes may take after that.
+const NODE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A drive that this process has. Dropping it gives it back.
 #[derive(Debug)]
@@ -80,6 +82,7 @@ impl Custody {
             with: plan.way.driver().map(str::to_owned),
             override_before: override_of(&folder),
             pid: std::process::id(),
+            nodes: function.namespaces.iter().map(|namespace| namespace.path.clone()).collect(),
         };
         let entry = Entry::make(system, &taken).map_err(|source| note_failed(system, source))?;
         let silence = (plan.way != Way::Vfio).then(|| taken.configuration(system));
@@ -128,6 +131,11 @@ fn give_back(system: &System, taken: &Taken) -> bool {
     }
     let began = Instant::now();
     while has() && !has_namespace(&folder) && began.elapsed() < RETURN_PATIENCE {
+        thread::sleep(Duration::from_millis(10));
+    }
+    // Their nodes come a moment later, unless the kernel found other names.
+    let began = Instant::now();
+    while has() && !taken.nodes.iter().all(|node| node.exists()) && began.elapsed() < NODE_PATIENCE {
         thread::sleep(Duration::from_millis(10));
     }
     has()

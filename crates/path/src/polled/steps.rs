@@ -28,6 +28,9 @@ pub(super) struct Taken {
     pub override_before: String,
     /// Process that took it.
     pub pid: u32,
+    /// Nodes of its block devices before; by these names it is expected back.
+    #[serde(default)]
+    pub nodes: Vec<PathBuf>,
 }
 
 /// A text to be written to a file of sysfs.
@@ -110,6 +113,7 @@ mod tests {
             with: with.map(str::to_owned),
             override_before: String::new(),
             pid: 1,
+            nodes: Vec::new(),
         }
     }
 
