@@ -13,7 +13,7 @@ pub(super) enum Bus {
     /// An IOMMU, which reaches what it was told about and nothing else.
     Iommu(Container),
     /// Physical addresses of pages that are pinned.
-    Physical(Pins),
+    Physical(Box<Pins>),
     /// Tests: the software controller lives in this process and uses its addresses, in one piece or page by page.
     #[cfg(test)]
     Same { pieces: bool },

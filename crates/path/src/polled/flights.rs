@@ -115,7 +115,7 @@ impl Flights {
         let in_arena =
             request.length as usize <= self.arena_bytes && request.memory <= self.arena_bytes - request.length as usize;
         let mask = (1_u64 << place.namespace.block_shift) - 1;
-        let whole = (place.base + request.offset | length) & mask == 0 && request.memory & 3 == 0;
+        let whole = ((place.base + request.offset) | length) & mask == 0 && request.memory & 3 == 0;
         in_place && in_arena && whole && length > 0 && (self.writes || !request.write)
     }
 

@@ -122,7 +122,7 @@ impl Has {
             Reach::NoIommu if iommu => Err(("the machine has an IOMMU", "use it: leave the choice to Assay")),
             Reach::NoIommu if !self.unsafe_vfio || !self.vfio => Err((
                 "vfio-pci is not loaded, or does not permit to do without an IOMMU",
-                "modprobe vfio enable_unsafe_noiommu_mode=1 && modprobe vfio-pci",
+                "modprobe vfio enable_unsafe_noiommu_mode=1 && modprobe vfio-pci, on a kernel with VFIO_NOIOMMU",
             )),
             Reach::NoIommu => Ok(Way::NoIommu),
             Reach::Uio if iommu && !self.is_identity() => Err((
@@ -188,7 +188,7 @@ impl Hardware {
         let device = Device::open(&system.dev, &group, &function.address, plan.way == Way::NoIommu);
         let device = device.map_err(|refusal| explain(function, refusal))?;
         let bus = match plan.pins {
-            Some(pins) => Bus::Physical(pins),
+            Some(pins) => Bus::Physical(Box::new(pins)),
             None => Bus::Iommu(device.container().map_err(failed)?),
         };
         device.master(true).map_err(failed)?;
@@ -214,7 +214,7 @@ impl Hardware {
         })?;
         set_master(&configuration, 0, true).map_err(failed)?;
         let pins = plan.pins.ok_or_else(|| failed(io::Error::from_raw_os_error(libc::ENOSYS)))?;
-        Ok((Self { mapped, kind: Kind::Sysfs { configuration, _uio: uio } }, Bus::Physical(pins)))
+        Ok((Self { mapped, kind: Kind::Sysfs { configuration, _uio: uio } }, Bus::Physical(Box::new(pins))))
     }
 
     /// The registers; they must not be used after this is dropped.

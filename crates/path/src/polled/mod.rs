@@ -35,8 +35,6 @@ mod physical;
 mod queue;
 mod registers;
 mod resource;
-#[cfg(test)]
-mod software;
 mod status;
 mod steps;
 mod taking;

@@ -1,5 +1,7 @@
 //! The path on a controller in software.
 
+mod software;
+
 use std::{
     collections::BTreeMap,
     sync::{Arc, atomic::Ordering::SeqCst},
@@ -9,11 +11,8 @@ use std::{
 use assay_record::{Durability, DurabilityKind, Layout, PathKind, PathSpec};
 use proptest::prelude::*;
 
-use super::{
-    Polled,
-    flights::Place,
-    software::{DEVICE, Nature, Played},
-};
+use self::software::{DEVICE, Nature, Played};
+use super::{Polled, flights::Place};
 use crate::{Arena, Completion, OpenParameters, Queued, Request, Segment, SegmentKind, Wait};
 
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -20,7 +20,7 @@ use rand_xoshiro::{
     rand_core::{RngCore, SeedableRng},
 };
 
-use super::{
+use super::super::{
     bus::Bus,
     drive::Drive,
     hardware::Hardware,
