@@ -205,3 +205,114 @@ fn clean_one(system: &System, note: &Path) -> io::Result<Returned> {
     }
     Ok(Returned { address: taken.address, serial: taken.serial, alive, returned })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::{super::function::Known, *};
+
+    const ADDRESS: &str = "0000:01:00.0";
+
+    /// Files where sysfs has attributes. Nothing happens when they are written to: the drive stays with its driver.
+    struct Ground {
+        root: tempfile::TempDir,
+        system: System,
+    }
+
+    impl Ground {
+        fn new(driver: &str) -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let system = System {
+                sys: root.path().join("sys"),
+                proc: root.path().into(),
+                dev: root.path().into(),
+                run: root.path().join("run"),
+            };
+            let ground = Self { root, system };
+            let device = ground.at(&format!("devices/{ADDRESS}"));
+            fs::create_dir_all(device.join("nvme/nvme0/nvme0n1")).unwrap();
+            fs::write(device.join("driver_override"), "(null)\n").unwrap();
+            symlink(format!("../../drivers/{driver}"), device.join("driver")).unwrap();
+            for file in ["drivers/nvme/unbind", "drivers/nvme/bind", "drivers/vfio-pci/unbind", "drivers_probe"] {
+                let file = ground.at(file);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, "").unwrap();
+            }
+            ground
+        }
+
+        fn at(&self, file: &str) -> PathBuf {
+            self.system.sys.join("bus/pci").join(file)
+        }
+
+        fn text(&self, file: &str) -> String {
+            fs::read_to_string(self.at(file)).unwrap()
+        }
+
+        fn notes(&self) -> Vec<String> {
+            names(&self.system.run.join(LEDGER))
+        }
+
+        fn function(&self) -> Function {
+            let known = Known { path: self.root.path().to_owned(), id: 1, bytes: 1 << 20 };
+            Function { address: ADDRESS.into(), serial: "S1".into(), asked: "/dev/x".into(), namespaces: vec![known] }
+        }
+
+        fn taken(&self) -> Taken {
+            let with = Some("vfio-pci".to_owned());
+            let (address, serial) = (ADDRESS.to_owned(), "S1".to_owned());
+            Taken { address, serial, with, override_before: String::new(), pid: 1, nodes: Vec::new() }
+        }
+    }
+
+    #[test]
+    fn a_drive_that_goes_elsewhere_is_given_back_and_nothing_is_left() {
+        let ground = Ground::new("nvme");
+        let plan = Plan::of(Way::Vfio);
+        let error = Custody::take(&ground.system, &ground.function(), &plan, Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("it went to nvme instead of vfio-pci"), "{error}");
+        assert_eq!(ground.text("drivers/nvme/unbind"), ADDRESS);
+        assert_eq!(ground.notes(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_drive_that_is_not_the_kernels_is_not_taken() {
+        let ground = Ground::new("vfio-pci");
+        let error = Custody::take(&ground.system, &ground.function(), &Plan::of(Way::Vfio), Vec::new()).unwrap_err();
+        assert!(error.to_string().contains("does not have it") && error.fix().contains("assay clean"), "{error}");
+        assert_eq!((ground.text("drivers/nvme/unbind"), ground.notes().len()), (String::new(), 0));
+    }
+
+    #[test]
+    fn a_note_of_a_killed_run_gives_its_drive_back() {
+        let ground = Ground::new("vfio-pci");
+        let entry = Entry::make(&ground.system, &ground.taken()).unwrap();
+        let alive = clean_in(&ground.system).unwrap();
+        assert!(alive[0].alive && !alive[0].returned, "its owner lives: {alive:?}");
+        assert_eq!(ground.text("drivers/nvme/bind"), "", "nothing is touched");
+        drop(entry);
+        let stuck = clean_in(&ground.system).unwrap();
+        assert!(!stuck[0].alive && !stuck[0].returned, "the kernel did not take it: {stuck:?}");
+        assert_eq!(
+            (ground.text("drivers/vfio-pci/unbind").as_str(), ground.text("drivers/nvme/bind").as_str()),
+            (ADDRESS, ADDRESS)
+        );
+        assert_eq!(ground.notes().len(), 1, "the note stays for the next attempt");
+        let link = ground.at(&format!("devices/{ADDRESS}/driver"));
+        fs::remove_file(&link).unwrap();
+        symlink("../../drivers/nvme", &link).unwrap();
+        assert!(clean_in(&ground.system).unwrap()[0].returned);
+        assert_eq!(ground.notes(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_note_that_ends_early_was_followed_by_nothing() {
+        let ground = Ground::new("nvme");
+        let folder = ground.system.run.join(LEDGER);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("x.json"), b"{\"addr").unwrap();
+        assert!(clean_in(&ground.system).unwrap()[0].returned);
+        assert_eq!(ground.notes(), Vec::<String>::new());
+    }
+}

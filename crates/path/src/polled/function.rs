@@ -231,3 +231,115 @@ pub(super) fn driver_of(folder: &Path) -> io::Result<Option<String>> {
         Err(error) => Err(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// A machine with a drive of two namespaces, its second partitioned, and a disk that is no NVMe drive.
+    struct Machine {
+        _root: tempfile::TempDir,
+        system: System,
+    }
+
+    fn write(folder: &Path, name: &str, text: &str) {
+        let file = folder.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, format!("{text}\n")).unwrap();
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let sys = root.path().join("sys");
+            let pci = sys.join("devices/pci0000:00/0000:01:00.0");
+            let controller = pci.join("nvme/nvme0");
+            for (file, text) in [("address", "0000:01:00.0"), ("transport", "pcie"), ("serial", "S1  ")] {
+                write(&controller, file, text);
+            }
+            for (name, number, id) in [("nvme0n2", "259:1", "2"), ("nvme0n1", "259:0", "1")] {
+                let block = controller.join(name);
+                for (file, text) in [("dev", number), ("nsid", id), ("size", "2048")] {
+                    write(&block, file, text);
+                }
+                link(&controller, &block.join("device"));
+                link(&block, &sys.join("class/block").join(name));
+            }
+            let part = controller.join("nvme0n2/nvme0n2p1");
+            for (file, text) in [("dev", "259:2"), ("partition", "1")] {
+                write(&part, file, text);
+            }
+            link(&part, &sys.join("class/block/nvme0n2p1"));
+            let other = sys.join("devices/virtual/block/loop0");
+            write(&other, "dev", "7:0");
+            link(&other, &sys.join("class/block/loop0"));
+            link(&pci, &sys.join("bus/pci/devices/0000:01:00.0"));
+            let system = System { sys, proc: root.path().into(), dev: "/nowhere".into(), run: root.path().join("run") };
+            Self { _root: root, system }
+        }
+
+        fn find(&self, asked: &str) -> Result<Function, PathError> {
+            Function::find(&self.system, Path::new(asked))
+        }
+
+        fn controller(&self) -> PathBuf {
+            self.system.sys.join("devices/pci0000:00/0000:01:00.0/nvme/nvme0")
+        }
+    }
+
+    fn link(to: &Path, at: &Path) {
+        fs::create_dir_all(at.parent().unwrap()).unwrap();
+        symlink(to, at).unwrap();
+    }
+
+    #[test]
+    fn a_drive_is_found_by_path_name_and_address() {
+        let machine = Machine::new();
+        for asked in ["/nowhere/nvme0n1", "nvme0n1", "0000:01:00.0"] {
+            let found = machine.find(asked).unwrap();
+            assert_eq!((found.address.as_str(), found.serial.as_str()), ("0000:01:00.0", "S1"), "{asked}");
+            let known: Vec<_> = found.namespaces.iter().map(|known| (known.id, known.bytes)).collect();
+            assert_eq!(known, [(1, 1 << 20), (2, 1 << 20)], "all namespaces, whichever was asked for");
+        }
+    }
+
+    #[test]
+    fn what_is_no_whole_drive_is_refused_by_name() {
+        let machine = Machine::new();
+        let reason = |asked| machine.find(asked).unwrap_err().to_string();
+        assert!(reason("/nowhere/nvme0n2p1").contains("a partition, and the path nvme_polled takes all of nvme0n2"));
+        assert!(reason("/nowhere/loop0").contains("not an NVMe drive"));
+        assert!(reason("/nowhere/nvme9n1").contains("not an NVMe drive"));
+        assert!(reason("0000:09:00.0").contains("not an NVMe drive"));
+        write(&machine.controller(), "transport", "tcp");
+        assert!(reason("/nowhere/nvme0n1").contains("not an NVMe drive on PCI"));
+    }
+
+    #[test]
+    fn a_drive_behind_several_controllers_is_refused() {
+        let machine = Machine::new();
+        let subsystem = machine.system.sys.join("class/nvme-subsystem/nvme-subsys0");
+        link(&machine.controller(), &subsystem.join("nvme0"));
+        assert!(machine.find("nvme0n1").is_ok(), "one controller of a subsystem is alone");
+        link(&machine.controller(), &subsystem.join("nvme1"));
+        assert!(machine.find("nvme0n1").unwrap_err().to_string().contains("several controllers"));
+    }
+
+    #[test]
+    fn names_and_addresses_are_told_apart() {
+        assert!(
+            is_address("0000:01:00.0") && !is_address("01:00.0") && !is_address("0000:01:00:0") && !is_address("x")
+        );
+        assert!(is_namespace("nvme12n3") && !is_namespace("nvme0") && !is_namespace("nvme0n1p1"));
+        assert!(!is_namespace("nvme0c0n1") && is_controller("nvme0") && !is_controller("nvme0n1"));
+    }
+
+    #[test]
+    fn a_namespace_that_cannot_be_looked_at_is_not_unused() {
+        let found = Machine::new().find("nvme0n1").unwrap();
+        let system = System::default();
+        assert!(found.hold_unused(&system, &mut Vec::new()).is_err(), "its node is not there");
+    }
+}

@@ -65,6 +65,12 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// Tests: a way without pins.
+    #[cfg(test)]
+    pub fn of(way: Way) -> Self {
+        Self { way, pins: None }
+    }
+
     /// What must outlive this process until the device is quiet.
     pub fn outlives(&self) -> Option<RawFd> {
         self.pins.as_ref().map(Pins::descriptor)

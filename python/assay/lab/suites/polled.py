@@ -188,24 +188,30 @@ def refusals(lab: Lab) -> None:
     expect("class other would reach it" in said, f"{said} / no other path on a drive that is taken")
 
 
+def _measures(running: Job) -> bool:
+    """It has told of an interval of its window."""
+    told = running.path("out")
+    return told.exists() and '"interval"' in told.read_text()
+
+
 @contextmanager
 def _running(lab: Lab) -> Iterator[tuple[Job, str]]:
     """A run on two drives that would last long, in its window; and its process."""
     lab.guest.run(_SET_UP)
     job = _job(lab, _POLLED, DRIVES, depth=8, batch=4, threads=2, measure_s=300.0)
-    command = f"echo {shlex.quote(json.dumps(job))} >/tmp/polled.json; exec assayer run /tmp/polled.json"
+    command = f"echo {shlex.quote(json.dumps(job))} >/tmp/polled.json; echo $$ >/tmp/polled.pid; exec assayer run /tmp/polled.json"
     running = lab.guest.start(command)
     try:
         limit = time.monotonic() + 120.0
-        while not any('"interval"' in line for line in running.path("out").read_text().splitlines()):
+        while not _measures(running):
             expect(not running.done and time.monotonic() < limit, "the run came to no window / it measures")
             time.sleep(0.2)
         taken = [drive for drive in DRIVES if drive in _with_kernel(lab)]
         expect(taken == list(DRIVES), f"{taken} are away from the kernel / {DRIVES}")
-        yield running, lab.guest.run("pidof assayer").stdout.strip()
+        yield running, lab.guest.run("cat /tmp/polled.pid").stdout.strip()
     finally:
         if not running.done:
-            lab.guest.run("kill -9 $(pidof assayer)", check=False)
+            lab.guest.run("kill -9 $(cat /tmp/polled.pid)", check=False)
 
 
 @check("killed", needs=_NEEDS)
