@@ -49,7 +49,6 @@ impl From<LoadError> for Failure {
 
 impl From<TwinError> for Failure {
     fn from(error: TwinError) -> Self {
-        let fix = "compare the document with `assayer schema twin`".to_owned();
-        Self { reason: error.to_string(), fix, exit_code: 2 }
+        Self { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
     }
 }

@@ -17,7 +17,7 @@ pub enum TwinError {
         wanted: u32,
     },
     /// A field is out of range.
-    #[error("{field} is {seen}; {fix}")]
+    #[error("{field} is {seen}")]
     Field {
         /// Which, as a path.
         field: String,
@@ -27,7 +27,7 @@ pub enum TwinError {
         fix: String,
     },
     /// Nobody wrote down what this path costs on this host.
-    #[error("the host {host} has no cost of the path {path:?}; name a host that has one, or another path")]
+    #[error("nobody knows what the path {path:?} costs on the host {host}")]
     NoPath {
         /// The host.
         host: String,
@@ -35,7 +35,7 @@ pub enum TwinError {
         path: PathKey,
     },
     /// The host does not know the file system.
-    #[error("the host {host} has no file system {file_system}; name one of its own, or none")]
+    #[error("nobody knows what the file system {file_system} costs on the host {host}")]
     NoFileSystem {
         /// The host.
         host: String,
@@ -53,7 +53,7 @@ pub enum TwinError {
         why: String,
     },
     /// The family has no model.
-    #[error("the twin {name} is of the family {family}, which has no model yet; choose a twin of another family")]
+    #[error("the twin {name} is of the family {family}, which has no model yet")]
     NoModel {
         /// The twin.
         name: String,
@@ -66,5 +66,25 @@ impl TwinError {
     /// A field that is out of range.
     pub fn field(field: impl Into<String>, seen: impl ToString, fix: impl Into<String>) -> Self {
         Self::Field { field: field.into(), seen: seen.to_string(), fix: fix.into() }
+    }
+
+    /// What to do about it: one sentence.
+    pub fn fix(&self) -> String {
+        match self {
+            Self::Document(_) | Self::Version { .. } => "compare the document with `assayer schema twin`".to_owned(),
+            Self::Field { fix, .. } => fix.clone(),
+            Self::NoPath { .. } => "name another path, or a host whose costs of it are known (--host)".to_owned(),
+            Self::NoFileSystem { .. } => "name another file system, or a host whose costs of it are known".to_owned(),
+            Self::NotPossible { .. } => "ask what it can do, or another twin (assay list twins)".to_owned(),
+            Self::NoModel { .. } => "choose a twin of another family (assay list twins)".to_owned(),
+        }
+    }
+
+    /// Exit code of a program that cannot go on: 2 bad document, 4 not possible.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Document(_) | Self::Version { .. } | Self::Field { .. } => 2,
+            Self::NoPath { .. } | Self::NoFileSystem { .. } | Self::NotPossible { .. } | Self::NoModel { .. } => 4,
+        }
     }
 }

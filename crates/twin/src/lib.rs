@@ -7,18 +7,21 @@
 pub mod analytic;
 pub mod array;
 pub mod block;
+pub mod des;
 pub mod document;
 mod error;
 pub mod host;
 pub mod memory;
+mod play;
 mod question;
 pub mod simulated;
 mod solution;
 mod solve;
 mod stream;
 
-pub use document::{Band, Bounds, Device, Host, Parameter, ParameterKind, PathCost, PathKey, Target, Twin};
+pub use document::{Band, Bounds, Device, Driven, Host, Parameter, ParameterKind, PathCost, PathKey, Target, Twin};
 pub use error::TwinError;
+pub use play::{Watch, admit, play};
 pub use question::{Answer, Answers, Question, Questions};
 pub use solution::{BandWidths, BoundBy, Percentile, Solution, StreamSolution, TimeShares, Utilisation};
 pub use solve::solve;

@@ -46,6 +46,8 @@ pub enum Answer {
     Refused {
         /// Why: one sentence.
         reason: String,
+        /// What to do: one sentence.
+        fix: String,
     },
 }
 
@@ -76,7 +78,7 @@ impl Questions {
     pub fn answer(&self) -> Answers {
         let answers = self.questions.iter().map(|question| match self.solve(question) {
             Ok(solution) => Answer::Solved { solution },
-            Err(error) => Answer::Refused { reason: error.to_string() },
+            Err(error) => Answer::Refused { reason: error.to_string(), fix: error.fix() },
         });
         Answers { version: TWIN_VERSION, answers: answers.collect() }
     }

@@ -1,6 +1,6 @@
 //! Host and device together: a fixed point between what the device gives and what the host's cores allow.
 
-mod extent;
+pub(crate) mod extent;
 mod fixed_point;
 
 use crate::{
@@ -17,6 +17,7 @@ use self::fixed_point::{Coupled, couple};
 /// [`TwinError`] where a stream is nonsense, or asks what host or device cannot do.
 pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solution, TwinError> {
     target.validate()?;
+    host.validate()?;
     streams.iter().try_for_each(Stream::validate)?;
     let coupled = couple(target, host, streams)?;
     let solutions = (0..streams.len()).map(|index| stream_solution(target, host, &streams[index], &coupled, index));
@@ -65,7 +66,7 @@ fn shares(answer: &DeviceAnswer, seat: &fixed_point::Seat) -> TimeShares {
     }
 }
 
-fn widths(target: &Target, stretch: f64) -> BandWidths {
+pub(crate) fn widths(target: &Target, stretch: f64) -> BandWidths {
     let band = &target.twin().band;
     BandWidths {
         bandwidth: band.bandwidth.value + stretch,

@@ -12,7 +12,7 @@ pub mod verify;
 
 use std::{fs, io::Read, path::Path};
 
-use assay_record::Job;
+use assay_record::{Job, TargetKind};
 
 use crate::error::Failure;
 
@@ -22,6 +22,11 @@ const JOB_BYTES_AT_MOST: u64 = 16 << 20;
 /// Reads and validates a job; `-` is standard input.
 pub fn read_job(path: &Path) -> Result<Job, Failure> {
     Ok(Job::parse(&read_document(path, "job", JOB_BYTES_AT_MOST)?)?)
+}
+
+/// A job that is played in virtual time. One twin makes it such a job: what is real beside it is refused there.
+pub fn on_twins(job: &Job) -> bool {
+    job.targets.iter().any(|target| target.kind == TargetKind::Twin)
 }
 
 /// Reads a document; `-` is standard input.

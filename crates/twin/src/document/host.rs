@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Parameter;
+use crate::{TWIN_VERSION, TwinError};
 
 /// A way through the host's software.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -134,4 +135,34 @@ pub struct Host {
     /// What file systems add, by name (`ext4`, `xfs`, `btrfs`).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub file_systems: BTreeMap<String, FileSystemCost>,
+}
+
+impl Host {
+    /// Checks what the types cannot say.
+    ///
+    /// # Errors
+    /// [`TwinError::Field`] that names the first thing found wrong.
+    pub fn validate(&self) -> Result<(), TwinError> {
+        let wrong = |field: &str, seen: f64, fix: &str| {
+            Err(TwinError::field(format!("host {}: {field}", self.name), seen, fix))
+        };
+        if self.version != TWIN_VERSION {
+            return Err(TwinError::Version { seen: self.version, wanted: TWIN_VERSION });
+        }
+        if !(1.0..=4096.0).contains(&self.cores.value) {
+            return wrong("cores", self.cores.value, "use 1 to 4096 cores");
+        }
+        if !(1.0..=8.0).contains(&self.threads_per_core.value) {
+            return wrong("threads_per_core", self.threads_per_core.value, "use 1 to 8");
+        }
+        if !(1e6..=1e11).contains(&self.clock_hz.value) {
+            return wrong("clock_hz", self.clock_hz.value, "use 1 MHz to 100 GHz");
+        }
+        Ok(())
+    }
+
+    /// Hardware threads.
+    pub fn hardware_threads(&self) -> f64 {
+        self.cores.value * self.threads_per_core.value.max(1.0)
+    }
 }
