@@ -50,11 +50,12 @@ pub(super) struct Function {
 
 /// Address of a PCI function.
 pub(super) fn is_address(text: &str) -> bool {
-    let parts: Vec<_> = text.split([':', '.']).collect();
-    let hexadecimal = |part: &&str, digits: usize| part.len() == digits && part.bytes().all(|b| b.is_ascii_hexdigit());
-    matches!(parts.as_slice(), [domain, bus, device, function]
-        if hexadecimal(domain, 4) && hexadecimal(bus, 2) && hexadecimal(device, 2) && hexadecimal(function, 1))
-        && text.len() == 12
+    let hexadecimal =
+        |part: &str, digits: usize| part.len() == digits && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let Some((device, function)) = text.split_once('.') else { return false };
+    let parts: Vec<_> = device.split(':').collect();
+    let [domain, bus, device] = parts.as_slice() else { return false };
+    hexadecimal(domain, 4) && hexadecimal(bus, 2) && hexadecimal(device, 2) && hexadecimal(function, 1)
 }
 
 /// `nvme0n1`, but neither `nvme0` nor `nvme0n1p1` nor the part of a path `nvme0c0n1`.

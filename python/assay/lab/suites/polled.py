@@ -170,6 +170,7 @@ def refusals(lab: Lab) -> None:
             expect(words in said, f"{said} / a refusal that says `{words}`")
         _expect_back(lab, words, within_s=0.0)
 
+    lab.guest.run("modprobe xfs")
     with place.file_system(lab.guest, "xfs", drive):
         refused("mounted at")
     refused("signature")
