@@ -200,7 +200,8 @@ def _running(lab: Lab) -> Iterator[tuple[Job, str]]:
     """A run on two drives that would last long, in its window; and its process."""
     lab.guest.run(_SET_UP)
     job = _job(lab, _POLLED, DRIVES, depth=8, batch=4, threads=2, measure_s=300.0)
-    command = f"echo {shlex.quote(json.dumps(job))} >/tmp/polled.json; echo $$ >/tmp/polled.pid; exec assayer run /tmp/polled.json"
+    note = f"echo {shlex.quote(json.dumps(job))} >/tmp/polled.json; echo $$ >/tmp/polled.pid"
+    command = f"{note}; exec assayer run /tmp/polled.json"
     running = lab.guest.start(command)
     try:
         limit = time.monotonic() + 120.0
