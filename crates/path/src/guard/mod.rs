@@ -34,6 +34,7 @@ use crate::{
 use dax::DaxNode;
 
 pub use admit::{Admitted, admit};
+pub(crate) use admit::{hold_unused, still_unused};
 pub use signature::{Signature, signatures};
 pub use uses::uses;
 
