@@ -1,7 +1,7 @@
 """Measures what the paths of this machine cost, and writes it as a host that twins can stand on.
 
 Cost is a line over the size of an operation: two sizes give cycles per operation and per byte, two batches what a
-submission costs. The device hardly matters, because CPU time is counted and not time: any file system with room will do.
+submission costs. The device hardly matters, because CPU time is counted: any file system with room will do.
 
     python -m assay.twin.host FOLDER NAME > NAME.toml
 """
