@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from assay import __version__
+from assay.cli.predict import predict
+from assay.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="assay",
@@ -28,6 +30,8 @@ lab_app = typer.Typer(
 )
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
+app.command()(predict)
+app.command()(reproduce)
 app.add_typer(lab_app, name="lab")
 
 
@@ -147,11 +151,11 @@ def run(
 
 @app.command(name="list")
 def list_(
-    what: Annotated[str, typer.Argument(metavar="studies|paths", help="What to list.")] = "studies",
+    what: Annotated[str, typer.Argument(metavar="studies|paths|twins|hosts", help="What to list.")] = "studies",
     on: On = None,
     json: Json = False,
 ) -> None:
-    """List the ready-made studies, or the paths."""
+    """List the ready-made studies, the paths, or the twins and hosts of the catalog."""
     from assay.cli.listing import show
 
     raise typer.Exit(show(what, on or [], json))
