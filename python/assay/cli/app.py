@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from assay import __version__
+from assay.cli.choose import choose
+from assay.cli.cost import cost_app
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
 
@@ -30,6 +32,8 @@ lab_app = typer.Typer(
 )
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
+app.add_typer(cost_app, name="cost")
+app.command()(choose)
 app.command()(predict)
 app.command()(reproduce)
 app.add_typer(lab_app, name="lab")
