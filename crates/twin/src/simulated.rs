@@ -86,10 +86,18 @@ impl Machine {
     ///
     /// # Errors
     /// Where the family has no stations yet.
-    pub fn new(target: &Target, _seed: u64) -> Result<Self, TwinError> {
+    pub fn new(target: &Target, seed: u64) -> Result<Self, TwinError> {
+        Self::holding(target, seed, 0.0)
+    }
+
+    /// The same, with `used_bytes` of data on it that the load works on: what is left is spare. 0 where nobody knows.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn holding(target: &Target, _seed: u64, used_bytes: f64) -> Result<Self, TwinError> {
         let twin = target.twin();
         if twin.device.is_memory() {
-            return Ok(Self::Memory(Box::new(MemoryStation::new(target)?)));
+            return Ok(Self::Memory(Box::new(MemoryStation::new(target)?.with_working_set(used_bytes))));
         }
         Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() })
     }

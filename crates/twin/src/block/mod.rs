@@ -178,6 +178,7 @@ fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: 
         *answer = DeviceAnswer {
             ops_per_s: flow.rate * 1e9,
             mean_ns: flow.mean_ns,
+            overlap: 1.0,
             queue_ns: flow.queue_ns,
             flush_ns: flow.flush_ns,
             p50: tail.at(0.5),

@@ -40,6 +40,7 @@ pub fn answer(volume: &CloudVolume, loads: &[DeviceLoad], answers: &mut [DeviceA
         *answer = DeviceAnswer {
             ops_per_s: rate,
             mean_ns: held,
+            overlap: 1.0,
             queue_ns: held - latency[index],
             flush_ns: 0.0,
             p50: percentile(volume, held, latency[index], 0.0),

@@ -92,7 +92,8 @@ impl Set<'_> {
 
     fn fill(&self, load: &DeviceLoad, part: &Part, served: &Served, busy: [f64; 2], answer: &mut DeviceAnswer) {
         let own_ns = served.alone_ns.max(1e-9);
-        let reads = (1.0 - load.write_share) * self.idle.load_ns(load, self.modules, self.operations).max(part.read.thread_ns);
+        let reads =
+            (1.0 - load.write_share) * self.idle.load_ns(load, self.modules, self.operations).max(part.read.thread_ns);
         let seen_ns = reads + load.write_share * part.write.thread_ns;
         let used = busy[0].max(busy[1]).min(1.0);
         *answer = DeviceAnswer {

@@ -106,10 +106,7 @@ struct State {
 
 impl State {
     fn used(&self, part: &Part) -> [f64; 2] {
-        [
-            self.ops * (1.0 - part.write_share) / self.capacity[0],
-            self.ops * part.write_share / self.capacity[1],
-        ]
+        [self.ops * (1.0 - part.write_share) / self.capacity[0], self.ops * part.write_share / self.capacity[1]]
     }
 }
 

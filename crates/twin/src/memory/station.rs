@@ -53,9 +53,7 @@ impl MemoryStation {
     /// Where the model does not know the target.
     pub fn new(target: &Target) -> Result<Self, TwinError> {
         let stall = match &target.twin().device {
-            Device::Pmem(pmem) => {
-                pmem.stall.as_ref().map(|stall| (stall.length_ns.value, stall.every_writes.value))
-            }
+            Device::Pmem(pmem) => pmem.stall.as_ref().map(|stall| (stall.length_ns.value, stall.every_writes.value)),
             _ => None,
         };
         let granules = target.capacity_bytes() / 256.0;

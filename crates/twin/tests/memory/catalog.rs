@@ -61,8 +61,19 @@ pub fn rate(target: &Target, load: DeviceLoad) -> f64 {
 #[test]
 fn every_twin_of_memory_reads_and_answers() {
     for name in [
-        "pmem100-128g", "pmem100-256g", "pmem100-512g", "pmem200-256g", "ddr4-2666", "ddr4-2933", "ddr4-3200",
-        "ddr5-4800", "nvdimm-n", "cz120", "cxl-a1000", "cxl-e3s-96g", "cxl-fpga",
+        "pmem100-128g",
+        "pmem100-256g",
+        "pmem100-512g",
+        "pmem200-256g",
+        "ddr4-2666",
+        "ddr4-2933",
+        "ddr4-3200",
+        "ddr5-4800",
+        "nvdimm-n",
+        "cz120",
+        "cxl-a1000",
+        "cxl-e3s-96g",
+        "cxl-fpga",
     ] {
         let target = modules(name, 2);
         target.validate().expect(name);

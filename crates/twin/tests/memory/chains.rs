@@ -54,7 +54,10 @@ fn chains_of_index_operations_follow_from_their_steps() {
         let (threads, mops): (f64, f64) = (numbers[2].parse().expect(line), numbers[4].parse().expect(line));
         let Some(steps) = steps(chain, &mut 0.0) else { continue };
         let seen = chains_per_s(pmem, chains, modules, &steps, threads) / 1e6;
-        errors.push(((seen / mops - 1.0), format!("{modules} modules, {threads} threads, {chain}: {seen:.2}, published {mops}")));
+        errors.push((
+            (seen / mops - 1.0),
+            format!("{modules} modules, {threads} threads, {chain}: {seen:.2}, published {mops}"),
+        ));
     }
     assert!(errors.len() > 80, "{}", errors.len());
     errors.sort_by(|one, other| one.0.abs().total_cmp(&other.0.abs()));

@@ -112,9 +112,7 @@ fn reads_that_do_not_wait_for_one_another_overlap() {
 #[test]
 fn a_card_does_most_with_mixed_traffic() {
     let card = modules("cxl-a1000", 1);
-    let mixed = |tenths: f64| {
-        rate(&card, DeviceLoad { write_share: tenths / 10.0, ..reads(4096.0, true, 16.0) }) / 1e9
-    };
+    let mixed = |tenths: f64| rate(&card, DeviceLoad { write_share: tenths / 10.0, ..reads(4096.0, true, 16.0) }) / 1e9;
     let (reading, both, writing) = (mixed(0.0), mixed(3.3), mixed(10.0));
     assert!(both > reading && both > writing, "{reading:.1} {both:.1} {writing:.1}");
     assert!((reading / 48.0 - 1.0).abs() < 0.06 && (both / 54.2 - 1.0).abs() < 0.06, "{reading:.1} {both:.1}");
