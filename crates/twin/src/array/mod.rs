@@ -1,5 +1,9 @@
 //! Arrays of equal members: RAID and pages interleaved by the program.
 
+mod simulate;
+
+pub use simulate::ArrayStations;
+
 use crate::{
     Target, TwinError,
     analytic::{self, DeviceAnswer, DeviceLoad},

@@ -6,6 +6,7 @@ pub mod network;
 pub mod optane;
 mod percentile;
 pub mod pieces;
+pub mod simulate;
 pub mod volume;
 
 use crate::{
@@ -115,7 +116,7 @@ pub fn members(
 }
 
 /// A drive of an instance, held to its share of what the vendor grants the instance.
-fn limited(instance: &CloudInstance) -> Nand {
+pub(crate) fn limited(instance: &CloudInstance) -> Nand {
     let mut drive = instance.drive.clone();
     let drives = instance.drives.value;
     drive.read_iops.value = drive.read_iops.value.min(instance.read_iops.value / drives);

@@ -76,32 +76,30 @@ pub fn wear(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_p
 /// Bytes programmed per byte written: 1 for sequential writes, what collection costs for random ones. What the load does
 /// not work on is taken as free, so that it is spare.
 pub fn amplification(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad) -> f64 {
-    if load.sequential || (load.duration_s > 0.0 && load.duration_s < FRESH_S) {
+    if load.sequential {
         return 1.0;
     }
     let over = nand.collection.over_provisioning.value;
     let full = write_amplification(over);
     let used = (load.working_set_bytes / capacity_bytes).clamp(0.01, 1.0);
     let here = if used < 1.0 { write_amplification((1.0 + over) / used - 1.0) } else { full };
-    let mapped = mapped(nand, load.size_bytes);
+    let unit = OrElse::or(&nand.mapping_bytes, UNIT_BYTES);
+    let mapped = mapped(unit, load.size_bytes);
     match &nand.collection.write_amplification {
         // What was seen, was seen with writes of 4 KiB.
         Some(known) if full > 1.0 => {
-            let collected = known.value / self::mapped(nand, UNIT_BYTES);
+            let collected = known.value / self::mapped(unit, UNIT_BYTES);
             mapped * (1.0 + (here - 1.0) / (full - 1.0) * (collected - 1.0).max(0.0))
         }
         _ => mapped * here,
     }
 }
 
-/// Bytes rewritten per byte of a random write because the drive maps larger units.
-fn mapped(nand: &Nand, bytes: f64) -> f64 {
-    let unit = OrElse::or(&nand.mapping_bytes, UNIT_BYTES).max(UNIT_BYTES);
-    (bytes / unit).ceil() * unit / bytes
+/// Bytes rewritten per byte of a random write because the drive maps units of `unit` bytes.
+pub fn mapped(unit: f64, bytes: f64) -> f64 {
+    let unit = unit.max(UNIT_BYTES);
+    (bytes / unit).ceil() * unit / bytes.max(UNIT_BYTES)
 }
-
-/// A load this short does not see collection: the drive has blocks left. Seconds.
-const FRESH_S: f64 = 30.0;
 
 /// Share of the written bytes that an SLC cache takes in the time of the load; 0 in steady state.
 fn slc_share(nand: &Nand, load: &DeviceLoad, written_bytes_per_s: f64) -> f64 {

@@ -150,3 +150,5 @@ impl Scene {
         pages
     }
 }
+
+/// Bytes of the data sets that lie on a target.
