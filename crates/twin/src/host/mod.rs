@@ -2,7 +2,7 @@
 
 use assay_record::DurabilityKind;
 
-use crate::{Host, PathCost, Stream, TwinError, document::FileSystemCost};
+use crate::{Host, PathCost, PathKey, Stream, TwinError, document::FileSystemCost};
 
 /// Cost of one operation of a stream on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -42,6 +42,10 @@ impl Demand {
     /// Where the host has no cost of the path, or does not know the file system.
     pub fn of(host: &Host, stream: &Stream) -> Result<Self, TwinError> {
         let key = stream.path.key;
+        if key == PathKey::Pmem && !host.costs.contains_key(&key) {
+            // Loads and stores pass through no software: what they take is the device's time.
+            return Ok(Self { workers: f64::INFINITY, write_amplification: 1.0, ..Self::default() });
+        }
         let cost = host.costs.get(&key).ok_or_else(|| TwinError::NoPath { host: host.name.clone(), path: key })?;
         let mut demand = Self::of_path(cost, stream.size_bytes);
         if stream.ahead() > 1.0 {

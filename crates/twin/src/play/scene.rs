@@ -150,5 +150,3 @@ impl Scene {
         pages
     }
 }
-
-/// Bytes of the data sets that lie on a target.
