@@ -43,11 +43,6 @@ def schema() -> Path:
     return _folder("schema")
 
 
-def catalog() -> Path:
-    """The folder of the catalog: data files with a source and a date on every figure."""
-    return _folder("catalog")
-
-
 def _folder(name: str) -> Path:
     root = checkout()
     return _existing((root or _DATA) / name, "the installation is incomplete; install assay again")

@@ -24,7 +24,7 @@ pub use environment::{BlockDevice, Cpu, Environment, FileSystem, Memory, TargetF
 pub use error::JobError;
 pub use event::{Event, IntervalSample};
 pub use figure::{Band, Distribution, Figure, Method, Provenance, Unit, Widths};
-pub use job::{Cache, Checks, Job, Window};
+pub use job::{Cache, Checks, Job, Journalling, Window};
 pub use path::{Advice, PathKind, PathSpec, Persist, PollMode};
 pub use record::{
     Baseline, CheckOutcome, ClassResult, CpuUse, DeviceCounters, IntervalPoint, NotMeasured, ObjectiveOutcome, Record,

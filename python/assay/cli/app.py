@@ -11,6 +11,7 @@ import typer
 from assay import __version__
 from assay.cli.choose import choose
 from assay.cli.cost import cost_app
+from assay.cli.fit import fit
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
 
@@ -34,6 +35,7 @@ app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
 app.command()(choose)
+app.command()(fit)
 app.command()(predict)
 app.command()(reproduce)
 app.add_typer(lab_app, name="lab")
@@ -344,6 +346,9 @@ def lab_run(
     memory: Memory = "2GiB",
     kernel: Vmlinuz = None,
     modules: Modules = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Of all random choices; drawn and shown without.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Boot the emulated machine and check behaviour in it.
@@ -352,7 +357,7 @@ def lab_run(
     """
     from assay.cli.lab import Options, run
 
-    raise typer.Exit(run(suites or [], Options(accel, memory, kernel, modules), out, keep, json))
+    raise typer.Exit(run(suites or [], Options(accel, memory, kernel, modules), out, keep, json, seed))
 
 
 @lab_app.command("shell")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -65,9 +65,15 @@ class Outcome:
 class Lab:
     """A context: the guest is booted when it is first used, and all of it is gone at the end."""
 
-    def __init__(self, parts: Parts, out: Path | None = None) -> None:
+    def __init__(
+        self, parts: Parts, out: Path | None = None, seed: int = 0, tell: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.parts = parts
         self.out = out
+        self.seed = seed
+        """Of all that checks draw at random."""
+        self.tell = tell
+        """Hears what a long check is at."""
         self._title = ""
         self._count = 0
         self._guest: Guest | None = None

@@ -128,8 +128,15 @@ def _first(points: Sequence[Point], size: float) -> list[float]:
 
 
 def _unpack(start: Shape, names: Sequence[str], sizes: Sequence[float], x: Array) -> Fit:
-    values = {name: float(np.exp(v)) if name == "sharpness" else float(v) for name, v in zip(names, x, strict=False)}
-    shape = replace(start, **values)
+    found = {name: float(np.exp(v)) if name == "sharpness" else float(v) for name, v in zip(names, x, strict=False)}
+    shape = Shape(
+        found.get("sharpness", start.sharpness),
+        found.get("sharpness_fall", start.sharpness_fall),
+        found.get("thread_gain", start.thread_gain),
+        start.knee_threads,
+        found.get("beyond_knee_share", start.beyond_knee_share),
+        start.group,
+    )
     rest = x[len(names) :].reshape(len(sizes), 5)
     return Fit(shape, {size: _size(row) for size, row in zip(sizes, rest, strict=True)}, 0.0)
 

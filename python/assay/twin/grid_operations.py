@@ -37,8 +37,7 @@ def operations(known: Known, origin: Origin, scale: Callable[[str, float], float
     shapes = dict(known.fits)
     notes = _extend(sizes, shapes)
     return {
-        name: _operation(name, sizes[name], shapes[name], known, origin, notes.get(name, ""), scale)
-        for name in sizes
+        name: _operation(name, sizes[name], shapes[name], known, origin, notes.get(name, ""), scale) for name in sizes
     }
 
 
@@ -69,9 +68,7 @@ def _longer(sizes: dict[float, Size]) -> str:
     slope = (large / last.thread_bytes_per_s - small / first.thread_bytes_per_s) / (large - small)
     for size in (_PAGE, _LARGEST):
         seconds = large / last.thread_bytes_per_s + slope * (size - large)
-        sizes[size] = Size(
-            size / seconds, last.module_bytes_per_s, last.floor, last.onset_threads, last.decay_threads
-        )
+        sizes[size] = Size(size / seconds, last.module_bytes_per_s, last.floor, last.onset_threads, last.decay_threads)
     return f"beyond {large:.0f} B the time of a thread grows as between {small:.0f} and {large:.0f} B"
 
 

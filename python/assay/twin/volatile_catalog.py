@@ -9,7 +9,9 @@ from assay.twin.document import Table, curve, parameter
 
 _FAST = "Yang and others, FAST 2020, data of figure 4: six modules of DDR4-2666"
 _MLC = "Intel MLC 3.10/3.11 on {} (gjbex/Code-optimization, info/), both sockets"
-_EUROSYS = "Artifacts of EuroSys 2024 'Exploring Performance and Cost Optimization with ASIC-Based CXL Memory', MLC logs"
+_EUROSYS = (
+    "Artifacts of EuroSys 2024 'Exploring Performance and Cost Optimization with ASIC-Based CXL Memory', MLC logs"
+)
 _OCP = "Intel CacheLib, OCP demo configuration: E3.S card of 96 GB, PCIe 5 x8"
 _TAIL = "Not published for this device; wide"
 
@@ -29,9 +31,7 @@ def _operation(rates: Rates, sharpness: float = 8.0) -> Table:
     return {
         "thread_bytes_per_s": curve({64: rates.thread}, rates.kind, rates.source, rates.date),
         "module_bytes_per_s": curve({64: rates.module}, rates.kind, rates.source, rates.date),
-        "sharpness": parameter(
-            sharpness, "fitted", f"{_FAST}: the corner at 12 threads", "2020-02", residual=0.04
-        ),
+        "sharpness": parameter(sharpness, "fitted", f"{_FAST}: the corner at 12 threads", "2020-02", residual=0.04),
     }
 
 
@@ -168,7 +168,9 @@ def _twin(name: str, title: str, gigabytes: float, device: Table, width: float, 
         "version": 1,
         "name": name,
         "title": title,
-        "capacity_bytes": parameter(gigabytes * (1 << 30), "assumed", "A usual size; rates do not depend on it", "2026-11"),
+        "capacity_bytes": parameter(
+            gigabytes * (1 << 30), "assumed", "A usual size; rates do not depend on it", "2026-11"
+        ),
         "notes": list(notes),
         "device": device,
         "bounds": _bounds(),
@@ -185,7 +187,9 @@ def _cxl(figures: dict[str, Any]) -> Table:
     return {
         "family": "cxl",
         **figures,
-        "lines_in_flight": parameter(40, "fitted", f"{_EUROSYS}: two and four cores reading", "2024-04", low=38, high=61),
+        "lines_in_flight": parameter(
+            40, "fitted", f"{_EUROSYS}: two and four cores reading", "2024-04", low=38, high=61
+        ),
         "rise": parameter(0.1, "fitted", rise, "2024-04", residual=0.08),
         "rise_exponent": parameter(0.1, "fitted", rise, "2024-04", residual=0.08),
         "tail": _tail(),
@@ -254,10 +258,15 @@ def _fpga() -> Table:
 def volatile() -> dict[str, Table]:
     """Modules and cards by name."""
     why = "Peaks of six modules at 8 to 24 threads, and a corner fitted at 12"
-    twins = {"ddr4-2666": _twin("ddr4-2666", "DDR4-2666 module", 32, {"family": "dram"} | _ddr4_2666(), 0.12, why)}
-    for name, spec in _FASTER.items():
-        device = {"family": "dram"} | _faster(spec)
-        twins[name] = _twin(name, f"{name.upper()} module", 32, device, 0.2, f"{why}; scaled from DDR4-2666")
+    twins = {
+        f"ddr4-2666-{size}g": _twin(
+            f"ddr4-2666-{size}g", f"DDR4-2666 module, {size} GB", size, {"family": "dram"} | _ddr4_2666(), 0.12, why
+        )
+        for size in (16, 32)
+    }
+    for short, spec in _FASTER.items():
+        name, device = f"{short}-32g", {"family": "dram"} | _faster(spec)
+        twins[name] = _twin(name, f"{short.upper()} module, 32 GB", 32, device, 0.2, f"{why}; scaled from DDR4-2666")
     commit = "Trade press of the Micron 32 GB module (2017) and Haas and others, CIDR 2020: commit in about 0.3 us"
     nvdimm = {
         "family": "nvdimm",

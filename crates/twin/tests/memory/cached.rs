@@ -11,7 +11,7 @@ use crate::catalog::{ask, modules, rate, reads};
 
 fn memory_mode(back: &str, count: u32, gigabytes: f64) -> Target {
     Target::Cache {
-        front: Box::new(modules("ddr4-2666", 6)),
+        front: Box::new(modules("ddr4-2666-32g", 6)),
         back: Box::new(modules(back, count)),
         bytes: (gigabytes * 1e9) as u64,
         policy: CachePolicy::DirectMapped,
@@ -49,7 +49,7 @@ fn memory_mode_gives_what_four_threads_were_seen_to_read() {
 #[test]
 fn a_cache_that_holds_all_is_its_front_and_one_that_holds_nothing_is_slower_than_its_back() {
     let load = DeviceLoad { working_set_bytes: 1e6, ..reads(4096.0, true, 4.0) };
-    let front = rate(&modules("ddr4-2666", 6), load);
+    let front = rate(&modules("ddr4-2666-32g", 6), load);
     let held = rate(&memory_mode("pmem100-256g", 6, 96.0), load);
     assert!((held / front - 1.0).abs() < 0.01, "{held:.3e} {front:.3e}");
     let far = DeviceLoad { working_set_bytes: 1e15, ..load };

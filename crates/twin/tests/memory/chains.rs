@@ -62,7 +62,7 @@ fn chains_of_index_operations_follow_from_their_steps() {
     assert!(errors.len() > 80, "{}", errors.len());
     errors.sort_by(|one, other| one.0.abs().total_cmp(&other.0.abs()));
     let (median, most) = (&errors[errors.len() / 2], &errors[errors.len() * 9 / 10]);
-    println!("{} chains: median error {:.3}, ninth decile {:.3}", errors.len(), median.0.abs(), most.0.abs());
+    eprintln!("{} chains: median error {:.3}, ninth decile {:.3}", errors.len(), median.0.abs(), most.0.abs());
     assert!(median.0.abs() < 0.12, "half of the chains are off by more: {}", median.1);
     assert!(most.0.abs() < 0.35, "a tenth of the chains are off by more: {}", most.1);
 }

@@ -8,7 +8,7 @@ use crate::catalog::{GIB, ask, modules, rate, reads, writes};
 /// Published figures that must lie within `width` of the prediction.
 fn near(what: &str, seen: f64, published: f64, width: f64) {
     let error = seen / published - 1.0;
-    println!("{what}: {seen:.2}, published {published} ({:+.0} %)", error * 100.0);
+    eprintln!("{what}: {seen:.2}, published {published} ({:+.0} %)", error * 100.0);
     assert!(error.abs() < width, "{what}: {seen:.2}, published {published}");
 }
 

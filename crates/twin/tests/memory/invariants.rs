@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::catalog::{ask, modules, rate, reads, writes};
 
-const NAMES: [&str; 6] = ["pmem100-128g", "pmem100-256g", "ddr4-2666", "nvdimm-n", "cxl-a1000", "cz120"];
+const NAMES: [&str; 6] = ["pmem100-128g", "pmem100-256g", "ddr4-2666-32g", "nvdimm-n", "cxl-a1000", "cz120"];
 
 fn load() -> impl Strategy<Value = DeviceLoad> {
     let persist = prop_oneof![Just(Persist::Nt), Just(Persist::Clwb), Just(Persist::None)];

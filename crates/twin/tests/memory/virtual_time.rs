@@ -59,7 +59,7 @@ fn the_mean_of_the_events_is_the_model() {
         ("pmem100-256g", 1, reads(64.0, false, 8.0)),
         ("pmem100-256g", 6, reads(4096.0, true, 32.0)),
         ("pmem100-256g", 2, writes(1024.0, true, 32.0, Persist::Nt)),
-        ("ddr4-2666", 6, reads(64.0, false, 16.0)),
+        ("ddr4-2666-32g", 6, reads(64.0, false, 16.0)),
         ("cxl-a1000", 1, reads(4096.0, true, 8.0)),
     ] {
         let target = modules(name, count);
