@@ -128,6 +128,9 @@ fn each(loads: &[DeviceLoad], pieces: &[Pieces], one: impl Fn(&DeviceLoad, &Piec
     loads.iter().zip(pieces).map(|(load, piece)| one(load, piece)).collect()
 }
 
+/// Rounds that tell how much is written where the answer depends on it and nothing is known yet.
+const ROUNDS_FROM_NOTHING: usize = 4;
+
 fn flash(
     drive: &Nand,
     capacity: f64,
@@ -136,9 +139,25 @@ fn flash(
     pieces: &[Pieces],
     answers: &mut [DeviceAnswer],
 ) {
+    let depends = loads.iter().any(|load| load.write_share > 0.0)
+        && (drive.slc.is_some() && loads.iter().any(|load| load.duration_s > 0.0) || mixed(loads, answers).is_some());
+    let fresh = answers.iter().all(|answer| answer.ops_per_s <= 0.0);
+    let rounds = if depends && fresh { ROUNDS_FROM_NOTHING } else { 1 };
+    for _ in 0..rounds {
+        flash_round(drive, capacity, count, loads, pieces, answers);
+    }
+}
+
+fn flash_round(
+    drive: &Nand,
+    capacity: f64,
+    count: f64,
+    loads: &[DeviceLoad],
+    pieces: &[Pieces],
+    answers: &mut [DeviceAnswer],
+) {
     let written = |load: &DeviceLoad, answer: &DeviceAnswer, piece: &Pieces| {
-        let rate = if answer.ops_per_s > 0.0 { answer.ops_per_s } else { 0.0 };
-        rate * load.write_share * piece.write.total() / count
+        answer.ops_per_s.max(0.0) * load.write_share * piece.write.total() / count
     };
     let per_drive: f64 = loads.iter().zip(answers.iter()).zip(pieces).map(|((l, a), p)| written(l, a, p)).sum();
     let mix = mixed(loads, answers);

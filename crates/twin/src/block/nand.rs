@@ -49,18 +49,16 @@ pub fn program_bytes(nand: &Nand) -> f64 {
 pub struct Wear {
     /// Programs per byte that the host writes.
     pub programs_per_byte: f64,
-    /// Time of a die per program, what it reads for copies included, ns.
+    /// Time of a die per program, ns.
     pub program_ns: f64,
 }
 
 /// What a written byte costs the dies in the state that the load finds the drive in.
 pub fn wear(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_per_s: f64) -> Wear {
     let amplification = amplification(nand, capacity_bytes, load);
-    let copied = (amplification - 1.0) / amplification;
     let unit = program_bytes(nand);
-    let page_read_ns = nand.read_ns.value + nand.page_bytes.value / nand.channel_bytes_per_s.value * 1e9;
-    let copy_ns = copied * unit / nand.page_bytes.value * page_read_ns;
-    let direct = Wear { programs_per_byte: amplification / unit, program_ns: nand.program_ns.value + copy_ns };
+    // What collection reads for its copies is small beside what it programs, and in the amplification that was measured.
+    let direct = Wear { programs_per_byte: amplification / unit, program_ns: nand.program_ns.value };
     let cached = slc_share(nand, load, written_bytes_per_s);
     if cached == 0.0 {
         return direct;

@@ -25,7 +25,7 @@ pub enum At {
 /// How many kinds of stations there are.
 pub const STATIONS: usize = 5;
 const ROUNDS_AT_MOST: usize = 400;
-const CLOSE_ENOUGH: f64 = 1e-9;
+const CLOSE_ENOUGH: f64 = 1e-7;
 /// Beyond this many waits the harmonic sum continues as a logarithm.
 const FORK_TERMS: usize = 16;
 
@@ -161,26 +161,41 @@ pub fn largest(fork: f64, waits: f64) -> f64 {
 
 /// Finds throughput and latency of all classes; `flows` may hold an earlier answer to begin with.
 pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
-    let mut queues = vec![[0.0; STATIONS + 1]; customers.len()];
+    let mut pace: Vec<Pace> = vec![Pace { queue: [0.0; STATIONS + 1], step: 0.7, up: true }; customers.len()];
     for (customer, flow) in customers.iter().zip(flows.iter_mut()) {
         if !(flow.rate > 0.0 && flow.rate.is_finite()) {
             flow.rate = first_guess(group, customer);
         }
     }
-    let mut state = State::default();
-    let (mut step, mut before) = (0.7, f64::INFINITY);
     for _ in 0..ROUNDS_AT_MOST {
-        state = load(group, customers, flows);
-        let change = round(group, customers, flows, &mut queues, &state, step);
-        if change < CLOSE_ENOUGH {
+        let state = load(group, customers, flows);
+        if round(group, customers, flows, &mut pace, &state) < CLOSE_ENOUGH {
             break;
         }
-        if change > 0.9 * before {
-            step = f64::max(step * 0.8, 0.02);
-        }
-        before = change;
+    }
+    let state = load(group, customers, flows);
+    for (customer, flow) in customers.iter().zip(flows) {
+        close(customer, flow);
     }
     state
+}
+
+/// How a class comes to rest: its queues, and how far it moves in a round; less where it swings.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    queue: Queue,
+    step: f64,
+    up: bool,
+}
+
+/// Little's law: what a closed class does not spend away it spends here.
+fn close(customer: &Customer, flow: &mut Flow) {
+    if flow.rate >= customer.rate * (1.0 - 1e-9) {
+        return;
+    }
+    let stay = (customer.in_flight / flow.rate - customer.think_ns).max(0.0);
+    flow.queue_ns = (flow.queue_ns + stay - flow.mean_ns).max(0.0);
+    flow.mean_ns = stay;
 }
 
 fn first_guess(group: &Group, customer: &Customer) -> f64 {
@@ -225,25 +240,27 @@ fn sum(group: &Group, customers: &[Customer], flows: &[Flow]) -> State {
 /// Waiting customers per server by station; the last are writes that wait for room in the buffer.
 type Queue = [f64; STATIONS + 1];
 
-fn round(
-    group: &Group,
-    customers: &[Customer],
-    flows: &mut [Flow],
-    queues: &mut [Queue],
-    state: &State,
-    step: f64,
-) -> f64 {
+fn round(group: &Group, customers: &[Customer], flows: &mut [Flow], pace: &mut [Pace], state: &State) -> f64 {
     let dirty: f64 = customers.iter().zip(flows.iter()).map(|(one, flow)| one.dirty_bytes * flow.rate).sum();
-    let before = Before { group, state, work: waiting_work(group, customers, flows, queues) };
+    let before = Before { group, state, work: waiting_work(group, customers, flows, pace) };
     let mut change: f64 = 0.0;
-    for ((customer, flow), queue) in customers.iter().zip(flows.iter_mut()).zip(queues.iter_mut()) {
-        let stay = before.stay(customer, flow, queue);
+    for ((customer, flow), pace) in customers.iter().zip(flows.iter_mut()).zip(pace.iter_mut()) {
+        let stay = before.stay(customer, flow, &pace.queue);
         flow.flush_ns = flush_ns(group, state, customer, dirty, flow.flush_ns, stay.medium_wait_ns);
         flow.queue_ns = stay.queue_ns;
-        flow.mean_ns = stay.served_ns + flow.queue_ns + flow.flush_ns;
-        let wanted = (customer.in_flight / (customer.think_ns + flow.mean_ns).max(1e-6)).min(customer.rate);
+        let mean_ns = stay.served_ns + flow.queue_ns + flow.flush_ns;
+        // Queues follow the rate by a round: both must have come to rest.
+        change = change.max((mean_ns - flow.mean_ns).abs() / mean_ns.max(1.0));
+        flow.mean_ns = mean_ns;
+        let wanted = (customer.in_flight / (customer.think_ns + mean_ns).max(1e-6)).min(customer.rate);
         change = change.max((wanted - flow.rate).abs() / wanted.max(1e-18));
-        flow.rate += step * (wanted - flow.rate);
+        for (queue, each) in pace.queue.iter_mut().zip(stay.each_ns) {
+            *queue = wanted * each;
+        }
+        let up = wanted > flow.rate;
+        pace.step = if up == pace.up { (pace.step * 1.15).min(0.7) } else { (pace.step * 0.6).max(0.01) };
+        pace.up = up;
+        flow.rate += pace.step * (wanted - flow.rate);
     }
     change
 }
@@ -259,17 +276,19 @@ struct Stay {
     served_ns: f64,
     queue_ns: f64,
     medium_wait_ns: f64,
+    /// Time that an operation's requests spend on a server of each station, all together.
+    each_ns: Queue,
 }
 
 impl Before<'_> {
-    /// Time of an operation at all stations; notes in `queue` how many of the class wait there.
-    fn stay(&self, customer: &Customer, flow: &Flow, queue: &mut Queue) -> Stay {
+    /// Time of an operation at all stations, where `own` of its class wait.
+    fn stay(&self, customer: &Customer, flow: &Flow, own: &Queue) -> Stay {
         let (group, state) = (self.group, self.state);
-        let own = *queue;
-        let mut stay = Stay { served_ns: customer.delay_ns, queue_ns: 0.0, medium_wait_ns: 0.0 };
+        let mut stay =
+            Stay { served_ns: customer.delay_ns, queue_ns: 0.0, medium_wait_ns: 0.0, each_ns: [0.0; STATIONS + 1] };
         for at in 0..STATIONS {
             let visit = &customer.visits[at];
-            let wait = self.wait(customer, flow, &own, at);
+            let wait = self.wait(customer, flow, own, at);
             if at == At::Medium as usize {
                 stay.medium_wait_ns = wait;
             }
@@ -279,10 +298,10 @@ impl Before<'_> {
                 let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
                 stay.served_ns += visit.stages * (served + visit.slowest_ns);
             }
-            queue[at] = flow.rate * visit.count() * (visit.service_ns + wait) / group.servers[at];
+            stay.each_ns[at] = visit.count() * (visit.service_ns + wait) / group.servers[at];
         }
         let stall = state.full * customer.background * (group.background_ns + stay.medium_wait_ns);
-        queue[STATIONS] = flow.rate * stall / group.servers[0];
+        stay.each_ns[STATIONS] = stall / group.servers[0];
         // Who flushes waits for its own flush, which is counted apart; all others meet what is left of it.
         let met = state.stopped * group.flush_ns * (1.0 + FLUSH_SPREAD * FLUSH_SPREAD) / 2.0;
         stay.queue_ns +=
@@ -303,11 +322,11 @@ impl Before<'_> {
 }
 
 /// Work that stands before an arrival at each station: what is queued, less the part of the one in service that is done.
-fn waiting_work(group: &Group, customers: &[Customer], flows: &[Flow], queues: &[Queue]) -> [f64; STATIONS] {
+fn waiting_work(group: &Group, customers: &[Customer], flows: &[Flow], pace: &[Pace]) -> [f64; STATIONS] {
     let mut work = [0.0; STATIONS];
-    for ((customer, flow), queue) in customers.iter().zip(flows).zip(queues) {
+    for ((customer, flow), pace) in customers.iter().zip(flows).zip(pace) {
         for (at, sum) in work.iter_mut().enumerate() {
-            *sum += unfinished(group, customer, flow, queue, at);
+            *sum += unfinished(group, customer, flow, &pace.queue, at);
         }
     }
     work
@@ -344,7 +363,10 @@ fn flush_ns(
     let between_ns = before_ns / customer.flushes;
     let drain = (dirty_rate * between_ns / group.flush_drain).min(between_ns * 0.5);
     let waits = if group.flush_blocks > 0.0 {
-        FLUSH_PHASES * medium_wait * largest(FORK_TERMS as f64, (state.busy[0] + state.background).min(1.0))
+        FLUSH_PHASES
+            * medium_wait
+            * (1.0 - state.stopped)
+            * largest(FORK_TERMS as f64, (state.busy[0] + state.background).min(1.0))
     } else {
         0.0
     };

@@ -82,9 +82,18 @@ fn reads_of_a_flash_drive_by_both_engines() {
             &format!("{size} bytes, {in_flight} in flight"),
             solve(&target, &[load])[0].ops_per_s,
             play(&target, &load, 0.4).per_s,
-            0.08,
+            0.12,
         );
     }
+}
+
+#[test]
+fn latency_of_both_engines_is_in_flight_over_rate() {
+    let (target, load) = (drive(nand()), load(0.0, 4096.0, 32.0));
+    let seen = play(&target, &load, 0.4);
+    near("simulated", seen.mean_ns * seen.per_s / 1e9, 32.0, 0.01);
+    let answer = solve(&target, &[load])[0];
+    near("solved", answer.mean_ns * answer.ops_per_s / 1e9, 32.0, 1e-6);
 }
 
 #[test]

@@ -150,7 +150,7 @@ pub fn play(target: &Target, load: &DeviceLoad, seconds: f64) -> Seen {
     let mut stations = ArrayStations::new(target, SEED, 0.0).unwrap();
     let capacity = (target.capacity_bytes() / load.size_bytes) as u64;
     let (end, begin) = ((seconds * PS_PER_S) as u64, (seconds * 0.2 * PS_PER_S) as u64);
-    let mut fresh = |random: &mut Xoshiro256PlusPlus| Request {
+    let fresh = |random: &mut Xoshiro256PlusPlus| Request {
         action: if (random.next_u64() as f64) < load.write_share * u64::MAX as f64 {
             Action::Write
         } else {

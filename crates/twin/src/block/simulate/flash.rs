@@ -36,7 +36,6 @@ struct Facts {
     write_command: Picoseconds,
     program: Picoseconds,
     quick_program: Picoseconds,
-    erase: Picoseconds,
     unit_bytes: f64,
     buffer_bytes: f64,
     suspend: Picoseconds,
@@ -118,8 +117,7 @@ impl FlashStations {
         let commanded = self.controller.serve(now, self.facts.read_command);
         let pages = bytes / self.facts.page_bytes;
         if request.sequential && pages < 1.0 && uniform(random) >= pages {
-            let sent = self.read_link.serve(commanded, (bytes * self.facts.read_byte) as Picoseconds);
-            return sent + self.facts.sequential_delay;
+            return self.send(now, commanded, bytes) + self.facts.sequential_delay;
         }
         let units = (bytes / UNIT_BYTES).ceil().clamp(1.0, f64::from(self.facts.fan));
         let wide = (units.max(pages.ceil()) as usize).min(self.dies.len());
@@ -132,9 +130,17 @@ impl FlashStations {
             let die = (first + step) % self.dies.len();
             sensed = sensed.max(self.read_die(die, commanded, service));
         }
-        let sent = self.read_link.serve(sensed, (bytes * self.facts.read_byte) as Picoseconds);
+        let sent = self.send(now, sensed, bytes);
         let delay = if request.sequential { self.facts.sequential_delay } else { self.facts.read_delay };
         sent + delay + if wide > 1 && !request.sequential { self.facts.spread_delay } else { 0 }
+    }
+
+    /// Sends what was read. The link is kept in order of arrival at the drive, not of the dies' answers, which would need
+    /// an event more: only a full link makes anybody wait.
+    #[inline]
+    fn send(&mut self, now: Picoseconds, ready: Picoseconds, bytes: f64) -> Picoseconds {
+        let time = (bytes * self.facts.read_byte) as Picoseconds;
+        self.read_link.serve(now, time).max(ready + time)
     }
 
     /// A read of a die: it waits for reads before it, and for a program that runs, or for its suspension.
@@ -161,7 +167,7 @@ impl FlashStations {
         let room = self.room(sent, bytes);
         self.buffered += bytes;
         self.dirty += bytes;
-        self.collect(request);
+        self.collect(room, request);
         self.gathering += bytes;
         while self.gathering >= self.facts.unit_bytes {
             self.gathering -= self.facts.unit_bytes;
@@ -185,7 +191,7 @@ impl FlashStations {
     }
 
     /// Work that collection causes because of a write: pages copied, in bytes.
-    fn collect(&mut self, request: &Request) {
+    fn collect(&mut self, now: Picoseconds, request: &Request) {
         let bytes = f64::from(request.bytes);
         let mapped = if request.sequential { 1.0 } else { mapped(self.facts.mapping, bytes) };
         let collected = match &mut self.collector {
@@ -199,11 +205,7 @@ impl FlashStations {
         self.copies += bytes * (mapped - 1.0) + collected;
         while self.copies >= self.facts.unit_bytes {
             self.copies -= self.facts.unit_bytes;
-            let die = self.next_die % self.dies.len();
-            let reads = (self.facts.unit_bytes / self.facts.page_bytes * self.facts.sense) as Picoseconds;
-            let begin = self.dies[die].server.free_at().max(self.dies[die].program_ends);
-            self.dies[die].program_ends = begin + reads;
-            self.program_on(begin, 0.0, self.facts.program + self.facts.erase / 64);
+            self.program_on(now, 0.0, self.facts.program);
         }
     }
 
@@ -302,7 +304,6 @@ impl Facts {
             write_command: ps(1e9 / nand.write_iops.value),
             program: ps(nand.program_ns.value),
             quick_program: ps(nand.program_ns.value * quick),
-            erase: ps(nand.erase_ns.value),
             unit_bytes: program_bytes(nand),
             buffer_bytes: nand.buffer_bytes.value,
             suspend: nand.suspend_ns.as_ref().map_or(Picoseconds::MAX, |suspend| ps(suspend.value)),

@@ -26,11 +26,11 @@ pub enum Drive {
     /// Flash.
     Flash(Box<FlashStations>),
     /// 3D XPoint.
-    Optane(OptaneStations),
+    Optane(Box<OptaneStations>),
     /// A rotating disk.
-    Disk(DiskStations),
+    Disk(Box<DiskStations>),
     /// A network volume.
-    Volume(VolumeStations),
+    Volume(Box<VolumeStations>),
 }
 
 impl Drive {
@@ -42,9 +42,9 @@ impl Drive {
         let capacity = twin.capacity_bytes.value;
         match &twin.device {
             Device::Nand(nand) => Ok(Self::Flash(Box::new(FlashStations::new(nand, capacity, seed, used)))),
-            Device::OptaneSsd(drive) => Ok(Self::Optane(OptaneStations::new(drive))),
-            Device::Disk(disk) => Ok(Self::Disk(DiskStations::new(disk, capacity))),
-            Device::CloudVolume(volume) => Ok(Self::Volume(VolumeStations::new(volume))),
+            Device::OptaneSsd(drive) => Ok(Self::Optane(Box::new(OptaneStations::new(drive)))),
+            Device::Disk(disk) => Ok(Self::Disk(Box::new(DiskStations::new(disk, capacity)))),
+            Device::CloudVolume(volume) => Ok(Self::Volume(Box::new(VolumeStations::new(volume)))),
             _ => Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() }),
         }
     }

@@ -55,7 +55,9 @@ impl OptaneStations {
         for step in 0..wide {
             done = done.max(self.units[(first + step) % count].serve(commanded, service));
         }
-        self.links[kind].serve(done, (bytes * self.byte[kind]) as Picoseconds) + self.delay
+        // In order of arrival: only a full link makes anybody wait.
+        let time = (bytes * self.byte[kind]) as Picoseconds;
+        self.links[kind].serve(now, time).max(done + time) + self.delay
     }
 
     /// The busiest station and its busy time.
