@@ -77,10 +77,10 @@ pub trait Simulated {
 pub enum Machine {
     /// Serves at once: the host's own limit.
     Nothing,
-    /// Drives and volumes, alone or side by side.
-    Drives(ArrayStations),
     /// Modules of memory.
     Memory(Box<MemoryStation>),
+    /// Drives and volumes, alone or side by side.
+    Drives(ArrayStations),
 }
 
 impl Machine {
@@ -92,13 +92,13 @@ impl Machine {
         Self::holding(target, seed, 0.0)
     }
 
-    /// The same, with `used_bytes` of data on it: what is left is spare.
+    /// The same, with `used_bytes` of data on it that the load works on: what is left is spare. 0 where nobody knows.
     ///
     /// # Errors
     /// Likewise.
     pub fn holding(target: &Target, seed: u64, used_bytes: f64) -> Result<Self, TwinError> {
         if target.twin().device.is_memory() {
-            return Ok(Self::Memory(Box::new(MemoryStation::new(target)?)));
+            return Ok(Self::Memory(Box::new(MemoryStation::new(target)?.with_working_set(used_bytes))));
         }
         Ok(Self::Drives(ArrayStations::new(target, seed, used_bytes)?))
     }
@@ -119,11 +119,12 @@ impl Simulated for Machine {
     fn step(&mut self, now: Picoseconds, request: &mut Request, random: &mut Xoshiro256PlusPlus) -> Step {
         match self {
             Self::Nothing => Step::Done(now),
-            Self::Drives(drives) => drives.step(now, request, random),
             Self::Memory(station) => station.step(now, request, random),
+            Self::Drives(drives) => drives.step(now, request, random),
         }
     }
 
+    #[inline]
     fn complete(&mut self, now: Picoseconds, request: &Request) {
         match self {
             Self::Nothing | Self::Drives(_) => {}
@@ -134,8 +135,8 @@ impl Simulated for Machine {
     fn busiest(&self) -> (&'static str, Picoseconds) {
         match self {
             Self::Nothing => ("nothing", 0),
-            Self::Drives(drives) => drives.busiest(),
             Self::Memory(station) => station.busiest(),
+            Self::Drives(drives) => drives.busiest(),
         }
     }
 }

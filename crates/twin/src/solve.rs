@@ -101,6 +101,11 @@ fn bound(stream: &Stream, coupled: &Coupled, index: usize) -> BoundBy {
     answer.bound_by
 }
 
+/// By how much the cycles of each stream are stretched because others are busy in the same path.
+pub(crate) fn crowds(target: &Target, host: &Host, streams: &[Stream]) -> Result<Vec<f64>, TwinError> {
+    Ok(couple(target, host, streams)?.seats.iter().map(|seat| seat.crowd).collect())
+}
+
 /// Loads of all streams as the device sees them.
 fn device_loads(target: &Target, streams: &[Stream]) -> Vec<DeviceLoad> {
     let capacity = target.capacity_bytes();

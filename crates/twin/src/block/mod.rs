@@ -198,6 +198,7 @@ fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: 
         *answer = DeviceAnswer {
             ops_per_s: flow.rate * 1e9,
             mean_ns: flow.mean_ns,
+            overlap: 1.0,
             queue_ns: flow.queue_ns,
             flush_ns: flow.flush_ns,
             p50: tail.at(0.5),
@@ -205,7 +206,6 @@ fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: 
             p999: tail.at(0.999),
             bound_by: bound(load, flow, &state),
             utilisation: state.busiest().1.min(1.0),
-            ..DeviceAnswer::default()
         };
     }
 }

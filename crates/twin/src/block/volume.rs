@@ -40,6 +40,7 @@ pub fn answer(volume: &CloudVolume, loads: &[DeviceLoad], answers: &mut [DeviceA
         *answer = DeviceAnswer {
             ops_per_s: rate,
             mean_ns: held,
+            overlap: 1.0,
             queue_ns: held - latency[index],
             flush_ns: 0.0,
             p50: percentile(volume, held, latency[index], 0.0),
@@ -47,7 +48,6 @@ pub fn answer(volume: &CloudVolume, loads: &[DeviceLoad], answers: &mut [DeviceA
             p999: percentile(volume, held, latency[index], 3.09),
             bound_by: if held > latency[index] { BoundBy::Bucket } else { BoundBy::Latency },
             utilisation: granted.1,
-            ..DeviceAnswer::default()
         };
     }
 }

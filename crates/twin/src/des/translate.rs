@@ -70,6 +70,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         path: StreamPath {
             persist: persist(key, class.path.persist, size_bytes as u32),
             fenced: class.path.fenced,
+            poll_sleep_ns: f64::from(class.path.poll_sleep_us) * 1e3,
             ..StreamPath::plain(key)
         },
         durability: class.durability,
