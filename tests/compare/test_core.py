@@ -7,13 +7,13 @@ import random
 
 import numpy as np
 import pytest
-from compare import noise
+from assay.compare import blocks, bootstrap, correction, need, selftest, signed_rank, walsh
+from assay.compare.judgement import FEWEST, Evidence, Rules, judge, weigh
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.compare import blocks, bootstrap, correction, need, selftest, signed_rank, walsh
-from assay.compare.judgement import FEWEST, Evidence, Rules, judge, weigh
+from compare import noise
 
 SIZES = (6, 8, 10, 15, 20, 30)
 FULL_TRIALS = 150

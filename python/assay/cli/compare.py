@@ -29,11 +29,15 @@ def compare(
     profile: Annotated[str | None, typer.Option("--profile", help="Settings of the study file, such as quick.")] = None,
     pairs: Annotated[int, typer.Option("--pairs", min=1, help="Pairs to run; settled before the first.")] = 20,
     seed: Seed = 1,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Folder of the pairs or of the page.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Folder of the pairs or of the page.")
+    ] = None,
     dry_run: DryRun = False,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="Continue interrupted pairs.")] = None,
     as_is: Annotated[bool, typer.Option("--as-is", help="Judge the pairs there are; no more will be run.")] = False,
-    aa: Annotated[bool, typer.Option("--aa", help="Run one side against itself: false alarms, what can be seen.")] = False,
+    aa: Annotated[
+        bool, typer.Option("--aa", help="Run one side against itself: false alarms, what can be seen.")
+    ] = False,
     metric: Metric = None,
     margin: Annotated[str, typer.Option("--margin", help="Differences up to this are of no matter.")] = "2%",
     correction: Annotated[str, typer.Option("--correction", metavar="holm|bh", help="For many comparisons.")] = "holm",
@@ -89,7 +93,9 @@ def compare(
 def history(
     directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Result folders, oldest first.")],
     metric: Annotated[str, typer.Option("--metric", metavar="NAME", help="The figure to follow.")] = "ops_rate",
-    over: Annotated[str, typer.Option("--over", metavar="date|commit|firmware", help="What sets folders apart.")] = "date",
+    over: Annotated[
+        str, typer.Option("--over", metavar="date|commit|firmware", help="What sets folders apart.")
+    ] = "date",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no history.html.")] = False,
     json: Json = False,
@@ -97,4 +103,6 @@ def history(
     """Follow a figure over result folders and find where it changed."""
     from assay.cli import following
 
-    raise typer.Exit(following.follow(directories, metric, over, None if no_page else out or Path("history.html"), json))
+    raise typer.Exit(
+        following.follow(directories, metric, over, None if no_page else out or Path("history.html"), json)
+    )

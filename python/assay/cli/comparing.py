@@ -10,15 +10,18 @@ from pathlib import Path
 from assay.binary import Binary
 from assay.cli import output
 from assay.cli.measure import check_devices
-from assay.compare import folder, paired, side, words
-from assay.compare.comparison import Comparison, compare as judge, correction_said
+from assay.compare import folder, paired, selftest, side, words
+from assay.compare.comparison import Comparison, correction_said
+from assay.compare.comparison import compare as judge
 from assay.compare.error import CompareError
 from assay.compare.gate import Gate, gate, share
 from assay.compare.judgement import Rules
 from assay.compare.paired import Sides
-from assay.error import INTERRUPTED, did_you_mean
+from assay.compare.selftest import SelfTest
+from assay.error import DONE, INTERRUPTED, AssayError, did_you_mean
 from assay.study import folder as study_folder
 from assay.study import progress, run
+from assay.study.request import Prepared
 from assay.study.settings import Value, parse_settings
 from assay.study.target import Target, parse_all
 
@@ -116,14 +119,14 @@ def _run(order: Order, aa: bool, asked: Asked, rules: Rules) -> int:
     return _after(summary, asked, rules)
 
 
-def _show_plan(prepared: paired.Prepared, as_json: bool) -> int:
+def _show_plan(prepared: Prepared, as_json: bool) -> int:
     if as_json:
         output.emit({"study": prepared.name, **prepared.plan.document()})
-        return 0
+        return DONE
     from assay.cli.planview import show
 
     show(prepared)
-    return 0
+    return DONE
 
 
 def _wanted(order: Order, aa: bool) -> Sides:
@@ -132,10 +135,12 @@ def _wanted(order: Order, aa: bool) -> Sides:
     plain = [target for target in targets if not target.role]
     if aa and (own[0] or own[1] or len(plain) > 1):
         raise CompareError("--aa runs one side against itself", "give one target and no --a or --b")
-    sides = Sides(order.study, _targets(targets, plain), parse_settings(order.settings), own, order.profile, order.pairs,
-                  order.seed)  # fmt: skip
+    both, common = _targets(targets, plain), parse_settings(order.settings)
+    sides = Sides(order.study, both, common, own, order.profile, order.pairs, order.seed)
     if not aa and sides.targets[0] == sides.targets[1] and own[0] == own[1]:
-        hint = "name two targets (--on A --on B), or a setting of each (--a KEY=VALUE --b KEY=VALUE); --aa if it is meant"
+        hint = (
+            "name two targets (--on A --on B), or a setting of each (--a KEY=VALUE --b KEY=VALUE); --aa if it is meant"
+        )
         raise CompareError("both sides are the same", hint)
     _check_own(own)
     return sides
@@ -191,25 +196,39 @@ def _after(summary: run.Summary, asked: Asked, rules: Rules) -> int:
 def _judged(a: side.Side, b: side.Side, by_lot: bool, unfinished: bool, asked: Asked, rules: Rules) -> int:
     found = judge(a, b, rules, metrics=asked.metrics, by_lot=by_lot, unfinished=unfinished and not asked.as_is)
     gated = gate(found, rules.bound) if rules.bound is not None else None
-    power = _power(a, found)
-    page = _page(found, power, asked) if asked.page else None
+    tests = selftest.tests(found.lines) if _against_itself(found) else []
+    page = _page(found, gated, tests, asked) if asked.page else None
     if asked.json:
-        extra = {"gate": gated.document() if gated else None, "aa": power, "page": page}
-        output.emit(found.document() | extra)
+        own = [one.document() for one in tests]
+        output.emit(
+            found.document() | {"gate": gated.document() if gated else None, "against_itself": own, "page": page}
+        )
     else:
-        _show(found, gated, page)
-    return gated.exit_code(undecided_fails=asked.undecided_fails) if gated else 0
+        with output.to_reader():
+            _show(found, gated, tests, page)
+    return gated.exit_code(undecided_fails=asked.undecided_fails) if gated else DONE
 
 
-def _power(a: side.Side, found: Comparison) -> None:
-    del a, found
+def _against_itself(found: Comparison) -> bool:
+    directory = found.a.directory
+    return directory == found.b.directory and folder.is_paired(directory) and folder.head(directory).same
 
 
-def _page(found: Comparison, power: None, asked: Asked) -> str | None:
-    del found, power, asked
+def _page(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], asked: Asked) -> str | None:
+    """Beside the pairs, or where --out says; what was judged is told even where the page cannot be written."""
+    from assay.compare.view import page
+
+    paired_run = found.a.directory == found.b.directory and folder.is_paired(found.a.directory)
+    beside = found.b.directory if paired_run else asked.out or Path()
+    try:
+        beside.mkdir(parents=True, exist_ok=True)
+        return str(page.write(beside / "compare.html", found, gated, tests))
+    except (AssayError, OSError) as error:
+        output.tell(f"the page could not be written: {error}")
+        return None
 
 
-def _show(found: Comparison, gated: Gate | None, page: str | None) -> None:
+def _show(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], page: str | None) -> None:
     output.say(f"A: {found.a.label}")
     output.say(f"B: {found.b.label}")
     for line in found.lines:
@@ -224,6 +243,10 @@ def _show(found: Comparison, gated: Gate | None, page: str | None) -> None:
         output.say(f"environment: {difference.said}")
     for text in (*found.left_out, *found.problems):
         output.say(f"note: {text}")
+    for one in tests:
+        output.say("")
+        for text in selftest.sentences(one):
+            output.say(text)
     if gated is not None:
         output.say(gated.sentence)
     if page:

@@ -29,7 +29,7 @@ def length(log_ratios: Floats) -> int:
     count = len(log_ratios)
     if count < 4 or likeness(log_ratios) <= 1.645 / math.sqrt(count):
         return 1
-    return max(2, round(count ** (1 / 3)))
+    return max(2, round(math.cbrt(count)))
 
 
 def merged(log_ratios: Floats, block: int) -> Floats:

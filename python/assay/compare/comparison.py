@@ -117,10 +117,8 @@ def _lines(one: Match, wanted: Sequence[str], by_lot: bool) -> tuple[list[Line],
             continue
         ends = one.pairs[0] if one.pairs else None
         provenance = (ends.a.provenance, ends.b.provenance) if ends else ("measured", "measured")
-        lines.append(
-            Line(one.cell, one.class_name, name, tuple(pairs), tuple(dropped), shape, provenance, one.alone,
-                 suspect, tuple(asked))  # fmt: skip
-        )
+        line = Line(one.cell, one.class_name, name, tuple(pairs), tuple(dropped), shape, provenance, one.alone)
+        lines.append(replace(line, suspect=suspect, asked=tuple(asked)))
     return lines, missing
 
 
@@ -140,14 +138,14 @@ def _judged(lines: Sequence[Line], rules: Rules, unfinished: bool) -> list[Line]
     evidence = {id(line): _evidence(line, rules, len(testable)) for line in lines}
     family = [found for line in testable if (found := evidence[id(line)]) is not None]
     judged = dict(zip((id(line) for line in testable), judgement.judge(family, rules), strict=True))
-    found = []
+    told: list[Line] = []
     for line in lines:
         one = judged.get(id(line))
         outcome, reason = (one.outcome, one.reason) if one is not None else ("undecided", obstacles[id(line)])
         if one is not None and reason == "scatter" and _out_of_reach(line, rules, len(testable)):
             reason = "few-pairs"
-        found.append(replace(line, evidence=evidence[id(line)], judgement=one, outcome=outcome, reason=reason))
-    return found
+        told.append(replace(line, evidence=evidence[id(line)], judgement=one, outcome=outcome, reason=reason))
+    return told
 
 
 def _out_of_reach(line: Line, rules: Rules, comparisons: int) -> bool:

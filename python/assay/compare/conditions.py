@@ -49,7 +49,7 @@ def _records(rows: Iterable[Row]) -> list[Json]:
 
 
 def _environment(record: Json) -> Json:
-    return record["environment"] | {"assayer_version": record["run"].get("assayer_version")}
+    return {**record["environment"], "assayer_version": record["run"].get("assayer_version")}
 
 
 def _facts(records: Iterable[Json], part: Any, without: set[str]) -> dict[str, dict[str, None]]:

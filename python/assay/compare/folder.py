@@ -86,6 +86,7 @@ def sides(directory: Path, known: Head) -> tuple[Side, Side]:
 
 def _of(side: str) -> Callable[[Cell], bool]:
     """Cells of a side: by the label of the record, by the end of the study's name where there is none."""
+
     def wanted(cell: Cell) -> bool:
         labels = (cell.record or {"job": {}})["job"].get("labels") or {}
         return str(labels.get(SIDE_LABEL) or cell.study[-1:].upper()) == side

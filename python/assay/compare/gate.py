@@ -25,7 +25,9 @@ def share(text: str, option: str) -> float:
     found = _SHARE.fullmatch(text)
     value = float(found[1]) / (100 if found[2] else 1) if found else -1.0
     if not 0 < value < 1:
-        raise CompareError(f"`{option} {text}` is not a share between 0 and 100 %", f"write {option} 5% or {option} 0.05")
+        raise CompareError(
+            f"`{option} {text}` is not a share between 0 and 100 %", f"write {option} 5% or {option} 0.05"
+        )
     return value
 
 
@@ -53,8 +55,8 @@ class Gate:
             more = f" and {len(self.slower) - 1} more" if len(self.slower) > 1 else ""
             return f"B is slower than A by more than {bound}: {worst.name}{more}."
         if self.undecided:
-            total = len(self.undecided) + len(self.within)
-            return f"Whether B is slower by more than {bound} is undecided for {len(self.undecided)} of {total} comparisons."
+            some, total = len(self.undecided), len(self.undecided) + len(self.within)
+            return f"Whether B is slower by more than {bound} is undecided for {some} of {total} comparisons."
         return f"B is not slower than A by more than {bound}: all {len(self.within)} comparisons show it."
 
     def document(self) -> Json:

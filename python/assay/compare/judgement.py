@@ -43,7 +43,7 @@ class Rules:
 class Evidence:
     """What the pairs of one comparison say, before it is known how many comparisons there are.
 
-    Ratios are B over A. `p_different`: no difference (beyond the drift). `p_equivalent`: a difference beyond the margin.
+    Ratios are B over A. `p_different`: no difference beyond the drift. `p_equivalent`: one beyond the margin.
     `p_beyond`: a loss no larger than the bound; `p_within`: a loss as large as the bound, or larger.
     """
 

@@ -32,8 +32,8 @@ class Line:
     design: Design
     provenance: tuple[str, str]
     alone: Mapping[str, int]
-    suspect: Mapping[str, int]
-    asked: tuple[Difference, ...]
+    suspect: Mapping[str, int] = field(default_factory=dict)
+    asked: tuple[Difference, ...] = ()
     outcome: str = "undecided"
     reason: str = "no-pairs"
     evidence: Evidence | None = None

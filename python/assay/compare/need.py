@@ -18,7 +18,7 @@ _MEDIAN = math.pi / 2
 
 
 def scale(log_ratios: Floats) -> float:
-    """Scatter of the pairs: 1.4826 times the median distance from the median; the standard deviation where that is 0."""
+    """Scatter of pairs: 1.4826 times the median distance from the median; the standard deviation where that is 0."""
     values = np.asarray(log_ratios, dtype=np.float64)
     if len(values) < 2:
         return 0.0
@@ -27,7 +27,7 @@ def scale(log_ratios: Floats) -> float:
 
 
 def to_see(distance: float, scatter: float, level: float) -> int:
-    """Pairs after which a distance is seen with probability 0.8; for normal noise, whose median is 1.57 times as wide."""
+    """Pairs after which a distance is seen with probability 0.8, for normal noise."""
     from scipy import stats
 
     fewest = signed_rank.pairs_for(level)

@@ -92,10 +92,15 @@ def against(one: Row) -> str:
 
 
 def suspicions(pairs: Sequence[Pair]) -> dict[str, int]:
-    """Codes of what makes records suspect, with the number of records."""
+    """Codes of what makes records suspect, with the number of records.
+
+    That repeats of one side spread is left out: pairs are there to take that out.
+    """
     found: dict[str, int] = {}
     for one in (one for pair in pairs for one in (pair.a, pair.b)):
-        codes = {str(r.get("code")) for r in one.record["verdict"].get("reasons") or () if r.get("severity") == "suspect"}
-        for code in codes:
+        codes = {
+            str(r.get("code")) for r in one.record["verdict"].get("reasons") or () if r.get("severity") == "suspect"
+        }
+        for code in codes - {"noisy-machine"}:
             found[code] = found.get(code, 0) + 1
     return found

@@ -119,5 +119,6 @@ def _refused_together(pair: list[Cell]) -> list[Cell]:
     reason = f"Its partner {refused.id} cannot be measured: {refused.refusal.reason}"
     partner = Refusal(reason, refused.refusal.fix)
     return [
-        cell if cell.refusal is not None else replace(cell, refusal=partner, seconds=0.0, bytes_written=0) for cell in pair
+        cell if cell.refusal is not None else replace(cell, refusal=partner, seconds=0.0, bytes_written=0)
+        for cell in pair
     ]

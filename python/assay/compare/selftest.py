@@ -112,9 +112,10 @@ def visible(log_ratios: Floats, size: int, seed: int = _SEED) -> Visible:
     lots = np.random.default_rng(seed)
     samples = drawn(log_ratios, size, lots)
     least, false = _least_effect(samples)
-    share = float(np.quantile(least, POWER))
+    effect = float(np.quantile(least, POWER))
     low, high = _open(log_ratios, lots)
-    return Visible(size, *(math.expm1(share * factor) for factor in (1.0, low, high)), float(np.mean(false)))
+    bounds = [math.expm1(effect * factor) for factor in (low, high)]
+    return Visible(size, math.expm1(effect), bounds[0], bounds[1], float(np.mean(false)))
 
 
 def drawn(log_ratios: Floats, size: int, lots: np.random.Generator) -> Floats:
@@ -170,20 +171,26 @@ def sentences(found: SelfTest) -> list[str]:
     from assay.report import row
 
     name = row.metric_title(found.line.metric)
-    lines = [
-        f"{found.line.cell}, {name}: two runs of a pair differ by {100 * math.expm1(found.scatter):.1f} % "
-        f"(standard deviation; {found.pairs} pairs were run)."
-    ]
-    for one in found.visible:
-        lines.append(
-            f"{one.pairs} pairs show a difference of {100 * one.share:.1f} % or more in {POWER:.0%} of cases "
-            f"({100 * one.low:.1f} to {100 * one.high:.1f} % on this evidence), and one that is not there in "
-            f"{100 * one.false_alarms:.1f} % of {EXPERIMENTS} pseudo-experiments."
-        )
+    scatter = f"two runs of a pair differ by {_share(found.scatter)} (one standard deviation)"
+    lines = [f"{found.line.cell}, {name}: {scatter}; {found.pairs} pairs were run."]
+    lines += [_visible(one) for one in found.visible]
     if found.one_after_other is not None:
         lines.append(
-            f"{WINDOW} runs and then {WINDOW} more, not as pairs, would differ falsely in {100 * found.one_after_other:.0f} % "
-            f"({found.windows} overlapping windows, only {found.apart} apart); neighbouring runs correlate by "
-            f"{found.likeness:.2f}, and the later half lies {words.change(found.drift)} from the earlier."
+            f"{WINDOW} runs and then {WINDOW} more, not as pairs, would differ falsely in "
+            f"{100 * found.one_after_other:.0f} % ({found.windows} overlapping windows, only {found.apart} apart); "
+            f"neighbouring runs correlate by {found.likeness:.2f}, and the later half lies "
+            f"{words.change(found.drift)} from the earlier."
         )
     return lines
+
+
+def _visible(one: Visible) -> str:
+    return (
+        f"{one.pairs} pairs show a difference of {100 * one.share:.1f} % or more in {100 * POWER:.0f} % of cases "
+        f"({100 * one.low:.1f} to {100 * one.high:.1f} % on this evidence), and one that is not there in "
+        f"{100 * one.false_alarms:.1f} % of {EXPERIMENTS} pseudo-experiments."
+    )
+
+
+def _share(scatter: float) -> str:
+    return f"{100 * math.expm1(scatter):.1f} %"

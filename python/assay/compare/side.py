@@ -43,7 +43,7 @@ def read(name: str, text: str, inside: Path | None) -> Side:
     """A side as it was typed: a result folder, `FOLDER/CELL`, or a cell of the folder `inside`."""
     path = Path(text)
     if path.is_dir():
-        return of_folder(name, text, opened(path), lambda cell: True)
+        return of_folder(name, text, opened(path), lambda _: True)
     if path.parent.is_dir() and (path.parent / "plan.json").is_file():
         return of_cell(name, text, path.parent, path.name)
     if inside is not None and "/" not in text:

@@ -81,17 +81,17 @@ def _equivalent(line: Line, comparison: Comparison) -> str:
     return text
 
 
-def _scatter(line: Line, comparison: Comparison) -> str:
-    return f"Undecided: {_seen(line)} in {_pairs(len(line.pairs))}. {_wanted(line, comparison)}"
+def _scatter(line: Line, _comparison: Comparison) -> str:
+    return f"Undecided: {_seen(line)} in {_pairs(len(line.pairs))}. {_wanted(line)}"
 
 
-def _wanted(line: Line, comparison: Comparison) -> str:
+def _wanted(line: Line) -> str:
     """How many fresh pairs would decide; never more of the same, which would be a second look."""
     if line.evidence is None:
         return ""
     count = line.evidence.needed
     if count >= need.MOST:
-        return f"The median lies so near to the margin of {percent(comparison.rules.margin)} that no number decides it."
+        return f"At this scatter more than {need.MOST} pairs would be needed."
     return f"At this scatter about {count} fresh pairs would decide it; adding to these and looking again would not."
 
 
@@ -103,14 +103,16 @@ def _few(line: Line, comparison: Comparison) -> str:
     more = ""
     if line.evidence and len(line.pairs) >= judgement.FEWEST:
         more = f"; at this scatter about {line.evidence.needed} would decide"
-    return f"Undecided: {seen}. Too few: {fewest} pairs at least can reach {percent(comparison.rules.level)}{among}{more}."
+    return (
+        f"Undecided: {seen}. Too few: {fewest} pairs at least can reach {percent(comparison.rules.level)}{among}{more}."
+    )
 
 
 def _lone(line: Line) -> str:
     return f", {row.metric_title(line.metric)} {change(line.ratio)} in B" if line.ratio is not None else ""
 
 
-def _none(line: Line, _comparison: Comparison) -> str:
+def _none(_line: Line, _comparison: Comparison) -> str:
     return "Undecided: no pair is left to compare."
 
 
@@ -128,13 +130,12 @@ def _provenance(line: Line, _comparison: Comparison) -> str:
     return f"Undecided by test: {row.metric_title(line.metric)} {change(line.ratio or 1.0)} in B, but {who}; {why}."
 
 
-def _apart(line: Line, comparison: Comparison) -> str:
+def _apart(line: Line, _comparison: Comparison) -> str:
     how = line.design.said
     what = "an effect of the order" if line.reason == "fixed-order" else "drift of the machine"
     beyond = line.evidence is not None and not line.evidence.interval.holds(0.0)
     scatter = "more than the scatter explains" if beyond else "no more than the scatter explains"
     remedy = "run both as pairs (assay compare --study), or say what may have drifted (--drift-at-most 10%)"
-    del comparison
     return f"Undecided: {_seen(line)}, {scatter}; but {how}, so {what} cannot be told from a difference: {remedy}."
 
 
@@ -144,7 +145,9 @@ def _lost(line: Line) -> str:
     if line.dropped:
         first = line.dropped[0]
         sides = {one.side for one in line.dropped}
-        blame = f", all through {first.side}, which is a difference too" if len(sides) == 1 and sides != {"both"} else ""
+        blame = (
+            f", all through {first.side}, which is a difference too" if len(sides) == 1 and sides != {"both"} else ""
+        )
         parts.append(f"{_pairs(len(line.dropped))} left out{blame} ({first.reason.rstrip('.')})")
     alone = sum(line.alone.values())
     if alone:
