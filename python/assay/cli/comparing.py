@@ -178,19 +178,22 @@ def _resumed(directory: Path, asked: Asked, rules: Rules) -> int:
 
 
 def _after(summary: run.Summary, asked: Asked, rules: Rules) -> int:
-    """Judges what was run; cells that could not be measured are said, and what was interrupted is left undecided."""
-    if not any((summary.directory / "records").glob("*.json")):
+    """Judges what was run. Cells that could not be measured are said; what was interrupted is not judged."""
+    if not summary.ending.interrupted and not any((summary.directory / "records").glob("*.json")):
         from assay.cli.summary import show
 
         show(summary, None, [])
-        return summary.exit_code or INTERRUPTED
+        return summary.exit_code
     for entry in summary.not_measured:
         output.tell(output.sentences(f"not measured: {entry['study']}: {entry['reason']}", entry["fix"]))
-    code = _judged(*_of_pairs(summary.directory), asked, rules)
     if summary.ending.interrupted:
-        output.tell(f"continue: assay compare --resume {summary.directory}")
+        output.tell(
+            f"nothing is judged before all pairs are there; continue: assay compare --resume {summary.directory}"
+        )
+        if asked.json:
+            output.emit(summary.document())
         return INTERRUPTED
-    return code or summary.exit_code
+    return _judged(*_of_pairs(summary.directory), asked, rules) or summary.exit_code
 
 
 def _judged(a: side.Side, b: side.Side, by_lot: bool, unfinished: bool, asked: Asked, rules: Rules) -> int:

@@ -9,7 +9,7 @@ import altair as alt
 from assay.compare import words
 from assay.compare.comparison import Comparison
 from assay.compare.line import Line
-from assay.compare.view.forest import PERCENT, ordered
+from assay.compare.view.forest import PERCENT, ordered, ticks_between
 from assay.report import theme
 from assay.report.figures import marks, palette
 from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
@@ -53,9 +53,10 @@ def _data(line: Line) -> list[Datum]:
 def _panel(line: Line) -> Panel:
     data = _data(line)
     values = [float(entry["y"]) for entry in data]
-    low, high = min(*values, 1.0), max(*values, 1.0)
-    scale = alt.Scale(type="log", domain=[low / 1.01, high * 1.01], nice=False)
-    y = alt.Y("y:Q", scale=scale, axis=alt.Axis(labelExpr=PERCENT, tickCount=4, title=None))
+    low, high = min(*values, 1.0) / 1.01, max(*values, 1.0) * 1.01
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    ticks = ticks_between(low, high, 0.12)
+    y = alt.Y("y:Q", scale=scale, axis=alt.Axis(labelExpr=PERCENT, values=ticks, title=None))
     x = alt.X(
         "x:Q", axis=alt.Axis(title="pair, in time order", tickMinStep=1, tickCount=6), scale=alt.Scale(nice=False)
     )

@@ -17,7 +17,33 @@ from assay.report.figures.model import Datum, Figure, Key, Layer
 OUTCOMES = (Key("different", 1), Key("equivalent", 2), Key("undecided", 6))
 MOST = 40
 _NARROWEST = 1.03
-_TICKS = (0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.2, 1.4, 2, 3, 5, 10)
+_TICKS = (
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.33,
+    0.5,
+    0.7,
+    0.8,
+    0.9,
+    0.95,
+    0.98,
+    1,
+    1.02,
+    1.05,
+    1.1,
+    1.2,
+    1.4,
+    2,
+    3,
+    5,
+    10,
+    20,
+    50,
+    100,
+)
 PERCENT = "datum.value == 1 ? 'as A' : (datum.value > 1 ? '+' : '') + format(100 * (datum.value - 1), '.3~g') + ' %'"
 
 
@@ -68,12 +94,20 @@ def _datum(line: Line) -> Datum:
 def _axis(data: Sequence[Datum], margin: float) -> alt.X:
     values = [float(v) for entry in data for name in ("y", "low", "high") if (v := entry[name]) is not None]
     reach = max(_NARROWEST, 1 + 1.5 * margin, *values, *(1 / value for value in values)) ** 1.08
-    ticks = [tick for tick in _TICKS if 1 / reach <= tick <= reach]
-    ticks = [tick for tick in ticks if tick == 1 or abs(math.log(tick)) > 0.09 * math.log(reach)]
+    ticks = ticks_between(1 / reach, reach, 0.045)
     scale = alt.Scale(type="log", domain=[1 / reach, reach], nice=False)
     axis = alt.Axis(values=ticks, labelExpr=PERCENT, title="B against A", grid=True, domain=False, ticks=False,
                     labelFlush=True, labelOverlap="greedy")  # fmt: skip
     return alt.X("y:Q", scale=scale, axis=axis)
+
+
+def ticks_between(low: float, high: float, apart: float) -> list[float]:
+    """Round ratios on a logarithmic axis, at least a share of its length apart, from 1 outwards."""
+    found: list[float] = []
+    for tick in sorted((tick for tick in _TICKS if low <= tick <= high), key=lambda tick: abs(math.log(tick))):
+        if all(abs(math.log(tick / other)) >= apart * math.log(high / low) for other in found):
+            found.append(tick)
+    return sorted(found)
 
 
 def _band(margin: float) -> Layer:
