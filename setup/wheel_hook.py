@@ -1,4 +1,4 @@
-"""Puts the measuring program, the studies and the schemas into the wheel, and marks it for this machine."""
+"""Puts the measuring program, studies, catalog and schemas into the wheel, and marks it for this machine."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_FOLDERS = ("studies", "schema")
+_FOLDERS = ("catalog", "studies", "schema")
 
 
 class WheelHook(BuildHookInterface[Any]):

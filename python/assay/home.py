@@ -33,6 +33,11 @@ def studies() -> Path:
     return _folder("studies")
 
 
+def catalog() -> Path:
+    """The folder of the catalog: data files with a source and a date on every figure."""
+    return _folder("catalog")
+
+
 def schema() -> Path:
     """The folder of the JSON Schemas."""
     return _folder("schema")

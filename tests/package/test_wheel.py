@@ -49,7 +49,8 @@ def test_wheel_is_for_this_machine_alone(wheel: Path) -> None:
     assert "assay/_data/bin/assayer" in names
     assert not [name for name in names if "__pycache__" in name or name.endswith(".pyc")]
     licences = [name for name in names if "LICENSE" in name]
-    assert len(licences) == 2
+    assert len([name for name in licences if ".dist-info/" in name]) == 2
+    assert "assay/_data/catalog/prices/instances.LICENSE" in licences
 
 
 def test_command_runs_from_anywhere(installed: Path, tmp_path: Path) -> None:
@@ -57,10 +58,12 @@ def test_command_runs_from_anywhere(installed: Path, tmp_path: Path) -> None:
 
 
 def test_everything_is_found_inside_the_wheel(installed: Path, root: Path, tmp_path: Path) -> None:
-    script = "from assay import home; print(home.checkout(), home.binary(), home.studies(), home.schema(), sep='\\n')"
+    folders = "home.binary(), home.studies(), home.schema(), home.catalog()"
+    script = f"from assay import home; print(home.checkout(), {folders}, sep='\\n')"
     seen = call([str(installed / "bin" / "python"), "-c", script], tmp_path).splitlines()
     assert seen[0] == "None"
     assert all(Path(line).is_relative_to(installed) for line in seen[1:])
+    assert (Path(seen[4]) / "prices" / "instances.csv").is_file()
     assert call([seen[1], "--version"], tmp_path).startswith("assayer ")
     assert {path.name for path in Path(seen[3]).iterdir()} == {path.name for path in (root / "schema").iterdir()}
 

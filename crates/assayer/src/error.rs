@@ -3,6 +3,7 @@
 use assay_load::LoadError;
 use assay_path::PathError;
 use assay_record::JobError;
+use assay_twin::TwinError;
 
 /// A sentence that says what was seen, one that says what to do, and the exit code.
 #[derive(Debug)]
@@ -43,5 +44,11 @@ impl From<PathError> for Failure {
 impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         Self { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() as u8 }
+    }
+}
+
+impl From<TwinError> for Failure {
+    fn from(error: TwinError) -> Self {
+        Self { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
     }
 }

@@ -32,6 +32,11 @@ enum Command {
         /// The job, a JSON document; `-` reads standard input.
         job: PathBuf,
     },
+    /// Answer what-ifs on twins in closed form: a document of targets, hosts and questions goes in, answers come out.
+    Predict {
+        /// The questions, a JSON document; `-` reads standard input.
+        questions: PathBuf,
+    },
     /// Say which paths are available on targets, or why not and what would make them so.
     Probe {
         /// A folder, file or device; may be repeated.
@@ -96,6 +101,8 @@ enum Document {
     Event,
     /// What a run leaves.
     Record,
+    /// Questions to twins, with every target, device and host in them.
+    Twin,
 }
 
 fn main() -> ExitCode {
@@ -113,6 +120,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run { job } => commands::run::run(&job),
         Command::Plan { job } => commands::plan::plan(&job),
+        Command::Predict { questions } => commands::predict::predict(&questions),
         Command::Probe { on } => commands::facts::probe(&on),
         Command::Facts { on } => commands::facts::facts(&on),
         Command::Guard { device } => commands::facts::guard(&device),

@@ -8,7 +8,7 @@ fn committed(document: &str) -> PathBuf {
 
 #[test]
 fn the_committed_schemas_are_not_stale() {
-    for document in ["job", "event", "record"] {
+    for document in ["job", "event", "record", "twin"] {
         let output = Command::new(env!("CARGO_BIN_EXE_assayer")).args(["schema", document]).output().unwrap();
         assert!(output.status.success());
         let wanted = String::from_utf8(output.stdout).unwrap();

@@ -27,6 +27,7 @@ pub fn distribution(sum: &Sum, provenance: Provenance) -> Distribution {
         above_range: sum.above,
         supported_percentile: if empty { 0.0 } else { (100.0 * (1.0 - SUPPORT / sum.count() as f64)).max(0.0) },
         histogram: serialised(sum),
+        widths: None,
     }
 }
 

@@ -19,7 +19,7 @@ pub fn seed_of(seed: u64, class: usize, thread: u32) -> u64 {
 }
 
 /// How often a worker calls for a flush; never where durability lies in the write itself or is not asked for.
-pub fn flush_rule(class: &Class) -> FlushRule {
+pub(crate) fn flush_rule(class: &Class) -> FlushRule {
     let every = match class.durability.kind {
         DurabilityKind::None | DurabilityKind::ODsync | DurabilityKind::RwfDsync => u32::MAX,
         // Each store carries its own fence then: a call of its own would only time itself.
@@ -29,6 +29,12 @@ pub fn flush_rule(class: &Class) -> FlushRule {
         }
     };
     FlushRule { every: if writes(class.operation) { every } else { u32::MAX } }
+}
+
+/// Writes of a thread between two calls that make them durable; none where it makes no such calls.
+pub fn flush_every(class: &Class) -> Option<u32> {
+    let every = flush_rule(class).every;
+    (every != u32::MAX).then_some(every)
 }
 
 /// Whether a class is driven by the queued loop.
@@ -55,13 +61,13 @@ pub fn tally_for(class: &Class) -> Tally {
 
 /// Memory that one thread of a class takes, bytes: buffers, and histograms of warm-up and window with what their reader
 /// remembers.
-pub fn memory_bytes(class: &Class) -> u64 {
+pub(crate) fn memory_bytes(class: &Class) -> u64 {
     let histograms = 2 * 5 + 1;
     MemoryPlan::new(class, 0).bytes_wide().saturating_add(histograms * Latencies::BYTES)
 }
 
 /// A task of one thread.
-pub fn task(
+pub(crate) fn task(
     class: &Class,
     share: FileShare,
     thread: u32,
@@ -89,14 +95,14 @@ pub fn task(
 }
 
 /// A task on nothing: a file of a gibibyte that is not there.
-pub fn null_task(class: &Class, clock: Clock) -> Task {
+pub(crate) fn null_task(class: &Class, clock: Clock) -> Task {
     let largest = crate::generator::largest_size(&class.size).max(1);
     let share = FileShare { bytes: (1u64 << 30).next_multiple_of(largest), index: 0, of: 1, stripe: 0, order: 1 };
     task(class, share, 0, Spread::new(1, largest), 1, clock, 1)
 }
 
 /// 4 KiB random reads on the null path; with `open_loop` due at a rate far above what any machine reaches.
-pub fn null_class(open_loop: bool) -> Class {
+pub(crate) fn null_class(open_loop: bool) -> Class {
     let arrivals = Arrivals::Fixed { rate_per_s: 1e9, scope: RateScope::Total };
     Class {
         name: "null".to_owned(),

@@ -39,6 +39,8 @@ pub enum Method {
     KernelAccounting,
     /// Arithmetic on other figures of the same record.
     Derived,
+    /// Counted in virtual time, by a discrete-event simulation.
+    Simulation,
 }
 
 /// Unit of a figure.
@@ -94,12 +96,48 @@ pub struct Figure {
     pub provenance: Provenance,
     /// Which instrument gave it.
     pub method: Method,
+    /// Where the true value is expected, in `unit`; none for what was observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub band: Option<Band>,
+}
+
+/// Where a computed figure's true value is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// Lower end, in the figure's unit.
+    pub low: f64,
+    /// Upper end, in the figure's unit.
+    pub high: f64,
+}
+
+impl Band {
+    /// `value` with a factor of `1 + width` to either side.
+    pub fn around(value: f64, width: f64) -> Self {
+        Self { low: value / (1.0 + width), high: value * (1.0 + width) }
+    }
+}
+
+/// Relative half-widths of a computed distribution: a factor of `1 + width` to either side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Widths {
+    /// Of the mean and the median.
+    pub latency: f64,
+    /// Of the 99th percentile and beyond.
+    pub tail: f64,
 }
 
 impl Figure {
     /// A figure of the given provenance.
     pub fn new(value: f64, unit: Unit, provenance: Provenance, method: Method) -> Self {
-        Self { value, unit, provenance, method }
+        Self { value, unit, provenance, method, band: None }
+    }
+
+    /// The figure with a factor of `1 + width` to either side as its band.
+    #[must_use]
+    pub fn within(self, width: f64) -> Self {
+        Self { band: Some(Band::around(self.value, width)), ..self }
     }
 }
 
@@ -137,4 +175,7 @@ pub struct Distribution {
     pub supported_percentile: f64,
     /// HdrHistogram V2, DEFLATE-compressed, base64.
     pub histogram: String,
+    /// How far a computed distribution may be off; none for what was observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub widths: Option<Widths>,
 }

@@ -23,7 +23,7 @@ pub use dataset::{Content, Dataset, Layout, Placement};
 pub use environment::{BlockDevice, Cpu, Environment, FileSystem, Memory, TargetFacts};
 pub use error::JobError;
 pub use event::{Event, IntervalSample};
-pub use figure::{Distribution, Figure, Method, Provenance, Unit};
+pub use figure::{Band, Distribution, Figure, Method, Provenance, Unit, Widths};
 pub use job::{Cache, Checks, Job, Window};
 pub use path::{Advice, PathKind, PathSpec, Persist, PollMode};
 pub use record::{

@@ -43,6 +43,8 @@ pub enum Stop {
     Interrupted,
     /// By an error.
     Error,
+    /// A simulation had done as many operations as its figures need.
+    Operations,
 }
 
 /// The window as it was.

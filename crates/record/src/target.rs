@@ -19,6 +19,8 @@ pub enum TargetKind {
     Memory,
     /// Nothing: for the `null` path.
     Null,
+    /// A calibrated model, in virtual time.
+    Twin,
 }
 
 /// A target: one place, or several that are used as members of a pseudo-RAID.
@@ -29,7 +31,7 @@ pub struct Target {
     pub id: String,
     /// Kind of every member.
     pub kind: TargetKind,
-    /// Absolute paths of the members. Page i of an interleaved data set lies on member i mod n. Empty for `null`.
+    /// Absolute paths of the members. Page i of an interleaved data set lies on member i mod n. Empty for `null`, `memory` and `twin`.
     #[serde(default)]
     pub members: Vec<String>,
     /// Serial numbers of device members, in the order of `members`; checked before anything is written.
@@ -38,4 +40,7 @@ pub struct Target {
     /// The user typed `--yes-destroy`: the devices' content may be destroyed.
     #[serde(default)]
     pub yes_destroy: bool,
+    /// The twin and the host that drives it, complete with every parameter (`assayer schema twin` has their types).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin: Option<serde_json::Value>,
 }

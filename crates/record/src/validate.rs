@@ -179,7 +179,15 @@ struct VersionOnly {
 }
 
 fn validate_target(at: &str, target: &Target) -> Result<(), JobError> {
-    let placeless = matches!(target.kind, TargetKind::Null | TargetKind::Memory);
+    let twin = target.kind == TargetKind::Twin;
+    check(
+        twin == target.twin.is_some(),
+        format!("{at}.twin"),
+        target.twin.is_some(),
+        "give a twin to targets of kind twin, and only to them",
+    )?;
+    check(!twin || target.members.is_empty(), format!("{at}.members"), target.members.len(), "a twin has no members")?;
+    let placeless = matches!(target.kind, TargetKind::Null | TargetKind::Memory | TargetKind::Twin);
     let members = target.members.len();
     let count = placeless || (1..=MEMBERS_AT_MOST).contains(&members);
     check(count, format!("{at}.members"), members, "name 1 to 64 members")?;

@@ -77,6 +77,10 @@ pub enum ReasonCode {
     Interrupted,
     /// The figures describe stand-in hardware, not a device.
     EmulatedTarget,
+    /// A twin computed the figures; no device was measured.
+    ModelledTarget,
+    /// A twin was asked outside of what it was calibrated for.
+    Extrapolated,
 }
 
 /// One thing found, with evidence and remedy.

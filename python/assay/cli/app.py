@@ -9,6 +9,10 @@ from typing import Annotated
 import typer
 
 from assay import __version__
+from assay.cli.choose import choose
+from assay.cli.cost import cost_app
+from assay.cli.predict import predict
+from assay.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="assay",
@@ -21,8 +25,18 @@ app = typer.Typer(
 )
 bench_app = typer.Typer(help="Compare Assay's own cost with fio's.", no_args_is_help=True, rich_markup_mode=None)
 fio_app = typer.Typer(help="Read job files of fio, and write them.", no_args_is_help=True, rich_markup_mode=None)
+lab_app = typer.Typer(
+    help="Check paths in an emulated machine that has persistent memory, NVMe drives and arrays.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
+app.add_typer(cost_app, name="cost")
+app.command()(choose)
+app.command()(predict)
+app.command()(reproduce)
+app.add_typer(lab_app, name="lab")
 
 
 def _studies(incomplete: str) -> list[str]:
@@ -141,11 +155,11 @@ def run(
 
 @app.command(name="list")
 def list_(
-    what: Annotated[str, typer.Argument(metavar="studies|paths", help="What to list.")] = "studies",
+    what: Annotated[str, typer.Argument(metavar="studies|paths|twins|hosts", help="What to list.")] = "studies",
     on: On = None,
     json: Json = False,
 ) -> None:
-    """List the ready-made studies, or the paths."""
+    """List the ready-made studies, the paths, or the twins and hosts of the catalog."""
     from assay.cli.listing import show
 
     raise typer.Exit(show(what, on or [], json))
@@ -306,6 +320,63 @@ def fio_crosscheck(
     from assay.cli.results import crosscheck_fio
 
     raise typer.Exit(crosscheck_fio(cell, inside, repeats, json))
+
+
+Accel = Annotated[str, typer.Option("--accel", metavar="auto|kvm|tcg", help="The processor's virtualisation, or none.")]
+Memory = Annotated[str, typer.Option("--memory", metavar="SIZE", help="Memory of the guest.")]
+Vmlinuz = Annotated[Path | None, typer.Option("--kernel", metavar="VMLINUZ", help="Kernel of the guest.")]
+Modules = Annotated[Path | None, typer.Option("--modules", metavar="DIR", help="Its folder /lib/modules/VERSION.")]
+
+
+@lab_app.command("run")
+def lab_run(
+    suites: Annotated[
+        list[str] | None, typer.Argument(metavar="SUITE...", help="Suites, or SUITE/CHECK; `ci` by default.")
+    ] = None,
+    out: Out = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the guest's console among the results.")] = False,
+    accel: Accel = "auto",
+    memory: Memory = "2GiB",
+    kernel: Vmlinuz = None,
+    modules: Modules = None,
+    json: Json = False,
+) -> None:
+    """Boot the emulated machine and check behaviour in it.
+
+    No time or bandwidth in there says anything about a device.
+    """
+    from assay.cli.lab import Options, run
+
+    raise typer.Exit(run(suites or [], Options(accel, memory, kernel, modules), out, keep, json))
+
+
+@lab_app.command("shell")
+def lab_shell(
+    accel: Accel = "auto",
+    memory: Memory = "2GiB",
+    kernel: Vmlinuz = None,
+    modules: Modules = None,
+) -> None:
+    """A shell in the emulated machine, with everything attached."""
+    from assay.cli.lab import Options, shell
+
+    raise typer.Exit(shell(Options(accel, memory, kernel, modules)))
+
+
+@lab_app.command("doctor")
+def lab_doctor(json: Json = False) -> None:
+    """What the lab finds here, what is missing, and the command that mends it."""
+    from assay.cli.lab import examine
+
+    raise typer.Exit(examine(json))
+
+
+@lab_app.command("list")
+def lab_list(json: Json = False) -> None:
+    """List the suites with their checks."""
+    from assay.cli.lab import listing
+
+    raise typer.Exit(listing(json))
 
 
 @app.command()

@@ -13,16 +13,21 @@ from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
 Json = dict[str, Any]
 
 _DOCUMENTS = ("job", "event", "record", "study")
+_LISTS = ("studies", "paths", "twins", "hosts")
 _SHELLS = ("bash", "zsh", "fish")
 
 
 def show(what: str, on: list[str], as_json: bool) -> int:
-    """Lists studies or paths."""
+    """Lists studies, paths, twins or hosts."""
     if what == "studies":
         return _studies(as_json)
     if what == "paths":
         return _paths(on, as_json)
-    raise AssayError(f"`{what}` cannot be listed", hint=did_you_mean(what, ("studies", "paths")), code=BAD_JOB)
+    if what in ("twins", "hosts"):
+        from assay.cli.twins import show_hosts, show_twins
+
+        return show_twins(as_json) if what == "twins" else show_hosts(as_json)
+    raise AssayError(f"`{what}` cannot be listed", hint=did_you_mean(what, _LISTS), code=BAD_JOB)
 
 
 def _studies(as_json: bool) -> int:

@@ -25,6 +25,8 @@ TITLES = {
     "windows-differ": "The classes' windows did not coincide",
     "interrupted": "The run was interrupted",
     "emulated-target": "Stand-in hardware was measured",
+    "modelled-target": "A twin computed the figures",
+    "extrapolated": "The twin was asked outside of its box",
 }
 
 MEANINGS = {
@@ -50,6 +52,8 @@ MEANINGS = {
     "windows-differ": "Classes that should run together were measured over different spans of time.",
     "interrupted": "What was finished is kept; it is less than what was asked for.",
     "emulated-target": "Real code ran on hardware that stands in for a device; the device itself would differ.",
+    "modelled-target": "No device was measured: each figure comes from a calibrated model and has a band.",
+    "extrapolated": "The model was never compared with a device there; its bands are wider.",
 }
 
 

@@ -6,7 +6,7 @@ use assay_path::{PathError, guard, prepare};
 use assay_record::{Class, Job, Layout, Target, Window};
 use serde::Serialize;
 
-use super::read_job;
+use super::{on_twins, read_job};
 use crate::{error::Failure, output};
 
 #[derive(Serialize)]
@@ -50,6 +50,9 @@ fn inadmissible(job: &Job) -> Vec<Refusal> {
 /// Prints the plan.
 pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
     let job = read_job(path)?;
+    if on_twins(&job) {
+        return plan_of_twins(&job);
+    }
     let planned = prepare::plan(&job);
     let refusals = planned.as_ref().err().into_iter().map(Refusal::from).chain(inadmissible(&job)).collect();
     let facts = planned.unwrap_or_default();
@@ -59,6 +62,20 @@ pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
         bytes_free_needed: facts.bytes_free_needed,
         seconds: job.window.warmup_s + job.window.measure_s,
         refusals,
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Nothing is prepared or written in virtual time; what a twin cannot do is said before it runs.
+fn plan_of_twins(job: &Job) -> Result<ExitCode, Failure> {
+    let refused = assay_twin::admit(job).err().map(Failure::from);
+    let refusals = refused.map(|failure| Refusal { reason: failure.reason, fix: failure.fix });
+    output::document(&Plan {
+        bytes_to_prepare: 0,
+        bytes_written_at_most: Some(0),
+        bytes_free_needed: 0,
+        seconds: 0.0,
+        refusals: refusals.into_iter().collect(),
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -4,8 +4,9 @@ use std::{path::Path, process::ExitCode};
 
 use assay_load::{Watch, run as run_job};
 use assay_record::{Event, FORMAT_VERSION, Stop};
+use assay_twin::play;
 
-use super::read_job;
+use super::{on_twins, read_job};
 use crate::{error::Failure, interrupt, output};
 
 /// Runs a job and prints its events. Every way to end is an event as well as an exit code.
@@ -39,7 +40,11 @@ fn try_run(path: &Path) -> Result<ExitCode, Failure> {
             interrupted.store(true, std::sync::atomic::Ordering::Relaxed);
         }
     };
-    let record = run_job(&job, &mut Watch { emit: &mut emit, interrupted: &interrupted })?;
+    let record = if on_twins(&job) {
+        play(&job, &mut assay_twin::Watch { emit: &mut emit, interrupted: &interrupted })?
+    } else {
+        run_job(&job, &mut Watch { emit: &mut emit, interrupted: &interrupted })?
+    };
     if let Some(failure) = lost_reader {
         return Err(failure);
     }

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use assay_record::{Event, Job, Record};
+use assay_twin::Questions;
 use clap::CommandFactory;
 use schemars::schema_for;
 
@@ -14,6 +15,7 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Job => schema_for!(Job),
         Document::Event => schema_for!(Event),
         Document::Record => schema_for!(Record),
+        Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;
     Ok(ExitCode::SUCCESS)

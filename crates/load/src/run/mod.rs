@@ -9,7 +9,11 @@ mod observe;
 mod result;
 mod stage;
 
-pub use self::stage::target_facts;
+pub use self::{
+    identity::{rfc3339, run_id},
+    result::objective,
+    stage::target_facts,
+};
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},

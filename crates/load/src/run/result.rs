@@ -308,7 +308,7 @@ impl Part<'_> {
 }
 
 /// Latency objectives are judged by response time where there is a schedule, by service time otherwise.
-fn objective(class: &Class, latency: &Distribution, ops_per_s: f64, bytes_per_s: f64) -> Option<ObjectiveOutcome> {
+pub fn objective(class: &Class, latency: &Distribution, ops_per_s: f64, bytes_per_s: f64) -> Option<ObjectiveOutcome> {
     let objective = class.objective?;
     debug_assert!(class.arrivals == Arrivals::Closed || latency.count > 0 || ops_per_s == 0.0);
     let (seen, upper) = match objective.metric {

@@ -13,7 +13,7 @@ fn the_kernel_accounts_for_block_devices_and_not_for_memory_or_passthrough() {
 }
 
 /// All codes; the match below does not compile when one is missing.
-const CODES: [ReasonCode; 22] = [
+const CODES: [ReasonCode; 24] = [
     ReasonCode::PageCacheServed,
     ReasonCode::CacheNotWarm,
     ReasonCode::UnwrittenExtents,
@@ -36,6 +36,8 @@ const CODES: [ReasonCode; 22] = [
     ReasonCode::WindowsDiffer,
     ReasonCode::Interrupted,
     ReasonCode::EmulatedTarget,
+    ReasonCode::ModelledTarget,
+    ReasonCode::Extrapolated,
 ];
 
 #[test]

@@ -49,10 +49,12 @@ pub fn admit(target: &Target, writes: bool) -> Result<Admitted, PathError> {
             TargetKind::File => file(path, writes),
             TargetKind::BlockDevice => block_device(target, index, path, writes),
             TargetKind::DeviceDax => device_dax(target, index, path, writes),
-            TargetKind::Memory | TargetKind::Null => Ok(Member::plain(path.to_owned(), SegmentKind::Null, 0)),
+            TargetKind::Memory | TargetKind::Null | TargetKind::Twin => {
+                Ok(Member::plain(path.to_owned(), SegmentKind::Null, 0))
+            }
         }
     };
-    if matches!(target.kind, TargetKind::Memory | TargetKind::Null) {
+    if matches!(target.kind, TargetKind::Memory | TargetKind::Null | TargetKind::Twin) {
         return Ok(Admitted { members: Vec::new() });
     }
     if target.members.is_empty() {

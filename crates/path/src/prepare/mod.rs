@@ -163,7 +163,9 @@ fn make_all(
             TargetKind::File => (carve::whole_files(shape, target)?, shape.emulated_on_files(target)?),
             TargetKind::BlockDevice | TargetKind::DeviceDax => (carve::ranges(shape, target, cursor, work)?, false),
             TargetKind::Memory => (memory::make(shape, &mut regions, work)?, false),
-            TargetKind::Null => (shape.segments(|_, _| (std::path::PathBuf::new(), SegmentKind::Null, 0)), false),
+            TargetKind::Null | TargetKind::Twin => {
+                (shape.segments(|_, _| (std::path::PathBuf::new(), SegmentKind::Null, 0)), false)
+            }
         };
         datasets.push(finish(shape, target, files, emulated)?);
     }

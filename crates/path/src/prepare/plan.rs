@@ -64,7 +64,7 @@ pub(super) fn cost(shape: &Shape<'_>, file: u32, member: u64, scratch: Option<&P
     let bytes = shape.bytes_on(member);
     let written = shape.dataset.layout == Layout::Written;
     match shape.target.kind {
-        TargetKind::Null | TargetKind::File => (0, 0),
+        TargetKind::Null | TargetKind::File | TargetKind::Twin => (0, 0),
         TargetKind::Memory | TargetKind::BlockDevice | TargetKind::DeviceDax => (if written { bytes } else { 0 }, 0),
         TargetKind::Folder => match shape.dataset.layout {
             Layout::AsFound => (0, 0),

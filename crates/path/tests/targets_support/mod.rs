@@ -194,6 +194,7 @@ pub fn target(kind: TargetKind, members: &[&Path]) -> Target {
         members: members.iter().map(|path| path.display().to_string()).collect(),
         serials: Vec::new(),
         yes_destroy: false,
+        twin: None,
     }
 }
 

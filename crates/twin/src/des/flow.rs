@@ -1,0 +1,296 @@
+//! The way of one operation: begin, device, flush, wake, end.
+
+use assay_load::tally::Tally;
+use rand_xoshiro::rand_core::RngCore;
+
+use super::{
+    engine::{Engine, TIMER},
+    seat::{ClassSeat, Phase},
+    translate,
+};
+use crate::simulated::{Action, Picoseconds, Request, Simulated};
+
+/// Picoseconds as nanoseconds, rounded.
+#[inline(always)]
+fn nanoseconds(time: Picoseconds) -> u64 {
+    (time + 500) / 1000
+}
+
+impl<M: Simulated> Engine<M> {
+    /// Starts what may start: whole batches of a closed loop, what is due of an open one.
+    pub(super) fn pump(&mut self, thread: u32, now: Picoseconds) {
+        let class = &self.classes[self.threads[thread as usize].class as usize];
+        if class.full {
+            return;
+        }
+        let (open, batch) = (class.open, class.batch as usize);
+        if open {
+            self.pump_due(thread, now);
+            return;
+        }
+        let mut now = now;
+        while self.threads[thread as usize].idle.len() >= batch {
+            now = self.submit(thread, batch, now);
+        }
+    }
+
+    fn pump_due(&mut self, thread: u32, mut now: Picoseconds) {
+        loop {
+            let seat = &mut self.threads[thread as usize];
+            let Some(due) = seat.schedule.as_ref().map(assay_load::Schedule::due) else { return };
+            if seat.idle.is_empty() {
+                return;
+            }
+            if due > now {
+                if !seat.timer {
+                    seat.timer = true;
+                    self.queue.push(due, TIMER | thread);
+                }
+                return;
+            }
+            now = self.submit(thread, 1, now);
+        }
+    }
+
+    /// Begins `count` operations with one submission and returns when the thread's CPU work for them ends.
+    #[inline(always)]
+    fn submit(&mut self, thread: u32, count: usize, now: Picoseconds) -> Picoseconds {
+        let seat = &self.threads[thread as usize];
+        let index = seat.class as usize;
+        let first = seat.idle.len() - count;
+        let begin = now.max(seat.free_at);
+        let class = &mut self.classes[index];
+        let mut work = class.costs.submission;
+        if self.recording {
+            class.submissions += 1;
+            class.cpu += work;
+        }
+        let serial = class.costs.serial * count as u64;
+        for place in first..first + count {
+            let id = self.threads[thread as usize].idle[place];
+            work += self.begin(thread, id, begin);
+        }
+        self.threads[thread as usize].idle.truncate(first);
+        let end = self.cores.run(begin, work, serial);
+        self.threads[thread as usize].free_at = end;
+        for place in 0..count {
+            let id = self.begun[place];
+            self.launch(id, end);
+        }
+        self.begun.clear();
+        end
+    }
+
+    /// Draws an operation and returns its CPU work before the device.
+    #[inline(always)]
+    fn begin(&mut self, thread: u32, id: u32, now: Picoseconds) -> Picoseconds {
+        let seat = &mut self.threads[thread as usize];
+        let class = &mut self.classes[seat.class as usize];
+        let step = seat.generator.step();
+        let flight = &mut self.flights[id as usize];
+        flight.start = now;
+        if let Some(schedule) = &mut seat.schedule {
+            flight.due = schedule.due();
+            schedule.advance(seat.generator.rng());
+        }
+        (flight.write, flight.bytes, flight.phase) = (step.write, step.length, Phase::Device);
+        flight.request = Request {
+            action: if step.write { Action::Write } else { Action::Read },
+            offset: seat.base + step.offset,
+            bytes: step.length,
+            sequential: class.sequential,
+            fenced: class.stream.path.fenced,
+            persist: translate::persist(class.stream.path.key, class.stream.path.persist, step.length),
+            stage: 0,
+            note: 0,
+        };
+        self.begun.push(id);
+        let [before, after] = class.costs.of_op(step.write, step.length);
+        if self.recording {
+            class.cpu += before + after;
+        }
+        before
+    }
+
+    /// Sends a drawn operation on its way at `at`: to the device, or to the page cache where the path has one.
+    #[inline(always)]
+    fn launch(&mut self, id: u32, at: Picoseconds) {
+        let flight = &self.flights[id as usize];
+        let class = &self.classes[self.threads[flight.thread as usize].class as usize];
+        if class.pages.is_some() {
+            self.launch_buffered(id, at);
+        } else {
+            self.queue.push(at, id);
+        }
+    }
+
+    /// The device has served an operation's data.
+    #[inline(always)]
+    pub(super) fn served(&mut self, id: u32, now: Picoseconds) {
+        self.leave_device(id, now);
+        let flight = &self.flights[id as usize];
+        let seat = &mut self.threads[flight.thread as usize];
+        let every = self.classes[seat.class as usize].flush_every.filter(|_| flight.write);
+        let Some(every) = every else { return self.finish(id, now) };
+        seat.unflushed += 1;
+        if seat.unflushed < every {
+            return self.finish(id, now);
+        }
+        seat.unflushed = 0;
+        self.begin_flush(id, now);
+    }
+
+    /// Accounts for a request that leaves the device.
+    #[inline(always)]
+    pub(super) fn leave_device(&mut self, id: u32, now: Picoseconds) {
+        let flight = &self.flights[id as usize];
+        let class = &mut self.classes[self.threads[flight.thread as usize].class as usize];
+        self.machines[class.machine].complete(now, &flight.request);
+        if !self.recording {
+            return;
+        }
+        let there = now - flight.sent;
+        class.device_time += u128::from(there);
+        class.device_requests[flight.request.action as usize] += 1;
+        if let Some(bytes) = class.device_bytes.get_mut(flight.request.action as usize) {
+            *bytes += u64::from(flight.request.bytes);
+        }
+        if class.load_store {
+            class.cpu += there;
+        }
+    }
+
+    /// The thread calls for a flush in the name of a write.
+    fn begin_flush(&mut self, id: u32, now: Picoseconds) {
+        let thread = self.flights[id as usize].thread;
+        let begin = self.wake(thread, now);
+        let class = &mut self.classes[self.threads[thread as usize].class as usize];
+        let (work, journal, flushes) = (class.costs.flush, class.costs.journal_bytes, class.costs.device_flushes);
+        if self.recording {
+            class.cpu += work;
+        }
+        let end = self.cores.run(begin, work, 0);
+        self.threads[thread as usize].free_at = end;
+        let flight = &mut self.flights[id as usize];
+        (flight.flush_start, flight.flushes_left) = (begin, flushes as u8);
+        let request = flight.request;
+        if journal > 0 {
+            let journal = Request { bytes: journal, sequential: true, stage: 0, note: 0, ..request };
+            self.send(id, journal, Phase::Flush, end);
+        } else {
+            self.next_flush(id, end);
+        }
+    }
+
+    fn next_flush(&mut self, id: u32, at: Picoseconds) {
+        let flight = &mut self.flights[id as usize];
+        if flight.flushes_left == 0 {
+            flight.phase = Phase::Ready;
+            self.queue.push(at, id);
+            return;
+        }
+        flight.flushes_left -= 1;
+        let request = Request { action: Action::Flush, bytes: 0, stage: 0, note: 0, ..flight.request };
+        self.send(id, request, Phase::Flush, at);
+    }
+
+    /// The device has done one request of a flush.
+    pub(super) fn flushed(&mut self, id: u32, now: Picoseconds) {
+        self.leave_device(id, now);
+        let flight = &self.flights[id as usize];
+        if flight.flushes_left > 0 {
+            self.next_flush(id, now);
+            return;
+        }
+        let class = &self.classes[self.threads[flight.thread as usize].class as usize];
+        if self.recording && class.flush_apart {
+            if let Some(flush) = &class.tally.flush {
+                flush.record(nanoseconds(now - flight.flush_start));
+            }
+        }
+        self.finish(id, now);
+    }
+
+    /// When the thread gets to work on what ended at `now`.
+    #[inline(always)]
+    pub(super) fn wake(&mut self, thread: u32, now: Picoseconds) -> Picoseconds {
+        let seat = &self.threads[thread as usize];
+        let class = &mut self.classes[seat.class as usize];
+        if seat.free_at > now {
+            return seat.free_at;
+        }
+        if class.load_store {
+            return now;
+        }
+        if class.spins {
+            let sleep = (class.stream.path.poll_sleep_ns * 1e3) as u64;
+            return if sleep == 0 { now } else { now + self.random.next_u64() % sleep };
+        }
+        if self.recording {
+            class.sleeps += 1;
+        }
+        now + class.costs.wakeup
+    }
+
+    /// The thread wakes, does what is left, and goes on.
+    #[inline(always)]
+    pub(super) fn finish(&mut self, id: u32, now: Picoseconds) {
+        let thread = self.flights[id as usize].thread;
+        let begin = self.wake(thread, now);
+        let end = self.close(id, begin);
+        self.record(id, end);
+        self.threads[thread as usize].idle.push(id);
+        self.pump(thread, end);
+    }
+
+    /// The CPU work after the device.
+    #[inline(always)]
+    fn close(&mut self, id: u32, begin: Picoseconds) -> Picoseconds {
+        let flight = &self.flights[id as usize];
+        let seat = &mut self.threads[flight.thread as usize];
+        let class = &self.classes[seat.class as usize];
+        let [_, after] = class.costs.of_op(flight.write, flight.bytes);
+        let end = self.cores.run(begin, after, 0);
+        seat.free_at = end;
+        end
+    }
+
+    /// The CPU work of an operation that needed no device is done.
+    pub(super) fn ended(&mut self, id: u32, now: Picoseconds) {
+        let thread = self.flights[id as usize].thread;
+        self.record(id, now);
+        self.threads[thread as usize].idle.push(id);
+        self.pump(thread, now);
+    }
+
+    #[inline(always)]
+    fn record(&mut self, id: u32, end: Picoseconds) {
+        self.done += 1;
+        let flight = &self.flights[id as usize];
+        let class = &mut self.classes[self.threads[flight.thread as usize].class as usize];
+        if !self.recording || class.full {
+            return;
+        }
+        tally(class, flight, end);
+    }
+}
+
+#[inline(always)]
+fn tally(class: &mut ClassSeat, flight: &super::seat::Flight, end: Picoseconds) {
+    let tally = &class.tally;
+    let service = nanoseconds(end - flight.start);
+    tally.service.record(service);
+    Tally::add(&tally.bytes, u64::from(flight.bytes));
+    if let Some(response) = &tally.response {
+        response.record(nanoseconds(end - flight.due.min(end)));
+    }
+    if flight.write {
+        Tally::add(&tally.writes, 1);
+        if let Some(writes) = &tally.write_service {
+            writes.record(service);
+        }
+    }
+    if class.bytes_at_most > 0 {
+        class.full = tally.bytes.load(std::sync::atomic::Ordering::Relaxed) >= class.bytes_at_most;
+    }
+}

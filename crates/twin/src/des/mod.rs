@@ -1,0 +1,18 @@
+//! The discrete-event engine: a load in virtual time.
+
+mod cost;
+mod engine;
+mod flow;
+mod pages;
+mod queue;
+mod seat;
+#[cfg(test)]
+mod tests;
+mod translate;
+
+pub use cost::{Cores, Costs};
+pub use engine::Engine;
+pub use pages::Pages;
+pub use queue::{Event, Queue};
+pub use seat::{ClassSeat, Flight, Phase, ThreadSeat, class_seat, layout, thread_seat};
+pub use translate::{flush_every, path_key, stream};

@@ -1,0 +1,280 @@
+//! The page cache in front of a data set, and the way of an operation through it.
+
+use crate::simulated::{Action, Picoseconds, Request, Simulated};
+
+use super::{
+    engine::Engine,
+    seat::{Flight, Phase},
+};
+
+/// Bytes of a page of memory.
+const PAGE_BYTES: u64 = 4096;
+/// Pages that are told apart at most; larger data sets are followed in larger units.
+const UNITS_AT_MOST: u64 = 1 << 28;
+/// Bytes of a read-ahead request, and how many are asked for before they are needed (Linux: 128 KiB, doubled once).
+const AHEAD_BYTES: u64 = 128 << 10;
+const AHEAD_REQUESTS: u64 = 2;
+/// Bytes of a write-back request, and how many are under way.
+const BEHIND_BYTES: u64 = 256 << 10;
+const BEHIND_REQUESTS: u32 = 16;
+/// Share of the page cache that may be dirty before write-back begins, and before writers wait (Linux:
+/// `dirty_background_ratio` and `dirty_ratio`).
+const DIRTY_BACKGROUND: f64 = 0.1;
+const DIRTY_AT_MOST: f64 = 0.2;
+
+/// Which pages of a data set are in memory.
+#[derive(Clone, Debug)]
+pub struct Pages {
+    begin: u64,
+    unit: u64,
+    resident: Vec<u64>,
+    units: u64,
+    held: u64,
+    room: u64,
+    hand: u64,
+    dirty: u64,
+    background: u64,
+    dirty_at_most: u64,
+    behind: u32,
+    waiting: Vec<u32>,
+}
+
+impl Pages {
+    /// A cache of `room` bytes (of any size where none is given) for `bytes` from `begin` on; full where it is `warm`.
+    pub fn new(begin: u64, bytes: u64, room: Option<u64>, warm: bool) -> Self {
+        let mut unit = PAGE_BYTES;
+        while bytes / unit > UNITS_AT_MOST {
+            unit *= 2;
+        }
+        let units = bytes.div_ceil(unit).max(1);
+        let room_bytes = room.unwrap_or(u64::MAX);
+        let mut pages = Self {
+            begin,
+            unit,
+            resident: vec![0; units.div_ceil(64) as usize],
+            units,
+            held: 0,
+            room: (room_bytes / unit).clamp(1, units),
+            hand: 0,
+            dirty: 0,
+            background: (room_bytes as f64 * DIRTY_BACKGROUND) as u64,
+            dirty_at_most: (room_bytes as f64 * DIRTY_AT_MOST) as u64,
+            behind: 0,
+            waiting: Vec::new(),
+        };
+        if warm {
+            (0..pages.room).for_each(|unit| pages.hold(unit));
+        }
+        pages
+    }
+
+    fn hold(&mut self, unit: u64) {
+        let word = &mut self.resident[(unit / 64) as usize];
+        if *word >> (unit % 64) & 1 == 0 {
+            *word |= 1 << (unit % 64);
+            self.held += 1;
+        }
+    }
+
+    /// Makes a range resident; true where it was already.
+    fn touch(&mut self, offset: u64, bytes: u64) -> bool {
+        let first = (offset.saturating_sub(self.begin) / self.unit).min(self.units - 1);
+        let last = ((offset + bytes.max(1) - 1).saturating_sub(self.begin) / self.unit).min(self.units - 1);
+        let mut there = true;
+        for unit in first..=last {
+            if self.resident[(unit / 64) as usize] >> (unit % 64) & 1 == 1 {
+                continue;
+            }
+            there = false;
+            self.hold(unit);
+            if self.held > self.room {
+                self.evict(unit);
+            }
+        }
+        there
+    }
+
+    /// A hand goes around and drops what it finds: first in, first out for a scan, nearly random otherwise.
+    fn evict(&mut self, keep: u64) {
+        loop {
+            let unit = self.hand;
+            self.hand = (self.hand + 1) % self.units;
+            let word = &mut self.resident[(unit / 64) as usize];
+            if unit != keep && *word >> (unit % 64) & 1 == 1 {
+                *word &= !(1 << (unit % 64));
+                self.held -= 1;
+                return;
+            }
+        }
+    }
+}
+
+impl<M: Simulated> Engine<M> {
+    /// An operation whose path goes through the page cache; its CPU work before the device ends at `at`.
+    pub(super) fn launch_buffered(&mut self, id: u32, at: Picoseconds) {
+        let flight = self.flights[id as usize];
+        let class = &self.classes[self.threads[flight.thread as usize].class as usize];
+        let Some(cache) = class.pages else { return self.queue.push(at, id) };
+        let (sequential, every) = (class.sequential, class.flush_every);
+        let (offset, bytes) = (flight.request.offset, u64::from(flight.bytes));
+        if flight.write {
+            self.pages[cache].touch(offset, bytes);
+            let seat = &mut self.threads[flight.thread as usize];
+            seat.dirty_bytes += bytes;
+            if every.is_some_and(|every| seat.unflushed + 1 >= every) {
+                let dirty = std::mem::take(&mut seat.dirty_bytes).min(u64::from(u32::MAX)) as u32;
+                let request = Request { bytes: dirty, ..flight.request };
+                return self.send(id, request, Phase::Device, at);
+            }
+            if every.is_some() {
+                seat.unflushed += 1;
+                return self.ready(id, at);
+            }
+            return self.write_behind(id, cache, at);
+        }
+        if sequential {
+            return self.read_ahead(id, cache, at);
+        }
+        if self.pages[cache].touch(offset, bytes) {
+            return self.ready(id, at);
+        }
+        let whole = bytes.next_multiple_of(PAGE_BYTES) as u32;
+        self.send(id, Request { bytes: whole, ..flight.request }, Phase::Device, at);
+    }
+
+    /// The operation needs no device: the rest of its CPU work follows at once.
+    fn ready(&mut self, id: u32, at: Picoseconds) {
+        let flight = &mut self.flights[id as usize];
+        flight.phase = Phase::Ready;
+        let seat = &mut self.threads[flight.thread as usize];
+        let [_, after] = self.classes[seat.class as usize].costs.of_op(flight.write, flight.bytes);
+        let end = self.cores.run(at.max(seat.free_at), after, 0);
+        seat.free_at = end;
+        self.queue.push(end, id);
+    }
+
+    /// A sequential reader is served from what was asked for ahead of it, and waits where that has not arrived.
+    fn read_ahead(&mut self, id: u32, cache: usize, at: Picoseconds) {
+        let flight = self.flights[id as usize];
+        let thread = flight.thread as usize;
+        let bytes = u64::from(flight.bytes);
+        let used = self.threads[thread].ahead[2] + bytes;
+        self.threads[thread].ahead[2] = used;
+        while self.threads[thread].ahead[0] < used + AHEAD_REQUESTS * AHEAD_BYTES {
+            let seat = &self.threads[thread];
+            let inside = (flight.request.offset - seat.base + bytes + seat.ahead[0] - used.min(seat.ahead[0]))
+                % seat.file_bytes.max(1);
+            let (offset, length) = (seat.base + inside, AHEAD_BYTES.min(seat.file_bytes));
+            self.threads[thread].ahead[0] += AHEAD_BYTES;
+            if self.pages[cache].touch(offset, length) {
+                self.threads[thread].ahead[1] += AHEAD_BYTES;
+            } else {
+                let request =
+                    Request { offset, bytes: length as u32, action: Action::Read, sequential: true, ..flight.request };
+                self.send_behind(flight.thread, request, at);
+            }
+        }
+        if self.threads[thread].ahead[1] >= used {
+            self.ready(id, at);
+        } else {
+            self.threads[thread].starved = Some(id);
+        }
+    }
+
+    /// A write leaves its pages dirty; write-back follows, and a writer that is too fast waits for it.
+    fn write_behind(&mut self, id: u32, cache: usize, at: Picoseconds) {
+        let flight = self.flights[id as usize];
+        self.pages[cache].dirty += u64::from(flight.bytes);
+        self.start_behind(cache, flight, at);
+        let pages = &mut self.pages[cache];
+        if pages.dirty > pages.dirty_at_most {
+            pages.waiting.push(id);
+        } else {
+            self.ready(id, at);
+        }
+    }
+
+    fn start_behind(&mut self, cache: usize, like: Flight, at: Picoseconds) {
+        loop {
+            let pages = &mut self.pages[cache];
+            if pages.dirty <= pages.background || pages.behind >= BEHIND_REQUESTS {
+                return;
+            }
+            pages.behind += 1;
+            let bytes = if like.request.sequential { BEHIND_BYTES } else { u64::from(like.bytes) }.min(pages.dirty);
+            let request = Request { bytes: bytes as u32, action: Action::Write, stage: 0, note: 0, ..like.request };
+            self.send_behind(like.thread, request, at);
+        }
+    }
+
+    fn send_behind(&mut self, thread: u32, request: Request, at: Picoseconds) {
+        let id = self.spare.pop().unwrap_or_else(|| {
+            self.flights.push(Flight::default());
+            self.flights.len() as u32 - 1
+        });
+        self.flights[id as usize].thread = thread;
+        self.send(id, request, Phase::Behind, at);
+    }
+
+    /// A read-ahead or write-back is done.
+    pub(super) fn behind(&mut self, id: u32, now: Picoseconds) {
+        self.leave_device(id, now);
+        self.spare.push(id);
+        let flight = self.flights[id as usize];
+        if flight.request.action == Action::Read {
+            return self.arrived(flight.thread, now);
+        }
+        let Some(cache) = self.classes[self.threads[flight.thread as usize].class as usize].pages else { return };
+        let pages = &mut self.pages[cache];
+        pages.behind -= 1;
+        pages.dirty = pages.dirty.saturating_sub(u64::from(flight.request.bytes));
+        while self.pages[cache].dirty <= self.pages[cache].dirty_at_most {
+            let Some(waiting) = self.pages[cache].waiting.pop() else { break };
+            let begin = self.wake(self.flights[waiting as usize].thread, now);
+            self.ready(waiting, begin);
+        }
+        let like = Flight { bytes: flight.request.bytes, ..flight };
+        self.start_behind(cache, like, now);
+    }
+
+    fn arrived(&mut self, thread: u32, now: Picoseconds) {
+        let seat = &mut self.threads[thread as usize];
+        seat.ahead[1] += AHEAD_BYTES;
+        if seat.ahead[1] < seat.ahead[2] {
+            return;
+        }
+        let Some(starved) = seat.starved.take() else { return };
+        let begin = self.wake(thread, now);
+        self.ready(starved, begin);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_larger_than_the_cache_is_never_served_from_it() {
+        let mut pages = Pages::new(0, 100 * PAGE_BYTES, Some(50 * PAGE_BYTES), false);
+        for round in 0..3 {
+            for page in 0..100 {
+                assert!(!pages.touch(page * PAGE_BYTES, PAGE_BYTES), "round {round}, page {page}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_scan_that_fits_is_read_once() {
+        let mut pages = Pages::new(1 << 20, 100 * PAGE_BYTES, None, false);
+        let scan =
+            |pages: &mut Pages| (0..100).filter(|page| pages.touch((1 << 20) + page * PAGE_BYTES, PAGE_BYTES)).count();
+        assert_eq!([scan(&mut pages), scan(&mut pages)], [0, 100]);
+    }
+
+    #[test]
+    fn a_warm_cache_holds_what_it_has_room_for() {
+        let mut pages = Pages::new(0, 100 * PAGE_BYTES, Some(25 * PAGE_BYTES), true);
+        assert!(pages.touch(0, 1) && !pages.touch(99 * PAGE_BYTES, 1));
+        assert_eq!(pages.held, 25);
+    }
+}

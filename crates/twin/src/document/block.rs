@@ -1,0 +1,181 @@
+//! Parameters of block families.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Parameter;
+
+/// The part of a flash drive that is written as one bit per cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlcCache {
+    /// Bytes that fit when the drive is empty.
+    pub empty_bytes: Parameter,
+    /// Bytes that always fit.
+    pub full_bytes: Parameter,
+    /// Bytes per second at which an idle drive folds it away.
+    pub fold_bytes_per_s: Parameter,
+}
+
+/// Garbage collection in steady state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GarbageCollection {
+    /// Spare share of the flash beyond the user's capacity.
+    pub over_provisioning: Parameter,
+    /// Write amplification of random writes in steady state where it was seen; from over-provisioning otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_amplification: Option<Parameter>,
+}
+
+/// What a flush does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlushModel {
+    /// The write buffer survives a loss of power: 1 or 0.
+    pub power_loss_protection: Parameter,
+    /// Time of a flush with nothing dirty, ns.
+    pub base_ns: Parameter,
+    /// Bytes per second at which dirty bytes go out during a flush.
+    pub drain_bytes_per_s: Parameter,
+    /// Share of the flush in which the drive serves nothing else.
+    pub blocking_share: Parameter,
+}
+
+/// A flash drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nand {
+    /// Delay of a read outside of the queues: firmware and link, ns.
+    pub read_delay_ns: Parameter,
+    /// Independent dies.
+    pub dies: Parameter,
+    /// Time to sense a page, ns.
+    pub read_ns: Parameter,
+    /// Bytes of a page.
+    pub page_bytes: Parameter,
+    /// Time to program a page, ns.
+    pub program_ns: Parameter,
+    /// Time to erase a block, ns.
+    pub erase_ns: Parameter,
+    /// Bytes per second of a die's way to the controller.
+    pub channel_bytes_per_s: Parameter,
+    /// Reads per second of the controller.
+    pub read_iops: Parameter,
+    /// Writes per second of the controller into its buffer.
+    pub write_iops: Parameter,
+    /// The link's, or the drive's, sequential reads.
+    pub read_bytes_per_s: Parameter,
+    /// Sequential writes into the buffer (and into the SLC cache where there is one).
+    pub write_bytes_per_s: Parameter,
+    /// Sequential writes once the SLC cache is full; as above where there is none.
+    pub sustained_bytes_per_s: Parameter,
+    /// Write buffer, bytes.
+    pub buffer_bytes: Parameter,
+    /// Latency of a write into the buffer, ns.
+    pub write_latency_ns: Parameter,
+    /// The SLC cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcCache>,
+    /// Garbage collection.
+    pub collection: GarbageCollection,
+    /// Flush.
+    pub flush: FlushModel,
+    /// Longest that a read waits behind a program or erase, where the drive suspends them, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend_ns: Option<Parameter>,
+}
+
+/// A drive of 3D XPoint: reads and writes in place, no garbage collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OptaneSsd {
+    /// Delay outside of the queues, ns.
+    pub delay_ns: Parameter,
+    /// Independent units of the medium.
+    pub units: Parameter,
+    /// Time of a unit for a read, ns.
+    pub read_ns: Parameter,
+    /// Time of a unit for a write, ns.
+    pub write_ns: Parameter,
+    /// Reads per second of the controller.
+    pub read_iops: Parameter,
+    /// Writes per second of the controller.
+    pub write_iops: Parameter,
+    /// Sequential reads.
+    pub read_bytes_per_s: Parameter,
+    /// Sequential writes.
+    pub write_bytes_per_s: Parameter,
+    /// Flush.
+    pub flush: FlushModel,
+}
+
+/// A rotating disk.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Mean seek over the whole disk, ns.
+    pub seek_ns: Parameter,
+    /// Track to track seek, ns.
+    pub track_seek_ns: Parameter,
+    /// Revolutions per minute.
+    pub revolutions_per_minute: Parameter,
+    /// Outer tracks, bytes per second.
+    pub outer_bytes_per_s: Parameter,
+    /// Inner tracks, bytes per second.
+    pub inner_bytes_per_s: Parameter,
+    /// Write buffer, bytes; 0 where writes go through.
+    pub buffer_bytes: Parameter,
+}
+
+/// A bucket of tokens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bucket {
+    /// Tokens per second (operations or bytes).
+    pub rate_per_s: Parameter,
+    /// Tokens per second while credit lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_per_s: Option<Parameter>,
+    /// Tokens that a full bucket holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub credit: Option<Parameter>,
+}
+
+/// A network volume.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CloudVolume {
+    /// Mean latency of a read, ns.
+    pub read_latency_ns: Parameter,
+    /// Mean latency of a write, ns.
+    pub write_latency_ns: Parameter,
+    /// sigma of the logarithm of latency.
+    pub latency_sigma: Parameter,
+    /// Operations; one counts for every `unit_bytes` begun.
+    pub operations: Bucket,
+    /// Bytes.
+    pub bytes: Bucket,
+    /// Bytes that one operation of the bucket covers.
+    pub unit_bytes: Parameter,
+    /// Limit of the instance, operations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_operations: Option<Bucket>,
+    /// Limit of the instance, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_bytes: Option<Bucket>,
+}
+
+/// Local drives of an instance, as the vendor limits them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CloudInstance {
+    /// The drive beneath.
+    pub drive: Nand,
+    /// How many drives.
+    pub drives: Parameter,
+    /// Reads per second of the instance, 4 KiB.
+    pub read_iops: Parameter,
+    /// Writes per second of the instance, 4 KiB.
+    pub write_iops: Parameter,
+}

@@ -1,0 +1,161 @@
+//! Devices and what is composed of them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Twin;
+use crate::{TWIN_VERSION, TwinError};
+
+/// How a stripe lays out data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StripeKind {
+    /// Chunks round robin.
+    Raid0,
+    /// Chunks round robin with one parity chunk per row.
+    Raid5,
+    /// Mirrored pairs, striped.
+    Raid10,
+    /// The program sends page i to member i mod n: no layer between it and the drives.
+    Interleave,
+}
+
+/// Which pages a cache holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CachePolicy {
+    /// Every line has one place (Memory Mode).
+    DirectMapped,
+    /// The least recently used goes (a page cache).
+    Lru,
+}
+
+/// What serves a load: a device, or a composition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
+pub enum Target {
+    /// A drive or volume, or interleaved modules of memory.
+    Device {
+        /// One of them.
+        twin: Box<Twin>,
+        /// Interleaved modules; 1 for all but memory.
+        #[serde(default = "one")]
+        modules: u32,
+    },
+    /// Several equal members.
+    Stripe {
+        /// One of them.
+        member: Box<Target>,
+        /// How many.
+        count: u32,
+        /// Bytes that lie together on a member.
+        chunk_bytes: u64,
+        /// Layout.
+        layout: StripeKind,
+    },
+    /// A cache in front of something.
+    Cache {
+        /// What holds the cached bytes.
+        front: Box<Target>,
+        /// What lies behind.
+        back: Box<Target>,
+        /// Bytes of the cache.
+        bytes: u64,
+        /// Which pages it holds.
+        policy: CachePolicy,
+    },
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Target {
+    /// One device.
+    pub fn device(twin: Twin) -> Self {
+        Self::Device { twin: Box::new(twin), modules: 1 }
+    }
+
+    /// Bytes that a user can store.
+    pub fn capacity_bytes(&self) -> f64 {
+        match self {
+            Self::Device { twin, modules } => twin.capacity_bytes.value * f64::from(*modules),
+            Self::Stripe { member, count, layout, .. } => {
+                let count = f64::from(*count);
+                member.capacity_bytes()
+                    * match layout {
+                        StripeKind::Raid0 | StripeKind::Interleave => count,
+                        StripeKind::Raid5 => count - 1.0,
+                        StripeKind::Raid10 => count / 2.0,
+                    }
+            }
+            Self::Cache { back, .. } => back.capacity_bytes(),
+        }
+    }
+
+    /// The device that holds the data: of a stripe a member, of a cache what lies behind.
+    pub fn twin(&self) -> &Twin {
+        match self {
+            Self::Device { twin, .. } => twin,
+            Self::Stripe { member, .. } => member.twin(),
+            Self::Cache { back, .. } => back.twin(),
+        }
+    }
+
+    /// Devices that hold the data.
+    pub fn devices(&self) -> u32 {
+        match self {
+            Self::Device { modules, .. } => *modules,
+            Self::Stripe { member, count, .. } => member.devices() * count,
+            Self::Cache { back, .. } => back.devices(),
+        }
+    }
+
+    /// Checks what the types cannot say.
+    ///
+    /// # Errors
+    /// [`TwinError`] that names the first thing found wrong.
+    pub fn validate(&self) -> Result<(), TwinError> {
+        match self {
+            Self::Device { twin, modules } => validate_device(twin, *modules),
+            Self::Stripe { member, count, chunk_bytes, layout } => {
+                let least = match layout {
+                    StripeKind::Raid0 | StripeKind::Interleave => 1,
+                    StripeKind::Raid5 => 3,
+                    StripeKind::Raid10 => 2,
+                };
+                let even = *layout != StripeKind::Raid10 || count % 2 == 0;
+                if !(least..=64).contains(count) || !even {
+                    let fix = format!("use {least} to 64 members (an even number for raid10)");
+                    return Err(TwinError::field("count", count, fix));
+                }
+                if !(512..=1 << 30).contains(chunk_bytes) {
+                    return Err(TwinError::field("chunk_bytes", chunk_bytes, "use 512 bytes to 1 GiB"));
+                }
+                member.validate()
+            }
+            Self::Cache { front, back, bytes, .. } => {
+                if *bytes == 0 {
+                    return Err(TwinError::field("bytes", bytes, "give the cache a size"));
+                }
+                front.validate()?;
+                back.validate()
+            }
+        }
+    }
+}
+
+fn validate_device(twin: &Twin, modules: u32) -> Result<(), TwinError> {
+    if twin.version != TWIN_VERSION {
+        return Err(TwinError::Version { seen: twin.version, wanted: TWIN_VERSION });
+    }
+    let most = if twin.device.is_memory() { 64 } else { 1 };
+    if !(1..=most).contains(&modules) {
+        return Err(TwinError::field(
+            "modules",
+            modules,
+            "use 1 to 64 modules of memory; of drives make a stripe instead",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! What the host adds to an operation: cycles by path and file system.
+
+use assay_record::DurabilityKind;
+
+use crate::{Host, PathCost, Stream, TwinError, document::FileSystemCost};
+
+/// Cost of one operation of a stream on a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Demand {
+    /// CPU cycles of a read.
+    pub read_cycles: f64,
+    /// CPU cycles of a write, without its flush.
+    pub write_cycles: f64,
+    /// CPU cycles of a submission, shared by a batch.
+    pub submission_cycles: f64,
+    /// CPU cycles of a flush.
+    pub flush_cycles: f64,
+    /// Part of the cycles of an operation that holds a lock all threads share.
+    pub serial_cycles: f64,
+    /// CPU cycles of one look at an empty queue.
+    pub poll_cycles: f64,
+    /// From completion until the sleeping thread runs, ns.
+    pub wakeup_ns: f64,
+    /// Bytes written to the device with every flush beyond the data.
+    pub journal_bytes_per_flush: f64,
+    /// Device flushes per flush.
+    pub device_flushes_per_flush: f64,
+    /// Bytes written per byte of data.
+    pub write_amplification: f64,
+}
+
+impl Demand {
+    /// What a stream costs on a host.
+    ///
+    /// # Errors
+    /// Where the host has no cost of the path, or does not know the file system.
+    pub fn of(host: &Host, stream: &Stream) -> Result<Self, TwinError> {
+        let key = stream.path.key;
+        let cost = host.costs.get(&key).ok_or_else(|| TwinError::NoPath { host: host.name.clone(), path: key })?;
+        let mut demand = Self::of_path(cost, stream.size_bytes);
+        if let Some(name) = &stream.file_system {
+            let missing = || TwinError::NoFileSystem { host: host.name.clone(), file_system: name.clone() };
+            demand.add(host.file_systems.get(name).ok_or_else(missing)?);
+        }
+        Ok(demand)
+    }
+
+    fn of_path(cost: &PathCost, size_bytes: f64) -> Self {
+        Self {
+            read_cycles: cost.cycles_per_read.value + cost.cycles_per_byte_read.value * size_bytes,
+            write_cycles: cost.cycles_per_write.value + cost.cycles_per_byte_write.value * size_bytes,
+            submission_cycles: cost.cycles_per_submission.value,
+            flush_cycles: cost.cycles_per_flush.value,
+            serial_cycles: cost.serial_cycles_per_op.as_ref().map_or(0.0, |cycles| cycles.value),
+            poll_cycles: cost.cycles_per_poll.as_ref().map_or(0.0, |cycles| cycles.value),
+            wakeup_ns: cost.wakeup_ns.value,
+            journal_bytes_per_flush: 0.0,
+            device_flushes_per_flush: 1.0,
+            write_amplification: 1.0,
+        }
+    }
+
+    fn add(&mut self, system: &FileSystemCost) {
+        self.read_cycles += system.cycles_per_read.value;
+        self.write_cycles += system.cycles_per_write.value;
+        self.flush_cycles += system.cycles_per_flush.value;
+        self.journal_bytes_per_flush = system.journal_bytes_per_flush.value;
+        self.device_flushes_per_flush = system.device_flushes_per_flush.value;
+        self.write_amplification = system.write_amplification.as_ref().map_or(1.0, |factor| factor.value);
+    }
+
+    /// Mean CPU cycles of an operation of the stream, its share of submissions and flushes included.
+    pub fn cycles_per_op(&self, stream: &Stream) -> f64 {
+        let writes = stream.write_share;
+        let flushes = if needs_flush(stream) { writes / f64::from(stream.durability.every.max(1)) } else { 0.0 };
+        (1.0 - writes) * self.read_cycles
+            + writes * self.write_cycles
+            + self.submission_cycles / f64::from(stream.batch.max(1))
+            + flushes * self.flush_cycles
+    }
+}
+
+/// Its writes are made durable by a flush of the device.
+pub fn needs_flush(stream: &Stream) -> bool {
+    !matches!(stream.durability.kind, DurabilityKind::None | DurabilityKind::Persist) && stream.write_share > 0.0
+}

@@ -1,0 +1,128 @@
+//! A job on twins: the same load, the same record, in virtual time.
+
+mod result;
+mod scene;
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::Instant,
+};
+
+use assay_load::series::Series;
+use assay_record::{Event, Job, Record, Stop};
+
+use self::{result::Played, scene::Scene};
+use crate::{
+    TwinError,
+    des::Engine,
+    simulated::{Machine, PS_PER_S, Picoseconds},
+};
+
+/// Operations after which the figures of a target without slow transients are settled.
+const OPERATIONS_SETTLED: u64 = 2_000_000;
+/// Operations at most, where caches fill and credits run out.
+const OPERATIONS_AT_MOST: u64 = 40_000_000;
+/// Operations between two looks at an interrupt.
+const OPERATIONS_BETWEEN_LOOKS: u64 = 1 << 20;
+
+/// Who watches.
+pub struct Watch<'a> {
+    /// Takes events as they come.
+    pub emit: &'a mut dyn FnMut(Event),
+    /// Set: the window closes, and what was done is kept.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Plays a job whose targets are twins.
+///
+/// # Errors
+/// [`TwinError`] where a twin or the host cannot do what the job asks, or the document is not one.
+pub fn play(job: &Job, watch: &mut Watch<'_>) -> Result<Record, TwinError> {
+    let began = Instant::now();
+    let scene = Scene::new(job)?;
+    let mut engine = scene.engine(job)?;
+    let mut film = Film { job, engine: &mut engine, series: Vec::new(), open: 0, close: 0, stop: Stop::Limit };
+    let transient = film.engine.machines.iter().any(|machine| machine.is_transient(scene.writes));
+    film.run(watch, if transient { OPERATIONS_AT_MOST } else { OPERATIONS_SETTLED });
+    let Film { series, open, close, stop, .. } = film;
+    let played = Played { job, scene: &scene, engine: &engine, series, open, close, stop, began };
+    played.record()
+}
+
+/// Says whether a job on twins can be played, without playing it.
+///
+/// # Errors
+/// What [`play`] would refuse it for.
+pub fn admit(job: &Job) -> Result<(), TwinError> {
+    Scene::new(job)?.engine(job).map(|_| ())
+}
+
+/// The window, as it is played.
+struct Film<'a> {
+    job: &'a Job,
+    engine: &'a mut Engine<Machine>,
+    series: Vec<Series>,
+    open: Picoseconds,
+    close: Picoseconds,
+    stop: Stop,
+}
+
+impl Film<'_> {
+    fn run(&mut self, watch: &mut Watch<'_>, operations: u64) {
+        let window = &self.job.window;
+        let ps = |seconds: f64| (seconds * PS_PER_S) as Picoseconds;
+        self.series = self.engine.classes.iter().map(|_| Series::new(1)).collect();
+        self.warm_up(watch, ps(window.warmup_s), operations / 2);
+        self.open = self.engine.now;
+        self.engine.recording = true;
+        let (end, step) = (self.open + ps(window.measure_s), ps(f64::from(window.interval_ms) / 1e3));
+        let (mut cut, mut at) = (self.open, self.open);
+        let enough = self.engine.done.saturating_add(operations);
+        while at < end {
+            let edge = (cut + step).min(end);
+            self.engine.run(edge, OPERATIONS_BETWEEN_LOOKS.min(enough.saturating_sub(self.engine.done)));
+            at = self.engine.now;
+            if at >= edge {
+                self.cut(watch, cut, at);
+                cut = at;
+            }
+            if let Some(stop) = self.stopped(watch, enough) {
+                self.stop = stop;
+                break;
+            }
+        }
+        self.close = at;
+        if at > cut {
+            self.cut(watch, cut, at);
+        }
+    }
+
+    fn warm_up(&mut self, watch: &Watch<'_>, until: Picoseconds, operations: u64) {
+        let enough = self.engine.done.saturating_add(operations);
+        while self.engine.now < until && self.engine.done < enough && !watch.interrupted.load(Relaxed) {
+            let left = enough - self.engine.done;
+            self.engine.run(until, left.min(OPERATIONS_BETWEEN_LOOKS));
+        }
+    }
+
+    fn stopped(&self, watch: &Watch<'_>, enough: u64) -> Option<Stop> {
+        if watch.interrupted.load(Relaxed) {
+            return Some(Stop::Interrupted);
+        }
+        if self.engine.classes.iter().all(|class| class.full) {
+            return Some(Stop::Bytes);
+        }
+        (self.engine.done >= enough).then_some(Stop::Operations)
+    }
+
+    fn cut(&mut self, watch: &mut Watch<'_>, from: Picoseconds, at: Picoseconds) {
+        let seconds = |time: Picoseconds| time as f64 / PS_PER_S;
+        let mut classes = Vec::with_capacity(self.series.len());
+        for (index, series) in self.series.iter_mut().enumerate() {
+            let tallies = std::slice::from_ref(&self.engine.classes[index].tally);
+            series.cut(tallies, seconds(at - self.open), seconds(at - from));
+            classes.push(series.sample(&self.job.classes[index].name));
+        }
+        (watch.emit)(Event::Interval { at_s: seconds(at - self.open), classes });
+    }
+}

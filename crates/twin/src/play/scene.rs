@@ -1,0 +1,129 @@
+//! What a job on twins consists of, before it moves.
+
+use assay_record::{Cache, Job, TargetKind};
+
+use crate::{
+    Driven, Host, Target, TwinError,
+    des::{ClassSeat, Cores, Engine, Pages, class_seat, layout, thread_seat},
+    simulated::Machine,
+};
+
+/// Targets and host of a job.
+pub struct Scene {
+    /// Targets with their ids.
+    pub targets: Vec<(String, Target)>,
+    /// As the user named them.
+    pub labels: Vec<String>,
+    /// The host.
+    pub host: Host,
+    /// A class writes.
+    pub writes: bool,
+    file_systems: Vec<Option<String>>,
+}
+
+impl Scene {
+    /// Reads the twins of a job.
+    ///
+    /// # Errors
+    /// Where a target is no twin, or their hosts differ.
+    pub fn new(job: &Job) -> Result<Self, TwinError> {
+        let mut scene: Option<Self> = None;
+        for target in &job.targets {
+            let document = target.twin.as_ref().filter(|_| target.kind == TargetKind::Twin);
+            let document = document.ok_or_else(|| {
+                TwinError::field(&target.id, "no twin", "use twins for all targets of a job, or for none")
+            })?;
+            let driven = Driven::parse(document)?;
+            let scene = scene.get_or_insert_with(|| Self {
+                targets: Vec::new(),
+                labels: Vec::new(),
+                host: driven.host.clone(),
+                writes: job.classes.iter().any(|class| assay_load::generator::writes(class.operation)),
+                file_systems: Vec::new(),
+            });
+            if scene.host != driven.host {
+                return Err(TwinError::field(&target.id, driven.host.name, "give all targets of a job one host"));
+            }
+            scene.targets.push((target.id.clone(), driven.target));
+            scene.labels.push(driven.label);
+            scene.file_systems.push(driven.file_system);
+        }
+        scene.ok_or_else(|| TwinError::field("targets", "none", "name a twin"))
+    }
+
+    /// Index of the target of a class.
+    pub fn target_of(&self, job: &Job, class: usize) -> usize {
+        let dataset = job.dataset_of(&job.classes[class]);
+        let id = dataset.map_or("", |dataset| dataset.target.as_str());
+        self.targets.iter().position(|(name, _)| name == id).unwrap_or(0)
+    }
+
+    /// File system of a target, as the host knows it.
+    pub fn file_system(&self, target: usize) -> Option<&str> {
+        self.file_systems[target].as_deref()
+    }
+
+    /// Everything in its place at time 0.
+    ///
+    /// # Errors
+    /// Where a target or the host cannot do what a class asks.
+    pub fn engine(&self, job: &Job) -> Result<Engine<Machine>, TwinError> {
+        let machines: Result<Vec<Machine>, TwinError> =
+            self.targets.iter().map(|(_, target)| Machine::new(target, job.seed)).collect();
+        let begins = layout(job, &self.targets)?;
+        let mut classes = self.classes(job)?;
+        self.seat_load_store(&mut classes);
+        let pages = self.pages(job, &begins, &mut classes);
+        let mut threads = Vec::new();
+        for (index, class) in classes.iter().enumerate() {
+            let Some(place) = job.datasets.iter().position(|dataset| dataset.name == job.classes[index].dataset) else {
+                continue;
+            };
+            let seats = 0..class.threads;
+            threads.extend(seats.map(|thread| thread_seat(job, index, thread, &job.datasets[place], begins[place])));
+        }
+        let cores = Cores::new(self.host.hardware_threads() as u32, threads.len() as u32);
+        Ok(Engine::new(machines?, classes, threads, pages, cores, job.seed))
+    }
+
+    fn classes(&self, job: &Job) -> Result<Vec<ClassSeat>, TwinError> {
+        let seat = |index: usize| {
+            let machine = self.target_of(job, index);
+            let system = self.file_systems[machine].as_deref();
+            class_seat(job, &job.classes[index], &self.targets[machine].1, machine, &self.host, system)
+        };
+        (0..job.classes.len()).map(seat).collect()
+    }
+
+    /// Threads that load and store hold a core all the time: more of them than cores do not run at once.
+    fn seat_load_store(&self, classes: &mut [ClassSeat]) {
+        let asked: u32 = classes.iter().filter(|class| class.load_store).map(|class| class.threads).sum();
+        let cores = self.host.hardware_threads();
+        if f64::from(asked) <= cores {
+            return;
+        }
+        for class in classes.iter_mut().filter(|class| class.load_store) {
+            class.threads = ((f64::from(class.threads) * cores / f64::from(asked)) as u32).max(1);
+        }
+    }
+
+    fn pages(&self, job: &Job, begins: &[u64], classes: &mut [ClassSeat]) -> Vec<Pages> {
+        let room = self.host.page_cache_bytes.as_ref().map(|bytes| bytes.value as u64);
+        let mut pages = Vec::new();
+        for (dataset, begin) in job.datasets.iter().zip(begins) {
+            let users: Vec<usize> = (0..classes.len())
+                .filter(|index| job.classes[*index].dataset == dataset.name)
+                .filter(|index| classes[*index].stream.path.key.is_buffered())
+                .collect();
+            if users.is_empty() {
+                continue;
+            }
+            let bytes = dataset.bytes * u64::from(dataset.files);
+            // What was just written lies in memory; what was left as found does so as far as it fits.
+            let warm = job.cache == Cache::Warm || job.cache == Cache::AsFound && room.is_none_or(|room| bytes <= room);
+            users.iter().for_each(|index| classes[*index].pages = Some(pages.len()));
+            pages.push(Pages::new(*begin, bytes, room, warm));
+        }
+        pages
+    }
+}

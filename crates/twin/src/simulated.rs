@@ -1,0 +1,114 @@
+//! What the discrete-event engine asks of a family, and how it reaches the family's stations.
+//!
+//! A request goes through a device in stages. At each stage the device reserves one of its stations (first come, first
+//! served, by the instant of arrival at that station) and says when the engine shall come back, or when the request is
+//! done. A device with one station answers [`Step::Done`] at once. The engine keeps one event per request in flight; the
+//! device keeps no queue of its own, only the instant at which each station becomes free.
+
+use assay_record::Persist;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::{Target, TwinError};
+
+/// Virtual time, picoseconds: a load of 64 bytes at 100 GB/s takes less than a nanosecond. 2^64 ps are 213 days.
+pub type Picoseconds = u64;
+
+/// Picoseconds of a nanosecond.
+pub const PS_PER_NS: f64 = 1e3;
+/// Picoseconds of a second.
+pub const PS_PER_S: f64 = 1e12;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Action {
+    /// Reads.
+    #[default]
+    Read,
+    /// Writes.
+    Write,
+    /// Makes all writes that ended before it durable.
+    Flush,
+}
+
+/// A request on its way through a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// What it does.
+    pub action: Action,
+    /// Where, bytes from the start of the target.
+    pub offset: u64,
+    /// How much, bytes; 0 for a flush.
+    pub bytes: u32,
+    /// It follows the one before it in the same stream.
+    pub sequential: bool,
+    /// Each read ends before the next begins (load and store).
+    pub fenced: bool,
+    /// How its stores leave the CPU caches (load and store).
+    pub persist: Persist,
+    /// Stage that it is in: 0 at first. The device counts it up.
+    pub stage: u16,
+    /// The device's own note between stages (a die, a member).
+    pub note: u32,
+}
+
+/// What comes next for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It is done at this instant.
+    Done(Picoseconds),
+    /// It arrives at its next station at this instant; the engine calls again then.
+    At(Picoseconds),
+}
+
+/// Stations of a device in virtual time.
+pub trait Simulated {
+    /// The request arrives at its present stage at `now`; never called with an earlier `now` than before.
+    fn step(&mut self, now: Picoseconds, request: &mut Request, random: &mut Xoshiro256PlusPlus) -> Step;
+
+    /// The request is done: for devices whose service depends on what is in flight.
+    fn complete(&mut self, _now: Picoseconds, _request: &Request) {}
+
+    /// Busy time of the busiest station so far, ps, and its name: for utilisation.
+    fn busiest(&self) -> (&'static str, Picoseconds);
+}
+
+/// The stations of a target: a match instead of dynamic dispatch. Families add their variant.
+#[derive(Clone, Debug)]
+pub enum Machine {
+    /// Serves at once: the host's own limit.
+    Nothing,
+}
+
+impl Machine {
+    /// The stations of a target, idle; `seed` decides what is random in its make-up.
+    ///
+    /// # Errors
+    /// Where the family has no stations yet.
+    pub fn new(target: &Target, _seed: u64) -> Result<Self, TwinError> {
+        let twin = target.twin();
+        Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() })
+    }
+}
+
+impl Machine {
+    /// Its figures may still change after millions of operations: caches fill, credits run out, collection sets in.
+    pub fn is_transient(&self, _writes: bool) -> bool {
+        match self {
+            Self::Nothing => false,
+        }
+    }
+}
+
+impl Simulated for Machine {
+    fn step(&mut self, now: Picoseconds, _request: &mut Request, _random: &mut Xoshiro256PlusPlus) -> Step {
+        match self {
+            Self::Nothing => Step::Done(now),
+        }
+    }
+
+    fn busiest(&self) -> (&'static str, Picoseconds) {
+        match self {
+            Self::Nothing => ("nothing", 0),
+        }
+    }
+}

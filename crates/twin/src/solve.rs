@@ -1,0 +1,108 @@
+//! Host and device together: a fixed point between what the device gives and what the host's cores allow.
+
+pub(crate) mod extent;
+mod fixed_point;
+
+use crate::{
+    BandWidths, BoundBy, Host, Percentile, Solution, Stream, StreamSolution, Target, TimeShares, TwinError,
+    Utilisation,
+    analytic::{DeviceAnswer, DeviceLoad},
+};
+
+use self::fixed_point::{Coupled, couple};
+
+/// Throughput, latency and utilisation of all streams at once on a target, driven by a host.
+///
+/// # Errors
+/// [`TwinError`] where a stream is nonsense, or asks what host or device cannot do.
+pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solution, TwinError> {
+    target.validate()?;
+    host.validate()?;
+    streams.iter().try_for_each(Stream::validate)?;
+    let coupled = couple(target, host, streams)?;
+    let solutions = (0..streams.len()).map(|index| stream_solution(target, host, &streams[index], &coupled, index));
+    Ok(Solution {
+        streams: solutions.collect(),
+        utilisation: vec![
+            Utilisation { station: "host cores".to_owned(), value: coupled.cores_busy.min(1.0) },
+            Utilisation {
+                station: "device".to_owned(),
+                value: coupled.answers.iter().map(|answer| answer.utilisation).fold(0.0, f64::max),
+            },
+        ],
+    })
+}
+
+fn stream_solution(target: &Target, host: &Host, stream: &Stream, coupled: &Coupled, index: usize) -> StreamSolution {
+    let answer = &coupled.answers[index];
+    let seat = &coupled.seats[index];
+    let (extrapolated, stretch) = extent::outside(target, stream);
+    let band = widths(target, stretch);
+    let cycles_per_op = seat.cycles(stream, host, answer);
+    StreamSolution {
+        name: stream.name.clone(),
+        ops_per_s: answer.ops_per_s,
+        bandwidth_bytes_per_s: answer.ops_per_s * stream.size_bytes,
+        mean_ns: seat.latency_ns() + answer.mean_ns,
+        p50: percentile(seat.latency_ns(), answer.p50, band.latency),
+        p99: percentile(seat.latency_ns(), answer.p99, band.tail),
+        p999: percentile(seat.latency_ns(), answer.p999, band.tail),
+        cycles_per_op,
+        cycles_per_byte: cycles_per_op / stream.size_bytes,
+        bound_by: bound(stream, coupled, index),
+        time: shares(answer, seat),
+        extrapolated,
+        band,
+    }
+}
+
+fn shares(answer: &DeviceAnswer, seat: &fixed_point::Seat) -> TimeShares {
+    TimeShares {
+        host_ns: seat.service_ns,
+        wait_ns: seat.latency_ns() - seat.service_ns,
+        queue_ns: answer.queue_ns,
+        device_ns: (answer.mean_ns - answer.queue_ns - answer.flush_ns).max(0.0),
+        flush_ns: answer.flush_ns,
+    }
+}
+
+pub(crate) fn widths(target: &Target, stretch: f64) -> BandWidths {
+    let band = &target.twin().band;
+    BandWidths {
+        bandwidth: band.bandwidth.value + stretch,
+        latency: band.latency.value + stretch,
+        tail: band.tail.value + 2.0 * stretch,
+    }
+}
+
+fn percentile(host_ns: f64, device: Percentile, width: f64) -> Percentile {
+    let own = Percentile::around(host_ns + device.mid_ns, width);
+    Percentile {
+        low_ns: own.low_ns.min(host_ns + device.low_ns),
+        mid_ns: own.mid_ns,
+        high_ns: own.high_ns.max(host_ns + device.high_ns),
+    }
+}
+
+/// A station is what sets the pace where it is busy beyond this share.
+const BUSY: f64 = 0.9;
+
+fn bound(stream: &Stream, coupled: &Coupled, index: usize) -> BoundBy {
+    let (answer, seat) = (&coupled.answers[index], &coupled.seats[index]);
+    if stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate) {
+        return BoundBy::Rate;
+    }
+    if coupled.cores_busy > BUSY && coupled.cores_busy >= answer.utilisation {
+        return BoundBy::HostCpu;
+    }
+    if seat.thread_busy > BUSY && seat.thread_busy >= answer.utilisation {
+        return BoundBy::Path;
+    }
+    answer.bound_by
+}
+
+/// Loads of all streams as the device sees them.
+fn device_loads(target: &Target, streams: &[Stream]) -> Vec<DeviceLoad> {
+    let capacity = target.capacity_bytes();
+    streams.iter().map(|stream| DeviceLoad::of(stream, capacity)).collect()
+}

@@ -1,0 +1,139 @@
+//! One kind of load, as the engines see it.
+
+use assay_record::{Durability, DurabilityKind, Persist};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{PathKey, TwinError};
+
+/// How bytes travel.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StreamPath {
+    /// The way through the host.
+    pub key: PathKey,
+    /// How stores leave the CPU caches, where the path is load and store.
+    #[serde(default)]
+    pub persist: Persist,
+    /// Each read ends before the next begins, where the path is load and store.
+    #[serde(default)]
+    pub fenced: bool,
+    /// Sleep between two looks at a polled completion queue, ns; 0 spins.
+    #[serde(default)]
+    pub poll_sleep_ns: f64,
+}
+
+impl StreamPath {
+    /// A path without options.
+    pub fn plain(key: PathKey) -> Self {
+        Self { key, persist: Persist::Auto, fenced: false, poll_sleep_ns: 0.0 }
+    }
+}
+
+/// A closed or rate-limited stream of equal operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Name of the class.
+    pub name: String,
+    /// Share of writes, 0..=1.
+    pub write_share: f64,
+    /// Mean bytes of an operation.
+    pub size_bytes: f64,
+    /// Offsets are consecutive.
+    pub sequential: bool,
+    /// Threads.
+    pub threads: u32,
+    /// Operations in flight per thread; blocking paths know only 1.
+    #[serde(default = "one")]
+    pub depth: u32,
+    /// Operations per submission.
+    #[serde(default = "one")]
+    pub batch: u32,
+    /// How bytes travel.
+    pub path: StreamPath,
+    /// What makes writes durable, and how often.
+    #[serde(default = "not_durable")]
+    pub durability: Durability,
+    /// Operations per second of the whole stream; none where it is closed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_per_s: Option<f64>,
+    /// Bytes that it works on; the target's capacity where 0.
+    #[serde(default)]
+    pub working_set_bytes: f64,
+    /// Name of the file system, as the host knows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+    /// Seconds that the load lasts; what caches and credits cover depends on it. 0 asks for the steady state.
+    #[serde(default)]
+    pub duration_s: f64,
+    /// The page cache holds the working set already.
+    #[serde(default)]
+    pub warm: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn not_durable() -> Durability {
+    Durability { kind: DurabilityKind::None, every: 1 }
+}
+
+impl Stream {
+    /// A closed stream of reads or writes with one operation in flight.
+    pub fn closed(name: &str, write_share: f64, size_bytes: f64, path: StreamPath) -> Self {
+        Self {
+            name: name.to_owned(),
+            write_share,
+            size_bytes,
+            sequential: false,
+            threads: 1,
+            depth: 1,
+            batch: 1,
+            path,
+            durability: not_durable(),
+            rate_per_s: None,
+            working_set_bytes: 0.0,
+            file_system: None,
+            duration_s: 0.0,
+            warm: false,
+        }
+    }
+
+    /// Operations in flight at most.
+    pub fn in_flight(&self) -> f64 {
+        let depth = if self.path.key.is_blocking() { 1 } else { self.depth };
+        f64::from(self.threads) * f64::from(depth)
+    }
+
+    /// Refuses nonsense.
+    ///
+    /// # Errors
+    /// [`TwinError::Field`] that names the first field found wrong.
+    pub fn validate(&self) -> Result<(), TwinError> {
+        let wrong = |field: &str, seen: f64, fix: &str| {
+            Err(TwinError::field(format!("stream {}: {field}", self.name), seen, fix))
+        };
+        if !(0.0..=1.0).contains(&self.write_share) {
+            return wrong("write_share", self.write_share, "use a share between 0 and 1");
+        }
+        if !(1.0..=(1u64 << 30) as f64).contains(&self.size_bytes) {
+            return wrong("size_bytes", self.size_bytes, "use 1 byte to 1 GiB");
+        }
+        if !(1..=4096).contains(&self.threads) {
+            return wrong("threads", f64::from(self.threads), "use 1 to 4096 threads");
+        }
+        if !(1..=16_384).contains(&self.depth) || !(1..=self.depth).contains(&self.batch) {
+            return wrong("depth", f64::from(self.depth), "use 1 to 16384 in flight, and a batch of at most that");
+        }
+        if self.rate_per_s.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+            return wrong("rate_per_s", self.rate_per_s.unwrap_or(0.0), "use a rate above 0, or none");
+        }
+        let lengths = [self.working_set_bytes, self.duration_s, self.path.poll_sleep_ns];
+        if let Some(seen) = lengths.into_iter().find(|value| !(*value >= 0.0 && value.is_finite())) {
+            return wrong("working_set_bytes, duration_s or poll_sleep_ns", seen, "use 0 or more");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,90 @@
+"""What came out of runs, by the names that claims use: `RUN.STREAM.METRIC`; `RUN.METRIC` is all streams together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.claim.value import Value
+from assay.error import FAILED, AssayError
+
+# Metrics of a stream. Bandwidth in bytes/s, rate in 1/s, times in ns, drop_s in s.
+METRICS = ("bandwidth", "rate", "latency", "p50", "p99", "p999", "flush", "cycles_per_byte", "drop_s")
+
+
+@dataclass(frozen=True)
+class StreamAnswer:
+    """Metrics of one stream; a metric that could not be had is absent."""
+
+    metrics: Mapping[str, Value]
+
+
+@dataclass(frozen=True)
+class RunAnswer:
+    """One point of a run: its streams, or the sentence that says why there is none."""
+
+    streams: Mapping[str, StreamAnswer]
+    refused: str = ""
+
+
+class UnansweredError(AssayError):
+    """A claim needs something that no run gave."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Points of every run, in the order of their sweeps."""
+
+    runs: Mapping[str, Sequence[RunAnswer]]
+
+    def leaf(self, name: str) -> Value | list[Value]:
+        """What a name in an expression stands for; a list where the run sweeps.
+
+        Raises:
+            UnansweredError: where a run was refused, or does not give that metric.
+        """
+        run, stream, metric = self._split(name)
+        found = [_metric(name, point, stream, metric) for point in self.runs[run]]
+        return found[0] if len(found) == 1 else found
+
+    def _split(self, name: str) -> tuple[str, str, str]:
+        parts = name.split(".")
+        if parts[0] not in self.runs or len(parts) not in (2, 3) or parts[-1] not in METRICS:
+            raise UnansweredError(
+                f"`{name}` names no run, stream and metric", hint="correct catalog/claims", code=FAILED
+            )
+        return parts[0], parts[1] if len(parts) == 3 else "", parts[-1]
+
+
+def _metric(name: str, point: RunAnswer, stream: str, metric: str) -> Value:
+    if point.refused:
+        raise UnansweredError(point.refused)
+    if stream:
+        if stream not in point.streams:
+            raise UnansweredError(f"`{name}`: the run has no stream `{stream}`", hint="correct catalog/claims")
+        return _of(name, point.streams[stream], metric)
+    return _total(name, list(point.streams.values()), metric)
+
+
+def _of(name: str, stream: StreamAnswer, metric: str) -> Value:
+    if metric not in stream.metrics:
+        raise UnansweredError(f"`{name}`: the run gives no {metric.replace('_', ' ')}")
+    return stream.metrics[metric]
+
+
+def _total(name: str, streams: Sequence[StreamAnswer], metric: str) -> Value:
+    if metric in ("bandwidth", "rate"):
+        return _sum([_of(name, stream, metric) for stream in streams])
+    if metric == "cycles_per_byte":
+        cycles = [_of(name, stream, metric) * _of(name, stream, "bandwidth") for stream in streams]
+        return _sum(cycles) / _sum([_of(name, stream, "bandwidth") for stream in streams])
+    if len(streams) == 1:
+        return _of(name, streams[0], metric)
+    raise UnansweredError(f"`{name}`: name the stream whose {metric} is meant", hint="correct catalog/claims")
+
+
+def _sum(values: Sequence[Value]) -> Value:
+    """Streams of one run share their twin: its errors do not cancel, so the widest band stays."""
+    number = sum(value.number for value in values)
+    extrapolated = tuple(dict.fromkeys(sentence for value in values for sentence in value.extrapolated))
+    return Value(number, max(value.width for value in values), extrapolated)

@@ -1,0 +1,129 @@
+"""Whether a twin reproduces what was published."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from assay.claim.model import Claim
+from assay.claim.value import Value
+from assay.error import AssayError
+
+Verdict = Literal["reproduced", "direction only", "not reproduced", "not attempted"]
+
+# Closer than this counts as reproduced however narrow the twin's own band is: more nobody reads from a printed figure.
+CLOSE = 0.10
+# Published figures closer than this to each other have no order that could be kept.
+TIE = 0.05
+# A wider band says too little to have reproduced anything.
+WIDEST = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A claim beside what a twin gives for it, in the claim's unit.
+
+    `error` is relative to the nearest end of the published range, 0 inside; None where nothing was attempted.
+    """
+
+    claim: Claim
+    modelled: Value | None
+    verdict: Verdict
+    error: float | None = None
+    reason: str = ""
+
+
+def error_of(claim: Claim, modelled: Value) -> float:
+    """Relative distance to the published figure; 0 inside a published range."""
+    low, high = _published(claim)
+    if low <= modelled.number <= high:
+        return 0.0
+    nearest = low if modelled.number < low else high
+    return modelled.number / nearest - 1 if nearest else float("inf")
+
+
+def judge(claims: Sequence[Claim], modelled: Sequence[Value | str]) -> list[Outcome]:
+    """The outcome of each claim; a text in `modelled` says why the twin gave nothing."""
+    return [_outcome(index, claims, modelled) for index in range(len(claims))]
+
+
+def _outcome(index: int, claims: Sequence[Claim], modelled: Sequence[Value | str]) -> Outcome:
+    claim, value = claims[index], modelled[index]
+    if isinstance(value, str):
+        return Outcome(claim, None, "not attempted", reason=value)
+    error = error_of(claim, value)
+    low, high = _published(claim)
+    inside = value.low <= high and low <= value.high and value.width <= WIDEST
+    if abs(error) <= CLOSE + 1e-9 or inside:
+        return Outcome(claim, value, "reproduced", error)
+    if _keeps_order(index, claims, modelled):
+        return Outcome(claim, value, "direction only", error)
+    return Outcome(claim, value, "not reproduced", error)
+
+
+def _keeps_order(index: int, claims: Sequence[Claim], modelled: Sequence[Value | str]) -> bool:
+    """The figure stands to its fellows (same claim, metric, unit) as the published one does; there is at least one."""
+    compared, own = 0, modelled[index]
+    for other, value in enumerate(modelled):
+        if isinstance(own, str) or isinstance(value, str) or not _fellows(index, other, claims):
+            continue
+        order = _order(_middle(claims[index]), _middle(claims[other]))
+        if order == 0:
+            continue
+        compared += 1
+        if (own.number > value.number) != (order > 0):
+            return False
+    return compared > 0
+
+
+def _fellows(index: int, other: int, claims: Sequence[Claim]) -> bool:
+    one, two = claims[index], claims[other]
+    return index != other and (one.id, one.metric, one.unit) == (two.id, two.metric, two.unit)
+
+
+def _order(one: float, other: float) -> int:
+    if abs(one - other) <= TIE * max(abs(one), abs(other)):
+        return 0
+    return 1 if one > other else -1
+
+
+def _middle(claim: Claim) -> float:
+    low, high = _published(claim)
+    return (low + high) / 2
+
+
+def _published(claim: Claim) -> tuple[float, float]:
+    if claim.range is None:
+        raise AssayError(f"the claim {claim.id} ({claim.setup}) has no published figure", hint="correct catalog/claims")
+    return claim.range
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How a study came out. Claims whose figure was an input (a rate asked for) count in none of the errors."""
+
+    claims: int
+    attempted: int
+    reproduced: int
+    direction_only: int
+    not_reproduced: int
+    median_error: float | None
+    within_quarter: float | None
+
+
+def summary(outcomes: Sequence[Outcome]) -> Summary:
+    """Counts over all outcomes, median absolute error and the share of figures within 25 %."""
+    attempted = [outcome for outcome in outcomes if outcome.verdict != "not attempted"]
+    errors = [abs(outcome.error) for outcome in attempted if outcome.error is not None and not outcome.claim.given]
+    count = {word: sum(outcome.verdict == word for outcome in outcomes) for word in ("reproduced", "direction only")}
+    return Summary(
+        claims=len(outcomes),
+        attempted=len(attempted),
+        reproduced=count["reproduced"],
+        direction_only=count["direction only"],
+        not_reproduced=len(attempted) - count["reproduced"] - count["direction only"],
+        median_error=statistics.median(errors) if errors else None,
+        within_quarter=sum(error <= 0.25 for error in errors) / len(errors) if errors else None,
+    )

@@ -1,0 +1,95 @@
+"""A run of a study in virtual time: what changes while it runs (write caches, garbage collection)."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+from assay.binary import Binary, said
+from assay.claim.answer import RunAnswer, StreamAnswer
+from assay.claim.drop import drop_s
+from assay.claim.model import Stream
+from assay.claim.question import Point
+from assay.claim.value import Value
+from assay.study.job import FORMAT_VERSION, path_spec
+from assay.study.units import parse_bytes, parse_rate, parse_seconds
+from assay.twin import catalog, names
+
+Json = dict[str, Any]
+
+# Points of a series: enough to see a fall to half a percent of the run.
+_INTERVALS = 200
+
+
+def simulate(point: Point, target: Json, host: Json, binary: Binary) -> RunAnswer:
+    """One run on a twin, simulated; a refusal becomes the sentence of the answer."""
+    job = job_of(point, target, host)
+    with tempfile.TemporaryFile() as log:
+        run = binary.start(job, log)
+        last: Json = {}
+        for event in run.events():
+            last = event
+        run.wait()
+        if last.get("event") != "finished":
+            log.seek(0)
+            reason = last.get("reason") or said(log.read().decode(errors="replace"))[0]
+            return RunAnswer({}, reason or "the simulation gave no record")
+    return RunAnswer({found["name"]: _stream(found) for found in last["record"]["classes"]})
+
+
+def job_of(point: Point, target: Json, host: Json) -> Json:
+    """The job of a point."""
+    seconds = parse_seconds(point.settings.duration)
+    twin = {"version": catalog.VERSION, "label": names.PREFIX + point.machine.on, "target": target, "host": host}
+    if point.settings.file_system:
+        twin["file_system"] = point.settings.file_system
+    return {
+        "version": FORMAT_VERSION,
+        "name": f"{point.run}#{point.index}",
+        "targets": [{"id": "main", "kind": "twin", "members": [], "twin": twin}],
+        "datasets": [_dataset(alias, stream) for alias, stream in point.streams.items()],
+        "classes": [_class(point, alias, stream) for alias, stream in point.streams.items()],
+        "window": {"measure_s": seconds, "interval_ms": max(1, round(seconds * 1000 / _INTERVALS))},
+        "cache": "bypassed",
+    }
+
+
+def _dataset(alias: str, stream: Stream) -> Json:
+    size = parse_bytes(stream.size)
+    data = parse_bytes(stream.working_set)
+    return {"name": alias, "target": "main", "bytes": data - data % size}
+
+
+def _class(point: Point, alias: str, stream: Stream) -> Json:
+    size = parse_bytes(stream.size)
+    spec = path_spec(point.settings.path) | {"direct": True}
+    found: Json = {
+        "name": alias,
+        "dataset": alias,
+        "path": spec,
+        "operation": {"kind": stream.op},
+        "pattern": {"kind": "sequential" if stream.pattern == "sequential" else "uniform"},
+        "size": size,
+        "threads": stream.threads or point.settings.threads or 1,
+        "depth": stream.depth,
+        "batch": stream.batch,
+    }
+    if stream.rate:
+        rate = parse_rate(stream.rate).operations(size)
+        found["arrivals"] = {"kind": "fixed", "rate_per_s": rate, "scope": "total"}
+    return found
+
+
+def _stream(found: Json) -> StreamAnswer:
+    bandwidth = found["bandwidth"]
+    band = bandwidth.get("band")
+    width = band["high"] / bandwidth["value"] - 1 if band and bandwidth["value"] else 0.0
+    metrics = {
+        "bandwidth": Value(bandwidth["value"], width),
+        "rate": Value(found["ops_rate"]["value"], width),
+        "latency": Value(found["service"]["mean_ns"], width),
+    }
+    at = drop_s(found["intervals"])
+    if at is not None:
+        metrics["drop_s"] = Value(at, width)
+    return StreamAnswer(metrics)

@@ -1,0 +1,115 @@
+"""Runs of a study on twins of its hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from assay.binary import Binary
+from assay.claim.answer import Answers, RunAnswer, StreamAnswer
+from assay.claim.model import Machine, Study
+from assay.claim.question import Point, points, streams_of
+from assay.claim.simulate import simulate
+from assay.claim.value import Value
+from assay.error import AssayError
+from assay.twin import catalog, names
+
+Json = dict[str, Any]
+
+
+def answers(study: Study, wanted: set[str], binary: Binary) -> Answers:
+    """Every run of `wanted` on twins: one batch for the analytic engine, the rest simulated."""
+    found: dict[str, list[RunAnswer]] = {}
+    asked = list(points(study, wanted))
+    analytic = [point for point in asked if point.settings.engine == "analytic"]
+    solved = dict(zip(map(_key, analytic), _solve(analytic, binary), strict=True))
+    for point in asked:
+        answer = solved[_key(point)] if _key(point) in solved else _simulated(point, binary)
+        found.setdefault(point.run, []).append(answer)
+    return Answers(found)
+
+
+def _key(point: Point) -> tuple[str, int]:
+    return point.run, point.index
+
+
+def _solve(asked: Sequence[Point], binary: Binary) -> list[RunAnswer]:
+    """Targets and hosts go into the document once each; a machine that the catalog lacks refuses its runs alone."""
+    machines = _machines(asked)
+    known = [machine for machine, document in machines.items() if not isinstance(document, str)]
+    documents = [document for document in machines.values() if not isinstance(document, str)]
+    questions, places = [], []
+    for place, point in enumerate(asked):
+        if point.machine in known:
+            at = known.index(point.machine)
+            streams = streams_of(point, names.is_memory(documents[at][0]))
+            questions.append({"target": at, "host": at, "streams": streams})
+            places.append(place)
+    document = {
+        "version": catalog.VERSION,
+        "targets": [target for target, _ in documents],
+        "hosts": [host for _, host in documents],
+        "questions": questions,
+    }
+    replies = binary.document("predict", "-", given=document)["answers"] if questions else []
+    found = [RunAnswer({}, str(machines[point.machine])) for point in asked]
+    for place, reply in zip(places, replies, strict=True):
+        found[place] = _answer(reply)
+    return found
+
+
+def _machines(asked: Sequence[Point]) -> dict[Machine, tuple[Json, Json] | str]:
+    found: dict[Machine, tuple[Json, Json] | str] = {}
+    for point in asked:
+        if point.machine not in found:
+            found[point.machine] = _documents(point.machine)
+    return found
+
+
+def _documents(machine: Machine) -> tuple[Json, Json] | str:
+    try:
+        return names.target(machine.on), catalog.host(machine.host)
+    except AssayError as error:
+        return error.message
+
+
+def _answer(reply: Json) -> RunAnswer:
+    if reply["kind"] == "refused":
+        return RunAnswer({}, reply["reason"])
+    return RunAnswer({stream["name"]: _stream(stream) for stream in reply["solution"]["streams"]})
+
+
+def _stream(found: Json) -> StreamAnswer:
+    band, outside = found["band"], tuple(found["extrapolated"])
+    metrics: dict[str, Value] = {
+        "bandwidth": Value(found["bandwidth_bytes_per_s"], band["bandwidth"], outside),
+        "rate": Value(found["ops_per_s"], band["bandwidth"], outside),
+        "latency": Value(found["mean_ns"], band["latency"], outside),
+        "cycles_per_byte": Value(found["cycles_per_byte"], band["bandwidth"], outside),
+    }
+    if found["time"]["flush_ns"] > 0:
+        metrics["flush"] = Value(found["time"]["flush_ns"], band["latency"], outside)
+    metrics |= {name: _percentile(found[name], outside) for name in ("p50", "p99", "p999")}
+    return StreamAnswer(metrics)
+
+
+def _percentile(found: Mapping[str, float], outside: tuple[str, ...]) -> Value:
+    middle = found["mid_ns"]
+    width = max(middle / found["low_ns"], found["high_ns"] / middle) - 1 if found["low_ns"] > 0 else 0.0
+    return Value(middle, width, outside)
+
+
+def _simulated(point: Point, binary: Binary) -> RunAnswer:
+    documents = _documents(point.machine)
+    if isinstance(documents, str):
+        return RunAnswer({}, documents)
+    return simulate(point, *documents, binary)
+
+
+def memory_machines(study: Study) -> dict[str, bool]:
+    """Of each machine of a study whether its device is byte-addressable; what the catalog lacks counts as a drive."""
+    found = {}
+    for name, machine in study.machines.items():
+        documents = _documents(machine)
+        found[name] = not isinstance(documents, str) and names.is_memory(documents[0])
+    return found

@@ -1,0 +1,248 @@
+"""A number of instances for a workload: each limit with what is needed and what there is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from .candidate import Candidate
+from .latency import LOCAL, Latencies, LatencyFigure, loaded_ns
+from .volume import Need, Volume, VolumePrices, io_units
+from .volume import count as volumes_of
+from .volume import usd_per_month as volume_usd
+from .workload import Workload
+
+STATED_IO_BYTES = 4096.0
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One thing that can run out, over all instances. `supply` is none where nobody states it.
+
+    A `fixed` need does not grow with the load: it is met or not.
+    """
+
+    name: str
+    demand: float
+    supply: float | None
+    unit: str
+    fixed: bool = False
+
+    @property
+    def headroom(self) -> float:
+        """Supply by demand; infinite where nothing is needed, zero where nothing is known."""
+        if self.demand <= 0 or (self.fixed and self.supply is not None and self.supply >= self.demand):
+            return math.inf
+        return 0.0 if self.supply is None else self.supply / self.demand
+
+    def sentence(self) -> str:
+        """Why it fails."""
+        if self.supply is None:
+            return f"no source states its {self.name}"
+        return f"{self.name}: {self.demand:.4g} {self.unit} needed, {self.supply:.4g} there"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """So many instances of a candidate, with a volume or without."""
+
+    candidate: Candidate
+    instances: int
+    usd_per_month: float
+    volume: str | None
+    volumes_each: int
+    limits: tuple[Limit, ...]
+    hit_ratio: float
+    read_latency_ns: float | None
+    latency: LatencyFigure
+    latency_bound_ns: float | None
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def name(self) -> str:
+        """How it is called."""
+        beside = f" + {self.volume}" if self.volume else ""
+        return f"{self.candidate.name}{beside}"
+
+    @property
+    def headroom(self) -> float:
+        """How far the load can grow: the least of all limits."""
+        return min(limit.headroom for limit in self.limits)
+
+    @property
+    def binding(self) -> Limit:
+        """The limit that runs out first."""
+        return min(self.limits, key=lambda limit: limit.headroom)
+
+    @property
+    def latency_met(self) -> bool:
+        """Whether the objective is met; an unknown latency never is."""
+        if self.latency_bound_ns is None:
+            return True
+        return self.read_latency_ns is not None and self.read_latency_ns <= self.latency_bound_ns
+
+    @property
+    def feasible(self) -> bool:
+        """Whether every limit and the objective hold."""
+        return self.headroom >= 1 and self.latency_met
+
+    def failure(self) -> str:
+        """Why it is not feasible."""
+        if self.headroom < 1:
+            return self.binding.sentence()
+        if self.read_latency_ns is None:
+            return f"no source states the latency of {self.volume or 'its storage'}, and an objective is set"
+        bound = self.latency_bound_ns or 0.0
+        return f"latency: {self.read_latency_ns / 1e3:.4g} us on average, {bound / 1e3:.4g} us wanted"
+
+    def document(self) -> dict[str, Any]:
+        """As results print it."""
+        return {
+            "name": self.name,
+            "instances": self.instances,
+            "usd_per_month": self.usd_per_month,
+            "headroom": None if math.isinf(self.headroom) else self.headroom,
+            "binding_limit": self.binding.name,
+            "limits": [
+                {"name": one.name, "demand": one.demand, "supply": one.supply, "unit": one.unit} for one in self.limits
+            ],
+            "cache_hit_ratio": self.hit_ratio,
+            "read_latency_ns": self.read_latency_ns,
+            "latency": self.latency.document(),
+            "volume": self.volume,
+            "volumes_each": self.volumes_each,
+            "instance": self.candidate.document(),
+        }
+
+
+class Planner:
+    """Plans for one workload."""
+
+    def __init__(self, workload: Workload, latencies: Latencies) -> None:
+        self.workload = workload
+        self.latencies = latencies
+
+    def best(self, candidate: Candidate, volume: Volume | None = None, prices: VolumePrices | None = None) -> Plan:
+        """The cheapest number of instances that serves it; where none does, the plan with the most that is allowed.
+
+        More instances only ever raise the supply and the share of reads that memory serves, so the fewest that serve
+        are found by bisection. Without volumes they are the cheapest too; with volumes, more instances may pay by
+        keeping reads off them, until the instances alone cost more than the best so far.
+        """
+        best = self._fewest(candidate, volume, prices)
+        if volume is None or not best.feasible:
+            return best
+        for instances in range(best.instances + 1, self.workload.most_instances + 1):
+            if candidate.usd_per_month * instances >= best.usd_per_month:
+                break
+            best = min(best, self.plan(candidate, instances, volume, prices), key=lambda plan: plan.usd_per_month)
+        return best
+
+    def _fewest(self, candidate: Candidate, volume: Volume | None, prices: VolumePrices | None) -> Plan:
+        most = self.workload.most_instances
+        low = self.workload.copies
+        last = self.plan(candidate, most, volume, prices)
+        if not last.feasible or low >= most:
+            return last
+        high = most
+        while low < high:
+            middle = (low + high) // 2
+            if self.plan(candidate, middle, volume, prices).feasible:
+                high = middle
+            else:
+                low = middle + 1
+        return self.plan(candidate, high, volume, prices)
+
+    def plan(
+        self, candidate: Candidate, instances: int, volume: Volume | None = None, prices: VolumePrices | None = None
+    ) -> Plan:
+        """The plan with a given number of instances."""
+        work = self.workload
+        cache = instances * max(0.0, candidate.memory_bytes - work.memory) / work.copies
+        hits = work.hit_ratio(cache)
+        reads, writes = work.reads_per_s * (1 - hits), work.writes_per_s * work.copies
+        limits = [*self._host(candidate, instances), *self._storage(candidate, instances, volume, reads, writes)]
+        usd, each = candidate.usd_per_month * instances, 0
+        if volume is not None and prices is not None:
+            need = self._need(volume, instances, reads, writes)
+            usd += volume_usd(volume, prices, need) * instances
+            each = volumes_of(volume, need)
+        figure = self._latency_figure(candidate, volume)
+        busy = [limit for limit in limits if limit.name.startswith(("read", "write", "I/O"))]
+        mean = self._mean_ns(figure, hits, busy)
+        bound = None if work.latency is None else work.latency.read * 1e9
+        name = None if volume is None else volume.name
+        return Plan(candidate, instances, usd, name, each, tuple(limits), hits, mean, figure, bound)
+
+    def _host(self, candidate: Candidate, instances: int) -> list[Limit]:
+        work = self.workload
+        limits = [Limit("memory of an instance", work.memory, candidate.memory_bytes, "B", fixed=True)]
+        if work.cycles_per_operation is not None and work.clock is not None:
+            cores = work.operations_per_s * work.cycles_per_operation / work.clock
+            limits.append(Limit("cores", cores, instances * candidate.cores * work.utilisation, "cores"))
+        if work.copies > 1:
+            traffic = work.writes_per_s * work.page * (work.copies - 1)
+            network = candidate.network_bytes_per_s
+            supply = None if network is None else network * instances * work.utilisation
+            limits.append(Limit("network for copies", traffic, supply, "B/s"))
+        return limits
+
+    def _storage(
+        self, candidate: Candidate, instances: int, volume: Volume | None, reads: float, writes: float
+    ) -> list[Limit]:
+        work = self.workload
+        if volume is not None:
+            return self._attached(candidate, instances, volume, reads, writes)
+        data = work.capacity * work.copies
+        ios = math.ceil(work.page / STATED_IO_BYTES)
+        limits = [Limit("local storage", data, instances * candidate.local_bytes * work.fill, "B")]
+        stated = (
+            ("read IOPS of local storage", reads, candidate.read_iops),
+            ("write IOPS of local storage", writes, candidate.write_iops),
+        )
+        for name, rate, iops in stated:
+            supply = None if iops is None else iops * instances * work.utilisation
+            limits.append(Limit(name, rate * ios, supply, "IOPS"))
+        return limits
+
+    def _attached(
+        self, candidate: Candidate, instances: int, volume: Volume, reads: float, writes: float
+    ) -> list[Limit]:
+        """Volumes are bought to measure; what limits them is the instance."""
+        work = self.workload
+        need = self._need(volume, instances, reads, writes)
+        iops, speed = candidate.volume_iops, candidate.volume_bytes_per_s
+        usable = instances * work.utilisation
+        return [
+            Limit("I/O rate to volumes", need.iops * usable, _times(iops, usable), "IOPS"),
+            Limit("bandwidth to volumes", need.bytes_per_s * usable, _times(speed, usable), "B/s"),
+        ]
+
+    def _need(self, volume: Volume, instances: int, reads: float, writes: float) -> Need:
+        """What each instance needs of its volumes, with the room that the workload asks for."""
+        work = self.workload
+        rate = (reads + writes) / instances / work.utilisation
+        units = io_units(volume, work.page)
+        return Need(work.capacity / instances / work.fill, rate * units, rate * work.page)
+
+    def _latency_figure(self, candidate: Candidate, volume: Volume | None) -> LatencyFigure:
+        if volume is not None:
+            return self.latencies.read(volume.name, self.workload.page)
+        if candidate.read_latency_ns is not None:
+            return LatencyFigure(candidate.read_latency_ns, "assumed", candidate.source, candidate.date)
+        return self.latencies.read(candidate.name if candidate.cloud == "own" else LOCAL, self.workload.page)
+
+    def _mean_ns(self, figure: LatencyFigure, hits: float, storage: list[Limit]) -> float | None:
+        """Mean over hits and misses; a hit counts as nothing beside a read from storage."""
+        if hits >= 1:
+            return 0.0
+        if figure.value_ns is None:
+            return None
+        shares = [1 / limit.headroom for limit in storage if 0 < limit.headroom < math.inf]
+        busy = max(shares, default=0.0) * self.workload.utilisation
+        return (1 - hits) * loaded_ns(figure.value_ns, busy)
+
+
+def _times(amount: float | None, factor: float) -> float | None:
+    return None if amount is None else amount * factor

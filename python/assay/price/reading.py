@@ -1,0 +1,63 @@
+"""TOML files of prices, workloads and hardware: errors name the file, the line and the field."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from assay.price.error import PriceError
+from assay.study.locate import line_of
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def read(path: Path, model: type[Model], what: str) -> Model:
+    """A file as `model`; numbers with a point are kept exactly as they were written."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PriceError(
+            f"{path} cannot be read: {error}", f"name a file of {what}; docs/prices.md shows one"
+        ) from error
+    return parse(text, str(path), model)
+
+
+def parse(text: str, file: str, model: type[Model]) -> Model:
+    """TOML text as `model`; `file` names it in errors."""
+    try:
+        document = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise PriceError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        location = _real(first["loc"], document)
+        missing = [str(first["loc"][-1])] if first["type"] == "missing" else []
+        unknown = [first["ctx"]["key"]] if first["type"] == "unknown_key" else []
+        field = ".".join(str(part) for part in [*location, *missing, *unknown]) or "the file"
+        reason = f"{first['msg'].removeprefix('Value error, ')}, seen was `{_shown(first['input'])}`"
+        what = f"{field} is missing" if missing else f"{field}: {reason}"
+        where = line_of(text, [*location, *unknown])
+        raise PriceError(f"{file} line {where}, {what}", "docs/prices.md shows what may stand there") from error
+
+
+def _shown(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _real(location: Sequence[str | int], document: Any) -> list[str | int]:
+    """The part of a location that is in the document: branches of unions are left out."""
+    path: list[str | int] = []
+    for part in location:
+        inside = isinstance(document, dict) and part in document
+        if inside or (isinstance(document, list) and isinstance(part, int) and part < len(document)):
+            path.append(part)
+            document = document[part]
+    return path

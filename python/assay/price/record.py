@@ -1,0 +1,87 @@
+"""Throughput and utilisation of a record: what R needs of a measurement."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from assay.error import did_you_mean
+from assay.price.error import PriceError
+from assay.price.ratio import Load, missing_utilisation
+from assay.study.files import read_json
+
+Json = dict[str, Any]
+
+FORMAT_VERSION = 1
+METRICS = {"ops": ("ops_rate", "operations/s"), "bandwidth": ("bandwidth", "B/s")}
+
+
+def read_record(directory: Path, cell: str) -> Json:
+    """The record of a cell; a folder that was cut short, and records of another version, are refused in a sentence."""
+    folder = directory / "records"
+    known = sorted(path.stem for path in folder.glob("*.json"))
+    if not known:
+        raise PriceError(
+            f"{directory} holds no records", "name the folder that `assay run` wrote, and finish it: --resume"
+        )
+    if cell not in known:
+        raise PriceError(f"there is no record of the cell `{cell}` in {directory}", did_you_mean(cell, known))
+    record = read_json(folder / f"{cell}.json")
+    if not isinstance(record, dict) or not {"version", "classes", "verdict", "window"} <= set(record):
+        raise PriceError(f"{folder / cell}.json is no whole record", "run its cell again: assay run --resume DIR")
+    if record["version"] != FORMAT_VERSION:
+        hint = "read it with the release of Assay that wrote it, or measure again"
+        raise PriceError(f"the record of `{cell}` has version {record['version']}, this is {FORMAT_VERSION}", hint)
+    return record
+
+
+def load_of(directory: Path, cell: str, metric: str, classes: list[str] | None = None) -> Load:
+    """Throughput, threads and utilisation of the classes of a record (all of them, unless some are named)."""
+    if metric not in METRICS:
+        raise PriceError(f"`{metric}` is no throughput", did_you_mean(metric, METRICS))
+    record = read_record(directory, cell)
+    status = record["verdict"]["status"]
+    if status == "invalid":
+        codes = ", ".join(reason["code"] for reason in record["verdict"]["reasons"])
+        raise PriceError(f"the record of `{cell}` is invalid ({codes})", "mend that and measure again; no price on it")
+    chosen = _chosen(record, classes)
+    field, unit = METRICS[metric]
+    threads = sum(entry.get("threads", 1) for entry in record["job"]["classes"] if entry["name"] in chosen)
+    results = [result for result in record["classes"] if result["name"] in chosen]
+    busy_s = sum(_cpu_s(result) for result in results)
+    figures = [result[field] for result in results]
+    provenance = figures[0]["provenance"] if len({figure["provenance"] for figure in figures}) == 1 else "modelled"
+    return Load(
+        throughput=sum(figure["value"] for figure in figures),
+        unit=unit,
+        threads=threads,
+        utilisation=min(1.0, busy_s / (record["window"]["measured_s"] * threads)),
+        provenance=provenance,
+        source=f"record {record['run']['id']}, cell {cell}",
+        warnings=_warnings(status, cell, busy_s / (record["window"]["measured_s"] * threads)),
+    )
+
+
+def _chosen(record: Json, classes: list[str] | None) -> set[str]:
+    known = [result["name"] for result in record["classes"]]
+    for name in classes or ():
+        if name not in known:
+            raise PriceError(f"the record has no class `{name}`", did_you_mean(name, known))
+    return set(classes or known)
+
+
+def _cpu_s(result: Json) -> float:
+    """CPU seconds of a class: its threads and kernel helpers, without waiting for an intended start."""
+    cpu = result.get("cpu") or {}
+    if cpu.get("user_s") is None or cpu.get("kernel_s") is None:
+        raise missing_utilisation()
+    waiting = (cpu.get("wait_s") or {"value": 0})["value"]
+    helpers = (cpu.get("helper_s") or {"value": 0})["value"]
+    return float(max(0.0, cpu["user_s"]["value"] + cpu["kernel_s"]["value"] + helpers - waiting))
+
+
+def _warnings(status: str, cell: str, utilisation: float) -> list[str]:
+    found = [f"the record of `{cell}` is suspect; see its verdict before buying by it"] if status == "suspect" else []
+    if utilisation > 1:
+        found.append(f"kernel helpers make the utilisation {utilisation:.2f} of the worker threads; it is taken as 1")
+    return found

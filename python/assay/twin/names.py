@@ -1,0 +1,138 @@
+"""What stands behind `twin:` on the command line: a device, several of them, an array, a cache in front of something.
+
+p4610                    one drive
+p4610*4                  four of them, pages interleaved by the program (modules of memory: interleaved by the CPU)
+raid0:p4610*4            md RAID 0; raid5 and raid10 likewise; chunk=64KiB:raid5:... sets the chunk
+interleave:p4610*4       the same as p4610*4, said aloud
+memory-mode:FRONT+BACK   modules of DRAM as a direct-mapped cache in front of modules of persistent memory
+cache=16GiB:p4610        a page cache of that size; cache=16GiB@ddr5-4800-32g*8:... names its memory
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from assay.error import BAD_JOB, AssayError
+from assay.study.units import parse_bytes
+from assay.twin import catalog
+
+Json = dict[str, Any]
+
+PREFIX = "twin:"
+LAYOUTS = {"raid0": "raid0", "raid5": "raid5", "raid10": "raid10", "interleave": "interleave"}
+# md's own default; and the page of the program that interleaves.
+RAID_CHUNK_BYTES, PAGE_BYTES = 512 << 10, 16 << 10
+# What a page cache lies in where nobody names it: its speed is far above what lies behind.
+CACHE_MEMORY = "ddr4-2933-32g*6"
+
+_COUNTED = re.compile(r"(?P<name>[^*]+)\*(?P<count>[0-9]+)")
+
+
+class TwinNameError(AssayError):
+    """A name that means no twin."""
+
+    def __init__(self, name: str, problem: str, hint: str) -> None:
+        super().__init__(f"`twin:{name}` {problem}", hint=hint, code=BAD_JOB)
+
+
+def target(text: str, chunk_bytes: int = 0) -> Json:
+    """The target that a name means, complete with every parameter; a leading `twin:` is optional.
+
+    Raises:
+        TwinNameError, CatalogError: where it means none.
+    """
+    name = text.removeprefix(PREFIX)
+    head, colon, rest = name.partition(":")
+    if colon and head in LAYOUTS:
+        return _array(name, LAYOUTS[head], rest, chunk_bytes)
+    if colon and head.startswith("chunk="):
+        return target(rest, _bytes(name, head.removeprefix("chunk=")))
+    if colon and head.startswith("cache="):
+        return _cache(name, head.removeprefix("cache="), rest, chunk_bytes)
+    if colon and head == "memory-mode":
+        return _memory_mode(name, rest)
+    if colon:
+        known = "raid0, raid5, raid10, interleave, memory-mode, chunk=BYTES, cache=BYTES"
+        raise TwinNameError(name, f"begins with `{head}:`, which is no composition", f"known are {known}")
+    return _counted(name, chunk_bytes)
+
+
+def is_memory(found: Json) -> bool:
+    """The data lies in memory that loads and stores reach."""
+    kind = found["kind"]
+    if kind == "device":
+        return found["twin"]["device"]["family"] in catalog.MEMORY_FAMILIES
+    return is_memory(found["member"] if kind == "stripe" else found["back"])
+
+
+def capacity_bytes(found: Json) -> float:
+    """Bytes that a user can store."""
+    if found["kind"] == "device":
+        return float(found["twin"]["capacity_bytes"]["value"]) * int(found["modules"])
+    if found["kind"] == "cache":
+        return capacity_bytes(found["back"])
+    count = float(found["count"])
+    return capacity_bytes(found["member"]) * {"raid5": count - 1, "raid10": count / 2}.get(found["layout"], count)
+
+
+def _device(name: str, modules: int = 1) -> Json:
+    return {"kind": "device", "twin": catalog.twin(name), "modules": modules}
+
+
+def _split(name: str) -> tuple[str, int]:
+    if "*" not in name:
+        return name, 1
+    match = _COUNTED.fullmatch(name)
+    if match is None or int(match["count"]) == 0:
+        raise TwinNameError(name, "has no count after its `*`", "write NAME*N with N from 1 on, such as p4610*4")
+    return match["name"], int(match["count"])
+
+
+def _counted(name: str, chunk_bytes: int) -> Json:
+    bare, count = _split(name)
+    one = _device(bare)
+    if is_memory(one):
+        return one | {"modules": count}
+    return one if count == 1 else _stripe(one, count, "interleave", chunk_bytes or PAGE_BYTES)
+
+
+def _array(name: str, layout: str, rest: str, chunk_bytes: int) -> Json:
+    bare, count = _split(rest)
+    default = PAGE_BYTES if layout == "interleave" else RAID_CHUNK_BYTES
+    one = _device(bare)
+    if is_memory(one):
+        hint = f"modules of memory interleave by themselves: write twin:{rest}"
+        raise TwinNameError(name, "makes an array of memory modules", hint)
+    return _stripe(one, count, layout, chunk_bytes or default)
+
+
+def _stripe(one: Json, count: int, layout: str, chunk_bytes: int) -> Json:
+    return {"kind": "stripe", "member": one, "count": count, "chunk_bytes": chunk_bytes, "layout": layout}
+
+
+def _cache(name: str, head: str, rest: str, chunk_bytes: int) -> Json:
+    size, _, memory = head.partition("@")
+    front = target(memory or CACHE_MEMORY)
+    if not is_memory(front):
+        raise TwinNameError(name, "caches in something that is no memory", "name modules of DRAM after the @")
+    back = target(rest, chunk_bytes)
+    return {"kind": "cache", "front": front, "back": back, "bytes": _bytes(name, size), "policy": "lru"}
+
+
+def _memory_mode(name: str, rest: str) -> Json:
+    front, plus, back = rest.partition("+")
+    if not plus:
+        raise TwinNameError(name, "lacks one of its two sides", "write memory-mode:DRAM*N+PMEM*N")
+    memory, behind = target(front), target(back)
+    if not (is_memory(memory) and is_memory(behind)):
+        raise TwinNameError(name, "joins something that is no memory", "both sides must be modules of memory")
+    size = int(capacity_bytes(memory))
+    return {"kind": "cache", "front": memory, "back": behind, "bytes": size, "policy": "direct-mapped"}
+
+
+def _bytes(name: str, text: str) -> int:
+    try:
+        return parse_bytes(text)
+    except AssayError as error:
+        raise TwinNameError(name, f"has a size that cannot be read: {error.message}", error.hint) from error

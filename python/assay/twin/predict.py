@@ -1,0 +1,161 @@
+"""`assay predict`: one point of a twin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from assay.binary import Binary
+from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
+from assay.twin import catalog, names
+
+Json = dict[str, Any]
+
+# What the command line calls a path, on drives and on memory. `interface+option` as in studies.
+BLOCK_PATHS = {
+    "pread": "pread_direct",
+    "pread+direct": "pread_direct",
+    "pread+buffered": "pread_buffered",
+    "mmap": "mmap",
+    "libaio": "libaio",
+    "libaio+direct": "libaio",
+    "io_uring": "io_uring",
+    "io_uring+direct": "io_uring",
+    "io_uring+iopoll": "io_uring_polled",
+    "io_uring+buffered": "io_uring_buffered",
+    "nvme_passthrough": "passthrough",
+    "spdk": "polled",
+    "nvme_polled": "polled",
+}
+MEMORY_PATHS = {"pmem": "pmem", "pread": "dax_pread", "mmap": "dax_mmap_msync"}
+PERSISTS = ("auto", "nt", "clwb", "clflushopt", "none")
+DEFAULT_HOST = "xeon-5220s"
+
+
+@dataclass(frozen=True)
+class Point:
+    """What is asked. Sizes in bytes, rates in operations per second."""
+
+    on: str
+    operation: str = "read"
+    sequential: bool = False
+    size_bytes: int = 4096
+    threads: int = 1
+    depth: int = 1
+    batch: int = 1
+    path: str = ""
+    persist: str = "auto"
+    read_percent: float | None = None
+    durability: str = "none"
+    rate_per_s: float | None = None
+    working_set_bytes: int = 0
+    file_system: str = ""
+    duration_s: float = 0.0
+    fenced: bool = False
+    host: str = ""
+    cores: int | None = None
+    clock_hz: float | None = None
+
+
+def predict(point: Point) -> Json:
+    """The point's figures with band and provenance, as `--json` prints them.
+
+    Raises:
+        AssayError: where the twin, the host or the path is not known, or the twin cannot know.
+    """
+    target, host = names.target(point.on), host_of(point)
+    question = {"target": 0, "host": 0, "streams": [stream(point, names.is_memory(target))]}
+    document = {"version": catalog.VERSION, "targets": [target], "hosts": [host], "questions": [question]}
+    answer = Binary.find().document("predict", "-", given=document)["answers"][0]
+    if answer["kind"] == "refused":
+        raise AssayError(answer["reason"], hint="ask for what the twin can know", code=NOT_POSSIBLE)
+    return shown(point, answer["solution"])
+
+
+def host_of(point: Point) -> Json:
+    """The host, with cores and clock as the user wants them."""
+    found = catalog.host(point.host or DEFAULT_HOST)
+    changes = {"cores": point.cores, "clock_hz": point.clock_hz}
+    given = {key: float(value) for key, value in changes.items() if value is not None}
+    return found | {key: _given(value) for key, value in given.items()}
+
+
+def _given(value: float) -> Json:
+    return {"value": value, "kind": "assumed", "source": "given on the command line", "date": "now"}
+
+
+def path_key(path: str, memory: bool) -> str:
+    """The twins' name of a path.
+
+    Raises:
+        AssayError: where such a device is not reached that way.
+    """
+    known = MEMORY_PATHS if memory else BLOCK_PATHS
+    word = path or ("pmem" if memory else "io_uring")
+    if word not in known:
+        kind = "memory" if memory else "a drive"
+        raise AssayError(f"a twin of {kind} has no path `{word}`", hint=did_you_mean(word, known), code=BAD_JOB)
+    return known[word]
+
+
+def stream(point: Point, memory: bool) -> Json:
+    """The one stream of a point."""
+    share = {"read": 0.0, "write": 1.0}[point.operation]
+    if point.read_percent is not None:
+        share = 1 - point.read_percent / 100
+    durability = point.durability
+    if memory and share and durability == "none" and point.persist != "none" and point.path in ("", "pmem"):
+        durability = "persist"
+    path = {"key": path_key(point.path, memory), "persist": point.persist, "fenced": point.fenced}
+    found: Json = {
+        "name": "load",
+        "write_share": share,
+        "size_bytes": float(point.size_bytes),
+        "sequential": point.sequential,
+        "threads": point.threads,
+        "depth": point.depth,
+        "batch": min(point.batch, point.depth),
+        "path": path,
+        "durability": {"kind": durability if share else "none", "every": 1},
+        "working_set_bytes": float(point.working_set_bytes),
+        "duration_s": point.duration_s,
+    }
+    if point.rate_per_s is not None:
+        found["rate_per_s"] = point.rate_per_s
+    return found | ({"file_system": point.file_system} if point.file_system else {})
+
+
+def shown(point: Point, solution: Json) -> Json:
+    """The answer as people read it."""
+    found = solution["streams"][0]
+    band = found["band"]
+    return {
+        "on": names.PREFIX + point.on.removeprefix(names.PREFIX),
+        "host": point.host or DEFAULT_HOST,
+        "bandwidth_bytes_per_s": found["bandwidth_bytes_per_s"],
+        "iops": found["ops_per_s"],
+        "latency_ns": {
+            "mean": found["mean_ns"],
+            "p50": found["p50"]["mid_ns"],
+            "p99": found["p99"]["mid_ns"],
+            "p999": found["p999"]["mid_ns"],
+        },
+        "latency_band_ns": {name: [found[name]["low_ns"], found[name]["high_ns"]] for name in ("p50", "p99", "p999")},
+        "cycles_per_byte": found["cycles_per_byte"],
+        "cycles_per_op": found["cycles_per_op"],
+        "bound_by": found["bound_by"],
+        "band": {
+            "bandwidth": band["bandwidth"],
+            "bandwidth_bytes_per_s": _around(found["bandwidth_bytes_per_s"], band["bandwidth"]),
+            "latency": band["latency"],
+            "tail": band["tail"],
+        },
+        "time_ns": found["time"],
+        "utilisation": {entry["station"]: entry["value"] for entry in solution["utilisation"]},
+        "extrapolated": found["extrapolated"],
+        "provenance": "modelled",
+    }
+
+
+def _around(value: float, width: float) -> list[float]:
+    return [value / (1 + width), value * (1 + width)]

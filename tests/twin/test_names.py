@@ -1,0 +1,97 @@
+"""Names of twins on the command line."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from assay import home
+from assay.error import AssayError
+from assay.twin import catalog, names
+from hypothesis import given
+from hypothesis import strategies as st
+
+DRIVE = """
+version = 1
+name = "drive"
+title = "a drive"
+capacity_bytes = { value = 1e12, kind = "datasheet", source = "a sheet", date = "2020-01" }
+device = { family = "nand" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def made_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "twins").mkdir()
+    for name, family in (
+        ("drive", "nand"),
+        ("dimm", "pmem"),
+        ("dram", "dram"),
+        (names.CACHE_MEMORY.split("*")[0], "dram"),
+    ):
+        text = DRIVE.replace('"drive"', f'"{name}"').replace("nand", family)
+        (tmp_path / "twins" / f"{name}.toml").write_text(text)
+    monkeypatch.setattr(home, "catalog", lambda: tmp_path)
+
+
+def test_a_drive_and_modules_of_memory() -> None:
+    assert names.target("twin:drive") == {"kind": "device", "twin": catalog.twin("drive"), "modules": 1}
+    assert names.target("dimm*6")["modules"] == 6
+
+
+def test_several_drives_are_a_stripe() -> None:
+    found = names.target("drive*4")
+    assert (found["kind"], found["count"], found["layout"]) == ("stripe", 4, "interleave")
+    assert names.capacity_bytes(found) == 4e12
+
+
+@pytest.mark.parametrize(("layout", "capacity"), [("raid0", 4e12), ("raid5", 3e12), ("raid10", 2e12)])
+def test_arrays(layout: str, capacity: float) -> None:
+    found = names.target(f"{layout}:drive*4")
+    assert (found["layout"], found["chunk_bytes"]) == (layout, names.RAID_CHUNK_BYTES)
+    assert names.capacity_bytes(found) == capacity
+    assert names.target(f"chunk=64KiB:{layout}:drive*4")["chunk_bytes"] == 65536
+
+
+def test_caches() -> None:
+    found = names.target("memory-mode:dram*6+dimm*2")
+    assert (found["policy"], found["bytes"]) == ("direct-mapped", 6 * 10**12)
+    found = names.target("cache=16GiB@dram*2:raid0:drive*4")
+    assert (found["policy"], found["bytes"], found["back"]["layout"]) == ("lru", 16 << 30, "raid0")
+    assert names.target("cache=1GiB:drive")["front"]["twin"]["device"]["family"] == "dram"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "drove",
+        "drive*",
+        "drive*0",
+        "drive*x",
+        "raid6:drive*4",
+        "raid0:dimm*4",
+        "memory-mode:dram",
+        "memory-mode:dram+drive",
+        "cache=:drive",
+        "cache=1GiB@drive:drive",
+        "chunk=4Kb:drive*2",
+        "*4",
+        ":",
+        "../drive",
+    ],
+)
+def test_a_name_that_means_nothing_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(AssayError) as caught:
+        names.target(text)
+    assert caught.value.hint
+
+
+@given(st.text(alphabet="drive*:=+@raid05cach.memoy-/419KiB", max_size=24))
+def test_no_name_breaks_the_reader(text: str) -> None:
+    with contextlib.suppress(AssayError):
+        names.target(text)
+
+
+def test_parameters_are_found_with_their_place() -> None:
+    assert [where for where, _ in catalog.parameters(catalog.twin("drive"))] == ["capacity_bytes"]
