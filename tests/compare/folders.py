@@ -42,8 +42,7 @@ def write(directory: Path, *cells: Made) -> Path:
     (directory / "records").mkdir(parents=True)
     plan = []
     for made in cells:
-        for repeat in range(1, max(made.planned, len(made.values)) + 1):
-            plan.append(_planned(made, repeat))
+        plan += [_planned(made, repeat) for repeat in range(1, max(made.planned, len(made.values)) + 1)]
         for repeat in range(1, len(made.values) + 1):
             document = record(made, repeat, directory)
             (directory / "records" / f"{made.name}-r{repeat}.json").write_text(json.dumps(document))
@@ -99,8 +98,8 @@ def _environment(more: Json) -> Json:
 
 
 def _result(value: float, made: Made) -> Json:
-    latency = {"count": 10_000, "min_ns": 1, "mean_ns": 1e9 / value, "p50_ns": round(1e9 / value), "max_ns": 10**9,
-               "p99_ns": round(3e9 / value), "supported_percentile": made.supported, "provenance": made.provenance}  # fmt: skip
+    latency = {"count": 10_000, "min_ns": 1, "mean_ns": 1e9 / value, "max_ns": 10**9, "provenance": made.provenance}
+    latency |= {"p50_ns": round(1e9 / value), "p99_ns": round(3e9 / value), "supported_percentile": made.supported}
     return {
         "name": "scan",
         "operations": 10_000,

@@ -214,7 +214,7 @@ def test_a_metric_that_is_unknown_or_was_not_measured_is_a_sentence(sides: Sides
 
 
 def test_a_metric_that_no_run_has_is_a_sentence(sides: Sides) -> None:
-    with pytest.raises(CompareError, match="there is nothing to compare: .*flush_p99"):
+    with pytest.raises(CompareError, match=r"there is nothing to compare: .*flush_p99"):
         sides(metrics=["flush_p99"])
 
 

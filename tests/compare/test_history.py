@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,22 +18,20 @@ from compare.folders import Made, write
 DAY = 86_400.0
 
 
-def folders(base: Path, levels: list[float], **more: object) -> list[Path]:
+def folders(base: Path, levels: list[float], **more: Any) -> list[Path]:
     lots = np.random.default_rng(3)
-    return [
-        write(
-            base / f"run-{place:07x}a",
-            Made([level * float(np.exp(lots.normal(0, 0.004))) for _ in range(3)], [place * DAY + at for at in (0, 1, 2)],
-                 **more),  # type: ignore[arg-type]
-        )
-        for place, level in enumerate(levels)
-    ]  # fmt: skip
+    found = []
+    for place, level in enumerate(levels):
+        values = [level * float(np.exp(lots.normal(0, 0.004))) for _ in range(3)]
+        made = Made(values, [place * DAY + at for at in (0, 1, 2)], **more)
+        found.append(write(base / f"run-{place:07x}a", made))
+    return found
 
 
 def test_a_series_without_a_change_rarely_shows_one() -> None:
     seed = random.SystemRandom().getrandbits(32)
     lots = np.random.default_rng(seed)
-    found = sum(bool(change.changes(lots.standard_t(3, 20))) for _ in range(60))
+    found = sum(bool(change.changes(lots.standard_t(3, 20).tolist())) for _ in range(60))
     assert found <= stats.binom.ppf(1 - 1e-7, 60, 0.05), f"{found} of 60; seed {seed}"
 
 
@@ -40,7 +39,7 @@ def test_a_clear_change_is_found_where_it_is() -> None:
     seed = random.SystemRandom().getrandbits(32)
     series = np.random.default_rng(seed).normal(0, 0.01, 40)
     series[22:] += 0.2
-    found = change.changes(series)
+    found = change.changes(series.tolist())
     assert 22 in [one.at for one in found], f"{found}; seed {seed}"
     one = next(one for one in found if one.at == 22)
     assert one.first <= 22 <= one.last
@@ -51,7 +50,7 @@ def test_a_clear_change_is_found_where_it_is() -> None:
 def test_there_and_back_are_two_changes() -> None:
     series = np.random.default_rng(1).normal(0, 0.01, 60)
     series[20:35] += 0.3
-    assert [one.at for one in change.changes(series)] == [20, 35]
+    assert [one.at for one in change.changes(series.tolist())] == [20, 35]
 
 
 def test_short_and_constant_series_have_no_change() -> None:

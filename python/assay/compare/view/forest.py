@@ -17,33 +17,8 @@ from assay.report.figures.model import Datum, Figure, Key, Layer
 OUTCOMES = (Key("different", 1), Key("equivalent", 2), Key("undecided", 6))
 MOST = 40
 _NARROWEST = 1.03
-_TICKS = (
-    0.01,
-    0.02,
-    0.05,
-    0.1,
-    0.2,
-    0.33,
-    0.5,
-    0.7,
-    0.8,
-    0.9,
-    0.95,
-    0.98,
-    1,
-    1.02,
-    1.05,
-    1.1,
-    1.2,
-    1.4,
-    2,
-    3,
-    5,
-    10,
-    20,
-    50,
-    100,
-)
+_ABOVE = (1.02, 1.05, 1.1, 1.2, 1.4, 2, 3, 5, 10, 20, 50, 100)
+_BELOW = (0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
 PERCENT = "datum.value == 1 ? 'as A' : (datum.value > 1 ? '+' : '') + format(100 * (datum.value - 1), '.3~g') + ' %'"
 
 
@@ -104,7 +79,9 @@ def _axis(data: Sequence[Datum], margin: float) -> alt.X:
 def ticks_between(low: float, high: float, apart: float) -> list[float]:
     """Round ratios on a logarithmic axis, at least a share of its length apart, from 1 outwards."""
     found: list[float] = []
-    for tick in sorted((tick for tick in _TICKS if low <= tick <= high), key=lambda tick: abs(math.log(tick))):
+    for tick in sorted(
+        (tick for tick in (1, *_BELOW, *_ABOVE) if low <= tick <= high), key=lambda tick: abs(math.log(tick))
+    ):
         if all(abs(math.log(tick / other)) >= apart * math.log(high / low) for other in found):
             found.append(tick)
     return sorted(found)
