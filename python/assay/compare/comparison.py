@@ -178,5 +178,7 @@ def _evidence(line: Line, rules: Rules, comparisons: int) -> judgement.Evidence 
 def correction_said(comparison: Comparison) -> str:
     """The correction in words."""
     count = comparison.tested
+    if count == 0:
+        return "No test speaks about any of these comparisons"
     noun = "comparison was" if count == 1 else "comparisons were"
     return f"{count} {noun} tested together; {correction.NAMES[comparison.rules.method]}"
