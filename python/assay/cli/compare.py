@@ -13,6 +13,13 @@ Setting = "KEY=VALUE"
 Metric = Annotated[
     list[str] | None, typer.Option("--metric", metavar="NAME", help="Compare this figure only; may be repeated.")
 ]
+Drift = Annotated[
+    str, typer.Option("--drift-at-most", metavar="SHARE", help="What may have drifted between sides run apart.")
+]
+Bound = Annotated[
+    str, typer.Option("--fail-if-slower", metavar="SHARE", help="Exit code 1 where B is shown to lose more.")
+]
+UndecidedFails = Annotated[bool, typer.Option("--undecided-fails", help="Exit code 5 where that bound is undecided.")]
 
 
 @app.command()
@@ -41,15 +48,9 @@ def compare(
     metric: Metric = None,
     margin: Annotated[str, typer.Option("--margin", help="Differences up to this are of no matter.")] = "2%",
     correction: Annotated[str, typer.Option("--correction", metavar="holm|bh", help="For many comparisons.")] = "holm",
-    drift_at_most: Annotated[
-        str, typer.Option("--drift-at-most", metavar="SHARE", help="What may have drifted between sides run apart.")
-    ] = "",
-    fail_if_slower: Annotated[
-        str, typer.Option("--fail-if-slower", metavar="SHARE", help="Exit code 1 where B is shown to lose more.")
-    ] = "",
-    undecided_fails: Annotated[
-        bool, typer.Option("--undecided-fails", help="Exit code 5 where that bound is undecided.")
-    ] = False,
+    drift_at_most: Drift = "",
+    fail_if_slower: Bound = "",
+    undecided_fails: UndecidedFails = False,
     serial: Serial = None,
     yes_destroy: Destroy = False,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no compare.html.")] = False,
