@@ -69,6 +69,9 @@ pub struct DeviceAnswer {
     pub ops_per_s: f64,
     /// Mean time at the device, queues and flushes included, ns.
     pub mean_ns: f64,
+    /// Operations of one customer that overlap: until its data is there an operation takes `overlap * mean_ns` (loads that
+    /// do not depend on one another). Below 1 counts as 1.
+    pub overlap: f64,
     /// Part of the mean spent in the device's queues, ns.
     pub queue_ns: f64,
     /// Part of the mean spent in flushes, ns (per operation).

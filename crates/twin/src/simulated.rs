@@ -8,7 +8,7 @@
 use assay_record::Persist;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::{Target, TwinError};
+use crate::{Target, TwinError, memory::MemoryStation};
 
 /// Virtual time, picoseconds: a load of 64 bytes at 100 GB/s takes less than a nanosecond. 2^64 ps are 213 days.
 pub type Picoseconds = u64;
@@ -77,6 +77,8 @@ pub trait Simulated {
 pub enum Machine {
     /// Serves at once: the host's own limit.
     Nothing,
+    /// Modules of memory.
+    Memory(Box<MemoryStation>),
 }
 
 impl Machine {
@@ -86,6 +88,9 @@ impl Machine {
     /// Where the family has no stations yet.
     pub fn new(target: &Target, _seed: u64) -> Result<Self, TwinError> {
         let twin = target.twin();
+        if twin.device.is_memory() {
+            return Ok(Self::Memory(Box::new(MemoryStation::new(target)?)));
+        }
         Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() })
     }
 }
@@ -94,21 +99,30 @@ impl Machine {
     /// Its figures may still change after millions of operations: caches fill, credits run out, collection sets in.
     pub fn is_transient(&self, _writes: bool) -> bool {
         match self {
-            Self::Nothing => false,
+            Self::Nothing | Self::Memory(_) => false,
         }
     }
 }
 
 impl Simulated for Machine {
-    fn step(&mut self, now: Picoseconds, _request: &mut Request, _random: &mut Xoshiro256PlusPlus) -> Step {
+    fn step(&mut self, now: Picoseconds, request: &mut Request, random: &mut Xoshiro256PlusPlus) -> Step {
         match self {
             Self::Nothing => Step::Done(now),
+            Self::Memory(station) => station.step(now, request, random),
+        }
+    }
+
+    fn complete(&mut self, now: Picoseconds, request: &Request) {
+        match self {
+            Self::Nothing => {}
+            Self::Memory(station) => station.complete(now, request),
         }
     }
 
     fn busiest(&self) -> (&'static str, Picoseconds) {
         match self {
             Self::Nothing => ("nothing", 0),
+            Self::Memory(station) => station.busiest(),
         }
     }
 }

@@ -43,7 +43,7 @@ fn stream_solution(target: &Target, host: &Host, stream: &Stream, coupled: &Coup
         name: stream.name.clone(),
         ops_per_s: answer.ops_per_s,
         bandwidth_bytes_per_s: answer.ops_per_s * stream.size_bytes,
-        mean_ns: seat.latency_ns() + answer.mean_ns,
+        mean_ns: seat.latency_ns() + answer.mean_ns * answer.overlap.max(1.0),
         p50: percentile(seat.latency_ns(), answer.p50, band.latency),
         p99: percentile(seat.latency_ns(), answer.p99, band.tail),
         p999: percentile(seat.latency_ns(), answer.p999, band.tail),
