@@ -62,6 +62,13 @@ impl DeviceLoad {
     }
 }
 
+impl DeviceLoad {
+    /// Its writes end in the page cache; the kernel brings them to the device later, or when a flush asks for it.
+    pub fn is_behind(&self) -> bool {
+        self.path.is_buffered()
+    }
+}
+
 /// What the device makes of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceAnswer {

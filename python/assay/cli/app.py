@@ -341,6 +341,9 @@ def lab_run(
     memory: Memory = "2GiB",
     kernel: Vmlinuz = None,
     modules: Modules = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Of all random choices; drawn and shown without.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Boot the emulated machine and check behaviour in it.
@@ -349,7 +352,7 @@ def lab_run(
     """
     from assay.cli.lab import Options, run
 
-    raise typer.Exit(run(suites or [], Options(accel, memory, kernel, modules), out, keep, json))
+    raise typer.Exit(run(suites or [], Options(accel, memory, kernel, modules), out, keep, json, seed))
 
 
 @lab_app.command("shell")

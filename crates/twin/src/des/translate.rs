@@ -77,6 +77,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         working_set_bytes: dataset.map_or(0.0, |dataset| dataset.bytes as f64 * f64::from(dataset.files)),
         file_system: file_system.map(str::to_owned),
         duration_s: job.window.warmup_s + job.window.measure_s - class.start_s,
+        read_ahead_bytes: None,
         warm: key.is_buffered() && job.cache == Cache::Warm,
     })
 }

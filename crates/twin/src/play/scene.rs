@@ -69,7 +69,7 @@ impl Scene {
     /// Where a target or the host cannot do what a class asks.
     pub fn engine(&self, job: &Job) -> Result<Engine<Machine>, TwinError> {
         let machines: Result<Vec<Machine>, TwinError> =
-            self.targets.iter().map(|(_, target)| Machine::new(target, job.seed)).collect();
+            self.targets.iter().map(|(id, target)| Machine::holding(target, job.seed, held(job, id))).collect();
         let begins = layout(job, &self.targets)?;
         let mut classes = self.classes(job)?;
         self.seat_load_store(&mut classes);
@@ -126,4 +126,10 @@ impl Scene {
         }
         pages
     }
+}
+
+/// Bytes of the data sets that lie on a target.
+fn held(job: &Job, target: &str) -> f64 {
+    let on = job.datasets.iter().filter(|dataset| dataset.target == target);
+    on.map(|dataset| dataset.bytes as f64 * f64::from(dataset.files)).sum()
 }
