@@ -13,6 +13,7 @@ import shutil
 import signal
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ Json = dict[str, Any]
 
 MARKER = ".assay-scratch.json"
 STOPPED: list[int] = []
+BEGUN = datetime.now(UTC)
 
 
 def main() -> int:
@@ -209,9 +211,9 @@ def record(job: Json, what: str) -> Json:
         "version": 1,
         "run": {
             "id": f"run-{os.getpid()}",
-            "started_at": "2026-01-01T00:00:00Z",
+            "started_at": BEGUN.isoformat(timespec="microseconds").replace("+00:00", "Z"),
             "assayer_version": "0.0.0",
-            "wall_s": 1.0,
+            "wall_s": (datetime.now(UTC) - BEGUN).total_seconds(),
             "prepare_s": 0.1,
         },
         "job": job,
