@@ -12,7 +12,7 @@ SPAN = 5
 
 
 def drop_s(intervals: Sequence[dict[str, Any]]) -> float | None:
-    """Seconds until bandwidth falls clearly below its level until then (see `SHARE`), and stays there for some intervals.
+    """Seconds until bandwidth falls clearly below its level until then (see `SHARE`), and stays there for a while.
 
     Args:
         intervals: `{"at_s", "length_s", "bytes"}` in order of time.
