@@ -36,13 +36,17 @@ impl Checker {
         Self { block: block as usize, generations, file, verify, journal, examples: Vec::new() }
     }
 
-    /// Stamps every block of a page that is about to be written.
+    /// Stamps every block of a page that is about to be written, and notes that it begins.
     pub fn before_write(&mut self, step: Step, arena: &Arena, memory: usize) {
         let generation = self.generations.fetch_add(1, Relaxed) + 1;
         // SAFETY: the page is about to be written by this worker; nothing else uses it until then.
         let page = unsafe { page(arena, memory, step.length) };
         for (index, block) in page.chunks_exact_mut(self.block).enumerate() {
-            stamp::write_in(block, self.file, step.offset + (index * self.block) as u64, generation);
+            let offset = step.offset + (index * self.block) as u64;
+            stamp::write_in(block, self.file, offset, generation);
+            if let Some(journal) = &mut self.journal {
+                journal.begin(self.file, offset, generation);
+            }
         }
     }
 

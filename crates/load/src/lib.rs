@@ -23,4 +23,4 @@ mod worker;
 pub use arrivals::{Schedule, total_rate};
 pub use error::LoadError;
 pub use run::{Watch, objective, rfc3339, run, run_id, target_facts};
-pub use verify::{Durability, verify};
+pub use verify::{DatasetDurability, Durability, verify};

@@ -1,11 +1,18 @@
 //! The durability check: what a killed run acknowledged must be there.
 
-use std::{fs::File, io::ErrorKind, os::unix::fs::FileExt, path::Path};
+mod finding;
+mod source;
 
-use assay_path::{PathError, Segment, prepare, stamp};
+use std::path::Path;
+
+use assay_path::{Segment, prepare};
 use assay_record::Job;
 use serde::Serialize;
 
+use self::{
+    finding::{Block, Finding},
+    source::Source,
+};
 use crate::{
     error::LoadError,
     generator::Spread,
@@ -21,11 +28,31 @@ pub struct Durability {
     pub acknowledged: u64,
     /// Of these, blocks found with the acknowledged generation, a later one, or one that was written at the same time.
     pub found: u64,
-    /// Blocks found with an earlier generation, or never written: lost.
+    /// Blocks torn by a write that was in flight when the run ended, and whole otherwise: each part is of that write or
+    /// of what was acknowledged before it. No storage but one that writes blocks as a whole promises more.
+    pub torn: u64,
+    /// Blocks that are of an earlier generation, in whole or in part, or never written: lost.
     pub lost: u64,
-    /// Blocks that are torn, changed or misplaced.
+    /// Blocks that are torn with no write in flight, changed or misplaced.
     pub corrupt: u64,
-    /// The first lost or corrupt blocks, in words.
+    /// The journal was full: writes may have begun unnoticed, and every torn block counts as torn by such a write.
+    pub journal_full: bool,
+    /// The first lost, corrupt or torn blocks, in words.
+    pub examples: Vec<String>,
+    /// The same for each data set, in the job's order.
+    pub datasets: Vec<DatasetDurability>,
+}
+
+/// What the check found of one data set; the fields are those of [`Durability`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[allow(missing_docs)]
+pub struct DatasetDurability {
+    pub name: String,
+    pub acknowledged: u64,
+    pub found: u64,
+    pub torn: u64,
+    pub lost: u64,
+    pub corrupt: u64,
     pub examples: Vec<String>,
 }
 
@@ -38,77 +65,75 @@ pub fn verify(job: &Job) -> Result<Durability, LoadError> {
         let reason = "the job names none (checks.acknowledgements)".to_owned();
         return Err(LoadError::Journal { path: job.name.clone(), reason });
     };
-    let mut wanted: Vec<((u32, u64), History)> = journal::read(Path::new(path))?.into_iter().collect();
+    let journal = journal::read(Path::new(path))?;
+    let acknowledged = journal.blocks.into_iter().filter(|(_, history)| history.newest() > 0);
+    let mut wanted: Vec<((u32, u64), History)> = acknowledged.collect();
     wanted.sort_unstable_by_key(|(place, _)| *place);
-    let mut outcome = Durability { acknowledged: wanted.len() as u64, ..Durability::default() };
+    let count = wanted.len() as u64;
+    let mut outcome = Durability { acknowledged: count, journal_full: journal.full, ..Durability::default() };
     for dataset in prepare::locate(job)? {
+        let mut seen = DatasetDurability { name: dataset.name.clone(), ..DatasetDurability::default() };
         for (segments, id) in dataset.files.iter().zip(&dataset.file_ids) {
             let spread = Spread::new(segments.len(), dataset.stripe_bytes);
             let mine = wanted.iter().filter(|((file, _), _)| file == id);
-            check_file(segments, spread, *id, dataset.stamp_bytes, mine, &mut outcome)?;
+            check_file(segments, spread, *id, (dataset.stamp_bytes, journal.full), mine, &mut seen)?;
         }
+        outcome.add(seen);
     }
-    outcome.lost += outcome.acknowledged - outcome.found - outcome.lost - outcome.corrupt;
+    // What was acknowledged of data sets that the job does not name is not there.
+    outcome.lost += outcome.acknowledged - outcome.found - outcome.torn - outcome.lost - outcome.corrupt;
     Ok(outcome)
+}
+
+impl Durability {
+    fn add(&mut self, dataset: DatasetDurability) {
+        self.found += dataset.found;
+        self.torn += dataset.torn;
+        self.lost += dataset.lost;
+        self.corrupt += dataset.corrupt;
+        let room = EXAMPLES_AT_MOST.saturating_sub(self.examples.len());
+        self.examples.extend(dataset.examples.iter().take(room).cloned());
+        self.datasets.push(dataset);
+    }
 }
 
 fn check_file<'a>(
     segments: &[Segment],
     spread: Spread,
     id: u32,
-    block: u64,
+    (block, journal_full): (u64, bool),
     wanted: impl Iterator<Item = &'a ((u32, u64), History)>,
-    outcome: &mut Durability,
+    seen: &mut DatasetDurability,
 ) -> Result<(), LoadError> {
-    let files = segments.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let mut wanted = wanted.peekable();
+    if wanted.peek().is_none() {
+        return Ok(());
+    }
+    let sources = segments.iter().map(Source::open).collect::<Result<Vec<_>, _>>()?;
     let mut buffer = vec![0u8; block as usize];
     for ((_, offset), history) in wanted {
         let place = spread.place(*offset);
-        let segment = &segments[place.segment as usize];
-        let Some(file) = &files[place.segment as usize] else {
-            lose(outcome, format!("offset {offset}: {} is gone", segment.path.display()));
-            continue;
+        let finding = match sources[place.segment as usize].read(place.offset, &mut buffer)? {
+            Some(missing) => Finding::Lost(missing),
+            None => Block { bytes: &buffer, file: id, offset: *offset }.judge(history, journal_full),
         };
-        match file.read_exact_at(&mut buffer, segment.base + place.offset) {
-            Ok(()) => judge(&buffer, id, *offset, history, outcome),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                lose(outcome, format!("offset {offset}: the file ends before it"));
-            }
-            Err(source) => return Err(PathError::Io { action: "reading", path: segment.path.clone(), source }.into()),
-        }
+        seen.count(*offset, finding);
     }
     Ok(())
 }
 
-/// None where the file is gone. One that may not be opened says nothing about its data.
-fn open(segment: &Segment) -> Result<Option<File>, PathError> {
-    match File::open(&segment.path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(source) => Err(PathError::Io { action: "opening", path: segment.path.clone(), source }),
-    }
-}
-
-fn judge(block: &[u8], id: u32, offset: u64, history: &History, outcome: &mut Durability) {
-    match stamp::verify_in(block, id, offset) {
-        Ok(seen) if history.allows(seen) => outcome.found += 1,
-        Ok(seen) => {
-            lose(outcome, format!("offset {offset}: generation {seen}, acknowledged was {}", history.newest()));
+impl DatasetDurability {
+    fn count(&mut self, offset: u64, finding: Finding) {
+        self.acknowledged += 1;
+        let (counter, example) = match finding {
+            Finding::Found => return self.found += 1,
+            Finding::Torn(example) => (&mut self.torn, example),
+            Finding::Lost(example) => (&mut self.lost, example),
+            Finding::Corrupt(example) => (&mut self.corrupt, example),
+        };
+        *counter += 1;
+        if self.examples.len() < EXAMPLES_AT_MOST {
+            self.examples.push(format!("offset {offset}: {example}"));
         }
-        Err(fault) => {
-            outcome.corrupt += 1;
-            note(outcome, format!("offset {offset}: {fault}"));
-        }
-    }
-}
-
-fn lose(outcome: &mut Durability, example: String) {
-    outcome.lost += 1;
-    note(outcome, example);
-}
-
-fn note(outcome: &mut Durability, example: String) {
-    if outcome.examples.len() < EXAMPLES_AT_MOST {
-        outcome.examples.push(example);
     }
 }

@@ -84,11 +84,14 @@ fn a_damaged_block_is_wrong_with_and_without_writers_elsewhere() {
 
 #[test]
 fn what_was_acknowledged_is_there() {
-    for path in ["pread", "io_uring"] {
+    for (path, journalling) in
+        [("pread", "mapping"), ("pread", "write"), ("io_uring", "mapping"), ("io_uring", "write")]
+    {
         let folder = on_disk();
         let journal = folder.path().join("acknowledged");
         let mut job = stamped(folder.path());
         job["checks"]["acknowledgements"] = json!(journal);
+        job["checks"]["journalling"] = json!(journalling);
         job["keep_scratch"] = json!(true);
         job["datasets"][0]["bytes"] = json!(64 * 4096);
         job["classes"][0]["operation"] = json!({"kind": "write"});
@@ -104,6 +107,8 @@ fn what_was_acknowledged_is_there() {
         let seen = verify(&parse(&job)).unwrap();
         assert!(seen.acknowledged > 0);
         assert_eq!((seen.found, seen.lost, seen.corrupt), (seen.acknowledged, 0, 0), "{path}: {:?}", seen.examples);
+        assert_eq!(seen.datasets.len(), 1);
+        assert_eq!((seen.datasets[0].name.as_str(), seen.datasets[0].found), ("d", seen.found), "{path}");
         let victim = folder.path().join("s").join("d.0.0.data");
         std::fs::File::options().write(true).open(&victim).unwrap().set_len(4096).unwrap();
         let seen = verify(&parse(&job)).unwrap();

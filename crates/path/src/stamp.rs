@@ -132,6 +132,24 @@ pub fn verify_in(block: &[u8], file: u32, offset: u64) -> Result<u64, StampFault
     Ok(generation)
 }
 
+/// Parts of a block that are known apart: every [`SMALLEST`] bytes, and what is left belongs to the last.
+pub fn parts(block: &[u8]) -> usize {
+    block.len() / LINE
+}
+
+/// Whether a part of a block, the `part`-th of [`parts`], is of the write with this generation. A part in the middle of
+/// which a write was cut off can be of either.
+///
+/// # Panics
+/// Where the block has no such part.
+pub fn part_is_of(block: &[u8], part: usize, file: u32, offset: u64, generation: u64) -> bool {
+    if part > 0 {
+        return u64_at(block, part * LINE) == tag(file, offset, generation, part);
+    }
+    let place = (u64_at(block, 0), u64_at(block, 8), u32_at(block, 24));
+    place == (MAGIC, offset, file) && u64_at(block, 16) == generation
+}
+
 #[cold]
 fn unstamped(block: &[u8]) -> StampFault {
     if block.iter().all(|&byte| byte == 0) {

@@ -1,5 +1,7 @@
 //! Prints what persisting and allocating cost here, beside plain memory: `persist_cost [FOLDER]` (/dev/shm).
 
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
+
 use std::{
     alloc::{Layout, alloc, dealloc},
     hint::black_box,

@@ -1,8 +1,6 @@
 //! What is allocated, and whether the tables agree with themselves.
 
-use crate::{
-    class::BITMAP_WORDS, error::PmemError, geometry::Geometry, heap::Head, medium::Medium, pool::Pool,
-};
+use crate::{class::BITMAP_WORDS, error::PmemError, geometry::Geometry, heap::Head, medium::Medium, pool::Pool};
 
 /// An allocated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,7 +101,8 @@ fn no_strays(medium: &impl Medium, geometry: &Geometry, first: u64, chunks: u64)
     };
     match (first..first + chunks).find(|&chunk| stray(chunk)) {
         Some(chunk) => {
-            let what = format!("chunk {chunk} is inside of the large block of chunk {first} and has contents of its own");
+            let what =
+                format!("chunk {chunk} is inside of the large block of chunk {first} and has contents of its own");
             Err(PmemError::Damaged { what })
         }
         None => Ok(()),

@@ -8,9 +8,8 @@ pub(crate) const BITMAP_WORDS: usize = 32;
 
 /// Block sizes, bytes. Steps of a half or a third waste at most a third of a block; every size of 256 B and more is
 /// made of whole blocks of the media.
-pub(crate) const SIZES: [u64; 18] = [
-    32, 64, 96, 128, 192, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384, 21760, 32768,
-];
+pub(crate) const SIZES: [u64; 18] =
+    [32, 64, 96, 128, 192, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 16384, 21760, 32768];
 
 /// Index into [`SIZES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

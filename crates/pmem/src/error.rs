@@ -119,9 +119,15 @@ impl PmemError {
     pub fn fix(&self) -> String {
         match self {
             Self::Path(error) => error.fix(),
-            Self::Io { path, .. } => format!("see that {} exists, is writable and that its file system has space", path.display()),
-            Self::InUse { path } => format!("end the process that has {} open, or open it once and share it", path.display()),
-            Self::Exists { path, .. } => format!("open {} as it is, or name another file; Assay overwrites none", path.display()),
+            Self::Io { path, .. } => {
+                format!("see that {} exists, is writable and that its file system has space", path.display())
+            }
+            Self::InUse { path } => {
+                format!("end the process that has {} open, or open it once and share it", path.display())
+            }
+            Self::Exists { path, .. } => {
+                format!("open {} as it is, or name another file; Assay overwrites none", path.display())
+            }
             Self::NotAPool { .. } | Self::Layout { .. } => "name the file of the pool that was meant".to_owned(),
             Self::Unfinished => "remove the file and make the pool again; it never held anything".to_owned(),
             Self::Version { .. } => "open it with the version of Assay that made it, or load the data again".to_owned(),

@@ -151,7 +151,9 @@ pub(crate) fn read(
         return Ok(None);
     }
     match changes.iter().find(|change| !allowed(change.at())) {
-        Some(change) => Err(format!("the log at {lane:#x} changes a word at {:#x}, where none may change", change.at())),
+        Some(change) => {
+            Err(format!("the log at {lane:#x} changes a word at {:#x}, where none may change", change.at()))
+        }
         None => Ok(Some(ending(medium, meaning, changes))),
     }
 }

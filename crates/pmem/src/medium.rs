@@ -102,7 +102,8 @@ pub unsafe trait Medium: Send + Sync + 'static {
     #[inline(always)]
     #[track_caller]
     fn at(&self, at: u64, length: usize) -> *mut u8 {
-        let inside = usize::try_from(at).ok().and_then(|at| at.checked_add(length)).is_some_and(|end| end <= self.bytes());
+        let inside =
+            usize::try_from(at).ok().and_then(|at| at.checked_add(length)).is_some_and(|end| end <= self.bytes());
         if !inside {
             outside(at, length, self.bytes());
         }

@@ -260,10 +260,20 @@ mod tests {
     #[test]
     fn a_block_that_was_pushed_out_is_read_again() {
         let medium = Metered::new(Mapped::memory(1 << 20).unwrap(), 16);
-        let walk = |medium: &Metered<Mapped>| (0..32).for_each(|block| { medium.load(block * 256); });
+        let walk = |medium: &Metered<Mapped>| {
+            (0..32).for_each(|block| {
+                medium.load(block * 256);
+            })
+        };
         assert_eq!(cost(&medium, walk).blocks_read, 32);
         assert_eq!(cost(&medium, walk).blocks_read, 32, "32 blocks do not fit into a cache of 16");
-        assert_eq!(cost(&medium, |medium| { medium.load(31 * 256); }).blocks_read, 0);
+        assert_eq!(
+            cost(&medium, |medium| {
+                medium.load(31 * 256);
+            })
+            .blocks_read,
+            0
+        );
     }
 
     #[test]

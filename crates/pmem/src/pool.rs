@@ -270,7 +270,8 @@ fn recover(medium: &impl Medium, geometry: &Geometry) -> Result<(), PmemError> {
     };
     let lanes = || (0..geometry.lanes as usize).map(|index| geometry.lane(index));
     let damaged = |what| PmemError::Damaged { what };
-    let logs: Vec<_> = lanes().map(|lane| log::read(medium, lane, allowed).map_err(damaged)).collect::<Result<_, _>>()?;
+    let logs: Vec<_> =
+        lanes().map(|lane| log::read(medium, lane, allowed).map_err(damaged)).collect::<Result<_, _>>()?;
     let valid: Vec<_> = logs.into_iter().flatten().collect();
     if !valid.is_empty() {
         valid.iter().for_each(|changes| log::apply(medium, changes));

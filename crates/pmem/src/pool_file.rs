@@ -87,7 +87,8 @@ impl<M: Medium> PoolFile<M> {
     /// # Errors
     /// As [`PoolFile::open`].
     pub fn open_with(path: &Path, layout: &str, wrap: impl FnOnce(Mapped) -> M) -> Result<Self, PmemError> {
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| failed("opening", path, error))?;
+        let file =
+            OpenOptions::new().read(true).write(true).open(path).map_err(|error| failed("opening", path, error))?;
         lock(&file, path)?;
         let (kind, bytes) = if is_device(path) {
             (SegmentKind::DeviceDax, header_on_device(path)?.bytes)
@@ -110,7 +111,8 @@ impl<M: Medium> PoolFile<M> {
         shape: &Shape,
         wrap: impl FnOnce(Mapped) -> M,
     ) -> Result<Self, PmemError> {
-        let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| failed("opening", path, error))?;
+        let file =
+            OpenOptions::new().read(true).write(true).open(path).map_err(|error| failed("opening", path, error))?;
         lock(&file, path)?;
         let mapped = Mapped::open(path, SegmentKind::DeviceDax, bytes)?;
         let mut page = [0; 4096];
@@ -140,9 +142,9 @@ fn new_file(path: &Path, bytes: u64) -> Result<File, PmemError> {
         }
         Err(error) => return Err(failed("making", path, error)),
     };
-    let sized = lock(&file, path).and_then(|()| check_space(&file, path, bytes)).and_then(|()| {
-        file.set_len(bytes).map_err(|error| failed("sizing", path, error))
-    });
+    let sized = lock(&file, path)
+        .and_then(|()| check_space(&file, path, bytes))
+        .and_then(|()| file.set_len(bytes).map_err(|error| failed("sizing", path, error)));
     if let Err(error) = sized {
         let _ = std::fs::remove_file(path);
         return Err(error);

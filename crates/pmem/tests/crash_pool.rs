@@ -96,11 +96,7 @@ fn creation_is_cut_off_at_any_moment() {
                     let blocks = pool.allocated().map_err(|error| error.to_string())?;
                     if blocks.is_empty() { Ok(()) } else { Err(format!("a new pool has {blocks:?}")) }
                 }
-                Err(PmemError::Unfinished | PmemError::NotAPool { .. })
-                    if !past.contains(&Mark::End(1)) =>
-                {
-                    Ok(())
-                }
+                Err(PmemError::Unfinished | PmemError::NotAPool { .. }) if !past.contains(&Mark::End(1)) => Ok(()),
                 Err(error) => Err(format!("an acknowledged pool is refused: {error}")),
             }
         }
@@ -118,7 +114,8 @@ fn a_pointer_that_is_moved_without_a_transaction_is_caught_with_a_small_reproduc
     let violation = Explorer::default().explore(&case).expect_err("between the two stores both slots hold the block");
     let said = violation.to_string();
     assert!(said.contains("common/mod.rs") && said.contains("found State"), "{said}");
-    let lost: usize = violation.points.iter().map(|point| point.lines.iter().filter(|line| line.contains(": 0 of")).count()).sum();
+    let lost: usize =
+        violation.points.iter().map(|point| point.lines.iter().filter(|line| line.contains(": 0 of")).count()).sum();
     assert!(lost <= 2, "{said}");
 }
 

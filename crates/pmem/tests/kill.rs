@@ -48,7 +48,7 @@ fn stamp(pool: &PoolFile, slot: u64) -> u64 {
 #[test]
 fn what_a_killed_process_said_is_there_and_nothing_leaked() {
     let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
-        println!("skipped: no folder can be made under /dev/shm");
+        eprintln!("skipped: no folder can be made under /dev/shm");
         return;
     };
     let path = folder.path().join("pool");

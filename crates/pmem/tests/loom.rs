@@ -31,7 +31,8 @@ fn a_value_is_never_lent_twice_and_hands_over_what_was_written() {
         };
         let mine = add(&claims, 0);
         let theirs = other.join().unwrap();
-        let all: u64 = (0..2).map(|index| claims.take(index).unwrap()).map(|mut claim| claim.with(|value| *value)).sum();
+        let all: u64 =
+            (0..2).map(|index| claims.take(index).unwrap()).map(|mut claim| claim.with(|value| *value)).sum();
         assert_eq!(all, mine + theirs);
         // Whoever looks while values change hands may miss one, and looks again; not everybody does.
         assert!(mine + theirs >= 2);

@@ -20,7 +20,7 @@ fn case() -> Case {
 }
 
 fn judge(report: &MutantReport, most_allowed: usize) {
-    println!("{report}");
+    eprintln!("{report}");
     assert!(report.unexplained().is_empty(), "{report}");
     assert!(report.blind_sites().is_empty(), "never caught: {:?}\n{report}", report.blind_sites());
     assert!(report.survivors.len() <= most_allowed, "too much is allowed: {:?}", report.survivors);

@@ -14,7 +14,7 @@ const BYTES: u64 = 4 << 20;
 fn folder() -> Option<tempfile::TempDir> {
     let found = tempfile::tempdir_in("/dev/shm").ok();
     if found.is_none() {
-        println!("skipped: no folder can be made under /dev/shm");
+        eprintln!("skipped: no folder can be made under /dev/shm");
     }
     found
 }

@@ -46,6 +46,26 @@ fn interval_default() -> u32 {
     100
 }
 
+/// How entries reach the acknowledgement journal, and so what the journal outlives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Journalling {
+    /// By stores to a shared mapping: they outlive the process, and cost no system call.
+    #[default]
+    Mapping,
+    /// By a `pwrite` each, which has returned before the write begins and before the next operation begins. They outlive
+    /// the machine where the file lies outside of it: on a folder that a virtual machine shares with its host, or on a
+    /// share of another machine that is mounted `sync`.
+    Write,
+}
+
+impl Journalling {
+    /// The default needs no mention in a job.
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Checks beyond measuring.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,6 +76,9 @@ pub struct Checks {
     /// Write an acknowledgement journal to this file, so that a killed run can be checked (needs `stamped` data sets).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acknowledgements: Option<String>,
+    /// How its entries reach that file.
+    #[serde(default, skip_serializing_if = "Journalling::is_default")]
+    pub journalling: Journalling,
 }
 
 /// A job: one cell of a study, complete in itself.

@@ -62,6 +62,13 @@ impl DeviceLoad {
     }
 }
 
+impl DeviceLoad {
+    /// Its writes end in the page cache; the kernel brings them to the device later, or when a flush asks for it.
+    pub fn is_behind(&self) -> bool {
+        self.path.is_buffered()
+    }
+}
+
 /// What the device makes of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceAnswer {
@@ -69,6 +76,9 @@ pub struct DeviceAnswer {
     pub ops_per_s: f64,
     /// Mean time at the device, queues and flushes included, ns.
     pub mean_ns: f64,
+    /// Operations of one customer that overlap: until its data is there an operation takes `overlap * mean_ns` (loads that
+    /// do not depend on one another). Below 1 counts as 1.
+    pub overlap: f64,
     /// Part of the mean spent in the device's queues, ns.
     pub queue_ns: f64,
     /// Part of the mean spent in flushes, ns (per operation).

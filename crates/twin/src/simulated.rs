@@ -8,7 +8,7 @@
 use assay_record::Persist;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::{Target, TwinError};
+use crate::{Target, TwinError, array::ArrayStations, memory::MemoryStation};
 
 /// Virtual time, picoseconds: a load of 64 bytes at 100 GB/s takes less than a nanosecond. 2^64 ps are 213 days.
 pub type Picoseconds = u64;
@@ -77,6 +77,10 @@ pub trait Simulated {
 pub enum Machine {
     /// Serves at once: the host's own limit.
     Nothing,
+    /// Modules of memory.
+    Memory(Box<MemoryStation>),
+    /// Drives and volumes, alone or side by side.
+    Drives(ArrayStations),
 }
 
 impl Machine {
@@ -84,31 +88,55 @@ impl Machine {
     ///
     /// # Errors
     /// Where the family has no stations yet.
-    pub fn new(target: &Target, _seed: u64) -> Result<Self, TwinError> {
-        let twin = target.twin();
-        Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() })
+    pub fn new(target: &Target, seed: u64) -> Result<Self, TwinError> {
+        Self::holding(target, seed, 0.0)
+    }
+
+    /// The same, with `used_bytes` of data on it that the load works on: what is left is spare. 0 where nobody knows.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn holding(target: &Target, seed: u64, used_bytes: f64) -> Result<Self, TwinError> {
+        if target.twin().device.is_memory() {
+            return Ok(Self::Memory(Box::new(MemoryStation::new(target)?.with_working_set(used_bytes))));
+        }
+        Ok(Self::Drives(ArrayStations::new(target, seed, used_bytes)?))
     }
 }
 
 impl Machine {
     /// Its figures may still change after millions of operations: caches fill, credits run out, collection sets in.
-    pub fn is_transient(&self, _writes: bool) -> bool {
+    pub fn is_transient(&self, writes: bool) -> bool {
         match self {
-            Self::Nothing => false,
+            Self::Nothing | Self::Memory(_) => false,
+            Self::Drives(drives) => drives.is_transient(writes),
         }
     }
 }
 
 impl Simulated for Machine {
-    fn step(&mut self, now: Picoseconds, _request: &mut Request, _random: &mut Xoshiro256PlusPlus) -> Step {
+    #[inline]
+    fn step(&mut self, now: Picoseconds, request: &mut Request, random: &mut Xoshiro256PlusPlus) -> Step {
         match self {
             Self::Nothing => Step::Done(now),
+            Self::Memory(station) => station.step(now, request, random),
+            Self::Drives(drives) => drives.step(now, request, random),
+        }
+    }
+
+    #[inline]
+    fn complete(&mut self, now: Picoseconds, request: &Request) {
+        match self {
+            Self::Nothing | Self::Drives(_) => {}
+            Self::Memory(station) => station.complete(now, request),
         }
     }
 
     fn busiest(&self) -> (&'static str, Picoseconds) {
         match self {
             Self::Nothing => ("nothing", 0),
+            Self::Memory(station) => station.busiest(),
+            Self::Drives(drives) => drives.busiest(),
         }
     }
 }

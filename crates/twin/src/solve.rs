@@ -43,7 +43,7 @@ fn stream_solution(target: &Target, host: &Host, stream: &Stream, coupled: &Coup
         name: stream.name.clone(),
         ops_per_s: answer.ops_per_s,
         bandwidth_bytes_per_s: answer.ops_per_s * stream.size_bytes,
-        mean_ns: seat.latency_ns() + answer.mean_ns,
+        mean_ns: seat.latency_ns() + answer.mean_ns * answer.overlap.max(1.0),
         p50: percentile(seat.latency_ns(), answer.p50, band.latency),
         p99: percentile(seat.latency_ns(), answer.p99, band.tail),
         p999: percentile(seat.latency_ns(), answer.p999, band.tail),
@@ -99,6 +99,11 @@ fn bound(stream: &Stream, coupled: &Coupled, index: usize) -> BoundBy {
         return BoundBy::Path;
     }
     answer.bound_by
+}
+
+/// By how much the cycles of each stream are stretched because others are busy in the same path.
+pub(crate) fn crowds(target: &Target, host: &Host, streams: &[Stream]) -> Result<Vec<f64>, TwinError> {
+    Ok(couple(target, host, streams)?.seats.iter().map(|seat| seat.crowd).collect())
 }
 
 /// Loads of all streams as the device sees them.

@@ -67,10 +67,16 @@ pub struct Stream {
     /// Seconds that the load lasts; what caches and credits cover depends on it. 0 asks for the steady state.
     #[serde(default)]
     pub duration_s: f64,
+    /// Bytes that the kernel reads ahead of sequential reads through the page cache; its default where none, 0 is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead_bytes: Option<f64>,
     /// The page cache holds the working set already.
     #[serde(default)]
     pub warm: bool,
 }
+
+/// What Linux reads ahead of sequential reads through the page cache where nobody says otherwise (VM_READAHEAD_PAGES).
+pub const READ_AHEAD_BYTES: f64 = 131_072.0;
 
 fn one() -> u32 {
     1
@@ -97,8 +103,16 @@ impl Stream {
             working_set_bytes: 0.0,
             file_system: None,
             duration_s: 0.0,
+            read_ahead_bytes: None,
             warm: false,
         }
+    }
+
+    /// Operations that one read of the kernel's read-ahead holds; 1 where it does not read ahead.
+    pub fn ahead(&self) -> f64 {
+        let bytes = self.read_ahead_bytes.unwrap_or(READ_AHEAD_BYTES);
+        let reads = self.path.key.is_buffered() && self.sequential && self.write_share == 0.0 && !self.warm;
+        if reads { (bytes / self.size_bytes).max(1.0) } else { 1.0 }
     }
 
     /// Operations in flight at most.

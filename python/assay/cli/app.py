@@ -11,6 +11,7 @@ import typer
 from assay import __version__
 from assay.cli.choose import choose
 from assay.cli.cost import cost_app
+from assay.cli.fit import fit
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
 
@@ -34,6 +35,7 @@ app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
 app.command()(choose)
+app.command()(fit)
 app.command()(predict)
 app.command()(reproduce)
 app.add_typer(lab_app, name="lab")
@@ -50,7 +52,7 @@ On = Annotated[
     typer.Option(
         "--on",
         metavar="TARGET",
-        help="Folder, file, /dev/..., memory, null, or A+B joined as a pseudo-RAID; NAME=TARGET gives it a role.",
+        help="Folder, file, /dev/..., memory, null, twin:NAME, or A+B as a pseudo-RAID; ROLE=TARGET gives it a role.",
     ),
 ]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder.")]
@@ -62,6 +64,7 @@ NoReport = Annotated[bool, typer.Option("--no-report", help="Leave the records; 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cells, time, bytes written, room needed; touch nothing.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of order and offsets.")]
 Serial = Annotated[list[str] | None, typer.Option("--serial", metavar="S", help="Serial number of a device, in order.")]
+Host = Annotated[str, typer.Option("--host", metavar="NAME", help="Host that drives twins; `assay list hosts`.")]
 Destroy = Annotated[bool, typer.Option("--yes-destroy", help="The content of the devices may be destroyed.")]
 
 
@@ -85,6 +88,7 @@ def quick(
     on: On = None,
     out: Out = None,
     settings: Set = None,
+    host: Host = "",
     seed: Seed = 1,
     dry_run: DryRun = False,
     no_report: NoReport = False,
@@ -102,6 +106,7 @@ def quick(
         on=on or ["."],
         out=out,
         settings=settings or [],
+        host=host,
         seed=seed,
         dry_run=dry_run,
         report=not no_report,
@@ -125,6 +130,7 @@ def run(
     resume: Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="Continue a run.")] = None,
     serial: Serial = None,
     yes_destroy: Destroy = False,
+    host: Host = "",
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
@@ -147,6 +153,7 @@ def run(
         dry_run=dry_run,
         serials=serial or [],
         yes_destroy=yes_destroy,
+        host=host,
         report=not no_report,
         json=json,
     )
@@ -339,6 +346,9 @@ def lab_run(
     memory: Memory = "2GiB",
     kernel: Vmlinuz = None,
     modules: Modules = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Of all random choices; drawn and shown without.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Boot the emulated machine and check behaviour in it.
@@ -347,7 +357,7 @@ def lab_run(
     """
     from assay.cli.lab import Options, run
 
-    raise typer.Exit(run(suites or [], Options(accel, memory, kernel, modules), out, keep, json))
+    raise typer.Exit(run(suites or [], Options(accel, memory, kernel, modules), out, keep, json, seed))
 
 
 @lab_app.command("shell")

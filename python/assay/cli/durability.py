@@ -129,6 +129,8 @@ def _ended_early(last: Json, log: Path) -> AssayError:
 
 def _sentence(number: int, found: Json) -> str:
     counts = f"{found['acknowledged']} acknowledged, {found['found']} found"
+    if found["torn"]:
+        counts += f", {found['torn']} torn by a write in flight"
     if not found["lost"] and not found["corrupt"]:
         return f"kill {number} after {found['killed_after_s']} s: {counts}: nothing was lost"
     return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,8 +38,11 @@ class Options:
         return Wanted(self.accel, parse_bytes(self.memory), self.kernel, self.modules)
 
 
-def run(suites: Sequence[str], options: Options, out: Path | None, keep: bool, as_json: bool) -> int:
+def run(
+    suites: Sequence[str], options: Options, out: Path | None, keep: bool, as_json: bool, seed: int | None = None
+) -> int:
     """Makes the checks of suites."""
+    drawn = secrets.randbelow(1 << 32) if seed is None else seed
     checks = check.choose(suites)
     folder = out or default("lab")
     if (folder / "lab.json").exists() or (folder / "plan.json").exists():
@@ -47,7 +51,8 @@ def run(suites: Sequence[str], options: Options, out: Path | None, keep: bool, a
     output.tell(
         f"{len(checks)} checks in an emulated machine: {parts.kernel.version}, {parts.accel} ({parts.accel_reason})"
     )
-    with Lab(parts, folder) as lab:
+    output.tell(f"random choices are those of --seed {drawn}")
+    with Lab(parts, folder, drawn, output.tell) as lab:
         try:
             results, code = runner.run(lab, checks, lambda result: _show(result, as_json))
         finally:

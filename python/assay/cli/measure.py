@@ -16,6 +16,7 @@ from assay.study.request import Prepared, Wish, prepare
 from assay.study.run import Summary
 from assay.study.settings import parse_settings
 from assay.study.target import DEVICES, Target, parse_all
+from assay.twin.host import SETTINGS, from_settings
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Order:
     seed: int = 1
     dry_run: bool = False
     serials: list[str] = field(default_factory=list)
+    host: str = ""
     yes_destroy: bool = False
     report: bool = True
     json: bool = False
@@ -61,8 +63,12 @@ def proceed(directory: Path, more: bool, report: bool, as_json: bool) -> int:
 
 
 def _wish(order: Order) -> Wish:
-    targets = parse_all(order.on, order.serials, order.yes_destroy)
     settings = parse_settings(order.settings)
+    targets = parse_all(order.on, order.serials, order.yes_destroy, from_settings(order.host, settings))
+    if any(target.twin for target in targets):
+        settings = {key: value for key, value in settings.items() if key not in SETTINGS}
+    elif order.host:
+        raise AssayError("--host drives twins, and no target is one", hint="name a twin: --on twin:NAME", code=BAD_JOB)
     return Wish(order.study, tuple(targets), settings, order.profile, order.repeats, order.seed)
 
 

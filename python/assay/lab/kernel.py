@@ -24,7 +24,7 @@ MODULES = (
     *("dm_mod", "dm_delay", "dm_flakey", "dm_log_writes", "dm_snapshot", "dm_crypt"),
     *("vfio_pci", "vfio_iommu_type1", "uio_pci_generic", "pci_stub"),
     *("crc32c_generic", "crc32c_intel", "crc32_generic", "crc32_pclmul", "sha256_generic", "blake2b_generic"),
-    *("xxhash_generic", "nls_cp437", "nls_ascii", "nls_iso8859_1", "scsi_mod"),
+    *("xxhash_generic", "nls_cp437", "nls_ascii", "nls_iso8859_1", "scsi_mod", "sd_mod", "virtio_scsi"),
 )
 NEEDED = ("virtio_console", "9p", "9pnet_virtio", "nvme", "nfit", "nd_pmem")
 _PACKAGES = ("linux-image-amd64", "linux-image-generic")

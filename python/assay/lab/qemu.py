@@ -25,6 +25,8 @@ class Drive:
     log: Path | None = None
     """Where QEMU's blklogwrites filter writes down each write and flush, in the format of dm-log-writes."""
     block_bytes: int = 512
+    bus: str = "nvme"
+    """`nvme`, or `scsi`: QEMU's NVMe drives take no notice of forced unit access, its SCSI drives do."""
 
     @property
     def serial(self) -> str:
@@ -86,6 +88,7 @@ def command(spec: MachineSpec) -> list[str]:
         *_memory(spec),
         *("-device", "intel-iommu"),
         *(word for nvdimm in spec.nvdimms for word in _nvdimm(nvdimm)),
+        *(("-device", "virtio-scsi-pci,id=scsi") if any(drive.bus == "scsi" for drive in spec.drives) else ()),
         *(word for drive in spec.drives for word in _drive(drive)),
         *(word for share in spec.shares for word in _share(share)),
         *("-device", "virtio-rng-pci"),
@@ -119,14 +122,23 @@ def _drive(one: Drive) -> list[str]:
     words = ["-blockdev", file, "-blockdev", f"driver=raw,node-name=raw-{one.name},file=file-{one.name}"]
     node = f"raw-{one.name}"
     if one.log is not None:
-        words += ["-blockdev", f"driver=file,node-name=log-file-{one.name},filename={_escaped(one.log)}"]
+        words += [
+            "-blockdev",
+            f"driver=file,node-name=log-file-{one.name},filename={_escaped(one.log)},aio=threads,cache.no-flush=on",
+        ]
         words += ["-blockdev", f"driver=raw,node-name=log-raw-{one.name},file=log-file-{one.name}"]
         sectors = f"log-sector-size={one.block_bytes},log-append=off,log-super-update-interval=1"
         log = f"driver=blklogwrites,node-name=log-{one.name},file={node},log=log-raw-{one.name},{sectors}"
         words += ["-blockdev", log]
         node = f"log-{one.name}"
     blocks = f"logical_block_size={one.block_bytes},physical_block_size={max(one.block_bytes, 512)}"
-    return [*words, "-device", f"nvme,serial={one.serial},drive={node},{blocks}"]
+    if one.bus == "scsi":
+        # What is thinly provisioned is zeroed by commands that damage the log of writes.
+        plain = "dpofua=on,discard_granularity=0"
+        return [*words, "-device", f"scsi-hd,bus=scsi.0,serial={one.serial},drive={node},{plain},{blocks}"]
+    # Linux sends no write zeroes command to a drive with Intel's number: it would damage the log of writes.
+    quirk = ",use-intel-id=on" if one.log is not None else ""
+    return [*words, "-device", f"nvme,serial={one.serial},drive={node},{blocks}{quirk}"]
 
 
 def _share(one: Share) -> list[str]:
@@ -155,7 +167,9 @@ def _words(spec: MachineSpec) -> str:
     iommu = ("intel_iommu=on", "iommu=pt")
     # A warning of the clock's would come from the emulator's pauses, a mitigation only costs time.
     quiet = ("console=ttyS0", "quiet", "panic=-1", "oops=panic", "mitigations=off", "nokaslr", "tsc=reliable")
-    return " ".join((*quiet, *iommu, *own, *spec.words))
+    # On a busy host the emulated timer may tick too late for a check that the kernel makes as it boots and panics over.
+    patient = ("no_timer_check",)
+    return " ".join((*quiet, *patient, *iommu, *own, *spec.words))
 
 
 def _check(one: Nvdimm) -> None:

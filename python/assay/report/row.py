@@ -213,8 +213,14 @@ class Row:
 
 
 def _target(record: Json) -> str:
-    members = [member for target in record["job"].get("targets") or () for member in target.get("members") or ()]
+    targets = record["job"].get("targets") or ()
+    members = [member for target in targets for member in target.get("members") or _label(target)]
     return ", ".join(str(member) for member in members)
+
+
+def _label(target: Json) -> list[str]:
+    twin = target.get("twin")
+    return [twin["label"]] if isinstance(twin, dict) else []
 
 
 def _plain(found: Any) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -18,7 +17,7 @@ from assay.study.expression import Names, label_of, substitute
 from assay.study.model import ClassTable, DatasetTable, Study, WindowTable
 from assay.study.settings import Change, Chosen
 from assay.study.source import StudyError
-from assay.study.target import DEVICES, Target, available_memory
+from assay.study.target import DEVICES, TWIN, Target, available_memory
 
 Model = TypeVar("Model", bound=BaseModel)
 Json = dict[str, Any]
@@ -57,11 +56,11 @@ class _Resolved:
 
 def main_targets(study: Study, targets: Sequence[Target]) -> list[Target]:
     """The targets that a study runs on, in the order of `--on`; memory and null need not be named."""
-    fit = [target for target in targets if not target.role and target.kind in study.targets]
+    fit = [target for target in targets if not target.role and set(target.stands_for) & set(study.targets)]
     if fit:
         return fit
     implicit = next((IMPLICIT[kind] for kind in study.targets if kind in IMPLICIT), None)
-    if implicit is not None:
+    if implicit is not None and not any(target.twin for target in targets):
         return [implicit]
     seen = ", ".join(f"{target.label} is a {target.kind}" for target in targets if not target.role) or "none was given"
     wanted = ", ".join(study.targets)
@@ -91,7 +90,7 @@ def expand(request: Request) -> list[Cell]:
 
 def _worth_listing(study: Study, factors: matrix.Factors, mains: Sequence[Target]) -> list[Target]:
     """Targets that meet the requirements; all of them where none does, so that the cell is listed as not measured."""
-    met = [target for target in mains if matrix.unmet(study, factors, target.kind) is None]
+    met = [target for target in mains if matrix.unmet(study, factors, target.stands_for) is None]
     return met or list(mains[:1])
 
 
@@ -143,7 +142,7 @@ def _scaled(change: Change) -> str:
 
 
 def _resolve(study: Study, factors: matrix.Factors, target: Target) -> _Resolved:
-    names = Names(factors, study.parameters, _facts(target))
+    names = Names(factors, study.parameters, target.facts())
     where = ", ".join(f"{key}={label_of(value)}" for key, value in factors.items())
     return _Resolved(
         classes={name: _put(names, table, f"classes.{name}", study, where) for name, table in study.classes.items()},
@@ -152,16 +151,6 @@ def _resolve(study: Study, factors: matrix.Factors, target: Target) -> _Resolved
         cache=str(substitute(study.cache, names)),
         data_check=study.checks.data,
     )
-
-
-def _facts(target: Target) -> Json:
-    return {
-        "free_bytes": target.free_bytes(),
-        "total_bytes": target.total_bytes(),
-        "memory_bytes": available_memory(),
-        "cpus": len(os.sched_getaffinity(0)),
-        "members": max(1, len(target.members)),
-    }
 
 
 def _put(names: Names, table: Model, field_name: str, study: Study, where: str) -> Model:
@@ -236,7 +225,7 @@ def _files(job: Json) -> dict[tuple[str, str, int], int]:
 
 
 def _refusal(study: Study, factors: matrix.Factors, target: Target, job: Json) -> Refusal | None:
-    rule = matrix.unmet(study, factors, target.kind)
+    rule = matrix.unmet(study, factors, target.stands_for)
     if rule is not None:
         return Refusal(rule.reason, rule.fix)
     return _file_refusal(job) or _device_refusal(job) or _memory_refusal(job)
@@ -255,7 +244,7 @@ def _device_refusal(job: Json) -> Refusal | None:
     kinds = {target["id"]: target["kind"] for target in job["targets"]}
     for dataset in job["datasets"]:
         kind = kinds[dataset["target"]]
-        if dataset["layout"] in ("grow", "preallocated") and kind not in ("folder", "null"):
+        if dataset["layout"] in ("grow", "preallocated") and kind not in ("folder", "null", TWIN):
             reason = (
                 f"The data set `{dataset['name']}` is a file that is {dataset['layout']}, and a {kind} has no files."
             )
@@ -265,7 +254,8 @@ def _device_refusal(job: Json) -> Refusal | None:
 
 def _memory_refusal(job: Json) -> Refusal | None:
     needed, there = jobs.memory_bytes(job), available_memory()
-    if needed <= there * 0.9:
+    virtual = any(target["kind"] == TWIN for target in job["targets"])
+    if virtual or needed <= there * 0.9:
         return None
     reason = f"It needs {needed / 2**30:.1f} GiB of memory, and {there / 2**30:.1f} GiB are available."
     return Refusal(reason, "Make its buffers or its data smaller with --set.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.error import AssayError
@@ -34,10 +34,10 @@ def _one_of(wanted: Scalar | list[Scalar], value: Any) -> bool:
     return label_of(value) in [label_of(item) for item in (wanted if isinstance(wanted, list) else [wanted])]
 
 
-def unmet(study: Study, factors: Mapping[str, Any], kind: str) -> Require | None:
-    """The requirement that a target of this kind does not meet."""
+def unmet(study: Study, factors: Mapping[str, Any], kinds: Collection[str]) -> Require | None:
+    """The requirement that a target does not meet which is, or plays, any of these kinds."""
     rules = (rule for rule in study.require if matches(rule.when, factors))
-    return next((rule for rule in rules if kind not in rule.targets), None)
+    return next((rule for rule in rules if not set(kinds) & set(rule.targets)), None)
 
 
 def scenarios(study: Study) -> Iterator[tuple[str, tuple[str, ...]]]:

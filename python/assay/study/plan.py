@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +17,14 @@ from assay.study.files import ResultError, read_json
 
 VERSION = 1
 
+Order = Callable[[Sequence[Cell], int], list[Cell]]
+"""Puts cells in the order in which they run, and numbers them; the second argument is the seed."""
+
 # Taken for granted before anything was measured; the time left is corrected while the run goes on.
 PREPARE_BYTES_PER_S = 300e6
 CELL_OVERHEAD_S = 0.7
+# What a cell takes in virtual time.
+TWIN_CELL_S = 2.0
 UNKNOWN_WRITE_BYTES_PER_S = 2e9
 
 
@@ -80,10 +85,10 @@ def load(path: Path) -> Plan:
         raise ResultError(f"{path} is no plan: {error} is missing", hint="start anew in another folder") from error
 
 
-def make(cells: Iterable[Cell], seed: int, binary: Binary | None) -> Plan:
+def make(cells: Iterable[Cell], seed: int, binary: Binary | None, order: Order | None = None) -> Plan:
     """Asks the measuring program about every cell, puts them in order and adds up. Nothing is touched."""
     asked = _asked(list(cells), binary)
-    costed = _with_preparation(in_order(asked, seed))
+    costed = _with_preparation((order or in_order)(asked, seed))
     needed = bytes_needed(costed)
     created_at = datetime.now(UTC).isoformat(timespec="seconds")
     return Plan(costed, seed, created_at, needed, _drive_writes(costed))
@@ -138,7 +143,7 @@ def _answer(cell: Cell, binary: Binary | None) -> dict[str, Any] | None:
 def _answered(cell: Cell, answer: dict[str, Any] | None) -> Cell:
     if cell.refusal is not None:
         return replace(cell, seconds=0.0, bytes_written=0)
-    window = cell.job["window"]["warmup_s"] + cell.job["window"]["measure_s"]
+    window = _window_s(cell.job)
     if answer is None:
         return replace(cell, seconds=window + CELL_OVERHEAD_S, bytes_written=assumed_bytes_written(cell.job))
     refusals = answer.get("refusals") or []
@@ -151,11 +156,18 @@ def _answered(cell: Cell, answer: dict[str, Any] | None) -> Cell:
     return replace(cell, seconds=window + CELL_OVERHEAD_S, bytes_written=written, estimate=source)
 
 
+def _window_s(job: dict[str, Any]) -> float:
+    """Seconds of warm-up and window; virtual time is short, however long the window."""
+    if any(target["kind"] == "twin" for target in job["targets"]):
+        return TWIN_CELL_S
+    return float(job["window"]["warmup_s"] + job["window"]["measure_s"])
+
+
 def assumed_bytes_written(job: dict[str, Any]) -> int:
     """Bytes that the classes of a job write at most, where the measuring program is not asked."""
     seconds = job["window"]["warmup_s"] + job["window"]["measure_s"]
     limit = job["window"]["bytes_at_most"] or float("inf")
-    stored = {target["id"] for target in job["targets"] if target["kind"] not in ("memory", "null")}
+    stored = {target["id"] for target in job["targets"] if target["kind"] not in ("memory", "null", "twin")}
     datasets = {dataset["name"] for dataset in job["datasets"] if dataset["target"] in stored}
     writers = (entry for entry in job["classes"] if entry["dataset"] in datasets)
     return int(sum(min(limit, _class_bytes(entry, seconds)) for entry in writers))

@@ -1,18 +1,25 @@
-"""What `--on` names: a folder, a file, a device, several as members, memory, nothing."""
+"""What `--on` names: a folder, a file, a device, several as members, memory, nothing, or a twin."""
 
 from __future__ import annotations
 
 import os
 import re
 import stat
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from assay.error import BAD_JOB, AssayError
+from assay.twin import catalog, names
+from assay.twin.host import HostWish
 
 _ROLE = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)=(.+)", re.DOTALL)
 DEVICES = ("block-device", "device-dax")
+TWIN = "twin"
+# What a twin can stand for: the files on it, or the device itself.
+_DRIVE, _MODULES = ("folder", "block-device"), ("folder", "device-dax", "memory")
+_FILE_SYSTEM = re.compile(r"fs=([A-Za-z0-9_-]+):(.+)", re.DOTALL)
 
 
 class TargetError(AssayError):
@@ -32,10 +39,20 @@ class Target:
     serials: tuple[str, ...] = ()
     yes_destroy: bool = False
     role: str = ""
+    twin: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def stands_for(self) -> tuple[str, ...]:
+        """Kinds of target that it is, or plays."""
+        if self.twin is None:
+            return (self.kind,)
+        return _MODULES if names.is_memory(self.twin["target"]) else _DRIVE
 
     def job(self, name: str) -> dict[str, object]:
         """As it stands in a job."""
         document: dict[str, object] = {"id": name, "kind": self.kind, "members": list(self.members)}
+        if self.twin is not None:
+            document["twin"] = dict(self.twin)
         if self.serials:
             document["serials"] = list(self.serials)
         if self.yes_destroy:
@@ -44,22 +61,52 @@ class Target:
 
     def free_bytes(self) -> int:
         """Bytes that this user may still fill: of folders what is free, of devices their size; members are added up."""
+        if self.twin is not None:
+            return int(names.capacity_bytes(self.twin["target"]))
         found = [_free(Path(member), self.kind) for member in self.members]
         return min(found) * len(found) if found else available_memory()
 
     def total_bytes(self) -> int:
         """Bytes of the file systems or devices; members are added up."""
+        if self.twin is not None:
+            return int(names.capacity_bytes(self.twin["target"]))
         found = [_total(Path(member), self.kind) for member in self.members]
         return min(found) * len(found) if found else available_memory()
 
+    def facts(self) -> dict[str, Any]:
+        """What studies may ask of the target and of the machine that drives it."""
+        found = {
+            "free_bytes": self.free_bytes(),
+            "total_bytes": self.total_bytes(),
+            "memory_bytes": available_memory(),
+            "cpus": len(os.sched_getaffinity(0)),
+            "members": max(1, len(self.members)),
+        }
+        return found if self.twin is None else found | _facts_of_twin(self.twin)
 
-def parse(text: str) -> Target:
-    """A target from `--on`: `FOLDER`, `FILE`, `/dev/...`, `A+B`, `memory` or `null`; `ROLE=` may stand before it."""
+
+def _facts_of_twin(twin: Mapping[str, Any]) -> dict[str, Any]:
+    host = twin["host"]
+    found: dict[str, Any] = {
+        "cpus": int(host["cores"]["value"] * host["threads_per_core"]["value"]),
+        "members": names.devices(twin["target"]),
+    }
+    cache = host.get("page_cache_bytes")
+    return found | ({"memory_bytes": int(cache["value"])} if cache else {})
+
+
+def parse(text: str, host: HostWish | None = None) -> Target:
+    """A target from `--on`: `FOLDER`, `FILE`, `/dev/...`, `A+B`, `memory`, `null` or `twin:NAME`.
+
+    `ROLE=` may stand before it. `host` drives twins.
+    """
     role = ""
     if (match := _ROLE.fullmatch(text)) and not Path(text).exists():
         role, text = match[1], match[2]
     if text in ("memory", "null"):
         return Target(text, text, role=role)
+    if text.startswith(names.PREFIX):
+        return Target(text, TWIN, role=role, twin=_driven(text, host or HostWish()))
     paths = [text] if Path(text).exists() or "+" not in text else text.split("+")
     kinds = [_kind(path) for path in paths]
     if len(set(kinds)) > 1:
@@ -69,6 +116,20 @@ def parse(text: str) -> Target:
     if len(set(members)) < len(members):
         raise TargetError(f"`{text}` names one member twice", "a pseudo-RAID needs members that differ")
     return Target(text, kinds[0], members, role=role)
+
+
+def _driven(text: str, host: HostWish) -> dict[str, Any]:
+    """A twin with its host and, after `twin:fs=NAME:`, the file system on it."""
+    name = text.removeprefix(names.PREFIX)
+    system = _FILE_SYSTEM.fullmatch(name)
+    target = names.target(system[2] if system else name)
+    found: dict[str, Any] = {
+        "version": catalog.VERSION,
+        "label": text,
+        "target": target,
+        "host": host.document(names.family(target)),
+    }
+    return found | ({"file_system": system[1]} if system else {})
 
 
 def _kind(path: str) -> str:
@@ -91,9 +152,11 @@ def _kind(path: str) -> str:
     )
 
 
-def parse_all(texts: Sequence[str], serials: Sequence[str], yes_destroy: bool) -> list[Target]:
+def parse_all(
+    texts: Sequence[str], serials: Sequence[str], yes_destroy: bool, host: HostWish | None = None
+) -> list[Target]:
     """All targets, with serial numbers given to device members in order."""
-    targets, left = [parse(text) for text in texts], list(serials)
+    targets, left = [parse(text, host) for text in texts], list(serials)
     found = []
     for target in targets:
         if target.kind not in DEVICES:

@@ -60,10 +60,23 @@ def target(text: str, chunk_bytes: int = 0) -> Json:
 
 def is_memory(found: Json) -> bool:
     """The data lies in memory that loads and stores reach."""
-    kind = found["kind"]
-    if kind == "device":
-        return found["twin"]["device"]["family"] in catalog.MEMORY_FAMILIES
-    return is_memory(found["member"] if kind == "stripe" else found["back"])
+    return family(found) in catalog.MEMORY_FAMILIES
+
+
+def family(found: Json) -> str:
+    """Family of the device that holds the data."""
+    if found["kind"] == "device":
+        return str(found["twin"]["device"]["family"])
+    return family(found["member"] if found["kind"] == "stripe" else found["back"])
+
+
+def devices(found: Json) -> int:
+    """Devices that hold the data."""
+    if found["kind"] == "device":
+        return int(found["modules"])
+    if found["kind"] == "cache":
+        return devices(found["back"])
+    return devices(found["member"]) * int(found["count"])
 
 
 def capacity_bytes(found: Json) -> float:

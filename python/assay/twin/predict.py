@@ -8,6 +8,7 @@ from typing import Any
 from assay.binary import Binary
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.twin import catalog, names
+from assay.twin.host import HostWish
 
 Json = dict[str, Any]
 
@@ -29,7 +30,6 @@ BLOCK_PATHS = {
 }
 MEMORY_PATHS = {"pmem": "pmem", "pread": "dax_pread", "mmap": "dax_mmap_msync"}
 PERSISTS = ("auto", "nt", "clwb", "clflushopt", "none")
-DEFAULT_HOST = "xeon-5220s"
 
 
 @dataclass(frozen=True)
@@ -63,25 +63,20 @@ def predict(point: Point) -> Json:
     Raises:
         AssayError: where the twin, the host or the path is not known, or the twin cannot know.
     """
-    target, host = names.target(point.on), host_of(point)
+    target = names.target(point.on)
+    host = host_of(point, target)
     question = {"target": 0, "host": 0, "streams": [stream(point, names.is_memory(target))]}
     document = {"version": catalog.VERSION, "targets": [target], "hosts": [host], "questions": [question]}
     answer = Binary.find().document("predict", "-", given=document)["answers"][0]
     if answer["kind"] == "refused":
         raise AssayError(answer["reason"], hint="ask for what the twin can know", code=NOT_POSSIBLE)
-    return shown(point, answer["solution"])
+    return shown(point, host["name"], answer["solution"])
 
 
-def host_of(point: Point) -> Json:
+def host_of(point: Point, target: Json) -> Json:
     """The host, with cores and clock as the user wants them."""
-    found = catalog.host(point.host or DEFAULT_HOST)
-    changes = {"cores": point.cores, "clock_hz": point.clock_hz}
-    given = {key: float(value) for key, value in changes.items() if value is not None}
-    return found | {key: _given(value) for key, value in given.items()}
-
-
-def _given(value: float) -> Json:
-    return {"value": value, "kind": "assumed", "source": "given on the command line", "date": "now"}
+    cores = None if point.cores is None else float(point.cores)
+    return HostWish(point.host, cores, point.clock_hz).document(names.family(target))
 
 
 def path_key(path: str, memory: bool) -> str:
@@ -125,13 +120,13 @@ def stream(point: Point, memory: bool) -> Json:
     return found | ({"file_system": point.file_system} if point.file_system else {})
 
 
-def shown(point: Point, solution: Json) -> Json:
+def shown(point: Point, host: str, solution: Json) -> Json:
     """The answer as people read it."""
     found = solution["streams"][0]
     band = found["band"]
     return {
         "on": names.PREFIX + point.on.removeprefix(names.PREFIX),
-        "host": point.host or DEFAULT_HOST,
+        "host": host,
         "bandwidth_bytes_per_s": found["bandwidth_bytes_per_s"],
         "iops": found["ops_per_s"],
         "latency_ns": {

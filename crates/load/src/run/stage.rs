@@ -23,8 +23,8 @@ use crate::{
     tally::Tally,
 };
 
-/// Room of an acknowledgement journal: 128 MiB, sparse until used.
-const JOURNAL_ENTRIES: usize = 4 << 20;
+/// Room of an acknowledgement journal, two entries for each block that is written: 256 MiB, sparse until used.
+const JOURNAL_ENTRIES: usize = 8 << 20;
 
 /// The stage of a run.
 #[derive(Debug)]
@@ -94,7 +94,8 @@ impl Stage {
     pub fn stations<'a>(&'a self, job: &'a Job, tallies: &'a [Vec<Tally>]) -> Result<Vec<Station<'a>>, LoadError> {
         let generations = Arc::new(AtomicU64::new(0));
         let path = job.checks.acknowledgements.as_deref();
-        let journal = path.map(|path| Journal::create(Path::new(path), JOURNAL_ENTRIES)).transpose()?;
+        let journal =
+            path.map(|path| Journal::create(Path::new(path), JOURNAL_ENTRIES, job.checks.journalling)).transpose()?;
         let mut stations = Vec::new();
         for (class_index, (class, tallies)) in job.classes.iter().zip(tallies).enumerate() {
             for (thread, tally) in tallies.iter().enumerate() {

@@ -19,17 +19,13 @@ impl Persister {
     /// All that this CPU has, the best first.
     pub fn available() -> Vec<Self> {
         let has = FlushSupport::detect();
-        let all = [
-            (has.clwb, Store::WriteBack),
-            (has.clflushopt, Store::FlushOptimised),
-            (has.basic, Store::Flush),
-        ];
+        let all = [(has.clwb, Store::WriteBack), (has.clflushopt, Store::FlushOptimised), (has.basic, Store::Flush)];
         let of = |write_back| Self {
             isa: Isa::detect(),
             write_back,
             around: if has.non_temporal { Store::NonTemporal } else { write_back },
         };
-        all.into_iter().filter_map(|(there, store)| there.then(|| of(store))).collect()
+        all.into_iter().filter(|(there, _)| *there).map(|(_, store)| of(store)).collect()
     }
 
     /// Name of the instruction that writes a line back.

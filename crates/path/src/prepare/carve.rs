@@ -48,12 +48,24 @@ pub(super) fn ranges(
     Ok(files)
 }
 
+/// Where the ranges of a data set lie, without looking at its devices.
+pub(super) fn places(shape: &Shape<'_>, kind: SegmentKind, cursor: &mut Cursor) -> Vec<Vec<Segment>> {
+    let mut place = |member: u64| {
+        let bytes = shape.bytes_on(member);
+        let base = cursor.take(member as usize, bytes, alignment(kind));
+        Segment { path: shape.target.members[member as usize].clone().into(), kind, base, bytes }
+    };
+    (0..shape.dataset.files).map(|file| shape.members_of(file).map(&mut place).collect()).collect()
+}
+
+fn alignment(kind: SegmentKind) -> u64 {
+    if kind == SegmentKind::DeviceDax { DAX_ALIGNMENT } else { BLOCK_ALIGNMENT }
+}
+
 fn range(shape: &Shape<'_>, target: &Admitted, cursor: &mut Cursor, member: u64) -> Result<Segment, PathError> {
     let device = &target.members[member as usize];
-    let dax = device.kind == SegmentKind::DeviceDax;
-    let alignment = if dax { DAX_ALIGNMENT } else { BLOCK_ALIGNMENT };
     let bytes = shape.bytes_on(member);
-    let base = cursor.take(member as usize, bytes, alignment);
+    let base = cursor.take(member as usize, bytes, alignment(device.kind));
     if base.saturating_add(bytes) > device.bytes {
         return Err(too_large(&device.path, shape, base, device.bytes));
     }

@@ -145,8 +145,7 @@ impl<'a, C: CrashCase> Exploration<'a, C> {
 
     /// Tries the images of one moment.
     fn moment(&mut self, moment: &Moment<'_>, replay: &Replay, share: u64) -> Result<(), Box<Violation>> {
-        let lines: Vec<Line<'_>> =
-            replay.pending().iter().map(|(&number, stores)| Line { number, stores }).collect();
+        let lines: Vec<Line<'_>> = replay.pending().iter().map(|(&number, stores)| Line { number, stores }).collect();
         let all = count(&lines);
         let exhaustive = all <= self.explorer.exhaustive_below.min(share.max(2) * 4);
         self.summary.moments += 1;
@@ -154,11 +153,8 @@ impl<'a, C: CrashCase> Exploration<'a, C> {
         let tries = if exhaustive { all } else { share };
         let mut seen = HashSet::new();
         for number in 0..tries {
-            let choice = if exhaustive {
-                Choice::nth(&lines, number)
-            } else {
-                Choice::sample(&lines, number, &mut self.random)
-            };
+            let choice =
+                if exhaustive { Choice::nth(&lines, number) } else { Choice::sample(&lines, number, &mut self.random) };
             if seen.insert(self.identity(&choice, &lines)) {
                 self.image(moment, &choice, &lines)?;
             }
@@ -246,7 +242,10 @@ impl<'a, C: CrashCase> Exploration<'a, C> {
         words.sort_by_key(|&(word, _)| word);
         words.dedup_by_key(|&mut (word, _)| word);
         let mut hasher = DefaultHasher::new();
-        words.iter().filter(|&&(word, value)| self.recorder.peek(word) != value).for_each(|word| word.hash(&mut hasher));
+        words
+            .iter()
+            .filter(|&&(word, value)| self.recorder.peek(word) != value)
+            .for_each(|word| word.hash(&mut hasher));
         hasher.finish()
     }
 }
@@ -271,11 +270,7 @@ fn mark(event: &Event) -> Option<Mark> {
 
 fn point(moment: &Moment<'_>, choice: &Choice, lines: &[Line<'_>]) -> Point {
     let trace = &moment.events[moment.at.saturating_sub(TRACE)..moment.at];
-    Point {
-        event: moment.at,
-        lines: choice.describe(lines),
-        trace: trace.iter().map(ToString::to_string).collect(),
-    }
+    Point { event: moment.at, lines: choice.describe(lines), trace: trace.iter().map(ToString::to_string).collect() }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

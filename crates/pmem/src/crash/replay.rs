@@ -101,8 +101,7 @@ impl Replay {
     fn fence(&mut self, thread: u16, mut durable: impl FnMut(u32, u64)) {
         for covered in self.flushed.remove(&thread).unwrap_or_default() {
             let Some(stores) = self.lines.get_mut(&covered.line) else { continue };
-            let (arrived, mut left): (Vec<_>, Vec<_>) =
-                stores.drain(..).partition(|store| covered.stores.cover(store));
+            let (arrived, mut left): (Vec<_>, Vec<_>) = stores.drain(..).partition(|store| covered.stores.cover(store));
             for store in arrived {
                 durable(store.word, store.value);
                 // An older value of the word that is still in the cache cannot come back over it.

@@ -120,7 +120,8 @@ impl Slots {
     }
 
     fn recover_log(&self) -> Result<(), String> {
-        let (slot, block, bytes) = (self.word(LOG), Offset::<u64>::new(self.word(LOG + 1)), self.word(LOG + 2) as usize);
+        let (slot, block, bytes) =
+            (self.word(LOG), Offset::<u64>::new(self.word(LOG + 1)), self.word(LOG + 2) as usize);
         if slot == 0 {
             return Ok(());
         }
@@ -269,7 +270,9 @@ impl Slots {
 
 /// Two lines and a bit at most, so that histories stay short.
 fn pattern(bytes: u64, stamp: u64) -> Vec<u8> {
-    (0..bytes.min(160).saturating_sub(16)).map(|index| (index.wrapping_mul(7) ^ stamp.wrapping_mul(31)) as u8 | 1).collect()
+    (0..bytes.min(160).saturating_sub(16))
+        .map(|index| (index.wrapping_mul(7) ^ stamp.wrapping_mul(31)) as u8 | 1)
+        .collect()
 }
 
 /// A history of operations, and some more after recovery.
@@ -315,7 +318,8 @@ impl CrashCase for Case {
         if slots.pool.incarnation() < opened - 1 + recovered_alone {
             return Err(format!("incarnation {} was seen before", slots.pool.incarnation()));
         }
-        let past: Vec<Mark> = past.iter().copied().filter(|mark| !matches!(mark, Mark::Begin(OPENED) | Mark::End(OPENED))).collect();
+        let past: Vec<Mark> =
+            past.iter().copied().filter(|mark| !matches!(mark, Mark::Begin(OPENED) | Mark::End(OPENED))).collect();
         let possible = possible(State::default(), &past, |state, code| Operation::decode(code).apply(state));
         let state = slots.state()?;
         if !possible.contains(&state) {

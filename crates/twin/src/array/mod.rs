@@ -1,8 +1,16 @@
 //! Arrays of equal members: RAID and pages interleaved by the program.
 
+mod simulate;
+
+pub use simulate::ArrayStations;
+
 use crate::{
     Target, TwinError,
     analytic::{self, DeviceAnswer, DeviceLoad},
+    block::{
+        self,
+        pieces::{Piece, Pieces},
+    },
     document::StripeKind,
 };
 
@@ -13,13 +21,98 @@ use crate::{
 pub fn answer(
     member: &Target,
     count: u32,
-    _chunk_bytes: u64,
-    _layout: StripeKind,
+    chunk_bytes: u64,
+    layout: StripeKind,
     loads: &[DeviceLoad],
     answers: &mut [DeviceAnswer],
 ) -> Result<(), TwinError> {
     if count == 1 {
         return analytic::answer(member, loads, answers);
     }
-    Err(TwinError::NoModel { name: member.twin().name.clone(), family: "stripe" })
+    let Target::Device { twin, .. } = member else {
+        return Err(TwinError::NoModel { name: member.twin().name.clone(), family: "stripe of compositions" });
+    };
+    let (members, chunk) = (f64::from(count), chunk_bytes as f64);
+    let pieces: Vec<Pieces> = loads.iter().map(|load| pieces(load, members, chunk, layout)).collect();
+    let shared: Vec<DeviceLoad> = loads.iter().map(|load| share(load, members, layout)).collect();
+    if let crate::Device::CloudVolume(volume) = &twin.device {
+        return volumes(volume, members, &shared, &pieces, answers);
+    }
+    block::members(twin, members, &shared, &pieces, answers)
+}
+
+/// The load as one member sees it: of the bytes that it works on, the member's part.
+fn share(load: &DeviceLoad, members: f64, layout: StripeKind) -> DeviceLoad {
+    let data = match layout {
+        StripeKind::Raid0 | StripeKind::Interleave => members,
+        StripeKind::Raid5 => members - 1.0,
+        StripeKind::Raid10 => members / 2.0,
+    };
+    DeviceLoad { working_set_bytes: load.working_set_bytes / data, ..*load }
+}
+
+/// What an operation asks of the members. Offsets are multiples of the size, as pages are.
+pub fn pieces(load: &DeviceLoad, members: f64, chunk: f64, layout: StripeKind) -> Pieces {
+    let bytes = load.size_bytes;
+    match layout {
+        StripeKind::Interleave => Pieces::alone(load),
+        StripeKind::Raid0 => {
+            let piece = striped(bytes, chunk, members);
+            Pieces { read: piece, fetch: Piece::default(), write: piece }
+        }
+        StripeKind::Raid10 => {
+            let read = striped(bytes, chunk, members / 2.0);
+            Pieces { read, fetch: Piece::default(), write: Piece { fork: read.fork * 2.0, bytes: read.bytes } }
+        }
+        StripeKind::Raid5 => {
+            let (fetch, write) = parity(bytes, chunk, members);
+            Pieces { read: striped(bytes, chunk, members), fetch, write }
+        }
+    }
+}
+
+/// Members that a request meets, and the bytes of each.
+fn striped(bytes: f64, chunk: f64, members: f64) -> Piece {
+    let fork = (bytes / chunk).ceil().clamp(1.0, members.max(1.0));
+    Piece { fork, bytes: bytes / fork }
+}
+
+/// What a write of RAID 5 reads first, and what it writes.
+///
+/// A full stripe needs no reads and writes one part of parity for n - 1 of data. Anything less reads either what it
+/// overwrites and the old parity, or the rest of the stripe, whichever is less (md chooses so), and writes data and parity.
+fn parity(bytes: f64, chunk: f64, members: f64) -> (Piece, Piece) {
+    let data = members - 1.0;
+    if bytes >= chunk * data {
+        return (Piece::default(), Piece { fork: members, bytes: bytes / data });
+    }
+    let touched = (bytes / chunk).ceil().max(1.0);
+    let part = bytes / touched;
+    let fetched = (touched + 1.0).min(data - touched);
+    let fetch = if fetched > 0.0 { Piece { fork: fetched, bytes: part } } else { Piece::default() };
+    (fetch, Piece { fork: touched + 1.0, bytes: part })
+}
+
+/// Volumes side by side: as many buckets of each kind, and the slowest of the volumes that a request meets.
+fn volumes(
+    volume: &crate::document::CloudVolume,
+    members: f64,
+    loads: &[DeviceLoad],
+    pieces: &[Pieces],
+    answers: &mut [DeviceAnswer],
+) -> Result<(), TwinError> {
+    let mut wide = volume.clone();
+    for bucket in [&mut wide.operations, &mut wide.bytes] {
+        bucket.rate_per_s.value *= members;
+        for more in [&mut bucket.burst_per_s, &mut bucket.credit].into_iter().flatten() {
+            more.value *= members;
+        }
+    }
+    let requests = |piece: &Pieces, load: &DeviceLoad| {
+        (1.0 - load.write_share) * piece.read.fork + load.write_share * (piece.write.fork + piece.fetch.fork)
+    };
+    let most = loads.iter().zip(pieces).map(|(load, piece)| requests(piece, load)).fold(1.0, f64::max);
+    wide.operations.rate_per_s.value /= most;
+    block::volume::answer(&wide, loads, answers);
+    Ok(())
 }

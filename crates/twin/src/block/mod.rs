@@ -1,21 +1,31 @@
 //! Block families: flash, Optane drives, disks, cloud volumes and instances.
 
+pub mod disk;
+pub mod nand;
+pub mod network;
+pub mod optane;
+mod percentile;
+pub mod pieces;
+pub mod simulate;
+pub mod volume;
+
 use crate::{
-    Twin, TwinError,
+    BoundBy, Device, Twin, TwinError,
     analytic::{DeviceAnswer, DeviceLoad},
     document::{CloudInstance, CloudVolume, Disk, Nand, OptaneSsd},
 };
 
-fn no_model(twin: &Twin) -> TwinError {
-    TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() }
-}
+use self::{
+    network::{At, Customer, Flow, Group, State, settle},
+    pieces::Pieces,
+};
 
 /// A flash drive.
 ///
 /// # Errors
 /// Where a load asks what the family cannot do.
-pub fn nand(twin: &Twin, _nand: &Nand, _loads: &[DeviceLoad], _answers: &mut [DeviceAnswer]) -> Result<(), TwinError> {
-    Err(no_model(twin))
+pub fn nand(twin: &Twin, _nand: &Nand, loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) -> Result<(), TwinError> {
+    alone(twin, loads, answers)
 }
 
 /// A drive of 3D XPoint.
@@ -25,18 +35,18 @@ pub fn nand(twin: &Twin, _nand: &Nand, _loads: &[DeviceLoad], _answers: &mut [De
 pub fn optane_ssd(
     twin: &Twin,
     _drive: &OptaneSsd,
-    _loads: &[DeviceLoad],
-    _answers: &mut [DeviceAnswer],
+    loads: &[DeviceLoad],
+    answers: &mut [DeviceAnswer],
 ) -> Result<(), TwinError> {
-    Err(no_model(twin))
+    alone(twin, loads, answers)
 }
 
 /// A rotating disk.
 ///
 /// # Errors
 /// Where a load asks what the family cannot do.
-pub fn disk(twin: &Twin, _disk: &Disk, _loads: &[DeviceLoad], _answers: &mut [DeviceAnswer]) -> Result<(), TwinError> {
-    Err(no_model(twin))
+pub fn disk(twin: &Twin, _disk: &Disk, loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) -> Result<(), TwinError> {
+    alone(twin, loads, answers)
 }
 
 /// A network volume.
@@ -44,12 +54,13 @@ pub fn disk(twin: &Twin, _disk: &Disk, _loads: &[DeviceLoad], _answers: &mut [De
 /// # Errors
 /// Where a load asks what the family cannot do.
 pub fn cloud_volume(
-    twin: &Twin,
-    _volume: &CloudVolume,
-    _loads: &[DeviceLoad],
-    _answers: &mut [DeviceAnswer],
+    _twin: &Twin,
+    volume: &CloudVolume,
+    loads: &[DeviceLoad],
+    answers: &mut [DeviceAnswer],
 ) -> Result<(), TwinError> {
-    Err(no_model(twin))
+    volume::answer(volume, loads, answers);
+    Ok(())
 }
 
 /// Local drives of a cloud instance.
@@ -59,8 +70,163 @@ pub fn cloud_volume(
 pub fn cloud_instance(
     twin: &Twin,
     _instance: &CloudInstance,
-    _loads: &[DeviceLoad],
-    _answers: &mut [DeviceAnswer],
+    loads: &[DeviceLoad],
+    answers: &mut [DeviceAnswer],
 ) -> Result<(), TwinError> {
-    Err(no_model(twin))
+    alone(twin, loads, answers)
+}
+
+fn alone(twin: &Twin, loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) -> Result<(), TwinError> {
+    let pieces: Vec<Pieces> = loads.iter().map(Pieces::alone).collect();
+    members(twin, 1.0, loads, &pieces, answers)
+}
+
+/// Answers of `count` equal drives that share the loads evenly; `pieces` says what an operation asks of them.
+///
+/// # Errors
+/// [`TwinError::NoModel`] where the twin is no drive.
+pub fn members(
+    twin: &Twin,
+    count: f64,
+    loads: &[DeviceLoad],
+    pieces: &[Pieces],
+    answers: &mut [DeviceAnswer],
+) -> Result<(), TwinError> {
+    let capacity = twin.capacity_bytes.value;
+    match &twin.device {
+        Device::Nand(drive) => flash(drive, capacity, count, loads, pieces, answers),
+        Device::CloudInstance(instance) => {
+            let drives = instance.drives.value;
+            let capped = limited(instance);
+            flash(&capped, capacity / drives, count * drives, loads, pieces, answers);
+        }
+        Device::OptaneSsd(drive) => {
+            let group = optane::group(drive, count);
+            let customers = each(loads, pieces, |load, piece| optane::customer(drive, load, piece));
+            report(&group, &customers, loads, answers);
+        }
+        Device::Disk(drive) => {
+            let queued: f64 = loads.iter().map(|load| load.in_flight).sum();
+            let customers = each(loads, pieces, |load, piece| disk::customer(drive, count, load, piece, queued));
+            report(&disk::group(count), &customers, loads, answers);
+        }
+        _ => return Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() }),
+    }
+    Ok(())
+}
+
+/// A drive of an instance, held to its share of what the vendor grants the instance.
+pub(crate) fn limited(instance: &CloudInstance) -> Nand {
+    let mut drive = instance.drive.clone();
+    let drives = instance.drives.value;
+    drive.read_iops.value = drive.read_iops.value.min(instance.read_iops.value / drives);
+    drive.write_iops.value = drive.write_iops.value.min(instance.write_iops.value / drives);
+    drive
+}
+
+fn each(loads: &[DeviceLoad], pieces: &[Pieces], one: impl Fn(&DeviceLoad, &Pieces) -> Customer) -> Vec<Customer> {
+    loads.iter().zip(pieces).map(|(load, piece)| one(load, piece)).collect()
+}
+
+/// Rounds that tell how much is written where the answer depends on it and nothing is known yet.
+const ROUNDS_FROM_NOTHING: usize = 4;
+
+fn flash(
+    drive: &Nand,
+    capacity: f64,
+    count: f64,
+    loads: &[DeviceLoad],
+    pieces: &[Pieces],
+    answers: &mut [DeviceAnswer],
+) {
+    let depends = loads.iter().any(|load| load.write_share > 0.0)
+        && (drive.slc.is_some() && loads.iter().any(|load| load.duration_s > 0.0) || mixed(loads, answers).is_some());
+    let fresh = answers.iter().all(|answer| answer.ops_per_s <= 0.0);
+    let rounds = if depends && fresh { ROUNDS_FROM_NOTHING } else { 1 };
+    for _ in 0..rounds {
+        flash_round(drive, capacity, count, loads, pieces, answers);
+    }
+}
+
+fn flash_round(
+    drive: &Nand,
+    capacity: f64,
+    count: f64,
+    loads: &[DeviceLoad],
+    pieces: &[Pieces],
+    answers: &mut [DeviceAnswer],
+) {
+    let written = |load: &DeviceLoad, answer: &DeviceAnswer, piece: &Pieces| {
+        answer.ops_per_s.max(0.0) * load.write_share * piece.write.total() / count
+    };
+    let per_drive: f64 = loads.iter().zip(answers.iter()).zip(pieces).map(|((l, a), p)| written(l, a, p)).sum();
+    let mix = mixed(loads, answers);
+    let mut worst = nand::Wear { programs_per_byte: 0.0, program_ns: drive.program_ns.value };
+    let mut customers = Vec::with_capacity(loads.len());
+    let mut write_bytes: f64 = nand::UNIT_BYTES;
+    for (load, piece) in loads.iter().zip(pieces) {
+        let wear = nand::wear(drive, capacity, load, per_drive);
+        if load.write_share > 0.0 {
+            worst = if wear.program_ns > worst.program_ns || worst.programs_per_byte == 0.0 { wear } else { worst };
+            write_bytes = write_bytes.max(piece.write.bytes);
+        }
+        let mut customer = nand::customer(drive, count, load, piece, &wear);
+        if let Some(mix) = mix {
+            nand::attend(drive, &mut customer.visits, load, &wear, piece, mix);
+        }
+        customers.push(customer);
+    }
+    report(&nand::group(drive, count, &worst, write_bytes), &customers, loads, answers);
+}
+
+/// Share of writes among all operations, where there are both.
+fn mixed(loads: &[DeviceLoad], answers: &[DeviceAnswer]) -> Option<f64> {
+    let rate = |answer: &DeviceAnswer| if answer.ops_per_s > 0.0 { answer.ops_per_s } else { 1.0 };
+    let all: f64 = answers.iter().map(rate).sum();
+    let writes: f64 = loads.iter().zip(answers).map(|(load, answer)| load.write_share * rate(answer)).sum();
+    let share = writes / all.max(1e-9);
+    let both = loads.iter().any(|load| load.write_share > 0.0) && loads.iter().any(|load| load.write_share < 1.0);
+    both.then_some(share)
+}
+
+fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) {
+    let mut flows: Vec<Flow> =
+        answers.iter().map(|answer| Flow { rate: answer.ops_per_s / 1e9, ..Flow::default() }).collect();
+    let state = settle(group, customers, &mut flows);
+    for ((customer, flow), (load, answer)) in customers.iter().zip(&flows).zip(loads.iter().zip(answers)) {
+        let tail = percentile::Tail::of(group, customer, flow, &state);
+        *answer = DeviceAnswer {
+            ops_per_s: flow.rate * 1e9,
+            mean_ns: flow.mean_ns,
+            overlap: 1.0,
+            queue_ns: flow.queue_ns,
+            flush_ns: flow.flush_ns,
+            p50: tail.at(0.5),
+            p99: tail.at(0.99),
+            p999: tail.at(0.999),
+            bound_by: bound(load, flow, &state),
+            utilisation: state.busiest().1.min(1.0),
+        };
+    }
+}
+
+/// A station is what sets the pace where it is busy beyond this share.
+const BUSY: f64 = 0.85;
+
+fn bound(load: &DeviceLoad, flow: &Flow, state: &State) -> BoundBy {
+    if flow.flush_ns > 0.5 * flow.mean_ns {
+        return BoundBy::Flush;
+    }
+    let (station, busy) = state.busiest();
+    if busy / (1.0 - state.stopped) < BUSY {
+        return BoundBy::Latency;
+    }
+    match station {
+        At::Medium if state.background > state.busy[0] || load.write_share == 1.0 => BoundBy::DeviceWrite,
+        At::Medium => BoundBy::DeviceRead,
+        At::ReadLink | At::WriteLink => BoundBy::Link,
+        At::Controller => BoundBy::Controller,
+        At::Attention if load.write_share > 0.0 => BoundBy::DeviceWrite,
+        At::Attention => BoundBy::DeviceRead,
+    }
 }

@@ -59,6 +59,16 @@ impl Costs {
         })
     }
 
+    /// Stretches the work of operations by a factor.
+    pub fn stretch(&mut self, factor: f64) {
+        let longer = |time: &mut Picoseconds| *time = (*time as f64 * factor).round() as Picoseconds;
+        for cost in &mut self.by_size {
+            cost.read.iter_mut().chain(&mut cost.write).for_each(longer);
+        }
+        longer(&mut self.submission);
+        longer(&mut self.flush);
+    }
+
     /// `work` per operation of `bytes`, half of it on each side of the device, and nothing else.
     pub fn flat(bytes: u32, work: Picoseconds) -> Self {
         let halves = [work / 2, work - work / 2];

@@ -14,5 +14,5 @@ pub use cost::{Cores, Costs};
 pub use engine::Engine;
 pub use pages::Pages;
 pub use queue::{Event, Queue};
-pub use seat::{ClassSeat, Flight, Phase, ThreadSeat, class_seat, layout, thread_seat};
+pub use seat::{ClassSeat, Flight, Phase, ThreadSeat, ceiling_seat, class_seat, layout, thread_seat};
 pub use translate::{flush_every, path_key, stream};

@@ -10,7 +10,7 @@ use assay_record::{Class, Dataset, Job, Pattern, Sizes};
 
 use super::{cost::Costs, translate};
 use crate::{
-    Host, Stream, Target, TwinError,
+    Host, PathKey, Stream, StreamPath, Target, TwinError,
     simulated::{PS_PER_S, Picoseconds, Request},
 };
 
@@ -205,6 +205,39 @@ pub fn class_seat(
         pages: None,
         stream,
     })
+}
+
+/// A seat on a host where an operation costs `cpu_ps` and nothing else: for the engine's own ceiling, and its tests.
+pub fn ceiling_seat(class: &Class, cpu_ps: Picoseconds) -> ClassSeat {
+    let path = StreamPath::plain(PathKey::Libaio);
+    let mut stream = Stream::closed(&class.name, 0.0, largest_size(&class.size) as f64, path);
+    (stream.threads, stream.depth) = (class.threads, class.depth);
+    stream.rate_per_s = assay_load::total_rate(&class.arrivals, class.threads);
+    ClassSeat {
+        costs: Costs::flat(largest_size(&class.size) as u32, cpu_ps),
+        machine: 0,
+        tally: tally_for(class),
+        flush_every: None,
+        flush_apart: false,
+        load_store: false,
+        spins: true,
+        threads: class.threads,
+        depth: class.depth,
+        batch: class.batch,
+        open: stream.rate_per_s.is_some(),
+        sequential: class.pattern == Pattern::Sequential,
+        begin: 0,
+        bytes_at_most: 0,
+        full: false,
+        cpu: 0,
+        submissions: 0,
+        sleeps: 0,
+        device_bytes: [0; 2],
+        device_requests: [0; 3],
+        device_time: 0,
+        pages: None,
+        stream,
+    }
 }
 
 /// One thread of a class: the same stream of operations that a measured run would see.

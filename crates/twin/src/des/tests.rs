@@ -1,16 +1,11 @@
 //! The engine against queueing theory.
 
-use assay_load::seat::tally_for;
-use assay_record::{Arrivals, Class, Dataset, Job, RateScope};
+use assay_record::{Arrivals, Dataset, Job, RateScope};
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
 
 use super::*;
-use crate::{
-    Stream, StreamPath,
-    document::PathKey,
-    simulated::{PS_PER_S, Picoseconds, Request, Simulated, Step},
-};
+use crate::simulated::{PS_PER_S, Picoseconds, Request, Simulated, Step};
 
 /// Stations with exponential service: `stations` of one server each, chosen at random; or one with `stations` servers.
 #[derive(Debug)]
@@ -49,42 +44,10 @@ fn job(class: &str) -> Job {
     Job::parse(&document).unwrap()
 }
 
-fn seat(class: &Class) -> ClassSeat {
-    let mut stream = Stream::closed("c", 0.0, 4096.0, StreamPath::plain(PathKey::Libaio));
-    (stream.threads, stream.depth) = (class.threads, class.depth);
-    stream.rate_per_s = assay_load::total_rate(&class.arrivals, class.threads);
-    ClassSeat {
-        costs: Costs::flat(4096, 0),
-        machine: 0,
-        tally: tally_for(class),
-        flush_every: None,
-        flush_apart: false,
-        load_store: false,
-        spins: true,
-        threads: class.threads,
-        depth: class.depth,
-        batch: class.batch,
-        open: class.arrivals != Arrivals::Closed,
-        sequential: false,
-        begin: 0,
-        bytes_at_most: 0,
-        full: false,
-        cpu: 0,
-        submissions: 0,
-        sleeps: 0,
-        device_bytes: [0; 2],
-        device_requests: [0; 3],
-        device_time: 0,
-        pages: None,
-        stream,
-    }
-}
-
 fn engine(job: &Job, machine: Exponential, cpu_ns: u64) -> Engine<Exponential> {
     let class = &job.classes[0];
     let dataset: &Dataset = &job.datasets[0];
-    let mut seat = seat(class);
-    seat.costs = Costs::flat(4096, cpu_ns * 1000);
+    let seat = ceiling_seat(class, cpu_ns * 1000);
     let threads = (0..class.threads).map(|thread| thread_seat(job, 0, thread, dataset, 0)).collect();
     Engine::new(vec![machine], vec![seat], threads, Vec::new(), Cores::new(64, class.threads), job.seed)
 }

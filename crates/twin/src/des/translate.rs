@@ -70,6 +70,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         path: StreamPath {
             persist: persist(key, class.path.persist, size_bytes as u32),
             fenced: class.path.fenced,
+            poll_sleep_ns: f64::from(class.path.poll_sleep_us) * 1e3,
             ..StreamPath::plain(key)
         },
         durability: class.durability,
@@ -77,6 +78,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         working_set_bytes: dataset.map_or(0.0, |dataset| dataset.bytes as f64 * f64::from(dataset.files)),
         file_system: file_system.map(str::to_owned),
         duration_s: job.window.warmup_s + job.window.measure_s - class.start_s,
+        read_ahead_bytes: None,
         warm: key.is_buffered() && job.cache == Cache::Warm,
     })
 }

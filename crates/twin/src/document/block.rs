@@ -60,10 +60,29 @@ pub struct Nand {
     pub erase_ns: Parameter,
     /// Bytes per second of a die's way to the controller.
     pub channel_bytes_per_s: Parameter,
+    /// Dies over which 4 KiB units that follow one another are spread, so that a larger read asks several at once; 1
+    /// where a read of up to a page asks one die.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread_dies: Option<Parameter>,
+    /// Delay of a read that is spread over several dies, beyond that of any read, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread_delay_ns: Option<Parameter>,
+    /// How far pages differ in the time they take to sense (the bits of a cell): half the range over the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_range: Option<Parameter>,
+    /// Bytes that the drive maps as one: a random write of less rewrites the rest; 4 KiB where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mapping_bytes: Option<Parameter>,
+    /// Delay of a sequential read that the drive read ahead, ns; as of a random read where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sequential_delay_ns: Option<Parameter>,
     /// Reads per second of the controller.
     pub read_iops: Parameter,
     /// Writes per second of the controller into its buffer.
     pub write_iops: Parameter,
+    /// Operations per second of 70 % reads and 30 % writes, random, 4 KiB, in steady state, where somebody measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixed_iops: Option<Parameter>,
     /// The link's, or the drive's, sequential reads.
     pub read_bytes_per_s: Parameter,
     /// Sequential writes into the buffer (and into the SLC cache where there is one).

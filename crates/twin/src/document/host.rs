@@ -84,6 +84,22 @@ pub struct PathCost {
     /// CPU cycles that wait for a lock shared by all threads, part of the cycles above: what does not scale with cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_cycles_per_op: Option<Parameter>,
+    /// CPU cycles of a flush that wait for such a lock, part of `cycles_per_flush`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_cycles_per_flush: Option<Parameter>,
+    /// How cycles grow with the threads that are busy in this path, for each of them: locks and cache lines of the page
+    /// cache, siblings that share a core. 0.1 means that ten busy threads double the cycles.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crowding_per_busy_thread: Option<Parameter>,
+    /// CPU cycles of an operation that finds its bytes in the page cache, without what grows with its bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_per_hit: Option<Parameter>,
+    /// CPU cycles per byte of sequential reads that the kernel reads ahead; those of any read where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_per_byte_ahead: Option<Parameter>,
+    /// Kernel workers per hardware thread that serve the path: operations beyond them wait in the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers_per_thread: Option<Parameter>,
     /// CPU cycles of one look at an empty completion queue, for paths that poll with sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cycles_per_poll: Option<Parameter>,
@@ -106,6 +122,9 @@ pub struct FileSystemCost {
     /// Bytes written per byte of data (copy on write, data in the journal).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<Parameter>,
+    /// Share of the operation's cycles that other threads of the kernel spend, so that the caller's does not limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offloaded_share: Option<Parameter>,
 }
 
 /// A machine.

@@ -1,6 +1,7 @@
 //! The documents: twins, compositions, hosts. These types are their only definition.
 
 mod block;
+mod curve;
 mod driven;
 mod host;
 mod memory;
@@ -9,9 +10,12 @@ mod target;
 mod twin;
 
 pub use block::{Bucket, CloudInstance, CloudVolume, Disk, FlushModel, GarbageCollection, Nand, OptaneSsd, SlcCache};
+pub use curve::Curve;
 pub use driven::Driven;
 pub use host::{FileSystemCost, Host, PathCost, PathKey};
-pub use memory::{Collapse, Cxl, Dram, LatencyStep, Nvdimm, Pmem, PmemOperation, Stall};
+pub use memory::{
+    Chains, Collapse, Cxl, Dram, LatencyStep, MemoryOperation, MemoryOperations, Nvdimm, Pmem, Stall, TailRatios,
+};
 pub use parameter::{OrElse, Parameter, ParameterKind};
 pub use target::{CachePolicy, StripeKind, Target};
 pub use twin::{Band, Bounds, Device, Twin};

@@ -2,7 +2,7 @@
 
 use assay_record::DurabilityKind;
 
-use crate::{Host, PathCost, Stream, TwinError, document::FileSystemCost};
+use crate::{Host, PathCost, PathKey, Stream, TwinError, document::FileSystemCost};
 
 /// Cost of one operation of a stream on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +27,12 @@ pub struct Demand {
     pub device_flushes_per_flush: f64,
     /// Bytes written per byte of data.
     pub write_amplification: f64,
+    /// Growth of the cycles with each thread that is busy in the path.
+    pub crowding: f64,
+    /// Operations that kernel workers serve at a time; infinite where the caller's own thread does the work.
+    pub workers: f64,
+    /// Share of the cycles that other threads spend.
+    pub offloaded: f64,
 }
 
 impl Demand {
@@ -36,8 +42,20 @@ impl Demand {
     /// Where the host has no cost of the path, or does not know the file system.
     pub fn of(host: &Host, stream: &Stream) -> Result<Self, TwinError> {
         let key = stream.path.key;
+        if key == PathKey::Pmem && !host.costs.contains_key(&key) {
+            // Loads and stores pass through no software: what they take is the device's time.
+            return Ok(Self { workers: f64::INFINITY, write_amplification: 1.0, ..Self::default() });
+        }
         let cost = host.costs.get(&key).ok_or_else(|| TwinError::NoPath { host: host.name.clone(), path: key })?;
         let mut demand = Self::of_path(cost, stream.size_bytes);
+        if stream.ahead() > 1.0 {
+            demand.read_cycles = ahead_cycles(cost, stream);
+        }
+        let serial = cost.serial_cycles_per_flush.as_ref().map_or(0.0, |cycles| cycles.value);
+        demand.serial_cycles += serial * flushes_per_op(stream);
+        let workers = cost.workers_per_thread.as_ref();
+        demand.workers =
+            workers.map_or(f64::INFINITY, |each| each.value * host.cores.value * host.threads_per_core.value.max(1.0));
         if let Some(name) = &stream.file_system {
             let missing = || TwinError::NoFileSystem { host: host.name.clone(), file_system: name.clone() };
             demand.add(host.file_systems.get(name).ok_or_else(missing)?);
@@ -57,6 +75,9 @@ impl Demand {
             journal_bytes_per_flush: 0.0,
             device_flushes_per_flush: 1.0,
             write_amplification: 1.0,
+            crowding: cost.crowding_per_busy_thread.as_ref().map_or(0.0, |growth| growth.value),
+            workers: f64::INFINITY,
+            offloaded: 0.0,
         }
     }
 
@@ -67,17 +88,30 @@ impl Demand {
         self.journal_bytes_per_flush = system.journal_bytes_per_flush.value;
         self.device_flushes_per_flush = system.device_flushes_per_flush.value;
         self.write_amplification = system.write_amplification.as_ref().map_or(1.0, |factor| factor.value);
+        self.offloaded = system.offloaded_share.as_ref().map_or(0.0, |share| share.value);
     }
 
     /// Mean CPU cycles of an operation of the stream, its share of submissions and flushes included.
     pub fn cycles_per_op(&self, stream: &Stream) -> f64 {
         let writes = stream.write_share;
-        let flushes = if needs_flush(stream) { writes / f64::from(stream.durability.every.max(1)) } else { 0.0 };
+        let flushes = flushes_per_op(stream);
         (1.0 - writes) * self.read_cycles
             + writes * self.write_cycles
             + self.submission_cycles / f64::from(stream.batch.max(1))
             + flushes * self.flush_cycles
     }
+}
+
+/// CPU cycles of a read that the kernel read ahead: its share of the large read, the call, the pages and their copy.
+fn ahead_cycles(cost: &PathCost, stream: &Stream) -> f64 {
+    let hit = cost.cycles_per_hit.as_ref().map_or(0.0, |cycles| cycles.value);
+    let byte = cost.cycles_per_byte_ahead.as_ref().unwrap_or(&cost.cycles_per_byte_read).value;
+    cost.cycles_per_read.value / stream.ahead() + hit + byte * stream.size_bytes
+}
+
+/// Flushes per operation.
+fn flushes_per_op(stream: &Stream) -> f64 {
+    if needs_flush(stream) { stream.write_share / f64::from(stream.durability.every.max(1)) } else { 0.0 }
 }
 
 /// Its writes are made durable by a flush of the device.

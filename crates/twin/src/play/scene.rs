@@ -3,9 +3,10 @@
 use assay_record::{Cache, Job, TargetKind};
 
 use crate::{
-    Driven, Host, Target, TwinError,
+    Driven, Host, Stream, Target, TwinError,
     des::{ClassSeat, Cores, Engine, Pages, class_seat, layout, thread_seat},
     simulated::Machine,
+    solve::crowds,
 };
 
 /// Targets and host of a job.
@@ -69,7 +70,7 @@ impl Scene {
     /// Where a target or the host cannot do what a class asks.
     pub fn engine(&self, job: &Job) -> Result<Engine<Machine>, TwinError> {
         let machines: Result<Vec<Machine>, TwinError> =
-            self.targets.iter().map(|(_, target)| Machine::new(target, job.seed)).collect();
+            (0..self.targets.len()).map(|index| self.machine(job, index)).collect();
         let begins = layout(job, &self.targets)?;
         let mut classes = self.classes(job)?;
         self.seat_load_store(&mut classes);
@@ -86,13 +87,35 @@ impl Scene {
         Ok(Engine::new(machines?, classes, threads, pages, cores, job.seed))
     }
 
+    fn machine(&self, job: &Job, index: usize) -> Result<Machine, TwinError> {
+        let (id, target) = &self.targets[index];
+        let here = job.datasets.iter().filter(|dataset| dataset.target == *id);
+        let used: f64 = here.map(|dataset| dataset.bytes as f64 * f64::from(dataset.files)).sum();
+        Machine::holding(target, job.seed, used)
+    }
+
     fn classes(&self, job: &Job) -> Result<Vec<ClassSeat>, TwinError> {
         let seat = |index: usize| {
             let machine = self.target_of(job, index);
             let system = self.file_systems[machine].as_deref();
             class_seat(job, &job.classes[index], &self.targets[machine].1, machine, &self.host, system)
         };
-        (0..job.classes.len()).map(seat).collect()
+        let mut seats: Vec<ClassSeat> = (0..job.classes.len()).map(seat).collect::<Result<_, TwinError>>()?;
+        for machine in 0..self.targets.len() {
+            self.crowd(machine, &mut seats);
+        }
+        Ok(seats)
+    }
+
+    /// Cycles grow with the threads that are busy in a path; how many are, the analytic engine says.
+    fn crowd(&self, machine: usize, seats: &mut [ClassSeat]) {
+        let here = || (0..seats.len()).filter(|index| seats[*index].machine == machine);
+        let streams: Vec<Stream> = here().map(|index| seats[index].stream.clone()).collect();
+        let Ok(crowds) = crowds(&self.targets[machine].1, &self.host, &streams) else { return };
+        let stretched: Vec<(usize, f64)> = here().zip(crowds).collect();
+        for (index, factor) in stretched {
+            seats[index].costs.stretch(factor);
+        }
     }
 
     /// Threads that load and store hold a core all the time: more of them than cores do not run at once.

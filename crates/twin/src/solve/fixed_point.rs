@@ -22,20 +22,38 @@ pub struct Seat {
     pub cpu_ns: f64,
     /// Waiting to be woken, ns.
     pub wakeup_ns: f64,
+    /// Waiting for a worker of the kernel, ns.
+    pub worker_ns: f64,
     /// Share of time in which a thread is at work.
     pub thread_busy: f64,
+    /// Cycles over those of a thread that is alone in its path.
+    pub crowd: f64,
     demand: Demand,
+    ahead: f64,
 }
 
 impl Seat {
     /// Time that an operation spends in the host, ns.
     pub fn latency_ns(&self) -> f64 {
-        self.cpu_ns + self.wakeup_ns
+        self.cpu_ns + self.wakeup_ns + self.worker_ns
+    }
+
+    /// Time on the stream's own threads, or the kernel's workers, of which each has some operations in flight.
+    fn hold(&mut self, stream: &Stream, answer: &DeviceAnswer, held_ns: f64, in_flight: f64) {
+        let threads = at_work(stream, self);
+        let depth = in_flight / threads;
+        let own_ns = held_ns * (1.0 - self.demand.offloaded);
+        let per_thread = answer.ops_per_s / 1e9 / threads;
+        self.thread_busy = (per_thread * own_ns).min(1.0);
+        let waits = thread_wait(per_thread * own_ns, depth.max(1.0));
+        self.cpu_ns = own_ns * waits + (held_ns - own_ns);
+        let asleep = if depth > 1.0 { 1.0 - self.thread_busy } else { 1.0 };
+        self.wakeup_ns = self.demand.wakeup_ns * asleep;
     }
 
     /// CPU cycles of an operation: its own, those that the core stalls, those of polling.
     pub fn cycles(&self, stream: &Stream, host: &Host, answer: &DeviceAnswer) -> f64 {
-        let own = self.demand.cycles_per_op(stream);
+        let own = self.demand.cycles_per_op(stream) * self.crowd;
         let per_ns = host.clock_hz.value / 1e9;
         let per_op_ns = f64::from(stream.threads) * 1e9 / answer.ops_per_s.max(1e-9);
         if stream.path.key.is_load_store() {
@@ -74,13 +92,15 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         if stream.path.key.is_load_store() {
             load.in_flight = load.in_flight.min(cores);
         }
+        load.in_flight = load.in_flight.min(demand.workers);
         load.think_ns = service_ns;
-        coupled.seats.push(Seat { service_ns, cpu_ns: service_ns, demand, ..Seat::default() });
+        let ahead = read_ahead(stream, load);
+        coupled.seats.push(Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, ahead, ..Seat::default() });
     }
     let mut step = 1.0;
     let mut before = f64::INFINITY;
     for _ in 0..ROUNDS_AT_MOST {
-        answer(target, &loads, &mut coupled.answers)?;
+        ask(target, streams, &loads, &mut coupled)?;
         let change = advance(host, streams, &mut loads, &mut coupled, cores, step);
         if change < CLOSE_ENOUGH {
             break;
@@ -93,6 +113,43 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
     Ok(coupled)
 }
 
+/// Lets the device see what the kernel reads ahead: larger reads, one being used while the next is under way. Returns how
+/// many operations of the stream each of them holds.
+fn read_ahead(stream: &Stream, load: &mut DeviceLoad) -> f64 {
+    let ahead = stream.ahead();
+    if ahead > 1.0 {
+        load.size_bytes = stream.size_bytes * ahead;
+        load.in_flight *= 2.0;
+        load.rate_per_s /= ahead;
+    }
+    ahead
+}
+
+/// Asks the device, in operations of the streams.
+fn ask(target: &Target, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut Coupled) -> Result<(), TwinError> {
+    for (seat, answer) in coupled.seats.iter().zip(&mut coupled.answers) {
+        answer.ops_per_s /= seat.ahead;
+    }
+    answer(target, loads, &mut coupled.answers)?;
+    for ((stream, load), (seat, answer)) in
+        streams.iter().zip(loads).zip(coupled.seats.iter_mut().zip(&mut coupled.answers))
+    {
+        answer.ops_per_s *= seat.ahead;
+        if seat.ahead > 1.0 {
+            // Of the time of a thread, what is not its own work is waiting for the device.
+            let cycle_ns = f64::from(stream.threads) / answer.ops_per_s * 1e9;
+            answer.mean_ns = (cycle_ns - load.think_ns / seat.ahead).max(0.0);
+            answer.queue_ns = answer.queue_ns.min(answer.mean_ns);
+        }
+        let served = load.in_flight.min(seat.demand.workers);
+        let waiting = stream.in_flight() - served;
+        let free = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate);
+        let waits = seat.demand.workers.is_finite() && waiting > 0.0 && !free;
+        seat.worker_ns = if waits { waiting / answer.ops_per_s * 1e9 } else { 0.0 };
+    }
+    Ok(())
+}
+
 /// One round: new think times from the throughputs just found. Returns the largest relative change.
 fn advance(
     host: &Host,
@@ -102,18 +159,13 @@ fn advance(
     cores: f64,
     step: f64,
 ) -> f64 {
-    let threads: f64 = streams.iter().map(|stream| f64::from(stream.threads)).sum();
-    let busy: f64 = streams
-        .iter()
-        .zip(coupled.answers.iter().zip(&coupled.seats))
-        .map(|(stream, (answer, seat))| {
-            let stalled = if stream.path.key.is_load_store() { answer.mean_ns } else { 0.0 };
-            answer.ops_per_s * (seat.service_ns + stalled) / 1e9
-        })
-        .sum();
+    let per_ns = host.clock_hz.value / 1e9;
+    let crowd = crowding(streams, coupled, cores);
+    let threads: f64 = streams.iter().zip(&coupled.seats).map(|(stream, seat)| at_work(stream, seat)).sum();
+    let busy = busy_threads(streams, coupled);
     coupled.cores_busy = busy / cores;
     let crowded = (threads - cores).max(0.0) / threads.max(1.0);
-    let core_wait = waiting(crowded * coupled.cores_busy);
+    let core_wait = core_wait(crowded * coupled.cores_busy, cores);
     let serial: f64 = coupled
         .seats
         .iter()
@@ -125,20 +177,61 @@ fn advance(
     for ((stream, load), (seat, answer)) in
         streams.iter().zip(loads).zip(coupled.seats.iter_mut().zip(&coupled.answers))
     {
-        let lock_ns = seat.demand.serial_cycles / host.clock_hz.value * 1e9 * lock_wait;
-        let held_ns = seat.service_ns * core_wait + lock_ns;
-        let depth = load.in_flight / f64::from(stream.threads);
-        let per_thread = answer.ops_per_s / 1e9 / f64::from(stream.threads);
-        seat.thread_busy = (per_thread * held_ns).min(1.0);
-        seat.cpu_ns =
-            held_ns * waiting(per_thread * held_ns * (depth - 1.0).max(0.0) / depth.max(1.0)).min(depth.max(1.0));
-        let asleep = if depth > 1.0 { 1.0 - seat.thread_busy } else { 1.0 };
-        seat.wakeup_ns = seat.demand.wakeup_ns * asleep;
-        let wanted = seat.latency_ns();
+        seat.crowd = 1.0 + seat.demand.crowding * crowd;
+        seat.service_ns = seat.demand.cycles_per_op(stream) / per_ns * seat.crowd;
+        let held_ns = seat.service_ns * core_wait + seat.demand.serial_cycles / per_ns * lock_wait;
+        seat.hold(stream, answer, held_ns, load.in_flight / seat.ahead.clamp(1.0, 2.0));
+        // The worker's queue lies before the device's customers, not between two of their operations.
+        let wanted = (seat.cpu_ns + seat.wakeup_ns) * seat.ahead;
         change = change.max((wanted - load.think_ns).abs() / wanted.max(1.0));
         load.think_ns += step * (wanted - load.think_ns);
     }
     change
+}
+
+/// Threads that do a stream's work: its own, or the kernel's workers.
+fn at_work(stream: &Stream, seat: &Seat) -> f64 {
+    if seat.demand.workers.is_finite() {
+        seat.demand.workers.min(stream.in_flight())
+    } else {
+        f64::from(stream.threads)
+    }
+}
+
+/// Threads that are busy on average.
+fn busy_threads(streams: &[Stream], coupled: &Coupled) -> f64 {
+    let each = streams.iter().zip(coupled.answers.iter().zip(&coupled.seats));
+    each.map(|(stream, (answer, seat))| {
+        let stalled = if stream.path.key.is_load_store() { answer.mean_ns } else { 0.0 };
+        answer.ops_per_s * (seat.service_ns + stalled) / 1e9
+    })
+    .sum()
+}
+
+/// Threads that are busy in a path where they crowd one another.
+fn crowding(streams: &[Stream], coupled: &Coupled, cores: f64) -> f64 {
+    let each = streams.iter().zip(coupled.answers.iter().zip(&coupled.seats));
+    let busy: f64 = each
+        .filter(|(_, (_, seat))| seat.demand.crowding > 0.0)
+        .map(|(_, (answer, seat))| answer.ops_per_s * seat.service_ns / 1e9)
+        .sum();
+    busy.min(cores)
+}
+
+/// Factor by which CPU work is stretched where threads share `cores` (Sakasegawa's approximation of the M/M/c queue).
+fn core_wait(busy: f64, cores: f64) -> f64 {
+    let busy = busy.min(0.9999);
+    1.0 + busy.powf((2.0 * (cores + 1.0)).sqrt() - 1.0) / (cores * (1.0 - busy))
+}
+
+/// Factor by which an operation's stay on a thread grows: service hardly varies, so that half of what would wait behind
+/// exponential service does, and a thread with `depth` operations is at most busy all the time.
+fn thread_wait(busy: f64, depth: f64) -> f64 {
+    if depth <= 1.0 {
+        return 1.0;
+    }
+    let seen = busy.min(1.0) * (1.0 - 0.5 / depth);
+    (1.0 + 0.5 * seen / (1.0 - seen)).min(depth)
 }
 
 /// Factor by which a customer's stay grows while a station is `busy`, from the point of view of one that arrives.

@@ -1,0 +1,162 @@
+//! Arrays in virtual time: which members a request meets, and the slowest of them.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::{
+    Target, TwinError,
+    block::simulate::Drive,
+    document::{Device, StripeKind},
+    simulated::{Action, Picoseconds, Request, Step},
+};
+
+/// Drives side by side; one of them alone is an array of one.
+#[derive(Clone, Debug)]
+pub struct ArrayStations {
+    drives: Vec<Drive>,
+    chunk: u64,
+    layout: StripeKind,
+    next: usize,
+}
+
+impl ArrayStations {
+    /// The stations of a drive, of an instance's drives, or of a stripe of drives, with `used_bytes` of data on them.
+    ///
+    /// # Errors
+    /// Where the target is no drive.
+    pub fn new(target: &Target, seed: u64, used_bytes: f64) -> Result<Self, TwinError> {
+        let no_model =
+            || TwinError::NoModel { name: target.twin().name.clone(), family: target.twin().device.family() };
+        let (member, count, chunk, layout) = match target {
+            Target::Device { .. } => (target, 1, 1 << 30, StripeKind::Interleave),
+            Target::Stripe { member, count, chunk_bytes, layout } => (&**member, *count, *chunk_bytes, *layout),
+            Target::Cache { .. } => return Err(no_model()),
+        };
+        let Target::Device { twin, .. } = member else {
+            return Err(no_model());
+        };
+        let mut drives = Vec::new();
+        for index in 0..count {
+            let share = (used_bytes / target.capacity_bytes()).clamp(0.0, 1.0);
+            let seed = seed.wrapping_add(u64::from(index));
+            if let Device::CloudInstance(instance) = &twin.device {
+                let each = Drive::of_instance(twin, instance, seed, share);
+                drives.extend(std::iter::repeat_n(each, instance.drives.value.round().max(1.0) as usize));
+            } else {
+                drives.push(Drive::new(twin, seed, share)?);
+            }
+        }
+        Ok(Self { drives, chunk: chunk.max(1), layout, next: 0 })
+    }
+
+    /// Serves a request; a write of RAID 5 comes twice, as reads and then as writes.
+    #[inline]
+    pub fn step(&mut self, now: Picoseconds, request: &mut Request, random: &mut Xoshiro256PlusPlus) -> Step {
+        if self.drives.len() == 1 {
+            return Step::Done(self.drives[0].serve(now, request, random));
+        }
+        if request.action == Action::Flush {
+            let ends = self.drives.iter_mut().map(|drive| drive.serve(now, request, random));
+            return Step::Done(ends.max().unwrap_or(now));
+        }
+        let (first, touched, part) = self.meets(request);
+        let write = request.action == Action::Write;
+        match self.layout {
+            StripeKind::Raid5 if write => self.parity(now, request, first, touched, part, random),
+            StripeKind::Raid10 => Step::Done(self.mirrored(now, request, first, touched, part, random)),
+            _ => Step::Done(self.serve(now, request, first, touched, part, random)),
+        }
+    }
+
+    /// First member of a request, how many members it meets, and the bytes of each.
+    fn meets(&self, request: &Request) -> (usize, usize, u32) {
+        let count = self.drives.len();
+        if self.layout == StripeKind::Interleave {
+            let page = u64::from(request.bytes.max(1));
+            return ((request.offset / page) as usize % count, 1, request.bytes);
+        }
+        let wide = match self.layout {
+            StripeKind::Raid10 => count / 2,
+            _ => count,
+        };
+        let chunks = u64::from(request.bytes).div_ceil(self.chunk).max(1) as usize;
+        let touched = chunks.min(wide);
+        ((request.offset / self.chunk) as usize % count, touched, request.bytes / touched as u32)
+    }
+
+    fn serve(
+        &mut self,
+        now: Picoseconds,
+        request: &Request,
+        first: usize,
+        touched: usize,
+        part: u32,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Picoseconds {
+        let count = self.drives.len();
+        let part = Request { bytes: part, offset: request.offset / count as u64, ..*request };
+        let ends = (0..touched).map(|step| self.drives[(first + step) % count].serve(now, &part, random));
+        ends.max().unwrap_or(now)
+    }
+
+    fn mirrored(
+        &mut self,
+        now: Picoseconds,
+        request: &Request,
+        first: usize,
+        touched: usize,
+        part: u32,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Picoseconds {
+        let pairs = self.drives.len() / 2;
+        let part = Request { bytes: part, offset: request.offset / pairs as u64, ..*request };
+        let mut end = now;
+        for step in 0..touched {
+            let pair = (first + step) % pairs * 2;
+            if request.action == Action::Write {
+                end = end.max(self.drives[pair].serve(now, &part, random));
+                end = end.max(self.drives[pair + 1].serve(now, &part, random));
+            } else {
+                self.next ^= 1;
+                end = end.max(self.drives[pair + self.next].serve(now, &part, random));
+            }
+        }
+        end
+    }
+
+    fn parity(
+        &mut self,
+        now: Picoseconds,
+        request: &mut Request,
+        first: usize,
+        touched: usize,
+        part: u32,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Step {
+        let data = self.drives.len() - 1;
+        if u64::from(request.bytes) >= self.chunk * data as u64 {
+            let all = self.drives.len();
+            return Step::Done(self.serve(now, request, first, all, request.bytes / data as u32, random));
+        }
+        let touched = touched.min(data);
+        if request.stage > 0 {
+            return Step::Done(self.serve(now, request, first, touched + 1, part, random));
+        }
+        request.stage = 1;
+        let fetched = (touched + 1).min(data - touched);
+        if fetched == 0 {
+            return Step::At(now);
+        }
+        let reads = Request { action: Action::Read, sequential: false, ..*request };
+        Step::At(self.serve(now, &reads, first, fetched, part, random))
+    }
+
+    /// Its figures may still change after millions of operations.
+    pub fn is_transient(&self, writes: bool) -> bool {
+        self.drives.iter().any(|drive| drive.is_transient(writes))
+    }
+
+    /// The busiest station of the busiest member.
+    pub fn busiest(&self) -> (&'static str, Picoseconds) {
+        self.drives.iter().map(Drive::busiest).max_by_key(|station| station.1).unwrap_or(("drive", 0))
+    }
+}

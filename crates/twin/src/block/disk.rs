@@ -1,0 +1,66 @@
+//! Rotating disks: one arm, seeks, rotation, zones, an elevator.
+
+use super::{
+    network::{At, Customer, Group, STATIONS, Visit},
+    pieces::{Piece, Pieces},
+};
+use crate::{analytic::DeviceLoad, document::Disk};
+
+/// A group of equal disks.
+pub fn group(members: f64) -> Group {
+    Group {
+        servers: [members; STATIONS],
+        variation: [0.25, 0.0, 0.0, 0.0, 0.0],
+        background_ns: 0.0,
+        pause_ns: 0.0,
+        buffer_slots: f64::INFINITY,
+        members,
+        flush_ns: 0.0,
+        flush_blocks: 0.0,
+        flush_drain: f64::INFINITY,
+    }
+}
+
+/// Time of the arm for one request, ns, where `queued` requests let the elevator choose.
+///
+/// The shortest of q random seeks falls about as `1 / sqrt(q)`; rotational waits fall likewise where the drive orders by
+/// position. One request waits half a turn on average.
+pub fn service_ns(disk: &Disk, bytes: f64, sequential: bool, queued: f64) -> f64 {
+    let rate = f64::midpoint(disk.outer_bytes_per_s.value, disk.inner_bytes_per_s.value);
+    let transfer = bytes / rate * 1e9;
+    if sequential {
+        return transfer;
+    }
+    let ease = queued.max(1.0).sqrt();
+    let half_turn = 30e9 / disk.revolutions_per_minute.value;
+    let (track, seek) = (disk.track_seek_ns.value, disk.seek_ns.value);
+    track + (seek - track) / ease + half_turn / ease.sqrt() + transfer
+}
+
+/// A load on a group of disks.
+pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, queued: f64) -> Customer {
+    let (reads, writes) = (1.0 - load.write_share, load.write_share);
+    let visit = |piece: &Piece| Visit {
+        stages: 1.0,
+        fork: piece.fork,
+        service_ns: service_ns(disk, piece.bytes, load.sequential, queued / members),
+        ..Visit::default()
+    };
+    let fetch = if pieces.fetch.fork > 0.0 { writes } else { 0.0 };
+    let read = super::nand::blend(visit(&pieces.read), reads, visit(&pieces.fetch), fetch);
+    let mut visits = [Visit::default(); STATIONS];
+    visits[At::Medium as usize] = super::nand::blend(read, 1.0, visit(&pieces.write), writes);
+    Customer {
+        in_flight: load.in_flight,
+        think_ns: load.think_ns,
+        rate: load.rate_per_s / 1e9,
+        // A flush puts what the buffer holds on the platter: a turn at least.
+        delay_ns: load.flushes_per_op * 60e9 / disk.revolutions_per_minute.value,
+        visits,
+        background: 0.0,
+        flushes: 0.0,
+        dirty_bytes: 0.0,
+        behind: load.is_behind(),
+        before_flush_ns: 0.0,
+    }
+}

@@ -1,0 +1,266 @@
+//! Flash drives: dies, channels, controller, link, write buffer, SLC cache, garbage collection, flush.
+
+use super::{
+    network::{At, Customer, Group, STATIONS, Visit},
+    pieces::{Piece, Pieces},
+};
+use crate::{
+    analytic::DeviceLoad,
+    document::{Nand, OrElse},
+};
+
+/// Bytes of an operation that data sheets count: IOPS are of this size.
+pub const UNIT_BYTES: f64 = 4096.0;
+
+/// Write amplification of greedy collection under uniform random writes: `a / (a + W0(-a exp(-a)))` with
+/// `a = 1 + over-provisioning` (Xiang and Kurkoski 2012).
+pub fn write_amplification(over_provisioning: f64) -> f64 {
+    let a = 1.0 + over_provisioning.max(1e-3);
+    // W0 on (-1/e, 0) by Newton from 0: -x exp(-x) has its other branch at -a.
+    let wanted = -a * (-a).exp();
+    let mut w: f64 = -0.5;
+    for _ in 0..64 {
+        let e = w.exp();
+        let next = w - (w * e - wanted) / (e * (1.0 + w)).max(1e-12);
+        if (next - w).abs() < 1e-13 {
+            break;
+        }
+        w = next.clamp(-0.999_999, 0.0);
+    }
+    a / (a + w)
+}
+
+/// Dies that a read of `bytes` asks at once, and the bytes of each.
+pub fn spread(nand: &Nand, bytes: f64) -> (f64, f64) {
+    let page = nand.page_bytes.value;
+    let fan = OrElse::or(&nand.spread_dies, 1.0).max(1.0);
+    let wide = (bytes / UNIT_BYTES).ceil().clamp(1.0, fan).max((bytes / page).ceil());
+    let wide = wide.min(nand.dies.value);
+    (wide, bytes / wide)
+}
+
+/// Bytes that a die programs at a time: what makes the sustained bandwidth of all dies together.
+pub fn program_bytes(nand: &Nand) -> f64 {
+    nand.sustained_bytes_per_s.value * nand.program_ns.value / 1e9 / nand.dies.value
+}
+
+/// Mean time that flushes and programs take a die for, and how much a written byte costs of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Wear {
+    /// Programs per byte that the host writes.
+    pub programs_per_byte: f64,
+    /// Time of a die per program, ns.
+    pub program_ns: f64,
+}
+
+/// What a written byte costs the dies in the state that the load finds the drive in.
+pub fn wear(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_per_s: f64) -> Wear {
+    let amplification = amplification(nand, capacity_bytes, load);
+    let unit = program_bytes(nand);
+    // What collection reads for its copies is small beside what it programs, and in the amplification that was measured.
+    let direct = Wear { programs_per_byte: amplification / unit, program_ns: nand.program_ns.value };
+    let cached = slc_share(nand, load, written_bytes_per_s);
+    if cached == 0.0 {
+        return direct;
+    }
+    // A byte that goes into the SLC cache costs the dies what the drive's best write bandwidth says.
+    let quick = nand.sustained_bytes_per_s.value / nand.write_bytes_per_s.value;
+    let programs = direct.programs_per_byte * (1.0 - cached) + cached / unit;
+    let busy =
+        direct.programs_per_byte * (1.0 - cached) * direct.program_ns + cached / unit * nand.program_ns.value * quick;
+    Wear { programs_per_byte: programs, program_ns: busy / programs }
+}
+
+/// Bytes programmed per byte written: 1 for sequential writes, what collection costs for random ones. What the load does
+/// not work on is taken as free, so that it is spare.
+pub fn amplification(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad) -> f64 {
+    if load.sequential {
+        return 1.0;
+    }
+    let over = nand.collection.over_provisioning.value;
+    let full = write_amplification(over);
+    let used = (load.working_set_bytes / capacity_bytes).clamp(0.01, 1.0);
+    let here = if used < 1.0 { write_amplification((1.0 + over) / used - 1.0) } else { full };
+    let unit = OrElse::or(&nand.mapping_bytes, UNIT_BYTES);
+    let mapped = mapped(unit, load.size_bytes);
+    match &nand.collection.write_amplification {
+        // What was seen, was seen with writes of 4 KiB.
+        Some(known) if full > 1.0 => {
+            let collected = known.value / self::mapped(unit, UNIT_BYTES);
+            mapped * (1.0 + (here - 1.0) / (full - 1.0) * (collected - 1.0).max(0.0))
+        }
+        _ => mapped * here,
+    }
+}
+
+/// Bytes rewritten per byte of a random write because the drive maps units of `unit` bytes.
+pub fn mapped(unit: f64, bytes: f64) -> f64 {
+    let unit = unit.max(UNIT_BYTES);
+    (bytes / unit).ceil() * unit / bytes.max(UNIT_BYTES)
+}
+
+/// Share of the written bytes that an SLC cache takes in the time of the load; 0 in steady state.
+fn slc_share(nand: &Nand, load: &DeviceLoad, written_bytes_per_s: f64) -> f64 {
+    let Some(slc) = nand.slc.as_ref().filter(|_| load.duration_s > 0.0) else {
+        return 0.0;
+    };
+    let written = written_bytes_per_s * load.duration_s;
+    if written <= 0.0 { 1.0 } else { (slc.full_bytes.value / written).min(1.0) }
+}
+
+/// A group of equal drives.
+pub fn group(nand: &Nand, members: f64, wear: &Wear, write_bytes: f64) -> Group {
+    let flush = &nand.flush;
+    let safe = flush.power_loss_protection.value > 0.5;
+    Group {
+        servers: [members * nand.dies.value, members, members, members, members],
+        variation: [0.0; STATIONS],
+        background_ns: wear.program_ns,
+        pause_ns: OrElse::or(&nand.suspend_ns, f64::INFINITY),
+        buffer_slots: (nand.buffer_bytes.value * members / write_bytes.max(1.0)).max(0.0),
+        members,
+        flush_ns: flush.base_ns.value,
+        flush_blocks: flush.blocking_share.value,
+        flush_drain: if safe { f64::INFINITY } else { flush.drain_bytes_per_s.value / 1e9 },
+    }
+}
+
+/// A load on a group of drives.
+pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, wear: &Wear) -> Customer {
+    let writes = load.write_share;
+    let reads = 1.0 - writes;
+    let mut visits = [Visit::default(); STATIONS];
+    visits[At::Medium as usize] = medium(nand, load, pieces, reads, writes);
+    let link = |stages: f64, piece: &Piece, rate: f64| Visit {
+        stages,
+        fork: piece.fork.max(1.0),
+        service_ns: piece.bytes / rate * 1e9,
+        ..Visit::default()
+    };
+    visits[At::ReadLink as usize] = if writes > 0.0 && pieces.fetch.fork > 0.0 {
+        mixed_link(nand, pieces, reads, writes)
+    } else {
+        link(reads, &pieces.read, nand.read_bytes_per_s.value)
+    };
+    visits[At::WriteLink as usize] = link(writes, &pieces.write, nand.write_bytes_per_s.value);
+    visits[At::Controller as usize] = controller(nand, pieces, reads, writes);
+    Customer {
+        in_flight: load.in_flight,
+        think_ns: load.think_ns,
+        rate: load.rate_per_s / 1e9,
+        delay_ns: delay(nand, load, pieces, reads, writes),
+        visits,
+        background: writes * pieces.write.total() * wear.programs_per_byte,
+        flushes: load.flushes_per_op,
+        dirty_bytes: writes * pieces.write.total() / members,
+        behind: load.is_behind(),
+        before_flush_ns: before_flush(nand, members, load, pieces),
+    }
+}
+
+fn delay(nand: &Nand, load: &DeviceLoad, pieces: &Pieces, reads: f64, writes: f64) -> f64 {
+    let any = nand.read_delay_ns.value;
+    let random = |piece: &Piece| {
+        if spread(nand, piece.bytes).0 > 1.0 { any + OrElse::or(&nand.spread_delay_ns, 0.0) } else { any }
+    };
+    let fetch = if pieces.fetch.fork > 0.0 { random(&pieces.fetch) } else { 0.0 };
+    let read = if load.sequential { OrElse::or(&nand.sequential_delay_ns, any) } else { random(&pieces.read) };
+    let write = if load.is_behind() { 0.0 } else { nand.write_latency_ns.value + fetch };
+    reads * read + writes * write
+}
+
+/// What a flush through the page cache writes first: all bytes since the last one, to all members at once.
+fn before_flush(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces) -> f64 {
+    if !load.is_behind() || load.flushes_per_op == 0.0 {
+        return 0.0;
+    }
+    let writes = load.write_share / load.flushes_per_op;
+    let wide = (writes * pieces.write.fork.max(1.0)).min(members);
+    nand.write_latency_ns.value + writes * pieces.write.total() / wide / nand.write_bytes_per_s.value * 1e9
+}
+
+fn medium(nand: &Nand, load: &DeviceLoad, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
+    let read = die_visit(nand, &pieces.read, load.sequential);
+    let fetch = die_visit(nand, &pieces.fetch, false);
+    blend(read, reads, fetch, if pieces.fetch.fork > 0.0 { writes } else { 0.0 })
+}
+
+fn die_visit(nand: &Nand, piece: &Piece, sequential: bool) -> Visit {
+    if piece.bytes <= 0.0 {
+        return Visit::default();
+    }
+    let page = nand.page_bytes.value;
+    if sequential && piece.bytes < page {
+        // The drive reads whole pages ahead: a small read finds its bytes in the buffer but for one in a page.
+        let service_ns = nand.read_ns.value + page / nand.channel_bytes_per_s.value * 1e9;
+        return Visit { stages: piece.bytes / page, fork: piece.fork, service_ns, ..Visit::default() };
+    }
+    let (dies, bytes) = spread(nand, piece.bytes);
+    let service_ns = nand.read_ns.value + bytes / nand.channel_bytes_per_s.value * 1e9;
+    let range = OrElse::or(&nand.read_range, 0.0);
+    // The largest of k times that are uniform around their mean.
+    let slowest = nand.read_ns.value * range * (dies - 1.0) / (dies + 1.0);
+    Visit { stages: 1.0, fork: dies * piece.fork, service_ns, slowest_ns: slowest }
+}
+
+fn mixed_link(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
+    let visit = |piece: &Piece| Visit {
+        stages: 1.0,
+        fork: piece.fork.max(1.0),
+        service_ns: piece.bytes / nand.read_bytes_per_s.value * 1e9,
+        ..Visit::default()
+    };
+    blend(visit(&pieces.read), reads, visit(&pieces.fetch), writes)
+}
+
+fn controller(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
+    let visit = |fork: f64, iops: f64| Visit { stages: 1.0, fork, service_ns: 1e9 / iops, ..Visit::default() };
+    let (read_iops, write_iops) = (nand.read_iops.value, nand.write_iops.value);
+    let read = visit(pieces.read.fork.max(1.0), read_iops);
+    let own = blend(read, reads, visit(pieces.write.fork.max(1.0), write_iops), writes);
+    if pieces.fetch.fork > 0.0 { blend(own, 1.0, visit(pieces.fetch.fork, read_iops), writes) } else { own }
+}
+
+/// The mean of two kinds of visits: what stages, requests and work there are stays what it was.
+pub fn blend(one: Visit, share: f64, other: Visit, other_share: f64) -> Visit {
+    let stages = one.stages * share + other.stages * other_share;
+    let count = one.stages * one.fork * share + other.stages * other.fork * other_share;
+    let work =
+        one.stages * one.fork * one.service_ns * share + other.stages * other.fork * other.service_ns * other_share;
+    if stages <= 0.0 || count <= 0.0 {
+        return Visit::default();
+    }
+    let slowest_ns = (one.stages * one.slowest_ns * share + other.stages * other.slowest_ns * other_share) / stages;
+    Visit { stages, fork: count / stages, service_ns: work / count, slowest_ns }
+}
+
+/// Time that a drive's attention takes for a read and for a write of a load when both come: what each would take at the
+/// rate that it reaches alone (a currency, as in ReFlex and io.cost), and what the two cost beyond that where somebody
+/// measured a mix of 70 % reads of 4 KiB.
+pub fn attend(nand: &Nand, visits: &mut [Visit; STATIONS], load: &DeviceLoad, wear: &Wear, pieces: &Pieces, mix: f64) {
+    let (writes, reads) = (load.write_share, 1.0 - load.write_share);
+    let of = |at: At, servers: f64| {
+        let visit = &visits[at as usize];
+        visit.stages * visit.fork * visit.service_ns / servers
+    };
+    let read = of(At::Medium, nand.dies.value).max(of(At::ReadLink, 1.0)).max(reads * 1e9 / nand.read_iops.value);
+    let programs = pieces.write.total() * wear.programs_per_byte * wear.program_ns / nand.dies.value;
+    let write = writes * programs;
+    let extra = penalty_ns(nand) * 4.0 * mix * (1.0 - mix);
+    visits[At::Attention as usize] =
+        Visit { stages: 1.0, fork: 1.0, service_ns: read + write + extra, slowest_ns: 0.0 };
+}
+
+/// Time that an even mix costs per operation beyond the currency, ns.
+fn penalty_ns(nand: &Nand) -> f64 {
+    let Some(mixed) = &nand.mixed_iops else {
+        return 0.0;
+    };
+    let steady = nand
+        .collection
+        .write_amplification
+        .as_ref()
+        .map_or_else(|| write_amplification(nand.collection.over_provisioning.value), |known| known.value);
+    let alone = 0.7e9 / nand.read_iops.value + 0.3e9 * UNIT_BYTES * steady / nand.sustained_bytes_per_s.value;
+    ((1e9 / mixed.value - alone) / 0.84).max(0.0)
+}

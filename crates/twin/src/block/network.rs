@@ -1,0 +1,379 @@
+//! A closed network of stations that a group of equal members makes up.
+//!
+//! Approximate mean value analysis (Schweitzer 1979) for several classes of customers, with three corrections that drives
+//! need: service that hardly varies (the residual of the one in service, Reiser 1979), requests that fork over several
+//! servers and join (the mean of the largest of k waits that are each exponential with the probability of waiting), and
+//! work in the background that nobody waits for but that blocks whoever arrives (programs, erases, copies).
+
+/// Stations that a drive has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum At {
+    /// Dies, or whatever holds the bytes.
+    Medium = 0,
+    /// The way of reads to the host.
+    ReadLink = 1,
+    /// The way of writes into the drive.
+    WriteLink = 2,
+    /// What handles commands.
+    Controller = 3,
+    /// What reads and writes share where both come: the drive's attention, in the currency of what each could do alone.
+    /// Only waiting for it takes time; its work is that of the other stations.
+    Attention = 4,
+}
+
+/// How many kinds of stations there are.
+pub const STATIONS: usize = 5;
+const ROUNDS_AT_MOST: usize = 400;
+const CLOSE_ENOUGH: f64 = 1e-7;
+/// Beyond this many waits the harmonic sum continues as a logarithm.
+const FORK_TERMS: usize = 16;
+
+/// The group's servers.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// Servers of each kind of station, all members together.
+    pub servers: [f64; STATIONS],
+    /// Squared coefficient of variation of their service.
+    pub variation: [f64; STATIONS],
+    /// Time of one piece of background work on a server of the medium, ns.
+    pub background_ns: f64,
+    /// Longest that a customer waits behind such a piece, ns.
+    pub pause_ns: f64,
+    /// Requests that the write buffers hold: writes wait for the medium only when they are full.
+    pub buffer_slots: f64,
+    /// Members.
+    pub members: f64,
+    /// Mean time of a flush on a member, ns.
+    pub flush_ns: f64,
+    /// Share of the flush in which the member serves nothing else.
+    pub flush_blocks: f64,
+    /// Bytes per ns at which dirty bytes leave a member during a flush; infinite where they need not.
+    pub flush_drain: f64,
+}
+
+/// Relative spread of the time of a flush, of which an array sees the largest.
+pub const FLUSH_SPREAD: f64 = 0.3;
+
+/// What an operation asks of a kind of station.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Visit {
+    /// Stages one after the other, of the mean operation.
+    pub stages: f64,
+    /// Requests of a stage at the same time, on different servers.
+    pub fork: f64,
+    /// Time on one server, ns.
+    pub service_ns: f64,
+    /// How much longer than the mean the slowest of the requests of a stage is served, ns.
+    pub slowest_ns: f64,
+}
+
+impl Visit {
+    fn count(&self) -> f64 {
+        self.stages * self.fork
+    }
+}
+
+/// A class of customers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Customer {
+    /// How many.
+    pub in_flight: f64,
+    /// Time away from the group between two operations, ns.
+    pub think_ns: f64,
+    /// Operations per ns at most.
+    pub rate: f64,
+    /// Time in the drives outside of all queues, ns.
+    pub delay_ns: f64,
+    /// What an operation asks of the stations.
+    pub visits: [Visit; STATIONS],
+    /// Pieces of background work that an operation causes.
+    pub background: f64,
+    /// Flushes per operation.
+    pub flushes: f64,
+    /// Bytes that an operation leaves dirty on each member.
+    pub dirty_bytes: f64,
+    /// Writes go to the page cache: nobody waits for the device unless a flush says so.
+    pub behind: bool,
+    /// Time that the writes before a flush take when it makes them go out, ns.
+    pub before_flush_ns: f64,
+}
+
+/// What becomes of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Flow {
+    /// Operations per ns.
+    pub rate: f64,
+    /// Mean time in the group, ns.
+    pub mean_ns: f64,
+    /// Waiting in queues, ns.
+    pub queue_ns: f64,
+    /// In flushes, ns per operation.
+    pub flush_ns: f64,
+}
+
+/// The group at rest in its load.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct State {
+    /// Share of time in which the servers of each station serve customers.
+    pub busy: [f64; STATIONS],
+    /// Share of time in which the medium does background work.
+    pub background: f64,
+    /// Share of time in which flushes stop the members.
+    pub stopped: f64,
+    /// Chance that a write finds the buffer full.
+    pub full: f64,
+}
+
+impl State {
+    /// The busiest station, and how busy.
+    pub fn busiest(&self) -> (At, f64) {
+        let all = [
+            (At::Medium, self.busy[0] + self.background),
+            (At::ReadLink, self.busy[1]),
+            (At::WriteLink, self.busy[2]),
+            (At::Controller, self.busy[3]),
+            (At::Attention, self.busy[4]),
+        ];
+        all.into_iter().fold((At::Medium, 0.0), |most, next| if next.1 > most.1 { next } else { most })
+    }
+}
+
+/// Mean of the largest of `fork` waits, over their mean, where each waits with the chance `waits` and then exponentially.
+pub fn largest(fork: f64, waits: f64) -> f64 {
+    if fork <= 1.0 {
+        return 1.0;
+    }
+    let chance = waits.clamp(1e-6, 1.0);
+    let terms = fork.min(FORK_TERMS as f64);
+    let whole = terms.floor();
+    let (mut sum, mut idle) = (0.0, 1.0);
+    for term in 1..=whole as usize {
+        idle *= 1.0 - chance;
+        sum += (1.0 - idle) / term as f64;
+    }
+    sum += (terms - whole) * (1.0 - idle * (1.0 - chance)) / (whole + 1.0);
+    if fork > terms {
+        sum += (fork / terms).ln();
+    }
+    sum / chance
+}
+
+/// Finds throughput and latency of all classes; `flows` may hold an earlier answer to begin with.
+pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
+    let mut pace: Vec<Pace> = vec![Pace { queue: [0.0; STATIONS + 1], step: 0.7, up: true }; customers.len()];
+    for (customer, flow) in customers.iter().zip(flows.iter_mut()) {
+        if !(flow.rate > 0.0 && flow.rate.is_finite()) {
+            flow.rate = first_guess(group, customer);
+        }
+    }
+    for _ in 0..ROUNDS_AT_MOST {
+        let state = load(group, customers, flows);
+        if round(group, customers, flows, &mut pace, &state) < CLOSE_ENOUGH {
+            break;
+        }
+    }
+    let state = load(group, customers, flows);
+    for (customer, flow) in customers.iter().zip(flows) {
+        close(customer, flow);
+    }
+    state
+}
+
+/// How a class comes to rest: its queues, and how far it moves in a round; less where it swings.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    queue: Queue,
+    step: f64,
+    up: bool,
+}
+
+/// Little's law: what a closed class does not spend away it spends here.
+fn close(customer: &Customer, flow: &mut Flow) {
+    if flow.rate >= customer.rate * (1.0 - 1e-9) {
+        return;
+    }
+    let stay = (customer.in_flight / flow.rate - customer.think_ns).max(0.0);
+    flow.queue_ns = (flow.queue_ns + stay - flow.mean_ns).max(0.0);
+    flow.mean_ns = stay;
+}
+
+fn first_guess(group: &Group, customer: &Customer) -> f64 {
+    let alone: f64 = customer.visits.iter().map(|visit| visit.stages * visit.service_ns).sum();
+    let latency = customer.delay_ns + alone + customer.think_ns;
+    let demand = (0..STATIONS).fold(0.0, |most: f64, at| {
+        let visit = &customer.visits[at];
+        most.max(visit.count() * visit.service_ns / group.servers[at])
+    });
+    let limit = 1.0 / demand.max(customer.background * group.background_ns / group.servers[0]).max(1e-12);
+    (customer.in_flight / latency.max(1e-3)).min(limit).min(customer.rate)
+}
+
+fn load(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
+    let mut state = sum(group, customers, flows);
+    let most = state.busiest().1;
+    if most > 1.0 {
+        // Service that does not vary lets the approximation promise more than a server can do where customers are few.
+        flows.iter_mut().for_each(|flow| flow.rate /= most);
+        state = sum(group, customers, flows);
+    }
+    state
+}
+
+fn sum(group: &Group, customers: &[Customer], flows: &[Flow]) -> State {
+    let mut state = State::default();
+    let mut flushes = 0.0;
+    for (customer, flow) in customers.iter().zip(flows) {
+        for at in 0..STATIONS {
+            let visit = &customer.visits[at];
+            state.busy[at] += flow.rate * visit.count() * visit.service_ns / group.servers[at];
+        }
+        state.background += flow.rate * customer.background * group.background_ns / group.servers[0];
+        flushes += flow.rate * customer.flushes;
+    }
+    state.stopped = (flushes * group.flush_ns * group.flush_blocks).min(0.95);
+    let medium = (state.busy[0] + state.background) / (1.0 - state.stopped);
+    state.full = medium.clamp(0.0, 1.0).powf(group.buffer_slots.min(64.0));
+    state
+}
+
+/// Waiting customers per server by station; the last are writes that wait for room in the buffer.
+type Queue = [f64; STATIONS + 1];
+
+fn round(group: &Group, customers: &[Customer], flows: &mut [Flow], pace: &mut [Pace], state: &State) -> f64 {
+    let dirty: f64 = customers.iter().zip(flows.iter()).map(|(one, flow)| one.dirty_bytes * flow.rate).sum();
+    let before = Before { group, state, work: waiting_work(group, customers, flows, pace) };
+    let mut change: f64 = 0.0;
+    for ((customer, flow), pace) in customers.iter().zip(flows.iter_mut()).zip(pace.iter_mut()) {
+        let stay = before.stay(customer, flow, &pace.queue);
+        flow.flush_ns = flush_ns(group, state, customer, dirty, flow.flush_ns, stay.medium_wait_ns);
+        flow.queue_ns = stay.queue_ns;
+        let mean_ns = stay.served_ns + flow.queue_ns + flow.flush_ns;
+        // Queues follow the rate by a round: both must have come to rest.
+        change = change.max((mean_ns - flow.mean_ns).abs() / mean_ns.max(1.0));
+        flow.mean_ns = mean_ns;
+        let wanted = (customer.in_flight / (customer.think_ns + mean_ns).max(1e-6)).min(customer.rate);
+        change = change.max((wanted - flow.rate).abs() / wanted.max(1e-18));
+        for (queue, each) in pace.queue.iter_mut().zip(stay.each_ns) {
+            *queue = wanted * each;
+        }
+        let up = wanted > flow.rate;
+        pace.step = if up == pace.up { (pace.step * 1.15).min(0.7) } else { (pace.step * 0.6).max(0.01) };
+        pace.up = up;
+        flow.rate += pace.step * (wanted - flow.rate);
+    }
+    change
+}
+
+/// What an arrival finds.
+struct Before<'a> {
+    group: &'a Group,
+    state: &'a State,
+    work: [f64; STATIONS],
+}
+
+struct Stay {
+    served_ns: f64,
+    queue_ns: f64,
+    medium_wait_ns: f64,
+    /// Time that an operation's requests spend on a server of each station, all together.
+    each_ns: Queue,
+}
+
+impl Before<'_> {
+    /// Time of an operation at all stations, where `own` of its class wait.
+    fn stay(&self, customer: &Customer, flow: &Flow, own: &Queue) -> Stay {
+        let (group, state) = (self.group, self.state);
+        let mut stay =
+            Stay { served_ns: customer.delay_ns, queue_ns: 0.0, medium_wait_ns: 0.0, each_ns: [0.0; STATIONS + 1] };
+        for at in 0..STATIONS {
+            let visit = &customer.visits[at];
+            let wait = self.wait(customer, flow, own, at);
+            if at == At::Medium as usize {
+                stay.medium_wait_ns = wait;
+            }
+            let waits = (state.busy[at] + if at == 0 { state.background } else { 0.0 }).min(1.0);
+            if !(customer.behind && at == At::WriteLink as usize) {
+                stay.queue_ns += visit.stages * wait * largest(visit.fork, waits);
+                let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
+                stay.served_ns += visit.stages * (served + visit.slowest_ns);
+            }
+            stay.each_ns[at] = visit.count() * (visit.service_ns + wait) / group.servers[at];
+        }
+        let stall = state.full * customer.background * (group.background_ns + stay.medium_wait_ns);
+        stay.each_ns[STATIONS] = stall / group.servers[0];
+        // Who flushes waits for its own flush, which is counted apart; all others meet what is left of it.
+        let met = state.stopped * group.flush_ns * (1.0 + FLUSH_SPREAD * FLUSH_SPREAD) / 2.0;
+        stay.queue_ns +=
+            stall + if customer.flushes > 0.0 || customer.behind { 0.0 } else { met / (1.0 - state.stopped) };
+        stay
+    }
+
+    fn wait(&self, customer: &Customer, flow: &Flow, own: &Queue, at: usize) -> f64 {
+        // A customer does not find itself: Schweitzer's share of its own class.
+        let itself = unfinished(self.group, customer, flow, own, at) / customer.in_flight.max(1.0);
+        let mut wait = (self.work[at] - itself).max(0.0);
+        if at == At::Medium as usize {
+            wait = wait / (1.0 - self.state.background.min(0.99))
+                + self.state.background * (self.group.background_ns / 2.0).min(self.group.pause_ns);
+        }
+        wait / (1.0 - self.state.stopped)
+    }
+}
+
+/// Work that stands before an arrival at each station: what is queued, less the part of the one in service that is done.
+fn waiting_work(group: &Group, customers: &[Customer], flows: &[Flow], pace: &[Pace]) -> [f64; STATIONS] {
+    let mut work = [0.0; STATIONS];
+    for ((customer, flow), pace) in customers.iter().zip(flows).zip(pace) {
+        for (at, sum) in work.iter_mut().enumerate() {
+            *sum += unfinished(group, customer, flow, &pace.queue, at);
+        }
+    }
+    work
+}
+
+fn unfinished(group: &Group, customer: &Customer, flow: &Flow, queue: &Queue, at: usize) -> f64 {
+    let visit = &customer.visits[at];
+    let busy = flow.rate * visit.count() * visit.service_ns / group.servers[at];
+    let mut work =
+        (queue[at] * visit.service_ns - busy * visit.service_ns * (1.0 - group.variation[at]) / 2.0).max(0.0);
+    if at == At::Medium as usize {
+        work += queue[STATIONS] * group.background_ns;
+    }
+    work
+}
+
+/// Programs of a flush that follow one another: the data, then the map that says where it is.
+const FLUSH_PHASES: f64 = 2.0;
+
+/// Time that an operation of the class spends in flushes: the slowest member's, whose programs wait for the reads that are
+/// queued at their dies, and the dirty bytes of all.
+fn flush_ns(
+    group: &Group,
+    state: &State,
+    customer: &Customer,
+    dirty_rate: f64,
+    before_ns: f64,
+    medium_wait: f64,
+) -> f64 {
+    if customer.flushes == 0.0 {
+        return 0.0;
+    }
+    let slowest = 1.0 + FLUSH_SPREAD * order_statistic(group.members);
+    let between_ns = before_ns / customer.flushes;
+    let drain = (dirty_rate * between_ns / group.flush_drain).min(between_ns * 0.5);
+    let waits = if group.flush_blocks > 0.0 {
+        FLUSH_PHASES
+            * medium_wait
+            * (1.0 - state.stopped)
+            * largest(FORK_TERMS as f64, (state.busy[0] + state.background).min(1.0))
+    } else {
+        0.0
+    };
+    customer.flushes * (customer.before_flush_ns + group.flush_ns * slowest + waits + drain)
+}
+
+/// Mean of the largest of n standard normals: 0.56, 1.03, 1.42 and 1.77 at 2, 4, 8 and 16; this is within 7 % of them.
+fn order_statistic(members: f64) -> f64 {
+    if members <= 1.0 { 0.0 } else { 0.564 * members.log2().powf(0.87) }
+}

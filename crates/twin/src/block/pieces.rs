@@ -1,0 +1,42 @@
+//! What one operation of a load asks of the members of a group.
+
+use crate::analytic::DeviceLoad;
+
+/// Requests to members that start together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Piece {
+    /// How many members at the same time.
+    pub fork: f64,
+    /// Bytes of each request.
+    pub bytes: f64,
+}
+
+impl Piece {
+    /// One request.
+    pub fn one(bytes: f64) -> Self {
+        Self { fork: 1.0, bytes }
+    }
+
+    /// All bytes.
+    pub fn total(&self) -> f64 {
+        self.fork * self.bytes
+    }
+}
+
+/// A load as the members see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pieces {
+    /// What a read reads.
+    pub read: Piece,
+    /// What a write must read before it writes (parity).
+    pub fetch: Piece,
+    /// What a write writes, parity and copies included.
+    pub write: Piece,
+}
+
+impl Pieces {
+    /// A load on one device.
+    pub fn alone(load: &DeviceLoad) -> Self {
+        Self { read: Piece::one(load.size_bytes), fetch: Piece::default(), write: Piece::one(load.size_bytes) }
+    }
+}

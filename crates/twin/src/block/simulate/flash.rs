@@ -1,0 +1,325 @@
+//! A flash drive in virtual time.
+
+use std::collections::VecDeque;
+
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
+
+use super::{Collector, Server, ps, ps_per_byte, uniform};
+use crate::{
+    block::nand::{UNIT_BYTES, mapped, program_bytes},
+    document::{Nand, OrElse, SlcCache},
+    simulated::{Action, Picoseconds, Request},
+};
+
+/// A die: reads in order of arrival; programs in between, put off by reads where the drive suspends them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Die {
+    server: Server,
+    program_ends: Picoseconds,
+}
+
+/// What never changes.
+#[derive(Clone, Debug)]
+struct Facts {
+    read_delay: Picoseconds,
+    spread_delay: Picoseconds,
+    sequential_delay: Picoseconds,
+    write_latency: Picoseconds,
+    sense: f64,
+    range: f64,
+    page_bytes: f64,
+    fan: u32,
+    channel: f64,
+    read_byte: f64,
+    write_byte: f64,
+    read_command: Picoseconds,
+    write_command: Picoseconds,
+    program: Picoseconds,
+    quick_program: Picoseconds,
+    unit_bytes: f64,
+    buffer_bytes: f64,
+    suspend: Picoseconds,
+    slc_bytes: f64,
+    fold_per_ps: f64,
+    flush_base: f64,
+    flush_blocks: f64,
+    safe: bool,
+    flush_byte: f64,
+    mapping: f64,
+    /// Amplification by collection, where it is known.
+    known: f64,
+}
+
+/// Stations of a flash drive.
+#[derive(Clone, Debug)]
+pub struct FlashStations {
+    facts: Facts,
+    dies: Vec<Die>,
+    controller: Server,
+    read_link: Server,
+    write_link: Server,
+    /// Programs under way: when each ends, and the bytes of the buffer that it frees.
+    leaving: VecDeque<(Picoseconds, f64)>,
+    buffered: f64,
+    /// Bytes that wait for a whole program unit.
+    gathering: f64,
+    next_die: usize,
+    slc_used: f64,
+    slc_seen: Picoseconds,
+    dirty: f64,
+    blocked_until: Picoseconds,
+    collector: Option<Collector>,
+    copies: f64,
+}
+
+impl FlashStations {
+    /// An idle drive of which `used` (0..=1) holds data.
+    pub fn new(nand: &Nand, capacity_bytes: f64, seed: u64, used: f64) -> Self {
+        let known = nand.collection.write_amplification.is_some();
+        let collector = (!known).then(|| {
+            let mut collector = Collector::new(capacity_bytes, nand.collection.over_provisioning.value);
+            collector.fill(used);
+            collector
+        });
+        Self {
+            facts: Facts::of(nand, used),
+            dies: vec![Die::default(); nand.dies.value.round().max(1.0) as usize],
+            controller: Server::default(),
+            read_link: Server::default(),
+            write_link: Server::default(),
+            leaving: VecDeque::new(),
+            buffered: 0.0,
+            gathering: 0.0,
+            next_die: (seed % 8191) as usize,
+            slc_used: 0.0,
+            slc_seen: 0,
+            dirty: 0.0,
+            blocked_until: 0,
+            collector,
+            copies: 0.0,
+        }
+    }
+
+    /// Serves a request.
+    #[inline]
+    pub fn serve(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
+        let begin = now.max(self.blocked_until);
+        match request.action {
+            Action::Read => self.read(begin, request, random),
+            Action::Write => self.write(begin, request),
+            Action::Flush => self.flush(begin, random),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
+        let bytes = f64::from(request.bytes);
+        let commanded = self.controller.serve(now, self.facts.read_command);
+        let pages = bytes / self.facts.page_bytes;
+        if request.sequential && pages < 1.0 && uniform(random) >= pages {
+            return self.send(now, commanded, bytes) + self.facts.sequential_delay;
+        }
+        let units = (bytes / UNIT_BYTES).ceil().clamp(1.0, f64::from(self.facts.fan));
+        let wide = (units.max(pages.ceil()) as usize).min(self.dies.len());
+        let each = (bytes / wide as f64 * self.facts.channel) as Picoseconds;
+        let first = (random.next_u64() % self.dies.len() as u64) as usize;
+        let mut sensed = commanded;
+        for step in 0..wide {
+            let stretch = 1.0 + self.facts.range * (2.0 * uniform(random) - 1.0);
+            let service = (self.facts.sense * stretch) as Picoseconds + each;
+            let die = (first + step) % self.dies.len();
+            sensed = sensed.max(self.read_die(die, commanded, service));
+        }
+        let sent = self.send(now, sensed, bytes);
+        let delay = if request.sequential { self.facts.sequential_delay } else { self.facts.read_delay };
+        sent + delay + if wide > 1 && !request.sequential { self.facts.spread_delay } else { 0 }
+    }
+
+    /// Sends what was read. The link is kept in order of arrival at the drive, not of the dies' answers, which would need
+    /// an event more: only a full link makes anybody wait.
+    #[inline]
+    fn send(&mut self, now: Picoseconds, ready: Picoseconds, bytes: f64) -> Picoseconds {
+        let time = (bytes * self.facts.read_byte) as Picoseconds;
+        self.read_link.serve(now, time).max(ready + time)
+    }
+
+    /// A read of a die: it waits for reads before it, and for a program that runs, or for its suspension.
+    #[inline]
+    fn read_die(&mut self, die: usize, now: Picoseconds, service: Picoseconds) -> Picoseconds {
+        let suspend = self.facts.suspend;
+        let die = &mut self.dies[die];
+        let mut begin = now.max(die.server.free_at());
+        if die.program_ends > begin {
+            let wait = (die.program_ends - begin).min(suspend);
+            begin += wait;
+            if wait == suspend {
+                die.program_ends += service;
+            }
+        }
+        die.server.hold(begin);
+        die.server.serve(begin, service)
+    }
+
+    fn write(&mut self, now: Picoseconds, request: &Request) -> Picoseconds {
+        let bytes = f64::from(request.bytes);
+        let commanded = self.controller.serve(now, self.facts.write_command);
+        let sent = self.write_link.serve(commanded, (bytes * self.facts.write_byte) as Picoseconds);
+        let room = self.room(sent, bytes);
+        self.buffered += bytes;
+        self.dirty += bytes;
+        self.collect(room, request);
+        self.gathering += bytes;
+        while self.gathering >= self.facts.unit_bytes {
+            self.gathering -= self.facts.unit_bytes;
+            self.program(room, self.facts.unit_bytes);
+        }
+        room + self.facts.write_latency
+    }
+
+    /// When the buffer has room for `bytes`, at `now` or later.
+    fn room(&mut self, now: Picoseconds, bytes: f64) -> Picoseconds {
+        let mut at = now;
+        while let Some((end, freed)) = self.leaving.front().copied() {
+            if end > at && self.buffered + bytes <= self.facts.buffer_bytes.max(bytes) {
+                break;
+            }
+            at = at.max(end);
+            self.buffered = (self.buffered - freed).max(0.0);
+            self.leaving.pop_front();
+        }
+        at
+    }
+
+    /// Work that collection causes because of a write: pages copied, in bytes.
+    fn collect(&mut self, now: Picoseconds, request: &Request) {
+        let bytes = f64::from(request.bytes);
+        let mapped = if request.sequential { 1.0 } else { mapped(self.facts.mapping, bytes) };
+        let collected = match &mut self.collector {
+            Some(collector) => {
+                let copied = collector.write(request.offset, request.bytes, request.sequential);
+                f64::from(copied) * collector.page_bytes()
+            }
+            None if request.sequential => 0.0,
+            None => bytes * mapped * (self.facts.known - 1.0),
+        };
+        self.copies += bytes * (mapped - 1.0) + collected;
+        while self.copies >= self.facts.unit_bytes {
+            self.copies -= self.facts.unit_bytes;
+            self.program_on(now, 0.0, self.facts.program);
+        }
+    }
+
+    fn program(&mut self, now: Picoseconds, bytes: f64) {
+        let quick = self.slc_takes(now, bytes);
+        let time = if quick { self.facts.quick_program } else { self.facts.program };
+        self.program_on(now, bytes, time);
+    }
+
+    fn program_on(&mut self, now: Picoseconds, bytes: f64, time: Picoseconds) {
+        let index = self.next_die % self.dies.len();
+        self.next_die = self.next_die.wrapping_add(1);
+        let die = &mut self.dies[index];
+        let begin = now.max(die.program_ends).max(die.server.free_at());
+        die.program_ends = begin + time;
+        if self.facts.suspend == Picoseconds::MAX {
+            die.server.serve(begin, time);
+        }
+        if bytes > 0.0 {
+            self.leaving.push_back((die.program_ends, bytes));
+        }
+    }
+
+    /// Whether the SLC cache takes the bytes; it empties while the drive has nothing to write.
+    fn slc_takes(&mut self, now: Picoseconds, bytes: f64) -> bool {
+        if self.facts.slc_bytes <= 0.0 {
+            return false;
+        }
+        let idle = now.saturating_sub(self.slc_seen);
+        self.slc_seen = now;
+        // Gaps of less than a second are not idle time to a drive.
+        if idle > 1_000_000_000_000 {
+            self.slc_used = (self.slc_used - idle as f64 * self.facts.fold_per_ps).max(0.0);
+        }
+        let takes = self.slc_used + bytes <= self.facts.slc_bytes;
+        if takes {
+            self.slc_used += bytes;
+        }
+        takes
+    }
+
+    fn flush(&mut self, now: Picoseconds, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
+        if self.facts.safe {
+            return now + ps(self.facts.flush_base);
+        }
+        let spread = crate::block::network::FLUSH_SPREAD * 3f64.sqrt() * (2.0 * uniform(random) - 1.0);
+        let own = ps(self.facts.flush_base * (1.0 + spread)) + (self.dirty * self.facts.flush_byte) as Picoseconds;
+        // Programs of the flush wait for what is queued at their dies.
+        let queued = self.dies.iter().map(|die| die.server.free_at()).max().unwrap_or(0).saturating_sub(now);
+        self.dirty = 0.0;
+        let begin = now + queued;
+        let end = begin + own;
+        self.blocked_until =
+            self.blocked_until.max(now + queued + (own as f64 * self.facts.flush_blocks) as Picoseconds);
+        end
+    }
+
+    /// The busiest station and its busy time.
+    pub fn busiest(&self) -> (&'static str, Picoseconds) {
+        let dies = self.dies.iter().map(|die| die.server.busy()).sum::<u64>() / self.dies.len() as u64;
+        [
+            ("dies", dies),
+            ("read link", self.read_link.busy()),
+            ("write link", self.write_link.busy()),
+            ("controller", self.controller.busy()),
+        ]
+        .into_iter()
+        .max_by_key(|station| station.1)
+        .unwrap_or(("dies", dies))
+    }
+
+    /// Pages programmed per page written so far.
+    pub fn amplification(&self) -> f64 {
+        self.collector.as_ref().map_or(1.0, Collector::amplification)
+    }
+}
+
+impl Facts {
+    fn of(nand: &Nand, used: f64) -> Self {
+        let quick = nand.sustained_bytes_per_s.value / nand.write_bytes_per_s.value;
+        let delay = nand.read_delay_ns.value;
+        let mapping = OrElse::or(&nand.mapping_bytes, UNIT_BYTES);
+        Self {
+            read_delay: ps(delay),
+            spread_delay: ps(OrElse::or(&nand.spread_delay_ns, 0.0)),
+            sequential_delay: ps(OrElse::or(&nand.sequential_delay_ns, delay)),
+            write_latency: ps(nand.write_latency_ns.value),
+            sense: nand.read_ns.value * 1e3,
+            range: OrElse::or(&nand.read_range, 0.0),
+            page_bytes: nand.page_bytes.value,
+            fan: OrElse::or(&nand.spread_dies, 1.0) as u32,
+            channel: ps_per_byte(nand.channel_bytes_per_s.value),
+            read_byte: ps_per_byte(nand.read_bytes_per_s.value),
+            write_byte: ps_per_byte(nand.write_bytes_per_s.value),
+            read_command: ps(1e9 / nand.read_iops.value),
+            write_command: ps(1e9 / nand.write_iops.value),
+            program: ps(nand.program_ns.value),
+            quick_program: ps(nand.program_ns.value * quick),
+            unit_bytes: program_bytes(nand),
+            buffer_bytes: nand.buffer_bytes.value,
+            suspend: nand.suspend_ns.as_ref().map_or(Picoseconds::MAX, |suspend| ps(suspend.value)),
+            slc_bytes: nand.slc.as_ref().map_or(0.0, |slc| slc_bytes(slc, used)),
+            fold_per_ps: nand.slc.as_ref().map_or(0.0, |slc| slc.fold_bytes_per_s.value / 1e12),
+            flush_base: nand.flush.base_ns.value,
+            flush_blocks: nand.flush.blocking_share.value,
+            safe: nand.flush.power_loss_protection.value > 0.5,
+            flush_byte: ps_per_byte(nand.flush.drain_bytes_per_s.value),
+            mapping,
+            known: OrElse::or(&nand.collection.write_amplification, 1.0) / mapped(mapping, UNIT_BYTES),
+        }
+    }
+}
+
+/// Bytes of the SLC cache of a drive of which `used` holds data: what is free adds to it.
+fn slc_bytes(slc: &SlcCache, used: f64) -> f64 {
+    slc.full_bytes.value + (slc.empty_bytes.value - slc.full_bytes.value) * (1.0 - used.clamp(0.0, 1.0))
+}

@@ -1,0 +1,76 @@
+//! A drive of 3D XPoint in virtual time.
+
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
+
+use super::{Server, ps, ps_per_byte};
+use crate::{
+    block::nand::UNIT_BYTES,
+    document::OptaneSsd,
+    simulated::{Action, Picoseconds, Request},
+};
+
+/// Stations of an Optane drive.
+#[derive(Clone, Debug)]
+pub struct OptaneStations {
+    units: Vec<Server>,
+    controller: Server,
+    links: [Server; 2],
+    delay: Picoseconds,
+    service: [f64; 2],
+    command: [Picoseconds; 2],
+    byte: [f64; 2],
+    flush: Picoseconds,
+}
+
+impl OptaneStations {
+    /// An idle drive.
+    pub fn new(drive: &OptaneSsd) -> Self {
+        Self {
+            units: vec![Server::default(); drive.units.value.round().max(1.0) as usize],
+            controller: Server::default(),
+            links: [Server::default(); 2],
+            delay: ps(drive.delay_ns.value),
+            service: [drive.read_ns.value * 1e3, drive.write_ns.value * 1e3],
+            command: [ps(1e9 / drive.read_iops.value), ps(1e9 / drive.write_iops.value)],
+            byte: [ps_per_byte(drive.read_bytes_per_s.value), ps_per_byte(drive.write_bytes_per_s.value)],
+            flush: ps(drive.flush.base_ns.value),
+        }
+    }
+
+    /// Serves a request.
+    #[inline]
+    pub fn serve(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
+        if request.action == Action::Flush {
+            return now + self.flush;
+        }
+        let kind = usize::from(request.action == Action::Write);
+        let bytes = f64::from(request.bytes);
+        let commanded = self.controller.serve(now, self.command[kind]);
+        let count = self.units.len();
+        let parts = bytes / UNIT_BYTES;
+        let wide = (parts.ceil().max(1.0) as usize).min(count);
+        let service = (self.service[kind] * (parts / count as f64).max(1.0)) as Picoseconds;
+        let first = (random.next_u64() % count as u64) as usize;
+        let mut done = commanded;
+        for step in 0..wide {
+            done = done.max(self.units[(first + step) % count].serve(commanded, service));
+        }
+        // In order of arrival: only a full link makes anybody wait.
+        let time = (bytes * self.byte[kind]) as Picoseconds;
+        self.links[kind].serve(now, time).max(done + time) + self.delay
+    }
+
+    /// The busiest station and its busy time.
+    pub fn busiest(&self) -> (&'static str, Picoseconds) {
+        let units = self.units.iter().map(Server::busy).sum::<u64>() / self.units.len() as u64;
+        [
+            ("units", units),
+            ("read link", self.links[0].busy()),
+            ("write link", self.links[1].busy()),
+            ("controller", self.controller.busy()),
+        ]
+        .into_iter()
+        .max_by_key(|station| station.1)
+        .unwrap_or(("units", units))
+    }
+}

@@ -1,0 +1,221 @@
+//! Several loads on the same modules: reads and writes take from each other.
+
+use super::operation::{Access, needed, smooth_min};
+
+const ROUNDS: usize = 24;
+const STEP: f64 = 0.5;
+/// Share of a budget that loads with a rate of their own may take before others.
+const FIRST: f64 = 0.98;
+
+/// How reads and writes share the modules: the budgets of reads and of writes, given what the other uses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sharing {
+    /// Persistent memory: either slows the other, C' = C / (1 + factor u).
+    Interference {
+        /// theta: reads beside writes.
+        reads: f64,
+        /// lambda: writes beside reads.
+        writes: f64,
+    },
+    /// One bus: u_r + u_w is at most one, less what turning it round costs (`turn` at equal parts).
+    Bus {
+        /// Share lost where reads and writes are equal.
+        turn: f64,
+    },
+}
+
+impl Sharing {
+    /// Budgets of [reads, writes] while they use `used`.
+    fn budgets(self, used: [f64; 2]) -> [f64; 2] {
+        match self {
+            Self::Interference { reads, writes } => [1.0 / (1.0 + reads * used[1]), 1.0 / (1.0 + writes * used[0])],
+            Self::Bus { turn } => {
+                let all = 1.0 - 4.0 * turn * balance(used);
+                [(all - used[1]).max(all * 0.5), (all - used[0]).max(all * 0.5)]
+            }
+        }
+    }
+}
+
+/// r w / (r + w)^2: 1/4 where both are equal.
+fn balance([reads, writes]: [f64; 2]) -> f64 {
+    let sum = reads + writes;
+    if sum > 0.0 { reads * writes / (sum * sum) } else { 0.0 }
+}
+
+/// A load on the modules.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Reads.
+    pub read: Access,
+    /// Writes.
+    pub write: Access,
+    /// Share of writes, 0..=1.
+    pub write_share: f64,
+    /// Threads.
+    pub threads: f64,
+    /// Time away from the modules per operation, ns.
+    pub think_ns: f64,
+    /// Operations per ns at most.
+    pub rate: f64,
+    /// How this load's reads and writes are slowed.
+    pub sharing: Sharing,
+}
+
+/// What a load gets.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Served {
+    /// Operations per ns.
+    pub ops: f64,
+    /// Mean time at the modules, ns.
+    pub mean_ns: f64,
+    /// Mean time at the modules were they idle otherwise, ns.
+    pub alone_ns: f64,
+    /// Share of the modules' read capacity that it uses.
+    pub read_used: f64,
+    /// Share of the modules' write capacity that it uses.
+    pub write_used: f64,
+}
+
+impl Part {
+    /// Time of an operation while the modules do not limit, ns.
+    fn own_ns(&self) -> f64 {
+        let reads = (1.0 - self.write_share) * self.read.crowded_ns(self.threads);
+        reads + self.write_share * self.write.crowded_ns(self.threads)
+    }
+
+    fn offered(&self) -> f64 {
+        self.threads / (self.think_ns + self.own_ns()).max(1e-9)
+    }
+
+    fn sharpness(&self) -> f64 {
+        self.read.sharpness * (1.0 - self.write_share) + self.write.sharpness * self.write_share
+    }
+
+    /// Threads at the modules while `ops` are served.
+    fn present(&self, ops: f64) -> f64 {
+        (self.threads - ops * self.think_ns).clamp(0.0, self.threads)
+    }
+}
+
+struct State {
+    ops: f64,
+    /// Operations per ns of this load alone that fill the modules: [reads, writes].
+    capacity: [f64; 2],
+}
+
+impl State {
+    fn used(&self, part: &Part) -> [f64; 2] {
+        [self.ops * (1.0 - part.write_share) / self.capacity[0], self.ops * part.write_share / self.capacity[1]]
+    }
+}
+
+/// Serves all loads at once.
+pub fn serve(parts: &[Part], served: &mut [Served]) {
+    if let [part] = parts {
+        served[0] = single(part);
+        return;
+    }
+    let mut states: Vec<State> =
+        parts.iter().map(|part| State { ops: part.offered().min(part.rate), capacity: [1.0; 2] }).collect();
+    for _ in 0..ROUNDS {
+        let present = crowd(parts, &states);
+        for (part, state) in parts.iter().zip(&mut states) {
+            state.capacity = capacities(part, present);
+        }
+        let rooms = rooms(parts, &states);
+        for ((part, state), room) in parts.iter().zip(&mut states).zip(rooms) {
+            let wanted = smooth_min(part.offered(), room, part.sharpness()).min(part.rate);
+            state.ops += STEP * (wanted - state.ops);
+        }
+    }
+    let rooms = rooms(parts, &states);
+    for (index, (part, state)) in parts.iter().zip(&states).enumerate() {
+        served[index] = answer(part, state, rooms[index]);
+    }
+}
+
+/// One load: reads and writes of the same threads.
+fn single(part: &Part) -> Served {
+    let mut state = State { ops: part.offered().min(part.rate), capacity: [1.0; 2] };
+    let mut room = f64::INFINITY;
+    let pure = part.write_share == 0.0 || part.write_share == 1.0;
+    let rounds = if pure && part.think_ns == 0.0 { 1 } else { ROUNDS };
+    for round in 0..rounds {
+        let present = crowd(std::slice::from_ref(part), std::slice::from_ref(&state));
+        state.capacity = capacities(part, present);
+        let budgets = if pure { [1.0; 2] } else { part.sharing.budgets(state.used(part)) };
+        room = room_within(part, &state, budgets);
+        let wanted = smooth_min(part.offered(), room, part.sharpness()).min(part.rate);
+        let step = if rounds == 1 || round == 0 { 1.0 } else { STEP };
+        let change = step * (wanted - state.ops);
+        state.ops += change;
+        if change.abs() < 1e-9 * state.ops {
+            break;
+        }
+    }
+    answer(part, &state, room)
+}
+
+/// Threads at the modules that [read, write].
+fn crowd(parts: &[Part], states: &[State]) -> [f64; 2] {
+    let mut present = [0.0; 2];
+    for (part, state) in parts.iter().zip(states) {
+        let reads = (1.0 - part.write_share) * part.read.thread_ns;
+        let writes = part.write_share * part.write.thread_ns;
+        let here = part.present(state.ops);
+        present[0] += here * reads / (reads + writes).max(1e-12);
+        present[1] += here * writes / (reads + writes).max(1e-12);
+    }
+    present
+}
+
+fn capacities(part: &Part, present: [f64; 2]) -> [f64; 2] {
+    [part.read.capacity_with(present[0].max(1.0)), part.write.capacity_with(present[1].max(1.0))]
+}
+
+fn room_within(part: &Part, state: &State, budgets: [f64; 2]) -> f64 {
+    let within = |way: usize, share: f64| {
+        if share > 0.0 { budgets[way] * state.capacity[way] / share } else { f64::INFINITY }
+    };
+    within(0, 1.0 - part.write_share).min(within(1, part.write_share))
+}
+
+/// Operations per ns that each load has room for beside the others.
+fn rooms(parts: &[Part], states: &[State]) -> Vec<f64> {
+    let used: Vec<[f64; 2]> = parts.iter().zip(states).map(|(part, state)| state.used(part)).collect();
+    let total = used.iter().fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
+    let pressure: Vec<[f64; 2]> = parts.iter().zip(states).map(|(part, state)| pressure(part, state)).collect();
+    let pushed = pressure.iter().fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
+    let room = |index: usize| {
+        let (part, state) = (&parts[index], &states[index]);
+        let budgets = part.sharing.budgets(total);
+        let mut own = [0.0; 2];
+        for way in 0..2 {
+            let fair = budgets[way] * pressure[index][way] / pushed[way].max(1e-12);
+            let left = budgets[way] - (total[way] - used[index][way]);
+            own[way] = if part.rate.is_finite() { (FIRST * budgets[way]).max(left) } else { fair.max(left) };
+        }
+        room_within(part, state, own)
+    };
+    (0..parts.len()).map(room).collect()
+}
+
+/// How hard a load would press on each way were it alone.
+fn pressure(part: &Part, state: &State) -> [f64; 2] {
+    let wanted = part.offered().min(part.rate);
+    [
+        (wanted * (1.0 - part.write_share) / state.capacity[0]).min(1.0),
+        (wanted * part.write_share / state.capacity[1]).min(1.0),
+    ]
+}
+
+fn answer(part: &Part, state: &State, room: f64) -> Served {
+    let closed = part.threads / state.ops.max(1e-30) - part.think_ns;
+    let asked = needed(state.ops, room, part.sharpness()) * (part.think_ns + part.own_ns()) / state.ops.max(1e-30);
+    let limited = state.ops >= part.rate * (1.0 - 1e-9);
+    let mean_ns = if limited { (asked - part.think_ns).min(closed) } else { closed };
+    let [read_used, write_used] = state.used(part);
+    let alone_ns = (1.0 - part.write_share) * part.read.thread_ns + part.write_share * part.write.thread_ns;
+    Served { ops: state.ops, mean_ns: mean_ns.max(0.0), alone_ns, read_used, write_used }
+}

@@ -1,0 +1,6 @@
+//! Block families and arrays: what must hold whatever the parameters, and where both engines must agree.
+
+mod agree;
+mod invariants;
+mod model;
+mod transient;

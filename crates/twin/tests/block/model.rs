@@ -1,0 +1,187 @@
+//! Drives with plain parameters, and a closed loop that plays against their stations.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use assay_twin::{
+    Device, Parameter, Target, Twin,
+    analytic::{DeviceAnswer, DeviceLoad, answer},
+    array::ArrayStations,
+    document::{
+        Band, Bounds, Bucket, CloudVolume, FlushModel, GarbageCollection, Nand, OptaneSsd, PathKey, StripeKind,
+    },
+    simulated::{Action, PS_PER_S, Request, Step},
+};
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{RngCore, SeedableRng},
+};
+
+pub const SEED: u64 = 11;
+
+pub fn value(value: f64) -> Parameter {
+    Parameter::assumed(value, "a test", "2026-11")
+}
+
+pub fn flush(safe: bool, base_ns: f64) -> FlushModel {
+    FlushModel {
+        power_loss_protection: value(f64::from(u8::from(safe))),
+        base_ns: value(base_ns),
+        drain_bytes_per_s: value(1e9),
+        blocking_share: value(if safe { 0.0 } else { 1.0 }),
+    }
+}
+
+/// A drive of the class of a data centre's, whose dies, not whose controller, limit small reads.
+pub fn nand() -> Nand {
+    Nand {
+        read_delay_ns: value(20_000.0),
+        dies: value(32.0),
+        read_ns: value(60_000.0),
+        page_bytes: value(16_384.0),
+        program_ns: value(600_000.0),
+        erase_ns: value(3_000_000.0),
+        channel_bytes_per_s: value(800e6),
+        spread_dies: None,
+        spread_delay_ns: None,
+        read_range: None,
+        mapping_bytes: None,
+        sequential_delay_ns: None,
+        read_iops: value(2_000_000.0),
+        write_iops: value(2_000_000.0),
+        mixed_iops: None,
+        read_bytes_per_s: value(6e9),
+        write_bytes_per_s: value(3e9),
+        sustained_bytes_per_s: value(3e9),
+        buffer_bytes: value(8e6),
+        write_latency_ns: value(15_000.0),
+        slc: None,
+        collection: GarbageCollection { over_provisioning: value(0.28), write_amplification: Some(value(1.0)) },
+        flush: flush(true, 20_000.0),
+        suspend_ns: None,
+    }
+}
+
+pub fn twin(device: Device) -> Twin {
+    Twin {
+        version: 1,
+        name: "drive".into(),
+        title: "a drive".into(),
+        capacity_bytes: value(1e12),
+        device,
+        bounds: Bounds {
+            size_bytes: [512.0, 1e6],
+            in_flight: [1.0, 256.0],
+            write_percent: [0.0, 100.0],
+            duration_s: [0.0, 1e5],
+        },
+        band: Band { bandwidth: value(0.1), latency: value(0.1), tail: value(1.0) },
+        notes: Vec::new(),
+    }
+}
+
+pub fn drive(nand: Nand) -> Target {
+    Target::device(twin(Device::Nand(Box::new(nand))))
+}
+
+pub fn optane() -> Target {
+    Target::device(twin(Device::OptaneSsd(Box::new(OptaneSsd {
+        delay_ns: value(2_000.0),
+        units: value(7.0),
+        read_ns: value(4_000.0),
+        write_ns: value(5_000.0),
+        read_iops: value(2e6),
+        write_iops: value(2e6),
+        read_bytes_per_s: value(2.4e9),
+        write_bytes_per_s: value(2e9),
+        flush: flush(true, 1_000.0),
+    }))))
+}
+
+pub fn volume(operations: Bucket, bytes: f64) -> Target {
+    Target::device(twin(Device::CloudVolume(Box::new(CloudVolume {
+        read_latency_ns: value(500_000.0),
+        write_latency_ns: value(500_000.0),
+        latency_sigma: value(0.3),
+        operations,
+        bytes: Bucket { rate_per_s: value(bytes), burst_per_s: None, credit: None },
+        unit_bytes: value(262_144.0),
+        instance_operations: None,
+        instance_bytes: None,
+    }))))
+}
+
+pub fn stripe(member: Target, count: u32, layout: StripeKind) -> Target {
+    Target::Stripe { member: Box::new(member), count, chunk_bytes: 65_536, layout }
+}
+
+pub fn load(write_share: f64, size_bytes: f64, in_flight: f64) -> DeviceLoad {
+    DeviceLoad {
+        write_share,
+        size_bytes,
+        sequential: false,
+        in_flight,
+        threads: in_flight,
+        think_ns: 0.0,
+        rate_per_s: f64::INFINITY,
+        flushes_per_op: 0.0,
+        working_set_bytes: 1e12,
+        duration_s: 0.0,
+        path: PathKey::Libaio,
+        persist: assay_record::Persist::Auto,
+        fenced: false,
+    }
+}
+
+pub fn solve(target: &Target, loads: &[DeviceLoad]) -> Vec<DeviceAnswer> {
+    let mut answers = vec![DeviceAnswer::default(); loads.len()];
+    answer(target, loads, &mut answers).unwrap();
+    answers
+}
+
+/// What a closed loop saw: operations per second, and their mean latency.
+pub struct Seen {
+    pub per_s: f64,
+    pub mean_ns: f64,
+}
+
+/// Plays `in_flight` customers that read or write `bytes` at random places for some virtual seconds.
+pub fn play(target: &Target, load: &DeviceLoad, seconds: f64) -> Seen {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
+    let mut stations = ArrayStations::new(target, SEED, 0.0).unwrap();
+    let capacity = (target.capacity_bytes() / load.size_bytes) as u64;
+    let (end, begin) = ((seconds * PS_PER_S) as u64, (seconds * 0.2 * PS_PER_S) as u64);
+    let fresh = |random: &mut Xoshiro256PlusPlus| Request {
+        action: if (random.next_u64() as f64) < load.write_share * u64::MAX as f64 {
+            Action::Write
+        } else {
+            Action::Read
+        },
+        offset: random.next_u64() % capacity * load.size_bytes as u64,
+        bytes: load.size_bytes as u32,
+        ..Request::default()
+    };
+    let mut requests: Vec<(Request, u64)> = (0..load.in_flight as usize).map(|_| (fresh(&mut random), 0)).collect();
+    let mut events: BinaryHeap<Reverse<(u64, usize, bool)>> =
+        (0..requests.len()).map(|index| Reverse((index as u64 * 1_000_000, index, false))).collect();
+    let (mut done, mut waited) = (0u64, 0.0);
+    while let Some(Reverse((now, index, ended))) = events.pop() {
+        if now > end {
+            break;
+        }
+        if ended {
+            if now > begin {
+                done += 1;
+                waited += (now - requests[index].1) as f64;
+            }
+            requests[index] = (fresh(&mut random), now);
+        } else if requests[index].0.stage == 0 {
+            requests[index].1 = now;
+        }
+        let next = match stations.step(now, &mut requests[index].0, &mut random) {
+            Step::Done(at) => (at, index, true),
+            Step::At(at) => (at, index, false),
+        };
+        events.push(Reverse(next));
+    }
+    Seen { per_s: done as f64 / (seconds * 0.8), mean_ns: waited / done.max(1) as f64 / 1e3 }
+}

@@ -1,0 +1,92 @@
+//! The published grid against the shipped twin.
+
+use assay_record::Persist;
+
+use crate::catalog::{GIB, folder, modules, rate, reads, writes};
+
+struct Row {
+    kind: String,
+    measured: f64,
+    predicted: f64,
+}
+
+fn rows() -> Vec<Row> {
+    let path = folder().join("published/optane-pmem100-256g-1-2-modules.csv");
+    let text = std::fs::read_to_string(path).expect("the grid is shipped");
+    text.lines().skip(1).filter_map(row).collect()
+}
+
+fn row(line: &str) -> Option<Row> {
+    let fields: Vec<&str> = line.split(',').collect();
+    let (modules_seen, op, pattern, persist) = (fields[0].parse().ok()?, fields[2], fields[3], fields[4]);
+    if op == "custom" {
+        return None;
+    }
+    let (size, threads): (f64, f64) = (fields[6].parse().ok()?, fields[7].parse().ok()?);
+    let sequential = pattern == "sequential";
+    let persisted = match persist {
+        "cache" => Persist::Clwb,
+        "cacheinv" => Persist::Clflushopt,
+        "nocache" => Persist::Nt,
+        _ => Persist::None,
+    };
+    let load =
+        if op == "read" { reads(size, sequential, threads) } else { writes(size, sequential, threads, persisted) };
+    Some(Row {
+        kind: format!("{op} {pattern} {persist}"),
+        measured: fields[8].parse::<f64>().ok()? * GIB,
+        predicted: rate(&modules("pmem100-256g", modules_seen), load),
+    })
+}
+
+#[test]
+fn the_shipped_twin_meets_the_grid_that_it_was_fitted_to() {
+    let rows = rows();
+    assert!(rows.len() > 250, "{}", rows.len());
+    let mut kinds: Vec<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for kind in kinds {
+        let mut errors: Vec<f64> =
+            rows.iter().filter(|row| row.kind == kind).map(|row| (row.predicted / row.measured - 1.0).abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        let (median, most) = (errors[errors.len() / 2], errors[errors.len() * 9 / 10]);
+        assert!(median < 0.03 && most < 0.10, "{kind}: median {median:.3}, ninth decile {most:.3}");
+    }
+}
+
+#[test]
+fn random_lines_cost_a_granule_each() {
+    let one = modules("pmem100-256g", 1);
+    let lines = rate(&one, writes(64.0, false, 16.0, Persist::Nt));
+    let granules = rate(&one, writes(256.0, false, 16.0, Persist::Nt));
+    let ratio = granules / lines;
+    assert!((3.6..4.4).contains(&ratio), "256 B carry {ratio:.2} times the bytes of 64 B");
+}
+
+#[test]
+fn six_modules_of_128_gb_give_the_figures_they_were_scaled_to() {
+    let six = modules("pmem100-128g", 6);
+    for (what, seen, wanted) in [
+        ("sequential reads", rate(&six, reads(4096.0, true, 16.0)), 37.0),
+        ("sequential stores", rate(&six, writes(1024.0, true, 8.0, Persist::Nt)), 11.8),
+        ("random stores", rate(&six, writes(256.0, false, 16.0, Persist::Nt)), 10.4),
+        ("random granules", rate(&six, reads(256.0, false, 32.0)), 31.9),
+        ("random lines", rate(&six, reads(64.0, false, 32.0)), 9.5),
+    ] {
+        let error = seen / GIB / wanted - 1.0;
+        assert!(error.abs() < 0.03, "{what}: {:.1} GiB/s, published {wanted}", seen / GIB);
+    }
+}
+
+#[test]
+fn writers_keep_their_rate_beside_readers_and_readers_pay() {
+    let six = modules("pmem100-128g", 6);
+    for (size, read, write) in [(256.0, 15.4, 10.3), (4096.0, 10.75, 8.4), (16384.0, 6.8, 8.8)] {
+        let loads = [reads(size, true, 16.0), writes(size, true, 16.0, Persist::Nt)];
+        let answers = crate::catalog::ask(&six, &loads);
+        let [reads, writes] = [0, 1].map(|index| answers[index].ops_per_s * size / GIB);
+        assert!((reads / read - 1.0).abs() < 0.3, "{size} B: read {reads:.1}, published {read}");
+        assert!((writes / write - 1.0).abs() < 0.2, "{size} B: wrote {writes:.1}, published {write}");
+    }
+}

@@ -1,0 +1,290 @@
+"""Power cuts: what was acknowledged as durable is there; what nothing made durable is caught being lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from assay.lab import logwrites
+from assay.lab.check import Broken, Skip, check, expect
+from assay.lab.cut import Outcome, find_drives, power_cut
+from assay.lab.lab import Lab
+from assay.lab.qemu import MIB
+from assay.lab.site import Cell, Expect, Site
+
+_STATES = 2
+
+_BUFFERED = (
+    Cell("pread", "fdatasync"),
+    Cell("pread", "fsync"),
+    Cell("pread", "o_dsync"),
+    Cell("pread", "rwf_dsync"),
+    Cell("pread", "fdatasync", layout="grow"),
+    Cell("pread", "fdatasync", layout="preallocated"),
+    Cell("mmap", "msync"),
+    Cell("mmap", "msync", layout="preallocated"),
+    Cell("libaio", "fdatasync", depth=4),
+    Cell("io_uring", "fdatasync", depth=4),
+    Cell("pread", "none", Expect.LOST),
+    Cell("mmap", "none", Expect.LOST),
+)
+_FLUSHED = (
+    Cell("pread+direct", "fdatasync"),
+    Cell("libaio+direct", "fdatasync", depth=4),
+    Cell("io_uring+direct", "fdatasync", depth=4),
+    Cell("io_uring+direct+fixed", "fsync", depth=4),
+)
+# On drives of their own: no flush of a neighbour's covers for one that is missing.
+_FORCED = (
+    Cell("pread+direct", "o_dsync"),
+    Cell("pread+direct", "rwf_dsync", layout="preallocated"),
+    Cell("libaio+direct", "o_dsync", depth=4),
+    Cell("io_uring+direct", "rwf_dsync", depth=4),
+)
+_PERSISTED = (
+    Cell("pmem", "persist"),
+    Cell("pmem+nt", "persist"),
+    Cell("pmem+clwb", "persist"),
+    Cell("pmem+clflushopt", "persist"),
+)
+_ON_DAX = (Cell("mmap", "msync"), Cell("pread", "fdatasync"))
+_NEGATIVE = (Cell("mmap", "none", Expect.LOST), Cell("pread", "none", Expect.LOST))
+_SPARED = Cell("pmem+nopersist", "none", Expect.SPARED)
+
+_MKFS = {
+    "ext4": ("mkfs.ext4 -q -F -b 4096", 128 * MIB, ("mke2fs",)),
+    "xfs": ("mkfs.xfs -q -f", 320 * MIB, ("mkfs.xfs", "module:xfs")),
+    "btrfs": ("mkfs.btrfs -q -f", 256 * MIB, ("mkfs.btrfs", "module:btrfs")),
+    "f2fs": ("mkfs.f2fs -q -f", 192 * MIB, ("mkfs.f2fs", "module:f2fs")),
+}
+
+
+_MAKE_EXT4 = 'mkfs.ext4 -q -F "$1"\nmount -t ext4 "$1" /mnt/{}'
+_MOUNT_EXT4 = 'mount -t ext4 "$1" /mnt/{}'
+
+
+def _on_file_system(kind: str, cells: tuple[Cell, ...], suffix: str = "") -> Site:
+    program, size, needs = _MKFS[kind]
+    name = kind + suffix
+    mount = f'mount -t {kind} "$1" /mnt/{name}'
+    return Site(name, cells, drive_bytes=size, make=f'{program} "$1"\n{mount}', revive=mount, needs=needs)
+
+
+def _on_array(level: int, members: int) -> Site:
+    name, array = f"raid{level}", f"/dev/md{level}"
+    created = f"mdadm --create {array} --run --assume-clean --level={level} --raid-devices={members} --metadata=1.2"
+    quiet = f'{created} --chunk=64 "$@"\nmkfs.ext4 -q -F -b 4096 {array}\nmount -t ext4 {array} /mnt/{name}'
+    back = f'mdadm --assemble --run {array} "$@"\nmount -t ext4 {array} /mnt/{name}'
+    cells = (
+        Cell("pread", "fdatasync"),
+        Cell("pread+direct", "rwf_dsync"),
+        Cell("io_uring+direct", "fdatasync", depth=4),
+        Cell("mmap", "msync"),
+        Cell("pread", "none", Expect.LOST),
+    )
+    needs = ("mdadm", "mke2fs", "module:md_mod", f"module:{'raid456' if level == 5 else name}")
+    return Site(name, cells, drives=members, drive_bytes=32 * MIB, make=quiet, revive=back, needs=needs)
+
+
+def _on_drive(name: str, cell: Cell, bus: str = "nvme") -> Site:
+    return Site(name, (cell,), drive_bytes=16 * MIB, bus=bus, kind="block-device")
+
+
+def _on_pmem(name: str, namespace: str, kind: str, options: str, cells: tuple[Cell, ...]) -> Site:
+    program, size, needs = _MKFS[kind]
+    reflink = " -m reflink=0" if kind == "xfs" else ""
+    mount = f'mount -t {kind} {options} "$1" /mnt/{name}'
+    made = f'{program}{reflink} "$1"\n{mount}'
+    return Site(
+        name, cells, drive_bytes=size, bus="pmem", make=made, revive=mount, namespace=namespace, needs=("ndctl", *needs)
+    )
+
+
+JOURNALLED = (
+    _on_file_system("ext4", (*_BUFFERED, *_FLUSHED)),
+    _on_file_system("ext4", _FORCED, "-forced"),
+    _on_file_system("xfs", (*_BUFFERED, *_FLUSHED)),
+    _on_file_system("xfs", _FORCED, "-forced"),
+)
+COPIED = (
+    _on_file_system("btrfs", (*_BUFFERED, *_FLUSHED)),
+    _on_file_system("f2fs", (*_BUFFERED, *_FLUSHED)),
+)
+ARRAYS = (_on_array(0, 2), _on_array(5, 3), _on_array(10, 4))
+DRIVES = (
+    _on_drive("nvme-flushed", Cell("pread+direct", "fdatasync")),
+    _on_drive("nvme-uring", Cell("io_uring+direct", "fdatasync", depth=8)),
+    _on_drive("nvme-aio", Cell("libaio+direct", "fsync", depth=8)),
+    _on_drive("nvme-passthrough", Cell("nvme_passthrough+direct", "fdatasync", depth=4)),
+    _on_drive("nvme-none", Cell("pread+direct", "none", Expect.LOST)),
+    _on_drive("nvme-passthrough-none", Cell("nvme_passthrough+direct", "none", Expect.LOST)),
+    # QEMU's NVMe drives take no notice of forced unit access, and there is nothing else that makes this durable.
+    _on_drive("nvme-passthrough-forced", Cell("nvme_passthrough+direct", "o_dsync", Expect.SHOWN)),
+    _on_drive("scsi-forced", Cell("pread+direct", "o_dsync"), "scsi"),
+    _on_drive("scsi-uring", Cell("io_uring+direct", "rwf_dsync", depth=8), "scsi"),
+    _on_drive("scsi-none", Cell("io_uring+direct", "none", Expect.LOST, depth=8), "scsi"),
+)
+PMEM = (
+    _on_pmem("dax-ext4", "fsdax", "ext4", "-o dax=always", (*_PERSISTED, *_ON_DAX, _SPARED)),
+    _on_pmem("dax-xfs", "fsdax", "xfs", "-o dax=always", (*_PERSISTED, *_ON_DAX)),
+    _on_pmem("not-dax", "fsdax", "ext4", "-o dax=never", (*_ON_DAX, *_NEGATIVE)),
+    _on_pmem("sectors", "sector", "ext4", "", (*_ON_DAX, Cell("pread+direct", "o_dsync"), *_NEGATIVE)),
+    Site("devdax", _PERSISTED[:3], bus="pmem", kind="device-dax", namespace="devdax", needs=("ndctl",)),
+)
+# Another program's writer and checker, in the shell: what an index or an engine would bring.
+OWN = Site(
+    "own-program",
+    (Cell("lines", "fdatasync"),),
+    make=_MAKE_EXT4.format("own-program"),
+    revive=_MOUNT_EXT4.format("own-program"),
+    needs=("mke2fs",),
+    writer="""
+echo '{"event": "interval", "at_s": 1}'
+line=0
+while :; do
+    line=$((line + 1))
+    echo "begin $line" >>"$STREAM"
+    echo "$line" >>"$PLACE/lines"
+    sync -d "$PLACE/lines"
+    echo "durable $line" >>"$STREAM"
+done
+""",
+    checker="""
+acknowledged=$(grep -c '^durable' "$STREAM")
+found=$(head -n "$acknowledged" "$PLACE/lines" | awk '$1 == NR {n++} END {print n + 0}')
+echo "{\\"datasets\\": [{\\"name\\": \\"lines-fdatasync\\", \\"acknowledged\\": $acknowledged, \\"found\\": $found,"
+echo "\\"torn\\": 0, \\"lost\\": $((acknowledged - found)), \\"corrupt\\": 0, \\"examples\\": []}]}"
+""",
+)
+SOME = (
+    _on_file_system("ext4", (_BUFFERED[0], _BUFFERED[4], _BUFFERED[6], _FLUSHED[2], _FORCED[1], *_NEGATIVE)),
+    *(site for site in DRIVES if site.name in ("nvme-passthrough", "nvme-none", "scsi-uring")),
+    _on_pmem("dax-ext4", "fsdax", "ext4", "-o dax=always", (_PERSISTED[0], *_ON_DAX, _SPARED)),
+    OWN,
+)
+GROUPS = {"journalled": JOURNALLED, "copied": COPIED, "arrays": ARRAYS, "drives": DRIVES, "pmem": PMEM, "some": SOME}
+
+
+@check("log", needs=["xfs_io"], ci=False)
+def log(lab: Lab) -> None:
+    """The log of writes that all this rests on holds each write with its data, and each flush after what it covers."""
+    files = {name: lab.folder / f"{name}.log" for name in _LOGGED}
+    for file in files.values():
+        file.write_bytes(b"")
+    try:
+        logged = [replace(lab.drive(name, 16 * MIB, files[name]), bus=bus) for name, bus in _LOGGED.items()]
+        guest = lab.renew(drives=logged)
+        for name, device in find_drives(guest, list(_LOGGED)).items():
+            for command, wanted in _LOG_STEPS:
+                before = len(logwrites.read(files[name], 16 * MIB).entries)
+                guest.run(f"xfs_io {command} {device}")
+                seen = _in_words(logwrites.read(files[name], 16 * MIB), before)
+                expect(seen == wanted, f"xfs_io {command} on a drive of kind {_LOGGED[name]}: {seen} / {wanted}")
+    finally:
+        lab.cut()
+
+
+_LOGGED = {"logn": "nvme", "logs": "scsi"}
+_LOG_STEPS = (
+    ("-d -c 'pwrite -q -S 0x41 -b 4k 0 12k'", "0:AA 8:AA 16:AA"),
+    ("-d -c 'pwrite -q -S 0x42 -b 4k 8k 4k' -c fdatasync", "16:BB flush"),
+    ("-c 'pwrite -q -S 0x43 -b 8k 0 8k' -c fdatasync", "0:CC flush"),
+    ("-c 'fzero 4k 8k' -c fdatasync", "8:.. flush"),
+)
+
+
+def _in_words(log: logwrites.Log, first: int) -> str:
+    """Entries as `16:BB flush`: first sector and data of a write."""
+    data = log.path.read_bytes()
+
+    def word(entry: logwrites.Entry) -> str:
+        if not entry.writes:
+            return "flush" if entry.flags == logwrites.FLUSH else f"flags {entry.flags}"
+        piece = data[entry.data_at : entry.data_at + entry.sectors * log.sector_bytes]
+        ends = (chr(piece[at]) if piece[at] else "." for at in (0, -1))
+        return f"{entry.sector}:{''.join(ends)}"
+
+    return " ".join(word(entry) for entry in log.entries[first:])
+
+
+@check("some")
+def some(lab: Lab) -> None:
+    """A cut while a few ways of writing are at work; what is durable is there, what is not is caught."""
+    _cut(lab, "some", states=1)
+
+
+@check("journalled", ci=False)
+def journalled(lab: Lab) -> None:
+    """ext4 and XFS, written to by every path with every means of durability."""
+    _cut(lab, "journalled")
+
+
+@check("copied", ci=False)
+def copied(lab: Lab) -> None:
+    """The same on Btrfs and F2FS, which write elsewhere what is overwritten."""
+    _cut(lab, "copied")
+
+
+@check("arrays", needs=["mdadm"], ci=False)
+def arrays(lab: Lab) -> None:
+    """md RAID 0, 5 and 10, each drive with a volatile cache of its own."""
+    _cut(lab, "arrays")
+
+
+@check("drives", ci=False)
+def drives(lab: Lab) -> None:
+    """NVMe and SCSI drives without a file system, each with one way of writing; NVMe passthrough."""
+    _cut(lab, "drives")
+
+
+@check("pmem", needs=["ndctl"], ci=False)
+def pmem(lab: Lab) -> None:
+    """Persistent memory: file systems on DAX, device-DAX, the sector layer, and a mount without DAX."""
+    _cut(lab, "pmem", states=1)
+
+
+def _cut(lab: Lab, group: str, states: int = _STATES) -> None:
+    lacking = {site.name: why for site in GROUPS[group] if (why := _lacking(lab, site))}
+    sites = [site for site in GROUPS[group] if site.name not in lacking]
+    if not sites:
+        raise Skip("; ".join(f"{name}: {why}" for name, why in lacking.items()))
+    outcome = power_cut(lab, sites, lab.seed, states, lab.tell)
+    _keep(lab, group, outcome, lacking)
+    wrong = judge(sites, outcome)
+    if wrong:
+        raise Broken(f"with --seed {lab.seed}: {'; '.join(wrong)}")
+    if lacking:
+        raise Skip("passed but for " + "; ".join(f"{name}: {why}" for name, why in lacking.items()))
+
+
+def judge(sites: Sequence[Site], outcome: Outcome) -> list[str]:
+    """Sentences about what is not as expected."""
+    known = {site.name: site for site in sites}
+    wrong = [f"{name}: {why}" for name, why in outcome.refused.items()]
+    for found in outcome.found:
+        said = [f"{found.site}: {found.failed}"] if found.failed else known[found.site].judge(found.datasets)
+        wrong += [f"{one} (drives as of seed {found.seed})" for one in said]
+    return wrong
+
+
+def _lacking(lab: Lab, site: Site) -> str:
+    """What the guest lacks for a site."""
+    for need in site.needs:
+        kind, _, name = need.rpartition(":")
+        if kind == "module" and not lab.parts.kernel.has(name):
+            return f"the guest's kernel has no module {name}"
+        if not kind and name in lab.parts.tools.lacking:
+            return f"{name} is missing; install {lab.parts.tools.lacking[name]}"
+    return ""
+
+
+def _keep(lab: Lab, group: str, outcome: Outcome, lacking: dict[str, str]) -> None:
+    """What was counted, among the results. It holds no times."""
+    if lab.out is None:
+        return
+    found = [asdict(one) for one in outcome.found]
+    document = {"seed": outcome.seed, "lacking": lacking, "refused": outcome.refused, "found": found}
+    folder = lab.out / "power"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{group}.json").write_text(json.dumps(document, indent=1))
