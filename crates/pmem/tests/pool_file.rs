@@ -6,7 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use assay_pmem::{Block, CHUNK_BYTES, Mapped, Medium, Metered, Offset, PmemError, Pool, PoolFile, Shape, counts};
+use assay_pmem::{
+    Block, CHUNK_BYTES, Mapped, Medium, Metered, Offset, PmemError, Pool, PoolFile, Shape, counts, crash::Recorder,
+};
 
 const BYTES: u64 = 4 << 20;
 
@@ -232,6 +234,36 @@ fn a_block_waits_for_its_readers() {
     let others: Vec<_> = (0..40).map(|_| allocate()).collect();
     assert!(!others.contains(&block), "somebody may still read it");
     drop(reader);
+}
+
+/// A killed process found it: the block was freed, its chunk's bitmap was read for the first time, the block was given
+/// out, and only then did the wait for its readers end and give it out again.
+#[test]
+fn a_block_freed_in_a_chunk_that_nobody_had_looked_at_is_not_given_out_twice() {
+    let medium = Recorder::new(BYTES as usize);
+    let allocate = |pool: &Pool<Recorder>| {
+        let mut transaction = pool.begin();
+        let block: Offset<u64> = transaction.alloc(32768).unwrap();
+        transaction.commit();
+        block
+    };
+    let pool = Pool::create(medium.clone(), &shape()).unwrap();
+    let blocks: Vec<_> = (0..8).map(|_| allocate(&pool)).collect();
+    drop(pool);
+    let pool = Pool::open(medium, "list-1").unwrap();
+    for block in &blocks {
+        let mut transaction = pool.begin();
+        transaction.free(*block).unwrap();
+        transaction.commit();
+    }
+    let mut held: Vec<_> = (0..10).map(|_| allocate(&pool)).collect();
+    for _ in 0..1000 {
+        assay_pmem::pin().flush();
+    }
+    held.extend((0..10).map(|_| allocate(&pool)));
+    held.sort_by_key(|block| block.raw());
+    assert!(held.windows(2).all(|pair| pair[0] != pair[1]), "{held:?}");
+    assert_eq!(pool.allocated().unwrap().len(), held.len());
 }
 
 #[test]

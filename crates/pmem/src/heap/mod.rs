@@ -100,6 +100,7 @@ impl Heap {
             let base = self.geometry.chunk(chunk);
             slab.take(class.blocks(), most - into.len(), |index| into.push(base + index * class.bytes()));
             if slab.is_full(class.blocks()) {
+                slab.set_listed(false);
                 members.open.pop();
             }
         }
@@ -119,8 +120,8 @@ impl Heap {
             Kind::Small(class) => {
                 let mut members = self.class(class);
                 let Some(slab) = self.slabs[chunk as usize].get() else { return };
-                let was_full = slab.is_full(class.blocks());
-                if slab.release(within / class.bytes()) && was_full {
+                if slab.release(within / class.bytes()) && !slab.is_listed() {
+                    slab.set_listed(true);
                     members.open.push(chunk);
                 }
             }
@@ -133,12 +134,9 @@ impl Heap {
         match block.kind {
             Kind::Large(chunks) => lock(&self.chunks).take_at(chunk, chunks),
             Kind::Small(class) => {
-                let mut members = self.class(class);
-                let slab = self.slab(medium, chunk);
-                slab.take_this(within / class.bytes());
-                if slab.is_full(class.blocks()) {
-                    members.open.retain(|&open| open != chunk);
-                }
+                // A chunk that is full now leaves its list when somebody looks for a block there.
+                let _members = self.class(class);
+                self.slab(medium, chunk).take_this(within / class.bytes());
             }
         }
     }
@@ -155,7 +153,9 @@ impl Heap {
                     medium.publish(self.geometry.head(chunk), 0); // chunk given back
                     lock(&self.chunks).give(chunk, 1);
                 }
-                !slab.is_empty() && !slab.is_full(class.blocks())
+                let stays = !slab.is_empty() && !slab.is_full(class.blocks());
+                slab.set_listed(stays);
+                stays
             });
         }
     }
@@ -187,7 +187,8 @@ impl Heap {
         }
     }
 
-    /// The allocated block that begins at an offset.
+    /// The allocated block that begins at an offset, which is taken in the mask from here on, if it was not yet: whoever
+    /// frees it clears its bit, and a mask that is read after that would give it out before its readers are gone.
     ///
     /// # Errors
     /// Where none does.
@@ -202,6 +203,7 @@ impl Heap {
                 if medium.load(word) & bit == 0 {
                     return refuse("it is free already");
                 }
+                self.slab(medium, chunk);
                 Ok(Taken { at, kind: Kind::Small(class) })
             }
             _ => refuse("no block begins there"),
@@ -220,6 +222,8 @@ impl Heap {
         match (block.kind, Head::read(medium, &self.geometry, chunk)?) {
             (Kind::Small(class), Head::Slab(there)) if class == there => {
                 let good = within % class.bytes() == 0 && within / class.bytes() < class.blocks();
+                // As in `allocated`: the mask is read before the bit changes.
+                self.slab(medium, chunk);
                 if good { Ok(()) } else { refuse("no block begins there") }
             }
             (Kind::Large(chunks), Head::Large(there)) if chunks == there && within == 0 => Ok(()),
@@ -235,7 +239,9 @@ impl Heap {
                 return Some(chunk);
             }
             if let Some(chunk) = members.unread.pop() {
-                if !self.slab(medium, chunk).is_full(class.blocks()) {
+                let slab = self.slab(medium, chunk);
+                slab.set_listed(!slab.is_full(class.blocks()));
+                if slab.is_listed() {
                     members.open.push(chunk);
                 }
                 continue;
@@ -244,6 +250,7 @@ impl Heap {
             // Its bitmap is empty: blocks are freed before their chunk is. A block of it is linked only by a later fence,
             // but other threads may take blocks of it and fence before this thread does.
             medium.publish(self.geometry.head(chunk), Head::Slab(class).encode()); // chunk made
+            self.slab(medium, chunk).set_listed(true);
             members.open.push(chunk);
         }
     }

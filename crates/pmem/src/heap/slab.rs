@@ -1,6 +1,6 @@
 //! Which blocks of a chunk are taken, as far as this process knows.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use crate::{class::BITMAP_WORDS, medium::Medium};
 
@@ -9,15 +9,17 @@ use crate::{class::BITMAP_WORDS, medium::Medium};
 pub(super) struct Slab {
     mask: [AtomicU64; BITMAP_WORDS],
     taken: AtomicU32,
+    /// The chunk is in one of its class's two lists, and must not get into one again.
+    listed: AtomicBool,
 }
 
 impl Slab {
-    /// Takes what is allocated.
+    /// Takes what is allocated, of a chunk that is listed or about to be.
     pub(super) fn read(medium: &impl Medium, bitmap: u64) -> Box<Self> {
         let mask: [AtomicU64; BITMAP_WORDS] =
             std::array::from_fn(|word| AtomicU64::new(medium.load(bitmap + word as u64 * 8)));
         let taken = mask.iter().map(|word| word.load(Relaxed).count_ones()).sum();
-        Box::new(Self { mask, taken: AtomicU32::new(taken) })
+        Box::new(Self { mask, taken: AtomicU32::new(taken), listed: AtomicBool::new(true) })
     }
 
     /// Takes up to `most` of the first `blocks` that are free.
@@ -52,6 +54,14 @@ impl Slab {
             self.taken.fetch_sub(1, Relaxed);
         }
         was_taken
+    }
+
+    pub(super) fn set_listed(&self, listed: bool) {
+        self.listed.store(listed, Relaxed);
+    }
+
+    pub(super) fn is_listed(&self) -> bool {
+        self.listed.load(Relaxed)
     }
 
     pub(super) fn is_full(&self, blocks: u64) -> bool {
