@@ -283,6 +283,14 @@ def bench_pmem(json: Json = False) -> None:
     raise typer.Exit(part("bench").run("pmem", json))
 
 
+@bench_app.command("twin")
+def bench_twin(json: Json = False) -> None:
+    """Simulated operations and analytic points per second of one core."""
+    from assay.cli.parts import part
+
+    raise typer.Exit(part("bench").run("twin", json))
+
+
 @fio_app.command("import")
 def fio_import(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A job file of fio's.")],
