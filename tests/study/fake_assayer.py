@@ -13,6 +13,7 @@ import shutil
 import signal
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ Json = dict[str, Any]
 
 MARKER = ".assay-scratch.json"
 STOPPED: list[int] = []
+BEGUN = datetime.now(UTC)
 
 
 def main() -> int:
@@ -103,7 +105,15 @@ def verify(words: list[str]) -> int:
     job = given(words)
     acknowledged = len(Path(job["checks"]["acknowledgements"]).read_text().splitlines())
     lost = int(os.environ.get("FAKE_LOST", "0"))
-    say({"acknowledged": acknowledged, "found": acknowledged - lost, "lost": lost, "corrupt": 0, "examples": []})
+    found = {
+        "acknowledged": acknowledged,
+        "found": acknowledged - lost,
+        "torn": 0,
+        "lost": lost,
+        "corrupt": 0,
+        "examples": [],
+    }
+    say(found)
     return 1 if lost else 0
 
 
@@ -209,9 +219,9 @@ def record(job: Json, what: str) -> Json:
         "version": 1,
         "run": {
             "id": f"run-{os.getpid()}",
-            "started_at": "2026-01-01T00:00:00Z",
+            "started_at": BEGUN.isoformat(timespec="microseconds").replace("+00:00", "Z"),
             "assayer_version": "0.0.0",
-            "wall_s": 1.0,
+            "wall_s": (datetime.now(UTC) - BEGUN).total_seconds(),
             "prepare_s": 0.1,
         },
         "job": job,

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-# A fall below this share of what went before is a drop.
-SHARE = 0.75
+# A fall below this share of what went before is a drop: more than a simulation wavers by.
+SHARE = 0.85
 # Intervals that a level is read from; single intervals jump.
 SPAN = 5
 
 
 def drop_s(intervals: Sequence[dict[str, Any]]) -> float | None:
-    """Seconds until bandwidth falls below three quarters of its level until then, and stays there for some intervals.
+    """Seconds until bandwidth falls clearly below its level until then (see `SHARE`), and stays there for a while.
 
     Args:
         intervals: `{"at_s", "length_s", "bytes"}` in order of time.

@@ -41,6 +41,7 @@ class Stream(_Table):
     persist: Literal["auto", "nt", "clwb", "clflushopt", "none"] = "auto"
     working_set: str = ""
     layout: Literal["written", "grow"] = "written"
+    read_ahead: str = ""
 
 
 class Run(_Table):
@@ -53,7 +54,6 @@ class Run(_Table):
     poll_sleep: str = ""
     engine: Literal["analytic", "simulation"] = "analytic"
     duration: str = ""
-    fill: float = Field(default=0.0, ge=0, le=1)
     sweep: dict[str, list[str | int]] = Field(default_factory=dict, max_length=1)
     streams: dict[str, Stream | str]
 

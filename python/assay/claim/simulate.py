@@ -47,17 +47,20 @@ def job_of(point: Point, target: Json, host: Json) -> Json:
         "version": FORMAT_VERSION,
         "name": f"{point.run}#{point.index}",
         "targets": [{"id": "main", "kind": "twin", "members": [], "twin": twin}],
-        "datasets": [_dataset(alias, stream) for alias, stream in point.streams.items()],
+        "datasets": [_dataset(size) for size in sorted({stream.working_set for stream in point.streams.values()})],
         "classes": [_class(point, alias, stream) for alias, stream in point.streams.items()],
         "window": {"measure_s": seconds, "interval_ms": max(1, round(seconds * 1000 / _INTERVALS))},
         "cache": "bypassed",
     }
 
 
-def _dataset(alias: str, stream: Stream) -> Json:
-    size = parse_bytes(stream.size)
-    data = parse_bytes(stream.working_set)
-    return {"name": alias, "target": "main", "bytes": data - data % size}
+def _dataset(working_set: str) -> Json:
+    """Streams that work on as many bytes work on the same ones. The catalog's sizes are multiples of every page."""
+    return {"name": _data(working_set), "target": "main", "bytes": parse_bytes(working_set)}
+
+
+def _data(working_set: str) -> str:
+    return f"data-{working_set}"
 
 
 def _class(point: Point, alias: str, stream: Stream) -> Json:
@@ -65,7 +68,7 @@ def _class(point: Point, alias: str, stream: Stream) -> Json:
     spec = path_spec(point.settings.path) | {"direct": True}
     found: Json = {
         "name": alias,
-        "dataset": alias,
+        "dataset": _data(stream.working_set),
         "path": spec,
         "operation": {"kind": stream.op},
         "pattern": {"kind": "sequential" if stream.pattern == "sequential" else "uniform"},

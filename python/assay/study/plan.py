@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,9 @@ from assay.study.cell import Cell, Refusal
 from assay.study.files import ResultError, read_json
 
 VERSION = 1
+
+Order = Callable[[Sequence[Cell], int], list[Cell]]
+"""Puts cells in the order in which they run, and numbers them; the second argument is the seed."""
 
 # Taken for granted before anything was measured; the time left is corrected while the run goes on.
 PREPARE_BYTES_PER_S = 300e6
@@ -82,10 +85,10 @@ def load(path: Path) -> Plan:
         raise ResultError(f"{path} is no plan: {error} is missing", hint="start anew in another folder") from error
 
 
-def make(cells: Iterable[Cell], seed: int, binary: Binary | None) -> Plan:
+def make(cells: Iterable[Cell], seed: int, binary: Binary | None, order: Order | None = None) -> Plan:
     """Asks the measuring program about every cell, puts them in order and adds up. Nothing is touched."""
     asked = _asked(list(cells), binary)
-    costed = _with_preparation(in_order(asked, seed))
+    costed = _with_preparation((order or in_order)(asked, seed))
     needed = bytes_needed(costed)
     created_at = datetime.now(UTC).isoformat(timespec="seconds")
     return Plan(costed, seed, created_at, needed, _drive_writes(costed))

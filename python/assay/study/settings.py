@@ -128,11 +128,19 @@ def _set_attribute(table: Any, key: str, value: Any) -> tuple[Any, Any]:
 
 
 def _set_factor(study: Study, key: str, value: Value, origin: str) -> tuple[Any, Any]:
-    wanted = value if isinstance(value, list) else [value]
     before = study.matrix[key]
     choices = {choice.name: choice for choice in before if isinstance(choice, Choice)}
+    wanted = _listed(choices, value)
     study.matrix[key] = [_choice(choices, key, item, origin) for item in wanted] if choices else list(wanted)
     return [_name(item) for item in before], [_name(item) for item in study.matrix[key]]
+
+
+def _listed(choices: Mapping[str, Choice], value: Value) -> list[Scalar]:
+    """The values that were typed; a name that has a comma in it is one value."""
+    if not isinstance(value, list):
+        return [value]
+    whole = ", ".join(label_of(part) for part in value)
+    return [whole] if whole in choices else list(value)
 
 
 def _choice(choices: Mapping[str, Choice], key: str, wanted: Scalar, origin: str) -> Choice:

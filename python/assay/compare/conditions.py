@@ -1,0 +1,92 @@
+"""In what the sides differ besides their figures: the machine, and what was asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.compare.side import Side
+from assay.report.row import Row
+
+Json = dict[str, Any]
+
+# What changes from run to run without a meaning for the figures, and what sets runs apart by design.
+_VOLATILE = {"load_average", "available_bytes", "swap_used_bytes", "free_bytes", "memlock_bytes", "tsc_hz"}
+_OWN = {"labels", "seed", "name", "scratch", "keep_scratch", "acknowledgements"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not the same; values in order of appearance."""
+
+    what: str
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+
+    def document(self) -> Json:
+        """As `--json` prints it."""
+        return {"what": self.what, "a": list(self.a), "b": list(self.b)}
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        return f"{self.what}: {_joined(self.a)} (A), {_joined(self.b)} (B)"
+
+
+def environment(a: Side, b: Side) -> list[Difference]:
+    """Facts of machine, target and measuring program that differ between the sides, or change within one."""
+    return _differences(*(_facts(_records(side.rows), _environment, _VOLATILE) for side in (a, b)))
+
+
+def asked(a: Sequence[Row], b: Sequence[Row]) -> list[Difference]:
+    """What the jobs of both sides ask for differently."""
+    return _differences(*(_facts(_records(rows), lambda record: record["job"], _OWN) for rows in (a, b)))
+
+
+def _records(rows: Iterable[Row]) -> list[Json]:
+    return list({id(one.record): one.record for one in rows}.values())
+
+
+def _environment(record: Json) -> Json:
+    return {**record["environment"], "assayer_version": record["run"].get("assayer_version")}
+
+
+def _facts(records: Iterable[Json], part: Any, without: set[str]) -> dict[str, dict[str, None]]:
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        for path, value in _flat(part(record), without):
+            found.setdefault(path, {})[value] = None
+    return found
+
+
+def _flat(node: Any, without: set[str], path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(node, Mapping):
+        for name, value in node.items():
+            if name not in without:
+                yield from _flat(value, without, f"{path} {name}".strip())
+    elif isinstance(node, list) and any(isinstance(value, (Mapping, list)) for value in node):
+        for index, value in enumerate(node):
+            own = str(value.get("name") or value.get("target") or index) if isinstance(value, Mapping) else str(index)
+            yield from _flat(value, without, path if len(node) == 1 else f"{path} {own}")
+    else:
+        yield path, _text(node)
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else "none" if value in (None, "") else str(value)
+
+
+def _differences(a: Mapping[str, Mapping[str, None]], b: Mapping[str, Mapping[str, None]]) -> list[Difference]:
+    paths = dict.fromkeys([*a, *b])
+    found = [(path, tuple(a.get(path, {})), tuple(b.get(path, {}))) for path in paths]
+    return [
+        Difference(path.replace("_", " "), left, right)
+        for path, left, right in found
+        if set(left) != set(right) or len(left) > 1
+    ]
+
+
+def _joined(values: Sequence[str]) -> str:
+    shown = ", ".join(values[:3]) or "none"
+    return f"{shown} and {len(values) - 3} more" if len(values) > 3 else shown

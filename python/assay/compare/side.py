@@ -1,0 +1,121 @@
+"""One side of a comparison: runs that were made under the same conditions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from assay.compare.error import CompareError
+from assay.report import folder, row
+from assay.report.folder import VERSION, Cell, Folder
+from assay.report.row import Row
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Side:
+    """`name` is A or B, `label` what it stands for; `chosen` says that single cells were named."""
+
+    name: str
+    label: str
+    directory: Path
+    rows: tuple[Row, ...]
+    planned: tuple[Cell, ...]
+    problems: tuple[str, ...] = field(default=())
+    chosen: bool = False
+
+    @property
+    def runs(self) -> set[str]:
+        """Ids of the runs."""
+        return {run_id(one) for one in self.rows}
+
+
+def run_id(one: Row) -> str:
+    """Id of the run that a row comes from."""
+    return str(one.record["run"].get("id") or one.cell.id)
+
+
+def read(name: str, text: str, inside: Path | None) -> Side:
+    """A side as it was typed: a result folder, `FOLDER/CELL`, or a cell of the folder `inside`."""
+    path = Path(text)
+    if path.is_dir():
+        return of_folder(name, text, opened(path), lambda _: True)
+    if path.parent.is_dir() and (path.parent / "plan.json").is_file():
+        return of_cell(name, text, path.parent, path.name)
+    if inside is not None and "/" not in text:
+        return of_cell(name, text, inside, text)
+    hint = "name a result folder, a cell as FOLDER/CELL, or a cell of the folder that --in names"
+    raise CompareError(f"`{text}` is neither a result folder nor a cell of one", hint)
+
+
+def of_cell(name: str, label: str, directory: Path, cell: str) -> Side:
+    """All repeats of one cell; a repeat may be named in its place, and then stands for its cell."""
+    found = opened(directory)
+    wanted = cell if any(_group(one) == cell for one in found.cells) else cell.rpartition("-r")[0]
+    if not any(_group(one) == wanted for one in found.cells):
+        from assay.error import did_you_mean
+
+        hint = did_you_mean(cell, {_group(one) for one in found.cells})
+        raise CompareError(f"there is no cell `{cell}` in {directory}", hint)
+    return replace(of_folder(name, label, found, lambda one: _group(one) == wanted), chosen=True)
+
+
+def of_folder(name: str, label: str, found: Folder, wanted: Callable[[Cell], bool]) -> Side:
+    """The cells of a folder that are wanted."""
+    planned = tuple(cell for cell in found.cells if wanted(cell))
+    rows = tuple(_distinct(row.rows(planned)))
+    return Side(name, label, found.directory, rows, planned, tuple(_problems(found, planned)))
+
+
+def _distinct(rows: Iterable[Row]) -> list[Row]:
+    """Every run once: a record that was copied under another name is no second run."""
+    seen: set[tuple[str, str]] = set()
+    found = []
+    for one in rows:
+        key = (run_id(one), one.name)
+        if key not in seen:
+            seen.add(key)
+            found.append(one)
+    return found
+
+
+def _group(cell: Cell) -> str:
+    return cell.id.rpartition("-r")[0] or cell.id
+
+
+def _problems(found: Folder, planned: tuple[Cell, ...]) -> list[str]:
+    """What is wrong with a folder, and how far it was cut short."""
+    missing = [cell for cell in planned if cell.record is None]
+    problems = [f"{found.directory}: {problem}" for problem in found.problems]
+    if missing:
+        left = f"{len(missing)} of {len(planned)} cells left no record"
+        problems.append(f"{found.directory}: {left}; the first, {missing[0].id}: {missing[0].reason}")
+    return problems
+
+
+def opened(directory: Path) -> Folder:
+    """A result folder whose records are of the version that this program reads."""
+    _same_version(directory)
+    return folder.read(directory)
+
+
+def _same_version(directory: Path) -> None:
+    """Records of another version are refused: their fields may mean something else."""
+    for path in sorted((directory / "records").glob("*.json")):
+        version = _version(path)
+        if version is not None and version != VERSION:
+            message = f"{path} has version {version}, and this program compares records of version {VERSION}"
+            raise CompareError(message, "compare with the assay that wrote both sides, or measure both sides anew")
+
+
+def _version(path: Path) -> object:
+    """Version of a record; none where it cannot be read, which the folder tells by itself."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return document.get("version", "none") if isinstance(document, dict) else None
