@@ -98,16 +98,18 @@ def test_little_holds_in_every_record(assayer: Path, tmp_path: Path) -> None:
         assert all(0 <= device["utilisation"]["value"] <= 1 for device in record["devices"])
 
 
-def test_both_engines_agree(assayer: Path, tmp_path: Path) -> None:
+def test_both_engines_agree_on_reads(assayer: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     words = ("--set", "measure=2s", "--repeats", "1", "--no-report", "--out", str(out), "--json")
     done = assay(tmp_path, assayer, "run", "raw-depth", "--on", "twin:p4610", *words)
     assert done.returncode == 0, done.stderr
     for record in records(out):
         for entry in record["classes"]:
+            if entry["writes"]:
+                continue
             notes = [one for one in record["verdict"]["reasons"] if one["code"] == "modelled-target"]
             analytic = notes[0]["numbers"]["analytic_ops_per_s"]
-            assert entry["ops_rate"]["value"] == pytest.approx(analytic, rel=0.15), record["job"]["name"]
+            assert entry["ops_rate"]["value"] == pytest.approx(analytic, rel=0.06), record["job"]["name"]
 
 
 def test_what_is_real_is_not_mixed_with_what_is_not(assayer: Path, tmp_path: Path) -> None:

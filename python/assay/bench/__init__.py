@@ -32,9 +32,9 @@ def pmem(repeats: int = 5, seconds: float = 1.0, folder: str = "/dev/shm") -> Re
 
 def twin(seconds: float = 1.0) -> Result:
     """Simulated operations and analytic points per second of one core."""
-    from assay.bench import twin as twins
+    from assay.bench import answers
 
-    return twins.measure(seconds)
+    return answers.measure(seconds)
 
 
 BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pmem, "twin": twin}

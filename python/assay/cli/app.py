@@ -216,7 +216,9 @@ def query(
 
 @app.command()
 def schema(
-    document: Annotated[str, typer.Argument(metavar="job|event|record|study", help="Of which document.")] = "study",
+    document: Annotated[
+        str, typer.Argument(metavar="job|event|record|study|twin", help="Of which document.")
+    ] = "study",
     json: Json = False,
 ) -> None:
     """Print a JSON Schema."""
