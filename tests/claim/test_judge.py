@@ -36,6 +36,12 @@ def test_far_off_but_in_order_is_direction_only() -> None:
     assert [o.verdict for o in judge(claims, [Value(40.0), Value(30.0)])] == ["not reproduced"] * 2
 
 
+def test_a_ratio_that_may_be_one_has_no_direction() -> None:
+    claims = [claim(0.9, setup="few"), claim(0.1, setup="many")]
+    assert judge(claims, [Value(0.9), Value(0.8, 0.3)])[1].verdict == "not reproduced"
+    assert judge(claims, [Value(0.9), Value(0.5, 0.3)])[1].verdict == "direction only"
+
+
 def test_figures_that_tie_have_no_order() -> None:
     assert judge([claim(10.0), claim(10.2)], [Value(20.0), Value(40.0)])[0].verdict == "not reproduced"
 

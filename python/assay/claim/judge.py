@@ -58,7 +58,7 @@ def _outcome(index: int, claims: Sequence[Claim], modelled: Sequence[Value | str
     inside = value.low <= high and low <= value.high and value.width <= WIDEST
     if abs(error) <= CLOSE + 1e-9 or inside:
         return Outcome(claim, value, "reproduced", error)
-    if _keeps_order(index, claims, modelled):
+    if _keeps_side(claim, value) and _keeps_order(index, claims, modelled):
         return Outcome(claim, value, "direction only", error)
     return Outcome(claim, value, "not reproduced", error)
 
@@ -76,6 +76,13 @@ def _keeps_order(index: int, claims: Sequence[Claim], modelled: Sequence[Value |
         if (own.number > value.number) != (order > 0):
             return False
     return compared > 0
+
+
+def _keeps_side(claim: Claim, value: Value) -> bool:
+    """A ratio has a direction of its own: the whole band lies on the published side of 1."""
+    if claim.unit != "-":
+        return True
+    return value.low > 1 if _middle(claim) > 1 else value.high < 1
 
 
 def _fellows(index: int, other: int, claims: Sequence[Claim]) -> bool:
