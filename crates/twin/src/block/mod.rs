@@ -206,6 +206,7 @@ fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: 
             p999: tail.at(0.999),
             bound_by: bound(load, flow, &state),
             utilisation: state.busiest().1.min(1.0),
+            ..DeviceAnswer::default()
         };
     }
 }

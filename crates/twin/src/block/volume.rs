@@ -48,6 +48,7 @@ pub fn answer(volume: &CloudVolume, loads: &[DeviceLoad], answers: &mut [DeviceA
             p999: percentile(volume, held, latency[index], 3.09),
             bound_by: if held > latency[index] { BoundBy::Bucket } else { BoundBy::Latency },
             utilisation: granted.1,
+            ..DeviceAnswer::default()
         };
     }
 }
