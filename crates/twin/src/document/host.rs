@@ -84,6 +84,9 @@ pub struct PathCost {
     /// CPU cycles that wait for a lock shared by all threads, part of the cycles above: what does not scale with cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_cycles_per_op: Option<Parameter>,
+    /// CPU cycles of a flush that wait for such a lock, part of `cycles_per_flush`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_cycles_per_flush: Option<Parameter>,
     /// How cycles grow with the threads that are busy in this path, for each of them: locks and cache lines of the page
     /// cache, siblings that share a core. 0.1 means that ten busy threads double the cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -51,6 +51,8 @@ impl Demand {
         if stream.ahead() > 1.0 {
             demand.read_cycles = ahead_cycles(cost, stream);
         }
+        let serial = cost.serial_cycles_per_flush.as_ref().map_or(0.0, |cycles| cycles.value);
+        demand.serial_cycles += serial * flushes_per_op(stream);
         let workers = cost.workers_per_thread.as_ref();
         demand.workers =
             workers.map_or(f64::INFINITY, |each| each.value * host.cores.value * host.threads_per_core.value.max(1.0));
@@ -92,7 +94,7 @@ impl Demand {
     /// Mean CPU cycles of an operation of the stream, its share of submissions and flushes included.
     pub fn cycles_per_op(&self, stream: &Stream) -> f64 {
         let writes = stream.write_share;
-        let flushes = if needs_flush(stream) { writes / f64::from(stream.durability.every.max(1)) } else { 0.0 };
+        let flushes = flushes_per_op(stream);
         (1.0 - writes) * self.read_cycles
             + writes * self.write_cycles
             + self.submission_cycles / f64::from(stream.batch.max(1))
@@ -105,6 +107,11 @@ fn ahead_cycles(cost: &PathCost, stream: &Stream) -> f64 {
     let hit = cost.cycles_per_hit.as_ref().map_or(0.0, |cycles| cycles.value);
     let byte = cost.cycles_per_byte_ahead.as_ref().unwrap_or(&cost.cycles_per_byte_read).value;
     cost.cycles_per_read.value / stream.ahead() + hit + byte * stream.size_bytes
+}
+
+/// Flushes per operation.
+fn flushes_per_op(stream: &Stream) -> f64 {
+    if needs_flush(stream) { stream.write_share / f64::from(stream.durability.every.max(1)) } else { 0.0 }
 }
 
 /// Its writes are made durable by a flush of the device.
