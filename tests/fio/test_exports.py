@@ -43,6 +43,22 @@ def write(**changes: Any) -> Json:
     return READ | {"operation": {"kind": "write"}} | changes
 
 
+def test_a_polled_drive_is_named_by_its_address(tmp_path: Path) -> None:
+    device = tmp_path / "nvme0n1" / "device"
+    device.mkdir(parents=True)
+    (device / "address").write_text("0000:01:00.0\n")
+    (device.parent / "nsid").write_text("1\n")
+    target = {"id": "main", "kind": "block-device", "members": ["/dev/nvme0n1"]}
+    wanted = cell(READ | {"path": {"kind": "nvme_polled", "poll_sleep_us": 50}}, targets=[target])
+    found = export_cell(wanted, block=tmp_path)
+    lines = found.text.splitlines()
+    assert "ioengine=spdk" in lines
+    assert "filename=trtype=PCIe traddr=0000.01.00.0 ns=1" in lines
+    assert any("50 us of sleep" in note for note in found.notes)
+    with pytest.raises(FioError, match="PCI address"):
+        export_cell(wanted, block=tmp_path / "elsewhere")
+
+
 @pytest.mark.parametrize(
     ("entry", "words"),
     [

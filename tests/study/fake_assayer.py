@@ -29,6 +29,7 @@ def main() -> int:
         "plan": plan,
         "probe": probe,
         "scratch": scratch,
+        "polled": polled,
         "verify": verify,
         "schema": schema,
     }[command](words)
@@ -90,6 +91,12 @@ def scratch(words: list[str]) -> int:
                 shutil.rmtree(marker.parent)
     say(found)
     return 0
+
+
+def polled(words: list[str]) -> int:
+    drives = json.loads(os.environ.get("FAKE_DRIVES", "[]"))
+    say(drives)
+    return int(any(not drive["alive"] and not drive["returned"] for drive in drives))
 
 
 def verify(words: list[str]) -> int:

@@ -217,6 +217,25 @@ def test_leftovers_of_killed_runs_are_removed_by_clean(assay: Assay) -> None:
     assert not list(assay.target.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("state", "code", "words"),
+    [
+        ({"alive": False, "returned": True}, 0, "is back with the kernel"),
+        ({"alive": True, "returned": False}, 0, "is in use"),
+        ({"alive": False, "returned": False}, 1, "dmesg"),
+    ],
+)
+def test_drives_of_killed_runs_are_given_back_by_clean(
+    assay: Assay, monkeypatch: pytest.MonkeyPatch, state: dict[str, bool], code: int, words: str
+) -> None:
+    drive = {"address": "0000:01:00.0", "serial": "S1", **state}
+    monkeypatch.setenv("FAKE_DRIVES", json.dumps([drive]))
+    done = assay("clean", str(assay.target))
+    assert (done.returncode, done.stdout.count("S1")) == (code, 1)
+    assert words in done.stdout
+    assert json.loads(assay("clean", str(assay.target), "--json").stdout) == [drive]
+
+
 def test_a_folder_that_holds_a_run_is_not_overwritten(assay: Assay) -> None:
     assay.run()
     done = assay.run()

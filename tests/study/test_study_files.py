@@ -18,7 +18,7 @@ from assay.study.target import Target, parse
 READY_MADE = [
     *("drop-in-scan", "drop-in-buffer", "drop-in-log", "lessons-size", "lessons-threads", "lessons-memory", "scm-raw"),
     *("scm-cache", "dana-htap", "dana-ladder", "dana-page", "dana-flush", "dana-filesystems", "dana-long", "raw-size"),
-    *("raw-threads", "raw-depth", "raw-rate", "quick"),
+    *("raw-threads", "raw-depth", "raw-rate", "quick", "dana-poll-page", "dana-poll-sleep"),
 ]
 VALID = """
 name = "x"

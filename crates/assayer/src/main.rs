@@ -62,6 +62,11 @@ enum Command {
         #[arg(required = true)]
         folders: Vec<PathBuf>,
     },
+    /// Give drives back to the kernel that runs had taken (path nvme_polled) and, killed, could not give back.
+    Polled {
+        /// What to do.
+        action: PolledAction,
+    },
     /// Check the acknowledgement journal of a killed run: what was acknowledged as durable must be there.
     Verify {
         /// The job of the killed run.
@@ -90,6 +95,12 @@ enum ScratchAction {
     /// List them.
     List,
     /// Remove those whose owner is gone.
+    Clean,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum PolledAction {
+    /// Give back those whose owner is gone.
     Clean,
 }
 
@@ -125,6 +136,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Facts { on } => commands::facts::facts(&on),
         Command::Guard { device } => commands::facts::guard(&device),
         Command::Scratch { action, folders } => commands::scratch::scratch(action, &folders),
+        Command::Polled { action: PolledAction::Clean } => commands::polled::clean(),
         Command::Verify { job } => commands::verify::verify(&job),
         Command::Null { seconds } => commands::null::null(seconds),
         Command::Schema { document } => commands::schema::schema(document),

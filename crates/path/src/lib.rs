@@ -39,6 +39,7 @@ pub use open::{Knows, OpenParameters};
 pub use opened::Opened;
 pub use passthrough::Passthrough;
 pub use pmem::Pmem;
+pub use polled::Polled;
 pub use pread::Pread;
 pub use probe::{Probed, probe};
 pub use scratch::Scratch;

@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf};
 
-use assay_record::{Advice, Durability, DurabilityKind, Layout, PathKind, PathSpec, Persist, PollMode};
+use assay_record::{Advice, Durability, DurabilityKind, Layout, PathKind, PathSpec, Persist, PollMode, Reach};
 
 use crate::{Arena, PathError, Segment};
 
@@ -64,6 +64,16 @@ impl OpenParameters<'_> {
             (spec.advice == Advice::HugePage && !knows.huge_pages, "huge pages", "leave advice = \"normal\""),
             (spec.persist != Persist::Auto && !knows.persist, "cache control of stores", "leave persist = \"auto\""),
             (spec.fenced && !knows.persist, "fenced reads", "leave fenced = false"),
+            (
+                spec.poll_sleep_us > 0 && spec.kind != PathKind::NvmePolled,
+                "sleep between polls",
+                "leave poll_sleep_us = 0",
+            ),
+            (
+                spec.reach != Reach::Auto && spec.kind != PathKind::NvmePolled,
+                "way to a drive",
+                "leave reach = \"auto\"",
+            ),
             (self.depth > 1 && !knows.depth, "more than one operation in flight", "use depth = 1 and more threads"),
         ];
         if let Some((_, option, fix)) = options.iter().find(|(refused, ..)| *refused) {

@@ -5,8 +5,8 @@ use std::io;
 use assay_record::PathKind;
 
 use crate::{
-    Blocking, Completion, Libaio, Mmap, Null, OpenParameters, Passthrough, PathError, Pmem, Pread, Queued, Request,
-    Uring, Wait, polled,
+    Blocking, Completion, Libaio, Mmap, Null, OpenParameters, Passthrough, PathError, Pmem, Polled, Pread, Queued,
+    Request, Uring, Wait,
 };
 
 /// An open path. The executor looks once which it is and compiles its loop for each.
@@ -25,6 +25,8 @@ pub enum Opened {
     Uring(Uring),
     /// `nvme_passthrough`, queued.
     Passthrough(Passthrough),
+    /// `nvme_polled`, queued.
+    Polled(Polled),
     /// `pmem`, blocking.
     Pmem(Pmem),
     /// `null`, either.
@@ -44,7 +46,7 @@ impl Opened {
             PathKind::Libaio => Self::Libaio(Libaio::open(parameters)?),
             PathKind::IoUring => Self::Uring(Uring::open(parameters)?),
             PathKind::NvmePassthrough => Self::Passthrough(Passthrough::open(parameters)?),
-            PathKind::NvmePolled => match polled::open(parameters)? {},
+            PathKind::NvmePolled => Self::Polled(Polled::open(parameters)?),
             PathKind::Null => Self::Null(Null::new(parameters.depth)),
             PathKind::Pmem => Self::Pmem(Pmem::open(parameters)?),
         })
@@ -61,6 +63,7 @@ impl Opened {
             Self::Libaio(path) => operate_queued(path, |path| path.push(request)),
             Self::Uring(path) => operate_queued(path, |path| path.push(request)),
             Self::Passthrough(path) => operate_queued(path, |path| path.push(request)),
+            Self::Polled(path) => operate_queued(path, |path| path.push(request)),
             Self::Pmem(path) => operate_blocking(path, request),
             Self::Null(path) => operate_blocking(path, request),
         }
@@ -77,6 +80,7 @@ impl Opened {
             Self::Libaio(path) => operate_queued(path, |path| path.push_flush(segment, 0)),
             Self::Uring(path) => operate_queued(path, |path| path.push_flush(segment, 0)),
             Self::Passthrough(path) => operate_queued(path, |path| path.push_flush(segment, 0)),
+            Self::Polled(path) => operate_queued(path, |path| path.push_flush(segment, 0)),
             Self::Pmem(path) => path.flush(),
             Self::Null(path) => Blocking::flush(path),
         }
@@ -93,6 +97,7 @@ impl Opened {
             Self::Libaio(path) => path.restart(segment),
             Self::Uring(path) => path.restart(segment),
             Self::Passthrough(path) => path.restart(segment),
+            Self::Polled(path) => path.restart(segment),
             Self::Pmem(path) => path.restart(segment),
             Self::Null(path) => Blocking::restart(path, segment),
         }
@@ -106,6 +111,7 @@ impl Opened {
             Self::Libaio(path) => path.system_calls(),
             Self::Uring(path) => path.system_calls(),
             Self::Passthrough(path) => path.system_calls(),
+            Self::Polled(path) => path.system_calls(),
             Self::Pmem(path) => path.system_calls(),
             Self::Null(path) => Blocking::system_calls(path),
         }

@@ -138,7 +138,7 @@ impl Trial {
             batch: 1,
         };
         if spec.kind == PathKind::NvmePolled {
-            return Err(parameters.unavailable(polled::REASON.to_owned(), polled::FIX.to_owned()));
+            return self.could_be_polled(&parameters);
         }
         let mut path = Opened::open(&parameters)?;
         let length = u64::from(TRIAL_BYTES).min(self.segment.bytes) as u32;
@@ -149,6 +149,17 @@ impl Trial {
             _ if self.in_memory && spec.direct => "the place lies in memory (tmpfs), where direct I/O bypasses nothing",
             _ => "",
         })
+    }
+
+    /// A drive is not taken from the kernel only to find out whether it could be.
+    fn could_be_polled(&self, parameters: &OpenParameters<'_>) -> Result<&'static str, PathError> {
+        if self.segment.kind == SegmentKind::BlockDevice {
+            return polled::possible(&self.segment.path, parameters.spec.reach);
+        }
+        Err(parameters.unavailable(
+            format!("{} is not a block device, and commands know no files", self.segment.path.display()),
+            "name an NVMe namespace such as /dev/nvme0n1".to_owned(),
+        ))
     }
 
     /// The kernel's answer to the first read, in words.

@@ -5,7 +5,7 @@ mod ground;
 use std::path::Path;
 
 use assay_path::{OpenParameters, Opened, PathError};
-use assay_record::{Advice, DurabilityKind, Layout, PathKind, PathSpec, PollMode};
+use assay_record::{Advice, DurabilityKind, Layout, PathKind, PathSpec, PollMode, Reach};
 use ground::{BLOCK, Ground, available, durabilities, random, request};
 use proptest::prelude::*;
 
@@ -220,7 +220,10 @@ fn options_that_a_path_lacks_are_refused_in_a_sentence() {
         (plain(PathKind::Pread), DurabilityKind::Msync, "durability by msync"),
         (plain(PathKind::Mmap), DurabilityKind::Fsync, "durability by fsync"),
         (plain(PathKind::NvmePassthrough), none, "not a block device"),
-        (plain(PathKind::NvmePolled), none, "not available yet"),
+        (plain(PathKind::NvmePolled), none, "not a block device"),
+        (PathSpec { poll: PollMode::Sqpoll, ..plain(PathKind::NvmePolled) }, none, "no kernel takes part"),
+        (PathSpec { poll_sleep_us: 50, ..plain(PathKind::IoUring) }, none, "no sleep between polls"),
+        (PathSpec { reach: Reach::Uio, ..plain(PathKind::Pread) }, none, "no way to a drive"),
     ];
     for (spec, kind, words) in cases {
         let error = ground.open(&spec, kind, true).expect_err(words);

@@ -31,7 +31,8 @@ fn what_needs_a_namespace_is_refused_on_a_folder() {
     let passthrough = found(&all, PathKind::NvmePassthrough, "direct");
     assert!(passthrough.fix.contains("/dev/nvme0n1"), "{passthrough:?}");
     assert!(!passthrough.reason.contains(".assay-probe"), "the place is named, not the trial's file: {passthrough:?}");
-    assert!(found(&all, PathKind::NvmePolled, "polled").reason.contains("not available yet"));
+    let polled = found(&all, PathKind::NvmePolled, "polled");
+    assert!(polled.fix.contains("/dev/nvme0n1") && !polled.reason.contains(".assay-probe"), "{polled:?}");
 }
 
 #[test]

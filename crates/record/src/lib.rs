@@ -25,13 +25,13 @@ pub use error::JobError;
 pub use event::{Event, IntervalSample};
 pub use figure::{Band, Distribution, Figure, Method, Provenance, Unit, Widths};
 pub use job::{Cache, Checks, Job, Journalling, Window};
-pub use path::{Advice, PathKind, PathSpec, Persist, PollMode};
+pub use path::{Advice, PathKind, PathSpec, Persist, PollMode, Reach};
 pub use record::{
     Baseline, CheckOutcome, ClassResult, CpuUse, DeviceCounters, IntervalPoint, NotMeasured, ObjectiveOutcome, Record,
     RunInfo, Stop, WindowOutcome,
 };
 pub use target::{Target, TargetKind};
-pub use validate::{DEPTH_AT_MOST, MEMBERS_AT_MOST, SIZE_AT_MOST, THREADS_AT_MOST};
+pub use validate::{DEPTH_AT_MOST, MEMBERS_AT_MOST, POLL_SLEEP_US_AT_MOST, SIZE_AT_MOST, THREADS_AT_MOST};
 pub use verdict::{Reason, ReasonCode, Severity, Status, Verdict};
 
 /// Version of the job and event documents. A reader refuses any other.

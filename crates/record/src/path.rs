@@ -19,7 +19,7 @@ pub enum PathKind {
     NvmePassthrough,
     /// Load and store on persistent memory; cache line flushes make it durable.
     Pmem,
-    /// NVMe queues driven from user space by polling. The place is kept; it is not available yet.
+    /// NVMe queues driven from user space by polling. The drive is taken from the kernel meanwhile.
     NvmePolled,
     /// Nothing is moved: what is left is the cost of the generator.
     Null,
@@ -53,6 +53,21 @@ pub enum PollMode {
     Iopoll,
     /// A kernel thread submits (`IORING_SETUP_SQPOLL`).
     Sqpoll,
+}
+
+/// How a drive is reached that is taken from the kernel (`nvme_polled`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// VFIO where there is an IOMMU; otherwise VFIO without one where the kernel permits it, and UIO.
+    #[default]
+    Auto,
+    /// VFIO with an IOMMU, which keeps the drive to the memory that it is given.
+    Vfio,
+    /// VFIO without an IOMMU: the drive can reach all memory.
+    NoIommu,
+    /// Registers mapped from sysfs, physical addresses: the drive can reach all memory.
+    Uio,
 }
 
 /// Hints for the kernel: `posix_fadvise` for file paths, `madvise` for mappings.
@@ -96,6 +111,20 @@ pub struct PathSpec {
     /// Each read has ended before the next begins (`pmem`): what a latency figure needs and a bandwidth figure does not.
     #[serde(default)]
     pub fenced: bool,
+    /// Microseconds of sleep between two looks for completions (`nvme_polled`); 0 looks all the time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub poll_sleep_us: u32,
+    /// How the drive is reached (`nvme_polled`).
+    #[serde(default, skip_serializing_if = "is_auto")]
+    pub reach: Reach,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+fn is_auto(reach: &Reach) -> bool {
+    *reach == Reach::Auto
 }
 
 impl PathSpec {
@@ -109,6 +138,8 @@ impl PathSpec {
             advice: Advice::Normal,
             persist: Persist::Auto,
             fenced: false,
+            poll_sleep_us: 0,
+            reach: Reach::Auto,
         }
     }
 }

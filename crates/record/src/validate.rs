@@ -13,6 +13,8 @@ pub const MEMBERS_AT_MOST: usize = 64;
 pub const THREADS_AT_MOST: u32 = 4096;
 /// Deepest queue of a thread.
 pub const DEPTH_AT_MOST: u32 = 16_384;
+/// Longest sleep between two polls, microseconds.
+pub const POLL_SLEEP_US_AT_MOST: u32 = 1_000_000;
 /// Largest operation, bytes.
 pub const SIZE_AT_MOST: u64 = 64 << 20;
 
@@ -118,6 +120,9 @@ impl Job {
         check(depth, format!("{at}.depth"), class.depth, "use 1 to 16384 operations in flight")?;
         let batch = (1..=class.depth).contains(&class.batch);
         check(batch, format!("{at}.batch"), class.batch, "use 1 up to depth")?;
+        let sleep = class.path.poll_sleep_us <= POLL_SLEEP_US_AT_MOST;
+        let fix = "use 0 to 1000000 microseconds";
+        check(sleep, format!("{at}.path.poll_sleep_us"), class.path.poll_sleep_us, fix)?;
         self.validate_sizes(at, class, dataset)?;
         validate_pattern(at, class)?;
         validate_arrivals(at, class)?;
@@ -314,7 +319,7 @@ mod tests {
 
     #[test]
     fn each_defect_is_named() {
-        let defects: [(&str, Value, &str); 12] = [
+        let defects: [(&str, Value, &str); 13] = [
             ("/classes/0/dataset", json!("nope"), "classes[0].dataset"),
             ("/classes/0/size", json!(0), "classes[0].size"),
             ("/classes/0/size", json!(1_000_000_000), "classes[0].size"),
@@ -326,6 +331,11 @@ mod tests {
             ("/window/measure_s", json!(0), "window.measure_s"),
             ("/window/measure_s", json!(1e300), "window.measure_s"),
             ("/classes/0/pattern", json!({"kind": "zipf", "theta": -1.0}), "classes[0].pattern.theta"),
+            (
+                "/classes/0/path",
+                json!({"kind": "nvme_polled", "poll_sleep_us": 2_000_000}),
+                "classes[0].path.poll_sleep_us",
+            ),
             ("/datasets/0/layout", json!("grow"), "classes[0].dataset"),
         ];
         for (pointer, value, field) in defects {

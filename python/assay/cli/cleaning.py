@@ -1,30 +1,48 @@
-"""`assay clean`."""
+"""`assay clean`: folders and drives that killed runs left behind."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.binary import Binary
 from assay.cli import output
-from assay.error import BAD_JOB, DONE, AssayError
+from assay.error import BAD_JOB, DONE, FAILED, AssayError
 from assay.study import scratch
 
 
 def clean_up(directories: Sequence[Path], as_json: bool) -> int:
-    """Removes scratch folders whose owner is gone, and says so."""
+    """Removes scratch folders and gives back drives whose owner is gone, and says so."""
     missing = next((path for path in directories if not path.is_dir()), None)
     if missing is not None:
         raise AssayError(f"{missing} is no folder", hint="name the folders that were measured", code=BAD_JOB)
-    found = scratch.clean(Binary.find(), [str(path.absolute()) for path in directories])
+    binary = Binary.find()
+    drives = binary.document("polled", "clean", accepted=(DONE, FAILED))
+    found = scratch.clean(binary, [str(path.absolute()) for path in directories])
     if as_json:
-        output.emit(found)
-        return DONE
+        output.emit([*found, *drives])
+        return _code(drives)
     for entry in found:
         output.say(_sentence(entry))
-    if not found:
+    for drive in drives:
+        output.say(_drive_sentence(drive))
+    if not found and not drives:
         output.say("nothing was left behind")
-    return DONE
+    return _code(drives)
+
+
+def _code(drives: Sequence[Mapping[str, object]]) -> int:
+    """A drive that the kernel does not take back is no success."""
+    return FAILED if any(not drive.get("alive") and not drive.get("returned") for drive in drives) else DONE
+
+
+def _drive_sentence(drive: Mapping[str, object]) -> str:
+    name = f"the drive {drive.get('serial') or 'of a damaged note'} at {drive.get('address') or 'an unknown address'}"
+    if drive.get("alive"):
+        return f"{name} is in use and stays taken"
+    if drive.get("returned"):
+        return f"{name} is back with the kernel"
+    return f"{name} could not be given back to the kernel: look at dmesg, then run this again as root"
 
 
 def _sentence(entry: dict[str, object]) -> str:

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from assay.fio.jobfile import FioError
 
 Json = Mapping[str, Any]
 
+_BLOCK = Path("/sys/class/block")
 _ENGINES = {
     "pread": "psync",
     "mmap": "mmap",
@@ -16,6 +18,7 @@ _ENGINES = {
     "io_uring": "io_uring",
     "pmem": "libpmem",
     "null": "null",
+    "nvme_polled": "spdk",
 }
 _DIRECTIONS = {
     ("read", True): "read",
@@ -35,15 +38,18 @@ class Exported:
     notes: list[str] = field(default_factory=list)
 
 
-def export_cell(job: Json, folders: Mapping[str, str] | None = None) -> Exported:
-    """The job file for a cell's job. `folders` says for a data set where the files lie that Assay prepared."""
+def export_cell(job: Json, folders: Mapping[str, str] | None = None, block: Path = _BLOCK) -> Exported:
+    """The job file for a cell's job. `folders` says for a data set where the files lie that Assay prepared.
+
+    `block` is where the kernel shows block devices: the address of a drive that is polled is looked up there.
+    """
     notes: list[str] = list(_job_notes(job))
     datasets = {dataset["name"]: dataset for dataset in job["datasets"]}
     targets = {target["id"]: target for target in job["targets"]}
     lines = ["[global]", *_lines(_global(job))]
     for entry in job["classes"]:
         dataset = datasets[entry["dataset"]]
-        options = _class(entry, notes) | _data(entry, dataset, targets[dataset["target"]], folders or {}, notes)
+        options = _class(entry, notes) | _data(entry, dataset, targets[dataset["target"]], folders or {}, block, notes)
         # A group of its own: fio would add up all classes otherwise.
         lines += ["", f"[{entry['name']}]", *_lines({"new_group": 1} | options | _size_limit(job, entry))]
     unique = list(dict.fromkeys(notes))
@@ -145,8 +151,19 @@ def _path_options(entry: Json, notes: list[str]) -> dict[str, object]:
         found["direct"] = int(path.get("direct", False))
     if path.get("fixed"):
         found |= {"fixedbufs": 1, "registerfiles": 1}
+    if path["kind"] == "nvme_polled":
+        return _polled_options(path, name, notes)
     poll = {"iopoll": {"hipri": 1}, "sqpoll": {"sqthread_poll": 1}}
     return found | poll.get(str(path.get("poll")), {}) | _advice(entry, notes)
+
+
+def _polled_options(path: Json, name: str, notes: list[str]) -> dict[str, object]:
+    notes.append(f"{name}: taking the drive from the kernel; SPDK's plug-in wants it bound beforehand (its setup.sh)")
+    if path.get("poll_sleep_us"):
+        notes.append(f"{name}: {path['poll_sleep_us']} us of sleep between polls; the plug-in polls all the time")
+    if path.get("reach", "auto") != "auto":
+        notes.append(f"{name}: the way to the drive ({path['reach']}), which setup.sh chooses")
+    return {"direct": 1}
 
 
 def _advice(entry: Json, notes: list[str]) -> dict[str, object]:
@@ -225,7 +242,9 @@ def _memory_notes(entry: Json, notes: list[str]) -> dict[str, object]:
     return {}
 
 
-def _data(entry: Json, dataset: Json, target: Json, folders: Mapping[str, str], notes: list[str]) -> dict[str, object]:
+def _data(
+    entry: Json, dataset: Json, target: Json, folders: Mapping[str, str], block: Path, notes: list[str]
+) -> dict[str, object]:
     name, count, threads = dataset["name"], dataset.get("files", 1), entry.get("threads", 1)
     found: dict[str, object] = {"size": dataset["bytes"]}
     if dataset.get("content") == "zero":
@@ -237,6 +256,9 @@ def _data(entry: Json, dataset: Json, target: Json, folders: Mapping[str, str], 
     if count not in (1, threads):
         raise FioError(f"data set `{name}` has {count} files for {threads} threads", "fio has one file per job, or one")
     member = target["members"][0]
+    if entry["path"]["kind"] == "nvme_polled":
+        notes.append(f"{entry['name']}: data that Assay prepares through the kernel before it takes the drive")
+        return found | {"filename": _escaped(_transport(member, block))}
     if target["kind"] in ("block-device", "device-dax", "file"):
         found["filename"] = _escaped(member)
     else:
@@ -245,6 +267,17 @@ def _data(entry: Json, dataset: Json, target: Json, folders: Mapping[str, str], 
         shared = count == 1 and threads > 1
         found |= {"filename": f"{name}.0.0.data"} if shared else {"filename_format": f"{name}.$jobnum.0.data"}
     return found | _layout(entry, dataset, notes)
+
+
+def _transport(member: str, block: Path) -> str:
+    """A drive as SPDK's plug-in names it: its PCI address with dots, because fio separates files by colons."""
+    device = block / Path(member).resolve().name
+    try:
+        address, namespace = (device / "device" / "address").read_text().strip(), (device / "nsid").read_text().strip()
+    except OSError as error:
+        hint = "export the cell on the machine with the drive, while the kernel has it"
+        raise FioError(f"the PCI address of {member} is not known: {error.strerror}", hint) from error
+    return f"trtype=PCIe traddr={address.replace(':', '.')} ns={namespace}"
 
 
 def _escaped(path: str) -> str:

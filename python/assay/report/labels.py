@@ -12,6 +12,7 @@ _CACHED = {"pread", "io_uring", "libaio"}
 # Words that are names of programs and calls, and stay small at the beginning of a sentence.
 _NAMES = {*_CACHED, "mmap", "pmem", "fdatasync", "fsync", "msync", "assay", "assayer", "perf", "fio"}
 _OPTIONS = {"iopoll": "polled", "sqpoll": "kernel submits"}
+_REACH = {"vfio": "through VFIO", "no_iommu": "through VFIO without an IOMMU", "uio": "through UIO"}
 
 
 def path(spec: Json) -> str:
@@ -21,6 +22,10 @@ def path(spec: Json) -> str:
     if kind in _CACHED:
         words += " direct" if spec.get("direct") else " buffered"
     extras = [_OPTIONS.get(str(spec.get("poll")), ""), "registered" if spec.get("fixed") else ""]
+    reach = str(spec.get("reach") or "auto")
+    extras.append(_REACH.get(reach, ""))
+    sleep_us = spec.get("poll_sleep_us") or 0
+    extras.append(f"{sleep_us} us between polls" if sleep_us else "")
     advice = str(spec.get("advice") or "normal")
     extras.append(f"advice {advice}" if advice != "normal" else "")
     extras = [word for word in extras if word]
@@ -34,7 +39,8 @@ def path_value(text: str) -> str:
         return text
     spec: Json = {"kind": kind, "direct": "direct" in options, "fixed": "fixed" in options}
     spec["poll"] = next((option for option in options if option in _OPTIONS), "none")
-    rest = [option for option in options if option not in {"direct", "fixed", *_OPTIONS}]
+    spec["reach"] = next((option for option in options if option in _REACH), "auto")
+    rest = [option for option in options if option not in {"direct", "fixed", *_OPTIONS, *_REACH}]
     return ", ".join([path(spec), *rest])
 
 

@@ -118,6 +118,7 @@ def _asked(entry: Json, dataset: Json, job: Json) -> Json:
     return {
         "path": path_text(entry["path"]),
         "advice": entry["path"].get("advice", "normal"),
+        "poll_sleep_us": entry["path"].get("poll_sleep_us", 0),
         "operation": operation["kind"],
         "write_percent": shares.get(operation["kind"], operation.get("write_percent")),
         "pattern": entry["pattern"]["kind"],
@@ -138,6 +139,7 @@ def path_text(spec: Json) -> str:
     """A path as study files write it: `io_uring+direct`."""
     words = [spec["kind"], *(flag for flag in ("direct", "fixed", "fenced") if spec.get(flag))]
     words += [spec["poll"]] if spec.get("poll", "none") != "none" else []
+    words += [spec["reach"]] if spec.get("reach", "auto") != "auto" else []
     persist = spec.get("persist", "auto")
     return "+".join(words + ([{"none": "nopersist"}.get(persist, persist)] if persist != "auto" else []))
 

@@ -21,7 +21,9 @@ _TYPES = {"histogram": _TEXT, "mean_ns": _REAL, "stdev_ns": _REAL, "supported_pe
 _IDENTITY = {"run_id": _TEXT, "cell": _TEXT, "study": _TEXT, "scenario": _TEXT, "repeat": _WHOLE}
 _ASKED = {
     **dict.fromkeys(("path", "advice", "operation", "pattern", "arrivals", "durability", "layout", "cache"), _TEXT),
-    **dict.fromkeys(("write_percent", "threads", "depth", "batch", "flush_every", "dataset_bytes"), _WHOLE),
+    **dict.fromkeys(
+        ("write_percent", "threads", "depth", "batch", "flush_every", "dataset_bytes", "poll_sleep_us"), _WHOLE
+    ),
     "size_bytes": _REAL,
 }
 _CPU = dict.fromkeys(CPU, _REAL)

@@ -17,6 +17,7 @@ Json = dict[str, Any]
 _PERSIST = {"nt": "nt", "clwb": "clwb", "clflushopt": "clflushopt", "nopersist": "none"}
 _POLL = ("iopoll", "sqpoll")
 _FLAGS = ("direct", "fixed", "fenced")
+_REACH = ("vfio", "no_iommu", "uio")
 
 
 class JobError(AssayError):
@@ -26,7 +27,7 @@ class JobError(AssayError):
         super().__init__(message, hint=hint, code=BAD_JOB)
 
 
-def path_spec(text: str, advice: str = "normal") -> Json:
+def path_spec(text: str, advice: str = "normal", poll_sleep_s: float = 0.0) -> Json:
     """`io_uring+direct+fixed` as the job's path."""
     kind, *options = text.split("+")
     spec: Json = {"kind": kind}
@@ -35,10 +36,14 @@ def path_spec(text: str, advice: str = "normal") -> Json:
             spec[option] = True
         elif option in _POLL:
             spec["poll"] = option
+        elif option in _REACH:
+            spec["reach"] = option
         elif option in _PERSIST:
             spec["persist"] = _PERSIST[option]
         else:
             advice = option
+    if poll_sleep_s > 0:
+        spec["poll_sleep_us"] = max(1, round(poll_sleep_s * 1e6))
     return spec | ({"advice": advice} if advice != "normal" else {})
 
 
@@ -76,7 +81,7 @@ def class_job(name: str, table: ClassTable) -> Json:
     found: Json = {
         "name": name,
         "dataset": table.dataset,
-        "path": path_spec(table.path, table.advice),
+        "path": path_spec(table.path, table.advice, parse_seconds(table.poll_sleep)),
         "operation": _operation(name, table),
         "pattern": _pattern(table.pattern),
         "size": sizes[0][0] if len(sizes) == 1 else [{"bytes": size, "weight": weight} for size, weight in sizes],

@@ -18,7 +18,7 @@ from assay.study.units import parse_bytes, parse_rate, parse_seconds
 PATH_KINDS = ("pread", "mmap", "libaio", "io_uring", "nvme_passthrough", "pmem", "nvme_polled", "null")
 PATH_OPTIONS = (
     *("direct", "fixed", "iopoll", "sqpoll", "fenced", "nt", "clwb", "clflushopt", "nopersist"),
-    *("random", "sequential", "will_need", "huge_page"),
+    *("random", "sequential", "will_need", "huge_page", "vfio", "no_iommu", "uio"),
 )
 _TEMPLATE = {"type": "string", "pattern": r"\$\{[^{}]*\}"}
 

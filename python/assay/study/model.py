@@ -80,6 +80,7 @@ class ClassTable(Table):
     dataset: str = Field(description="Data set that it works on.")
     path: kinds.PathText = Field(description="Path and options, joined by `+`: `io_uring+direct+fixed`.")
     advice: kinds.Advice = Field("normal", description="Hint for the kernel.")
+    poll_sleep: kinds.Duration = Field(0, description="Sleep between two looks for completions, of nvme_polled.")
     operation: kinds.Operation
     write_percent: kinds.CountOrZero = Field(0, description="Share of writes of a mix, 0 to 100.")
     pattern: kinds.PatternWord | Pattern

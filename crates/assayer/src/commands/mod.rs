@@ -3,6 +3,7 @@
 pub mod facts;
 pub mod null;
 pub mod plan;
+pub mod polled;
 pub mod predict;
 pub mod run;
 pub mod schema;

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::ExitCode};
 
-use assay_path::{PathError, guard, prepare};
+use assay_path::{PathError, guard, polled, prepare};
 use assay_record::{Class, Job, Layout, Target, Window};
 use serde::Serialize;
 
@@ -54,7 +54,12 @@ pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
         return plan_of_twins(&job);
     }
     let planned = prepare::plan(&job);
-    let refusals = planned.as_ref().err().into_iter().map(Refusal::from).chain(inadmissible(&job)).collect();
+    let mut refusals: Vec<_> =
+        planned.as_ref().err().into_iter().map(Refusal::from).chain(inadmissible(&job)).collect();
+    // A drive in use is refused once, whoever says so first.
+    if refusals.is_empty() {
+        refusals.extend(polled::refusals(&job).iter().map(Refusal::from));
+    }
     let facts = planned.unwrap_or_default();
     output::document(&Plan {
         bytes_to_prepare: facts.bytes_to_prepare,

@@ -169,6 +169,7 @@ pub fn work(mut station: Station<'_>, floor: &Floor) -> Result<Outcome, PathErro
         Opened::Pread(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
         Opened::Mmap(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
         Opened::Pmem(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
+        Opened::Polled(path) => Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch))),
         Opened::Null(path) if seat::is_queued(shift.station.class) => {
             Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch)))
         }

@@ -13,6 +13,7 @@ use super::{InUse, Node, dax::DaxNode, failed, on_media, open_exclusive, refused
 use crate::{
     PathError, SegmentKind,
     facts::{Block, DeviceNumber, System},
+    polled::Hold,
 };
 
 /// A target that was looked at. Devices that are written to are held exclusively until this is dropped.
@@ -34,7 +35,15 @@ pub struct Member {
     /// The block device itself, for a block device.
     pub block: Option<Block>,
     /// Exclusive hold on a device that is written to.
-    _hold: Option<File>,
+    hold: Option<File>,
+}
+
+impl Admitted {
+    /// Hands over the exclusive holds on its block devices.
+    pub(crate) fn release(&mut self) -> Vec<Hold> {
+        let block = self.members.iter_mut().filter(|member| member.kind == SegmentKind::BlockDevice);
+        block.filter_map(|member| Some(Hold { path: member.path.clone(), _file: member.hold.take()? })).collect()
+    }
 }
 
 /// Looks at every member of a target and says whether it may be read (`writes` false) or read and written.
@@ -67,7 +76,7 @@ pub fn admit(target: &Target, writes: bool) -> Result<Admitted, PathError> {
 
 impl Member {
     fn plain(path: PathBuf, kind: SegmentKind, bytes: u64) -> Self {
-        Self { path, kind, bytes, block: None, _hold: None }
+        Self { path, kind, bytes, block: None, hold: None }
     }
 }
 
@@ -128,7 +137,7 @@ fn block_device(target: &Target, index: usize, path: &Path, writes: bool) -> Res
         File::open(&node.path).map_err(|source| failed("opening", path, source))?;
     }
     let (bytes, kind) = (node.block.bytes(), SegmentKind::BlockDevice);
-    Ok(Member { path: node.path, kind, bytes, block: Some(node.block), _hold: hold })
+    Ok(Member { path: node.path, kind, bytes, block: Some(node.block), hold })
 }
 
 /// The hold comes first: whatever is seen after it stays as it is.
@@ -140,8 +149,7 @@ fn hold_for_writes(
     node: &Node,
 ) -> Result<File, PathError> {
     let hold = open_exclusive(&node.path);
-    let mut found = uses(system, &node.block).map_err(|source| failed("checking", path, source))?;
-    found.extend(on_media(system, node).map_err(|source| failed("reading", path, source))?);
+    let mut found = used(system, path, node)?;
     if let Err(error) = &hold {
         found.push(refused_by_kernel(&node.path, error));
     }
@@ -153,6 +161,32 @@ fn hold_for_writes(
     let hold = hold.map_err(|source| failed("opening", path, source))?;
     same_device(path, &hold, node.block.number)?;
     Ok(hold)
+}
+
+/// Holds a block device exclusively that nobody uses, for one who takes it from the kernel whether to read or to write.
+pub(crate) fn hold_unused(system: &System, path: &Path) -> Result<File, PathError> {
+    let node = Node::resolve(system, path)?;
+    let hold = open_exclusive(&node.path);
+    let mut found = used(system, path, &node)?;
+    if let Err(error) = &hold {
+        found.push(refused_by_kernel(&node.path, error));
+    }
+    free(path, &found)?;
+    let hold = hold.map_err(|source| failed("opening", path, source))?;
+    same_device(path, &hold, node.block.number)?;
+    Ok(hold)
+}
+
+/// Looks again at a block device that is held.
+pub(crate) fn still_unused(system: &System, path: &Path) -> Result<(), PathError> {
+    let node = Node::resolve(system, path)?;
+    free(path, &used(system, path, &node)?)
+}
+
+fn used(system: &System, path: &Path, node: &Node) -> Result<Vec<InUse>, PathError> {
+    let mut found = uses(system, &node.block).map_err(|source| failed("checking", path, source))?;
+    found.extend(on_media(system, node).map_err(|source| failed("reading", path, source))?);
+    Ok(found)
 }
 
 /// The node may have been replaced between looking it up and opening it.
@@ -196,5 +230,5 @@ fn device_dax(target: &Target, index: usize, path: &Path, writes: bool) -> Resul
     } else {
         None
     };
-    Ok(Member { path: node.path, kind: SegmentKind::DeviceDax, bytes: node.bytes, block: None, _hold: hold })
+    Ok(Member { path: node.path, kind: SegmentKind::DeviceDax, bytes: node.bytes, block: None, hold })
 }

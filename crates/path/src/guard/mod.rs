@@ -32,6 +32,7 @@ use crate::{
 };
 
 pub use admit::{Admitted, admit};
+pub(crate) use admit::{hold_unused, still_unused};
 pub use signature::{Signature, signatures};
 pub use uses::uses;
 

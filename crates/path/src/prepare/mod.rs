@@ -24,6 +24,7 @@ use crate::{
     facts,
     guard::{self, Admitted},
     pmem::Region,
+    polled::Takings,
 };
 
 /// A data set that classes can work on.
@@ -88,6 +89,8 @@ fn sum(total: Option<Survey>, seen: &Survey) -> Survey {
 pub struct Prepared {
     /// In the order of the job.
     pub datasets: Vec<PreparedDataset>,
+    // Given back before anything else: the kernel shall have its drives again.
+    _takings: Takings,
     _regions: Vec<Region>,
     _places: Places,
     _admitted: BTreeMap<String, Admitted>,
@@ -103,7 +106,7 @@ pub type Progress<'a> = dyn FnMut(&str, f64, String) + 'a;
 /// nothing else is touched.
 pub fn prepare(job: &Job, progress: &mut Progress<'_>, interrupted: &AtomicBool) -> Result<Prepared, PathError> {
     let shapes = shape::shapes(job)?;
-    let admitted = admit(job, &shapes)?;
+    let mut admitted = admit(job, &shapes)?;
     let mut places = Places::open(job, &admitted)?;
     let mut work = Work { total: plan::bytes_to_write(&shapes, &admitted, &places), done: 0, progress, interrupted };
     folder::check_space(job, &shapes, &admitted)?;
@@ -116,7 +119,8 @@ pub fn prepare(job: &Job, progress: &mut Progress<'_>, interrupted: &AtomicBool)
         }
     };
     places.settle(&shapes)?;
-    Ok(Prepared { datasets, _regions: regions, _places: places, _admitted: admitted })
+    let takings = Takings::take(job, &mut admitted)?;
+    Ok(Prepared { datasets, _takings: takings, _regions: regions, _places: places, _admitted: admitted })
 }
 
 /// What is left to do, and whom to tell.
