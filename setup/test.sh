@@ -4,10 +4,11 @@
 # Steps that are quick to fail come first.
 test_steps() {
     case ${1-all} in
-    all) echo rust_format rust_lint python_format python_lint python_types rust_tests python_tests e2e_tests ;;
+    all) echo rust_format rust_lint python_format python_lint python_types rust_tests python_tests e2e_tests lab_tests ;;
     rust) echo rust_format rust_lint rust_tests ;;
     python) echo python_format python_lint python_types python_tests ;;
     e2e) echo e2e_tests ;;
+    lab) echo lab_tests ;;
     *) return 1 ;;
     esac
 }
@@ -29,6 +30,9 @@ e2e_tests() {
     "$venv/bin/python" -m pytest tests/e2e
 }
 
+# One guest for every check of `ci`; where QEMU cannot be had, the test says so.
+lab_tests() { "$venv/bin/python" -m pytest -m e2e tests/lab; }
+
 # 77 says skipped: a toolchain without the tool is no failure of the code.
 with_cargo_tool() {
     local tool=$1
@@ -43,7 +47,7 @@ with_cargo_tool() {
 run_tests() {
     local steps step verdicts=() failed=0
     if ! steps=$(test_steps "${1-all}"); then
-        say "there is no test group '$1'; choose rust, python or e2e, or none for all"
+        say "there is no test group '$1'; choose rust, python, e2e or lab, or none for all"
         exit 2
     fi
     cd "$root" || exit 1

@@ -80,7 +80,14 @@ fn io_fix(error: &io::Error, path: &std::path::Path) -> String {
                 "{at} ends before its data set does: it was cut short while in use; see that nobody else changes it"
             )
         }
-        Some(libc::EINVAL) => format!("{at} does not take this request; with direct I/O the size must suit its blocks"),
+        Some(libc::EINVAL) => format!(
+            "{at} does not take this request; past the page cache a size must be whole blocks of it, and one NVMe \
+             command moves at most queue/max_hw_sectors_kb"
+        ),
+        Some(libc::EOPNOTSUPP) => format!(
+            "{at} does not know this kind of request; polling (iopoll) needs a drive with poll queues \
+             (nvme.poll_queues=4), bare or with ext4 or XFS"
+        ),
         Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files (ulimit -n)".to_owned(),
         Some(libc::ENOMEM | libc::EAGAIN) => "raise the limits of locked memory and asynchronous I/O".to_owned(),
         _ => format!("look at dmesg for what happened to {at}"),

@@ -104,7 +104,9 @@ impl Trial {
             kind if kind.is_char_device() => (SegmentKind::DeviceDax, DAX_BYTES),
             _ => (SegmentKind::File, file_bytes(&path)),
         };
-        let in_memory = rustix::fs::statfs(&path).is_ok_and(|status| i128::from(status.f_type) == TMPFS);
+        // Nodes of devices lie in memory (/dev), what they name does not.
+        let in_memory = kind == SegmentKind::File
+            && rustix::fs::statfs(&path).is_ok_and(|status| i128::from(status.f_type) == TMPFS);
         Ok(Self { segment: Segment { path, kind, base: 0, bytes }, in_memory, file })
     }
 
@@ -151,6 +153,11 @@ impl Trial {
         })
     }
 
+    /// The device under a file has queues that can be polled.
+    fn device_polls(&self) -> bool {
+        self.segment.kind == SegmentKind::File && crate::facts::has_poll_queues(&self.segment.path) == Some(true)
+    }
+
     /// A drive is not taken from the kernel only to find out whether it could be.
     fn could_be_polled(&self, parameters: &OpenParameters<'_>) -> Result<&'static str, PathError> {
         if self.segment.kind == SegmentKind::BlockDevice {
@@ -166,6 +173,10 @@ impl Trial {
     fn explain(&self, parameters: &OpenParameters<'_>, error: io::Error) -> PathError {
         let polls = parameters.spec.poll == PollMode::Iopoll;
         match error.raw_os_error() {
+            Some(libc::EOPNOTSUPP | libc::EINVAL) if polls && self.device_polls() => parameters.unavailable(
+                format!("the device under {} can be polled, its file system cannot", self.segment.path.display()),
+                "use ext4, XFS or the device itself".to_owned(),
+            ),
             Some(libc::EOPNOTSUPP | libc::EINVAL) if polls => parameters.unavailable(
                 format!("the device under {} has no poll queues", self.segment.path.display()),
                 "with NVMe, boot with nvme.poll_queues=4 (or set it in /etc/modprobe.d); others cannot be polled"

@@ -150,7 +150,8 @@ class Guest:
         done = self.start(command, stdin).wait(timeout_s)
         if check and done.returncode != 0:
             lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-            said = f": {lines[-1]}" if lines else ""
+            # Programs that show their usage say first what was wrong; all others say it at last.
+            said = ": " + " ... ".join(dict.fromkeys((lines[0].strip(), lines[-1].strip()))) if lines else ""
             raise GuestError(f"`{_short(done.command)}` failed in the guest (exit code {done.returncode}){said}")
         return done
 

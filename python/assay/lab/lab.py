@@ -22,7 +22,7 @@ Json = dict[str, Any]
 _LABEL = 2 * MIB
 DRIVES = 4
 DRIVE_BYTES = GIB
-NVDIMM_BYTES = (256 * MIB + _LABEL, 384 * MIB + _LABEL, 128 * MIB + _LABEL, 128 * MIB + _LABEL)
+NVDIMM_BYTES = (384 * MIB + _LABEL,) * 4
 """What each module of persistent memory has: XFS wants 300 MiB."""
 _HOST_RESERVE = 256 * MIB
 
@@ -70,6 +70,8 @@ class Lab:
     ) -> None:
         self.parts = parts
         self.out = out
+        self.booted = False
+        """Whether a guest ever came up."""
         self.seed = seed
         """Of all that checks draw at random."""
         self.tell = tell
@@ -110,6 +112,7 @@ class Lab:
         if self._guest is None or not self._guest.alive:
             self.cut()
             self._guest = Guest.boot(self.spec, self.share)
+            self.booted = True
         return self._guest
 
     def renew(self, **changes: Any) -> Guest:
@@ -156,9 +159,17 @@ class Lab:
 
     def serial(self, device: str) -> str:
         """The serial number by which a job names a device."""
-        found = json.loads(self.guest.assayer("guard", device, check=False).stdout)
-        entry = found[0] if isinstance(found, list) else found
-        return str(entry["serial"])
+        return str(self.document("guard", device)["serial"])
+
+    def document(self, *words: str) -> Json:
+        """What a command of the measuring program prints as one JSON document."""
+        done = self.guest.assayer(*words, check=False)
+        try:
+            found: Json = json.loads(done.stdout)
+        except ValueError as error:
+            said = [line for line in done.stderr.splitlines() if line.strip()]
+            raise Broken(f"`assayer {' '.join(words)}`: {said[0] if said else 'nothing'} / a document") from error
+        return found
 
     def keep(self, record: Json) -> None:
         """Puts a record among the results, where results are kept."""

@@ -17,6 +17,12 @@ _MKFS = {
     "btrfs": ("mkfs.btrfs", "-q", "-f"),
     "f2fs": ("mkfs.f2fs", "-q", "-f"),
 }
+_REGIONS = """
+for region in /sys/bus/nd/devices/region*; do
+    IFS=, read -r module rest <"$region/mapping0"
+    echo "${region##*region} $(cat "/sys/bus/nd/devices/$module/nfit/handle")"
+done
+"""
 FILE_SYSTEMS = tuple(_MKFS)
 
 
@@ -30,8 +36,9 @@ class Namespace:
     """/dev/pmem0, /dev/pmem0s or /dev/dax0.0."""
 
 
-def namespace(guest: Guest, region: int, mode: str, options: Sequence[str] = ()) -> Namespace:
+def namespace(guest: Guest, module: int, mode: str, options: Sequence[str] = ()) -> Namespace:
     """The namespace of a module, made in this mode (`fsdax`, `devdax`, `sector`) where it is not in it yet."""
+    region = region_of(guest, module)
     name = f"namespace{region}.0"
     there = _described(guest, region, name)
     if there is None or there.mode != mode:
@@ -42,6 +49,18 @@ def namespace(guest: Guest, region: int, mode: str, options: Sequence[str] = ())
     if there is None:
         raise GuestError(f"ndctl made {name} and does not list it")
     return there
+
+
+def region_of(guest: Guest, module: int) -> int:
+    """The kernel's number of a module: it counts them in the order in which it happens to find them.
+
+    QEMU numbers their handles from 1 in the order of its command line.
+    """
+    found = guest.run(_REGIONS).stdout.split()
+    by_handle = {int(handle, 16): int(region) for region, handle in zip(found[::2], found[1::2], strict=True)}
+    if module + 1 not in by_handle:
+        raise GuestError(f"the guest's kernel does not know module {module} of persistent memory, only {by_handle}")
+    return by_handle[module + 1]
 
 
 def _described(guest: Guest, region: int, name: str) -> Namespace | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from assay.error import DONE, FAILED, INTERRUPTED
+from assay.error import DONE, FAILED, INTERRUPTED, NOT_POSSIBLE
 from assay.lab.check import Broken, Check, Skip
-from assay.lab.error import GuestError, LabError
+from assay.lab.error import LabError
 from assay.lab.lab import Lab
 from assay.lab.machine import Parts
 
@@ -63,10 +64,16 @@ def _verdict(lab: Lab, check: Check) -> tuple[str, str]:
         return SKIPPED, str(skip)
     except Broken as broken:
         return BROKEN, str(broken)
-    except (GuestError, LabError) as error:
+    except LabError as error:
+        if not lab.booted and error.code == NOT_POSSIBLE:
+            raise
         # The next check begins with a fresh guest: nobody knows what state this one is in.
         lab.cut()
         return BROKEN, f"{error.message} ({error.hint})" if error.hint else error.message
+    except Exception as error:  # noqa: BLE001  A defect of one check must not hide what the others find.
+        lab.cut()
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        return BROKEN, f"the check itself failed at {Path(place.filename).name}:{place.lineno}: {error!r}"
     return PASSED, ""
 
 

@@ -28,7 +28,10 @@ PACKAGE_OF = {
     **dict.fromkeys(("lvm",), "lvm2"),
     **dict.fromkeys(("dmsetup",), "dmsetup"),
     **dict.fromkeys(("losetup", "mount", "umount", "swapon", "swapoff"), "mount"),
-    **dict.fromkeys(("mkswap", "wipefs", "blkid", "lsblk", "blockdev", "setpriv"), "util-linux"),
+    **dict.fromkeys(("mkswap", "wipefs", "blkid", "lsblk", "blockdev", "setpriv", "setsid", "taskset"), "util-linux"),
+    # Busybox's own would start its applets in the place of programs of the same name.
+    **dict.fromkeys(("env", "timeout", "nohup", "nice"), "coreutils"),
+    **dict.fromkeys(("xargs", "find"), "findutils"),
     **dict.fromkeys(("sfdisk",), "fdisk"),
     **dict.fromkeys(("nvme",), "nvme-cli"),
     **dict.fromkeys(("fio",), "fio"),

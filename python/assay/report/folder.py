@@ -155,6 +155,11 @@ def read(directory: Path) -> Folder:
     directory = Path(directory)
     if not directory.is_dir():
         raise ReportError(f"{directory} is not a folder", hint="name the folder that a run wrote", code=BAD_JOB)
+    if (directory / "lab.json").is_file():
+        message = (
+            f"{directory} holds records of the lab: they show behaviour, not speed, and there is no report of them"
+        )
+        raise ReportError(message, hint=f"read {directory / 'lab.json'}", code=BAD_JOB)
     reader = _Reader(directory)
     study, plan = reader.document("study.json"), reader.document("plan.json")
     records, states = reader.records(), reader.states()

@@ -6,9 +6,10 @@ use std::{
     time::Instant,
 };
 
-use assay_record::{DeviceCounters, Figure, Method, Provenance, Unit};
+use assay_record::{DeviceCounters, Figure, Method, Unit};
 
 use super::roots::Roots;
+use crate::environment::own_provenance;
 
 const SECTOR: u32 = 512;
 /// Fields that every kernel since 2.6 has; the discard and flush fields came later.
@@ -105,7 +106,7 @@ impl DeviceSample {
 }
 
 fn difference(name: &str, before: DeviceStat, after: DeviceStat, seconds: f64) -> DeviceCounters {
-    let figure = |value: f64, unit| Figure::new(value, unit, Provenance::Measured, Method::KernelAccounting);
+    let figure = |value: f64, unit| Figure::new(value, unit, own_provenance(), Method::KernelAccounting);
     let count = |before: u64, after: u64| figure(grown(before, after) as f64, Unit::Count);
     let bytes = |before: u64, after: u64| figure(grown(before, after) as f64 * f64::from(SECTOR), Unit::Bytes);
     let per_window = |ms: u64| if seconds > 0.0 { ms as f64 * 1e-3 / seconds } else { 0.0 };

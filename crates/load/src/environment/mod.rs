@@ -2,6 +2,7 @@
 
 mod cpu;
 mod memory;
+mod played;
 mod virtualisation;
 
 use std::{
@@ -13,6 +14,7 @@ use assay_record::{Environment, TargetFacts};
 
 pub use cpu::{parse_cpu_list, parse_size};
 pub use memory::parse_meminfo;
+pub use played::{own_provenance, played};
 
 use crate::{clock::Clock, counters::Roots};
 

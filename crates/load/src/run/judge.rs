@@ -216,7 +216,8 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     seen.lateness_p99_ns = result.lateness.as_ref().map(|lateness| lateness.p99_ns);
     seen.errors.clone_from(&result.errors);
     seen.check.clone_from(&result.check);
-    seen.emulated = part.provenance == assay_record::Provenance::Emulated;
+    seen.emulated = part.outcomes.iter().any(|one| one.emulated);
+    seen.played = crate::environment::played();
 }
 
 /// Bytes of reads and of writes. Where a class mixes sizes, both have the same mix.

@@ -14,6 +14,7 @@ use crate::{
     clock::Clock,
     counters::{CpuTotals, HelperTotals, ThreadUse, Work, cpu_use},
     distribution::distribution,
+    environment::own_provenance,
     series::{Series, sum_of},
     tally::{Latencies, Sum, Tally},
 };
@@ -114,11 +115,7 @@ impl Finished<'_> {
             tallies: &self.tallies[index],
             ceiling: self.ceilings[index],
             helpers,
-            provenance: if outcomes.iter().any(|one| one.emulated) {
-                Provenance::Emulated
-            } else {
-                Provenance::Measured
-            },
+            provenance: if outcomes.iter().any(|one| one.emulated) { Provenance::Emulated } else { own_provenance() },
             elapsed_s: elapsed / outcomes.len().max(1) as f64,
             system_calls: outcomes.iter().map(|one| one.system_calls).sum(),
             outcomes,
@@ -198,7 +195,7 @@ impl Finished<'_> {
             wait_s: self.seconds(wait_ticks),
             system_calls: self.outcomes.iter().map(|one| one.system_calls).sum(),
             cpu_hz: self.clock.hz(),
-            provenance: Provenance::Measured,
+            provenance: own_provenance(),
         };
         cpu_use(&CpuTotals::of_process(&self.around.process_use(&self.outcomes)), &work)
     }
@@ -263,7 +260,7 @@ impl Part<'_> {
     }
 
     fn baseline(&self, cpu: &CpuUse, operations: u64) -> Baseline {
-        let figure = |value, unit, method| Figure::new(value, unit, Provenance::Measured, method);
+        let figure = |value, unit, method| Figure::new(value, unit, own_provenance(), method);
         let busy = cpu.cycles_per_op.value;
         let share = if operations == 0 || busy <= 0.0 { 0.0 } else { (self.ceiling.cycles_per_op / busy).min(1.0) };
         Baseline {

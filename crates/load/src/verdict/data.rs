@@ -123,10 +123,17 @@ pub(super) fn data_corrupt(class: &ClassObservation) -> Option<Reason> {
 
 /// The figures describe stand-in hardware, not a device.
 pub(super) fn emulated_target(class: &ClassObservation) -> Option<Reason> {
-    if !class.emulated {
-        return None;
-    }
-    let evidence = "its target is memory that stands in for a device: the code is real, the hardware is not".to_owned();
-    let fix = "measure on the device itself; use these figures for the cost of the software only";
+    let (evidence, fix) = match (class.played, class.emulated) {
+        (true, _) => (
+            "a program plays this machine and its devices: the code is real, the hardware is not",
+            "measure on a real machine; no time, rate or bandwidth of this one says anything about a device",
+        ),
+        (false, true) => (
+            "its target is memory that stands in for a device: the code is real, the hardware is not",
+            "measure on the device itself; use these figures for the cost of the software only",
+        ),
+        (false, false) => return None,
+    };
+    let evidence = evidence.to_owned();
     Some(of_class(&class.name, ReasonCode::EmulatedTarget, Severity::Note, evidence, fix))
 }

@@ -164,6 +164,8 @@ pub struct ClassObservation {
     pub check: Option<CheckOutcome>,
     /// Its target is stand-in hardware.
     pub emulated: bool,
+    /// A program plays the machine.
+    pub played: bool,
 }
 
 /// What a data set consists of on disk.
@@ -219,6 +221,7 @@ impl ClassObservation {
             errors: BTreeMap::new(),
             check: None,
             emulated: false,
+            played: false,
         }
     }
 

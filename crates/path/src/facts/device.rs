@@ -222,7 +222,7 @@ impl Block {
     }
 
     /// The kernel shows 1 where the driver has set up queues that are polled.
-    fn has_poll_queues(&self) -> bool {
+    pub(crate) fn has_poll_queues(&self) -> bool {
         self.number_at("queue/io_poll") == 1
     }
 

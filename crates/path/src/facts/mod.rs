@@ -52,6 +52,13 @@ pub fn block_device(path: &Path) -> Option<BlockDevice> {
     Some(facts)
 }
 
+/// Whether the device that a path lies on, or that it is, has queues that can be polled; none where there is no such
+/// device or sysfs does not show it.
+pub(crate) fn has_poll_queues(path: &Path) -> Option<bool> {
+    let system = System::default();
+    Some(Block::find(&system, device_number(&system, path)?)?.whole().has_poll_queues())
+}
+
 /// Number of the block device that a path lies on (or that it is), before it is traced to the whole device.
 pub fn device_number(system: &System, path: &Path) -> Option<DeviceNumber> {
     let facts = path.metadata().ok()?;

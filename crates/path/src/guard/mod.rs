@@ -31,6 +31,8 @@ use crate::{
     facts::{Block, DeviceNumber, System},
 };
 
+use dax::DaxNode;
+
 pub use admit::{Admitted, admit};
 pub(crate) use admit::{hold_unused, still_unused};
 pub use signature::{Signature, signatures};
@@ -51,12 +53,15 @@ impl InUse {
     }
 }
 
-/// Every reason why a block device must not be written to; none where it is free.
+/// Every reason why a block device or device-DAX node must not be written to; none where it is free.
 ///
 /// # Errors
-/// Where the path is no block device, or cannot be looked at: what cannot be checked is not free.
+/// Where the path is neither, or cannot be looked at: what cannot be checked is not free.
 pub fn in_use(device: &Path) -> Result<Vec<InUse>, PathError> {
     let system = System::default();
+    if is_character_device(device) {
+        return Ok(DaxNode::resolve(&system, device)?.uses(&system));
+    }
     let node = Node::resolve(&system, device)?;
     let mut found = uses(&system, &node.block).map_err(|source| failed("checking", device, source))?;
     found.extend(on_media(&system, &node).map_err(|source| failed("reading", device, source))?);
@@ -66,13 +71,20 @@ pub fn in_use(device: &Path) -> Result<Vec<InUse>, PathError> {
     Ok(found)
 }
 
-/// What identifies a block device to the user: what `--serial` must name.
+/// What identifies a block device or device-DAX node to the user: what `--serial` must name.
 ///
 /// # Errors
-/// Where the path is no block device.
+/// Where the path is neither.
 pub fn serial(device: &Path) -> Result<String, PathError> {
     let system = System::default();
+    if is_character_device(device) {
+        return Ok(DaxNode::resolve(&system, device)?.identity());
+    }
     Ok(Node::resolve(&system, device)?.block.identity(&system))
+}
+
+fn is_character_device(device: &Path) -> bool {
+    device.metadata().is_ok_and(|facts| facts.file_type().is_char_device())
 }
 
 /// A device node, traced to the device.
@@ -87,13 +99,25 @@ impl Node {
         let path = device.canonicalize().map_err(|source| failed("resolving", device, source))?;
         let facts = path.metadata().map_err(|source| failed("looking at", device, source))?;
         if !facts.file_type().is_block_device() {
-            return Err(refused(device, "it is no block device", "name a block device, or use a folder as target"));
+            return Err(refused(device, "it is no block device", block_device_of(&path)));
         }
         let block = Block::find(system, DeviceNumber(facts.rdev()));
         let unknown =
             || refused(device, "the kernel does not show it in sysfs", "run where /sys shows the host's devices");
         Ok(Self { path, block: block.ok_or_else(unknown)? })
     }
+}
+
+/// What to name in the place of a path that is no block device.
+fn block_device_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(namespace) = name.strip_prefix("ng") {
+        return format!("name the namespace's block device, /dev/nvme{namespace}; its commands go through {name}");
+    }
+    if name.starts_with("dax") {
+        return "give it the kind device-dax: it is a device-DAX node".to_owned();
+    }
+    "name a block device, or use a folder as target".to_owned()
 }
 
 fn failed(action: &'static str, path: &Path, source: io::Error) -> PathError {

@@ -1,7 +1,14 @@
 //! NVMe commands as the kernel takes them from a ring.
 
+use std::{
+    io,
+    os::fd::{AsRawFd, OwnedFd},
+};
+
 /// `NVME_URING_CMD_IO`: `_IOWR('N', 0x80, struct nvme_uring_cmd)` with its 72 bytes.
 pub(super) const URING_CMD_IO: u32 = (3 << 30) | (72 << 16) | ((b'N' as u32) << 8) | 0x80;
+/// `NVME_IOCTL_IO_CMD`: `_IOWR('N', 0x43, struct nvme_passthru_cmd)` with its 72 bytes.
+const IOCTL_IO_CMD: u32 = (3 << 30) | (72 << 16) | ((b'N' as u32) << 8) | 0x43;
 /// Bytes of a command in a submission entry.
 pub(super) const COMMAND_BYTES: usize = 80;
 
@@ -68,6 +75,20 @@ impl Namespace {
     }
 }
 
+/// Empties the volatile cache of a namespace and waits for it: 0, or a negated `errno`.
+pub(super) fn flush_blocking(device: &OwnedFd, namespace: Namespace) -> i32 {
+    // The kernel's structure for this call has the fields of a command in a ring, with a time limit (0: the driver's) in
+    // the place of a reserved word.
+    let mut command = namespace.flush();
+    // SAFETY: the device is open, and the 72 bytes that the kernel reads and writes lie inside the 80 of `command`.
+    let status = unsafe { libc::ioctl(device.as_raw_fd(), IOCTL_IO_CMD.into(), command.as_mut_ptr()) };
+    match status {
+        0 => 0,
+        _ if status < 0 => -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO),
+        _ => -libc::EIO,
+    }
+}
+
 #[inline(always)]
 fn put32(command: &mut [u8; COMMAND_BYTES], at: usize, value: u32) {
     command[at..at + 4].copy_from_slice(&value.to_ne_bytes());
@@ -93,8 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn the_request_code_is_the_kernels() {
+    fn the_request_codes_are_the_kernels() {
         assert_eq!(URING_CMD_IO, 0xc048_4e80);
+        assert_eq!(IOCTL_IO_CMD, 0xc048_4e43);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::{
     path::Path,
 };
 
-use assay_record::{DurabilityKind, Layout};
+use assay_record::{DurabilityKind, Layout, PollMode};
 use io_uring::{cqueue, opcode, squeue, types::Fd};
 use rustix::fs::{Mode, OFlags};
 
@@ -31,13 +31,7 @@ use crate::{
     Completion, Knows, OpenParameters, PathError, Queued, Request, Segment, SegmentKind, Wait,
     files::io_error,
     slots::Slots,
-    uring::{
-        buffers::{self, piece_of},
-        reap::Reaps,
-        refuse_depth, register_error,
-        ring::Ring,
-        ring_error,
-    },
+    uring::{buffers::Pieces, reap::Reaps, refuse_depth, refuse_unpollable, register_error, ring::Ring, ring_error},
 };
 
 const KNOWS: Knows = Knows {
@@ -58,6 +52,8 @@ struct Device {
     namespace: Namespace,
     base: u64,
     bytes: u64,
+    /// Pieces of memory that one command may have.
+    segments_at_most: u64,
 }
 
 /// The path `nvme_passthrough`. It never uses the page cache, whether or not `direct` is set.
@@ -68,12 +64,16 @@ pub struct Passthrough {
     devices: Vec<Device>,
     arena: *mut u8,
     arena_bytes: usize,
-    fixed: bool,
+    /// How the arena was cut where its buffers are registered.
+    pieces: Option<Pieces>,
     writes: bool,
     /// Writes are on the medium when they complete.
     force_unit_access: bool,
     /// A flush is a command; otherwise there is nothing to do.
     flushes: bool,
+    /// The ring is polled; a flush then is a call of its own.
+    polled: bool,
+    flush_calls: u64,
 }
 
 impl Passthrough {
@@ -90,21 +90,27 @@ impl Passthrough {
         }
         let devices = parameters.segments.iter().map(|segment| open_device(parameters, segment));
         let devices = devices.collect::<Result<Vec<_>, _>>()?;
+        refuse_unpollable(parameters)?;
+        refuse_old_polling(parameters)?;
         let ring = Ring::new(parameters.depth, parameters.spec.poll).map_err(|error| ring_error(parameters, &error))?;
         let kind = parameters.durability.kind;
+        let segments_at_most = devices.iter().map(|device| device.segments_at_most).min().unwrap_or(1);
         let path = Self {
             ring,
             slots: Slots::new(parameters.depth),
             devices,
             arena: parameters.arena.start(),
             arena_bytes: parameters.arena.len(),
-            fixed: parameters.spec.fixed,
+            pieces: parameters.spec.fixed.then(|| Pieces::of_pages(segments_at_most)),
             writes: parameters.writes,
             force_unit_access: matches!(kind, DurabilityKind::ODsync | DurabilityKind::RwfDsync),
             flushes: matches!(kind, DurabilityKind::Fdatasync | DurabilityKind::Fsync),
+            polled: parameters.spec.poll == PollMode::Iopoll,
+            flush_calls: 0,
         };
-        if path.fixed {
-            buffers::register(&path.ring.submitter(), (path.arena, path.arena_bytes))
+        if let Some(pieces) = path.pieces {
+            pieces
+                .register(&path.ring.submitter(), (path.arena, path.arena_bytes))
                 .map_err(|error| register_error(parameters, &error))?;
         }
         Ok(path)
@@ -132,7 +138,7 @@ impl Passthrough {
             memory: self.arena as u64 + request.memory as u64,
             force_unit_access: self.force_unit_access,
         })?;
-        let piece = if self.fixed { piece_of(request.memory, request.length) } else { None };
+        let piece = self.pieces.and_then(|pieces| pieces.holding(request.memory, request.length));
         let entry = opcode::UringCmd80::new(Fd(device.fd.as_raw_fd()), URING_CMD_IO).cmd(command).buf_index(piece);
         Some(entry.build().user_data(u64::from(request.slot)))
     }
@@ -167,6 +173,26 @@ impl Reaps for Passthrough {
     }
 }
 
+/// Two rings that poll commands of one drive make Linux 6.1 panic in `bio_poll`: one ends a command while the other still
+/// looks at it. Kernels from 6.6 on poll by request.
+fn refuse_old_polling(parameters: &OpenParameters<'_>) -> Result<(), PathError> {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    if parameters.spec.poll != PollMode::Iopoll || polls_commands_safely(&release) {
+        return Ok(());
+    }
+    Err(parameters.unavailable(
+        format!("Linux {} may panic when it polls for NVMe commands", release.trim()),
+        "use Linux 6.6 or newer, poll = \"none\", or io_uring with direct = true and poll = \"iopoll\"".to_owned(),
+    ))
+}
+
+/// Whether a kernel's release is 6.6 or newer; one that cannot be read is not.
+fn polls_commands_safely(release: &str) -> bool {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().flatten(), numbers.next().flatten());
+    matches!(version, (Some(major), Some(minor)) if (major, minor) >= (6, 6))
+}
+
 /// A command ends with a negated `errno`, an NVMe status, or 0 for a whole transfer.
 #[inline(always)]
 fn result_of(status: i32, length: u32) -> i32 {
@@ -195,7 +221,13 @@ fn open_device(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Dev
     }
     let fd = rustix::fs::open(node.path(), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| io_error("opening", &node.path(), error.into()))?;
-    Ok(Device { fd, namespace: node.namespace, base: node.base + segment.base, bytes: segment.bytes })
+    Ok(Device {
+        fd,
+        namespace: node.namespace,
+        base: node.base + segment.base,
+        bytes: segment.bytes,
+        segments_at_most: node.segments_at_most,
+    })
 }
 
 impl Queued for Passthrough {
@@ -218,6 +250,12 @@ impl Queued for Passthrough {
             return self.slots.finish_at_once(slot, 0);
         }
         let device = &self.devices[segment as usize];
+        if self.polled {
+            // A flush has no memory by which a ring that polls would find it.
+            self.flush_calls += 1;
+            let result = command::flush_blocking(&device.fd, device.namespace);
+            return self.slots.finish_at_once(slot, result);
+        }
         let command = opcode::UringCmd80::new(Fd(device.fd.as_raw_fd()), URING_CMD_IO).cmd(device.namespace.flush());
         // SAFETY: a flush has no memory.
         unsafe { self.ring.push(&command.build().user_data(u64::from(slot))) };
@@ -243,7 +281,7 @@ impl Queued for Passthrough {
     }
 
     fn system_calls(&self) -> u64 {
-        self.ring.system_calls()
+        self.ring.system_calls() + self.flush_calls
     }
 }
 
@@ -256,6 +294,13 @@ impl Drop for Passthrough {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn polled_commands_are_refused_on_kernels_that_panic() {
+        assert!(!polls_commands_safely("6.1.0-56-amd64") && !polls_commands_safely("5.19.17"));
+        assert!(!polls_commands_safely("6.5.0") && !polls_commands_safely("") && !polls_commands_safely("x.y"));
+        assert!(polls_commands_safely("6.6.0") && polls_commands_safely("6.18.1+") && polls_commands_safely("7.0"));
+    }
 
     #[test]
     fn a_status_of_the_device_is_an_error() {

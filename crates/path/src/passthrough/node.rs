@@ -9,6 +9,8 @@ use super::command::Namespace;
 
 /// Bytes of a sector, in which sysfs counts whatever the logical block is.
 const SECTOR_BYTES: u64 = 512;
+/// Where the kernel does not say how many pieces of memory a command may have: as few as any drive takes.
+const FEWEST_SEGMENTS: u64 = 32;
 
 /// Where the commands for a block device go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(super) struct Node {
     pub base: u64,
     /// Length of the block device, bytes.
     pub bytes: u64,
+    /// Pieces of memory that one command may have.
+    pub segments_at_most: u64,
 }
 
 /// Why a block device takes no commands: what was seen, and what to do.
@@ -55,7 +59,8 @@ impl Node {
                 fix: "use Linux 5.13 or newer, which makes one for each namespace".to_owned(),
             });
         }
-        Ok(Self { namespace: namespace(whole, name)?, generic, base, bytes })
+        let segments_at_most = number(&whole.join("queue/max_segments")).unwrap_or(FEWEST_SEGMENTS);
+        Ok(Self { namespace: namespace(whole, name)?, generic, base, bytes, segments_at_most })
     }
 
     /// The character device's node.

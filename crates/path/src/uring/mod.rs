@@ -28,9 +28,10 @@ use io_uring::{
     types::{Fd, Fixed, FsyncFlags},
 };
 
-use self::{buffers::piece_of, reap::Reaps, ring::Ring};
+use self::{buffers::Pieces, reap::Reaps, ring::Ring};
 use crate::{
     Completion, Knows, OpenParameters, PathError, Queued, Request, Wait,
+    facts::has_poll_queues,
     files::Files,
     slots::{Settled, Slots},
 };
@@ -89,6 +90,7 @@ impl Uring {
             ));
         }
         let files = Files::open(parameters)?;
+        refuse_unpollable(parameters)?;
         let ring = Ring::new(parameters.depth, parameters.spec.poll).map_err(|error| ring_error(parameters, &error))?;
         let path = Self {
             ring,
@@ -109,7 +111,7 @@ impl Uring {
     fn register(&self) -> io::Result<()> {
         let files: Vec<_> = self.files.places().iter().map(|place| place.raw()).collect();
         self.ring.submitter().register_files(&files)?;
-        buffers::register(&self.ring.submitter(), self.files.arena())
+        Pieces::LARGEST.register(&self.ring.submitter(), self.files.arena())
     }
 
     /// Operations pushed and not yet reaped.
@@ -138,7 +140,7 @@ impl Uring {
     #[inline(always)]
     fn fixed_entry(&self, request: &Request, at: *mut u8, position: u64) -> squeue::Entry {
         let (fd, length, flags) = (Fixed(request.segment), request.length, self.write_flags);
-        match (piece_of(request.memory, length), request.write) {
+        match (Pieces::LARGEST.holding(request.memory, length), request.write) {
             (Some(piece), false) => opcode::ReadFixed::new(fd, at, length, piece).offset(position).build(),
             (Some(piece), true) => {
                 opcode::WriteFixed::new(fd, at, length, piece).offset(position).rw_flags(flags).build()
@@ -291,6 +293,20 @@ pub(crate) fn refuse_depth(parameters: &OpenParameters<'_>) -> Result<(), PathEr
     }
     let reason = format!("a depth of {} was asked for", parameters.depth);
     Err(parameters.unavailable(reason, format!("use a depth of 1 to {DEPTH_AT_MOST}")))
+}
+
+/// Polling is refused where there is nothing to poll: kernels from 5.16 to 6.11 would wait for interrupts instead and say
+/// nothing.
+pub(crate) fn refuse_unpollable(parameters: &OpenParameters<'_>) -> Result<(), PathError> {
+    if parameters.spec.poll != PollMode::Iopoll {
+        return Ok(());
+    }
+    let without = parameters.segments.iter().find(|segment| has_poll_queues(&segment.path) == Some(false));
+    let Some(segment) = without else { return Ok(()) };
+    Err(parameters.unavailable(
+        format!("the device under {} has no poll queues", segment.path.display()),
+        "with NVMe, boot with nvme.poll_queues=4 (or set it in /etc/modprobe.d); others cannot be polled".to_owned(),
+    ))
 }
 
 /// Why no ring could be made, and what would help.

@@ -10,7 +10,7 @@ done
 
 run() {
     at=/share/.lab/$1
-    setsid sh "$at.sh" <"$at.in" >"$at.out" 2>"$at.err" 3>&- &
+    setsid /sbin/dash "$at.sh" <"$at.in" >"$at.out" 2>"$at.err" 3>&- &
     pid=$!
     echo "$pid" >"/run/lab/$1"
     wait "$pid"
