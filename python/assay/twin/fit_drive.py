@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 # In units of a relative error: decides only what the points leave open.
 _PRIOR = 0.01
-_STEP = 1e-3
+_STEP = 1e-2
 _ROUNDS = 40
 # Errors beyond this count by their size, not its square: one odd point does not bend the rest.
 _SOFT = 0.1
@@ -29,19 +29,21 @@ _SOFT = 0.1
 LAYOUTS = ((16384.0, 1.0), (16384.0, 4.0), (65536.0, 1.0), (1048576.0, 1.0))
 # A flush that adds less than this finds a buffer that need not go out.
 PROTECTED_NS = 100_000.0
+# Pages of one die take different times by the bits of a cell: the slowest less the fastest over twice the mean.
+MOST = {"read_range": 0.6}
 _PROGRAM_NS = 561_000.0
 
 
 @dataclass(frozen=True)
 class Drive:
-    """Parameters of a flash drive as the fit found them; `errors` by point, relative."""
+    """Parameters of a flash drive as the fit found them, and what the model then says of every point, by name."""
 
     values: dict[str, float]
-    rates: dict[str, float]
+    answers: dict[str, Json]
 
     def error(self, point: Measured) -> float:
-        """Predicted over best measured, less one."""
-        return self.rates[point.name] / point.best - 1.0
+        """Predicted rate over the best one measured, less one."""
+        return float(self.answers[point.name]["ops_per_s"]) / point.best - 1.0
 
 
 def solve(twins: Sequence[Json], host: Json, points: Sequence[Measured], binary: Binary) -> list[list[Json]]:
@@ -65,23 +67,22 @@ def fit(points: Sequence[Measured], host: Json, capacity_bytes: float, binary: B
     The number of dies is whole, so the rest is fitted once more after it was rounded.
     """
     seen = [point for point in points if not point.held_out]
-    start = first_guess(seen, host)
+    start = first_guess(seen)
     problem = _Problem(seen, host, capacity_bytes, binary)
-    tries = [problem.best(start | {"page_bytes": page, "spread_dies": wide}, rounds=8) for page, wide in LAYOUTS]
+    tries = [problem.best(start | {"page_bytes": page, "spread_dies": wide}, _ROUNDS) for page, wide in LAYOUTS]
     values, _ = min(tries, key=lambda found: found[1])
-    values, _ = problem.best(values, _ROUNDS)
     values["dies"] = float(max(1, round(values["dies"])))
     values, _ = problem.best(values, _ROUNDS, fixed=("dies",))
     values = _pause(points, values, host, capacity_bytes, binary)
     answers = solve([twin(values, capacity_bytes)], host, points, binary)[0]
-    return Drive(values, {point.name: answer["ops_per_s"] for point, answer in zip(points, answers, strict=True)})
+    return Drive(values, {point.name: answer for point, answer in zip(points, answers, strict=True)})
 
 
-def first_guess(points: Sequence[Measured], host: Json) -> dict[str, float]:
+def first_guess(points: Sequence[Measured]) -> dict[str, float]:
     """Where the search starts, from single points."""
     found = _reading(points)
     if any(point.stream["write_share"] == 1.0 for point in points):
-        found |= _writing(points, host)
+        found |= _writing(points)
     return found
 
 
@@ -94,6 +95,7 @@ def _reading(points: Sequence[Measured]) -> dict[str, float]:
     return {
         "read_delay_ns": 0.3 * alone,
         "read_ns": 0.6 * alone,
+        "read_range": 0.2,
         "dies": max(2.0, 1.3 * iops * 0.6 * alone / 1e9),
         "channel_bytes_per_s": max(2e8, bandwidth / 4),
         "read_iops": 1.2 * iops,
@@ -102,7 +104,7 @@ def _reading(points: Sequence[Measured]) -> dict[str, float]:
     }
 
 
-def _writing(points: Sequence[Measured], host: Json) -> dict[str, float]:
+def _writing(points: Sequence[Measured]) -> dict[str, float]:
     writes = [point for point in points if point.stream["write_share"] == 1.0]
     plain = [point for point in writes if point.stream["durability"]["kind"] == "none"]
     alone = 1e9 / max(point.best for point in plain)
@@ -110,7 +112,6 @@ def _writing(points: Sequence[Measured], host: Json) -> dict[str, float]:
     bandwidth = max(point.best * point.stream["size_bytes"] for point in plain)
     mean = [point.best * point.stream["size_bytes"] for point in plain if not point.stream["sequential"]]
     flush = flush_ns(points)
-    del host
     return {
         "write_latency_ns": 0.7 * single,
         "write_iops": 1.2e9 / alone,
@@ -161,17 +162,24 @@ class _Problem:
             found = misses(shifted)
             return np.asarray((found[1:] - found[0]).T / _STEP)
 
-        width = np.log(30.0)
+        low, high = _limits(names, first)
         found = least_squares(
             lambda x: misses([x])[0],
             first,
             jac=slopes,
-            bounds=(first - width, first + width),
+            bounds=(low, high),
             loss="soft_l1",
             f_scale=_SOFT,
             max_nfev=rounds,
         )
         return values(found.x), float(found.cost)
+
+
+def _limits(names: Sequence[str], first: Array) -> tuple[Array, Array]:
+    """A factor of 30 either way, less where the parameter itself cannot be more."""
+    width = float(np.log(30.0))
+    most = [np.log(MOST.get(name, np.inf)) for name in names]
+    return first - width, np.maximum(np.minimum(first + width, most), first + 1e-6)
 
 
 def _pause(
@@ -238,7 +246,7 @@ def device(of: Mapping[str, Json], assumed: Any) -> Json:
         "buffer_bytes": assumed(16777216.0),
         "write_latency_ns": take("write_latency_ns", of["read_delay_ns"]["value"]),
     }
-    found |= {name: of[name] for name in ("spread_dies", "mixed_iops", "suspend_ns") if name in of}
+    found |= {name: of[name] for name in ("spread_dies", "read_range", "mixed_iops", "suspend_ns") if name in of}
     found["collection"] = {
         "over_provisioning": assumed(0.1),
         "write_amplification": take("write_amplification", 1.0),
