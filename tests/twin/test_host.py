@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from assay import home
-from assay.twin import catalog, host
+from assay.twin import catalog
+from assay.twin import host_measure as host
 from assay.twin.document import to_toml
 
 CATALOG = Path(__file__).resolve().parents[2] / "catalog"

@@ -30,14 +30,18 @@ def fit(
     uncertified: Annotated[
         bool, typer.Option("--uncertified", help="Write the twin even where it is not certified, and mark it.")
     ] = False,
-    serial: Annotated[list[str] | None, typer.Option("--serial", metavar="S", help="Serial number of a device.")] = None,
+    serial: Annotated[
+        list[str] | None, typer.Option("--serial", metavar="S", help="Serial number of a device.")
+    ] = None,
     yes_destroy: Annotated[
         bool, typer.Option("--yes-destroy", help="The content of the device may be destroyed.")
     ] = False,
     host: Annotated[str, typer.Option("--host", metavar="NAME", help="Host that drives a twin.")] = "",
     cite: Annotated[str, typer.Option("--cite", metavar="TEXT", help="Where the grid was published.")] = "",
     seed: Annotated[int, typer.Option("--seed", help="Seed of order and offsets.")] = 1,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show time, bytes and room needed; touch nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show time, bytes and room needed; touch nothing.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Make a twin of a device in about four minutes, and say how far off it is on points it did not see.

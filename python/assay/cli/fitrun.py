@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ ALL, READS = "fit", "fit-reads"
 def _measuring(order: FitOrder) -> Order:
     """The study: all of it, or what only reads where the target must stay as it is."""
     target = parse_all([order.on], order.serials, order.yes_destroy, HostWish(order.host))[0]
-    if target.kind not in ("folder", "file", "block-device", "twin") or "folder" not in _folderlike(target.stands_for):
+    if target.kind not in ("folder", "file", "block-device", "twin") or "memory" in target.stands_for:
         hint = "name a folder on the device, a file, a block device, or a twin of a drive"
         raise AssayError(f"`{order.on}` is a {target.kind}, and no drive", hint=hint, code=BAD_JOB)
     whole = target.kind in ("folder", "twin") or order.yes_destroy
@@ -83,11 +83,6 @@ def _measuring(order: FitOrder) -> Order:
         yes_destroy=order.yes_destroy,
         host=order.host,
     )
-
-
-def _folderlike(kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """Twins of memory play folders too, but are reached by loads and stores."""
-    return () if "memory" in kinds else ("folder",)
 
 
 def _announce(prepared: Prepared) -> None:
@@ -119,7 +114,7 @@ def _conclude(order: FitOrder, directory: Path, binary: Binary) -> int:
         raise AssayError(f"{directory} is no folder of results", hint=hint, code=BAD_JOB)
     result = fit_folder(directory, order.name, binary)
     wanted = result.verdict.certified or order.uncertified
-    files = _write(replace(order), result) if wanted else None
+    files = _write(order, result) if wanted else None
     if order.json:
         output.emit(result.document() | {"files": files, "results": str(directory)})
     else:

@@ -143,7 +143,9 @@ class _Problem:
         self._points, self._host, self._capacity, self._binary = points, host, capacity_bytes, binary
         self._seen = np.log([point.best for point in points])
 
-    def best(self, start: Mapping[str, float], rounds: int, fixed: Sequence[str] = ()) -> tuple[dict[str, float], float]:
+    def best(
+        self, start: Mapping[str, float], rounds: int, fixed: Sequence[str] = ()
+    ) -> tuple[dict[str, float], float]:
         """The best parameters near a start, and the cost that is left."""
         names = [name for name in start if name not in (*fixed, "page_bytes", "spread_dies", "suspend_ns")]
         first = np.log([start[name] for name in names])
@@ -155,7 +157,9 @@ class _Problem:
             twins = [twin(values(x), self._capacity) for x in many]
             answers = solve(twins, self._host, self._points, self._binary)
             rates = np.log([[max(answer["ops_per_s"], 1e-9) for answer in row] for row in answers])
-            return np.array([[*(row - self._seen), *(_PRIOR * (x - first))] for row, x in zip(rates, many, strict=True)])
+            return np.array(
+                [[*(row - self._seen), *(_PRIOR * (x - first))] for row, x in zip(rates, many, strict=True)]
+            )
 
         def slopes(x: Array) -> Array:
             shifted = [x, *(x + _STEP * unit for unit in np.eye(len(x)))]
@@ -163,8 +167,12 @@ class _Problem:
             return np.asarray((found[1:] - found[0]).T / _STEP)
 
         low, high = _limits(names, first)
+
+        def miss(x: Array) -> Array:
+            return np.asarray(misses([x])[0])
+
         found = least_squares(
-            lambda x: misses([x])[0],
+            miss,
             first,
             jac=slopes,
             bounds=(low, high),

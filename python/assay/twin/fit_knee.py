@@ -16,7 +16,7 @@ _PARTS = 4
 
 @dataclass(frozen=True)
 class Sustained:
-    """Bandwidths at the beginning and at the end, bytes per second; bytes written before the knee, where there is one."""
+    """Bandwidths at the beginning and at the end, bytes per second; bytes written before the knee, if there is one."""
 
     seconds: float
     written_bytes: float

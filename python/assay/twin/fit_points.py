@@ -133,7 +133,7 @@ def cycles_per_op(result: Json) -> float:
 
 
 def _held_out(found: list[Measured]) -> list[Measured]:
-    """Marks every second point of each kind; what a single point says is tested, never fitted, where it is a mixture."""
+    """Marks every second point of each kind, and the reads beside a writer: a mixture is tested, never fitted."""
     for kind in {point.kind for point in found}:
         for index, point in enumerate(each for each in found if each.kind == kind):
             point.held_out = index % 2 == 1 or kind == "beside"

@@ -82,10 +82,8 @@ def _noise(points: Sequence[Measured], spreads: Errors) -> list[str]:
         return []
     noisy = sorted((point for point in points if point.spread > LIMIT), key=lambda point: -point.spread)
     worst = ", ".join(f"{point.name} {point.spread:.0%}" for point in noisy[:WORST])
-    return [
-        f"the repeats of {len(noisy)} of {len(points)} points spread more than {LIMIT:.0%} "
-        f"(one in ten may); worst: {worst}"
-    ]
+    told = f"the repeats of {len(noisy)} of {len(points)} points spread more than {LIMIT:.0%} (one in ten may)"
+    return [f"{told}; worst: {worst}"]
 
 
 def _errors(held: Sequence[Measured], drive: Drive, unseen: Errors) -> list[str]:
@@ -95,7 +93,6 @@ def _errors(held: Sequence[Measured], drive: Drive, unseen: Errors) -> list[str]
         return []
     far = sorted(held, key=lambda point: -abs(drive.error(point)))
     worst = ", ".join(f"{point.name} {drive.error(point):+.0%}" for point in far[:WORST])
-    return [
-        f"points that the fit did not see are missed by {unseen.at(0.5):.0%} in the median and {unseen.at(0.9):.0%} at "
-        f"the 90th percentile (at most {MEDIAN_AT_MOST:.0%} and {P90_AT_MOST:.0%}); worst: {worst}"
-    ]
+    told = f"points that the fit did not see are missed by {unseen.at(0.5):.0%} in the median and {unseen.at(0.9):.0%}"
+    limits = f"at the 90th percentile (at most {MEDIAN_AT_MOST:.0%} and {P90_AT_MOST:.0%})"
+    return [f"{told} {limits}; worst: {worst}"]
