@@ -34,10 +34,6 @@ lab_app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
-app.command()(choose)
-app.command()(fit)
-app.command()(predict)
-app.command()(reproduce)
 app.add_typer(lab_app, name="lab")
 
 
@@ -411,3 +407,10 @@ def completion(
     from assay.cli.listing import show_completion
 
     raise typer.Exit(show_completion(shell, json))
+
+
+# These stand in modules of their own; named here, they come after the commands above in the list.
+app.command()(choose)
+app.command()(fit)
+app.command()(predict)
+app.command()(reproduce)
