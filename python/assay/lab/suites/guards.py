@@ -1,0 +1,515 @@
+"""A device in use is not written to: each way of being in use, seen and named, with nothing changed on any drive."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.lab import job, place
+from assay.lab.check import Body, check, expect
+from assay.lab.guest import Job
+from assay.lab.lab import Lab
+from assay.lab.qemu import MIB
+
+Json = dict[str, Any]
+
+DRIVE, OTHER = "/dev/nvme0n1", "/dev/nvme1n1"
+DAX_MODULE, FSDAX_MODULE = 2, 0
+_IN_USE = 4
+_REFUSED = 1
+_MODULES = "modprobe -a vfio-pci ext4 xfs btrfs f2fs loop dm_mod raid1"
+_POLLED = "modprobe vfio_iommu_type1 allow_unsafe_interrupts=1"
+# What LVM would ask udev to do it does itself.
+_LVM = "--config 'activation {udev_sync=0 udev_rules=0} devices {use_devicesfile=0} global {event_activation=0}'"
+_EXT4 = "mke2fs -q -t ext4 -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0"
+_MIRROR = 'mdadm --create /dev/md9 --run --assume-clean --level=1 --raid-devices=2 "$D" "$E" --metadata'
+_END = 1 << 30
+# By hand as well: not all that is written here is known to wipefs.
+_ZERO = 'dd if=/dev/zero of="$D" bs=1M'
+_WIPE = f'wipefs -aq "$D" "$E"; {_ZERO} count=2; {_ZERO} count=1 seek={(_END // MIB) - 1} conv=fsync; sync'
+_ONE_PARTITION = "printf 'label: gpt\\n,\\n' | sfdisk -q \"$D\""
+
+
+@dataclass(frozen=True)
+class Use:
+    """A way in which a device can be in use. Scripts find it as `$D`, and a second drive as `$E`."""
+
+    name: str
+    make: str
+    said: str
+    """Stands in the sentence of the refusal."""
+    undo: str = "true"
+    device: str = DRIVE
+    needs: Sequence[str] = ()
+
+
+# Mounts are read-only and arrays too: whoever uses the device writes nothing between the two looks at it.
+MOUNTED = (
+    Use("mounted", f'{_EXT4} "$D"; mount -o ro "$D" /mnt/u', "it is mounted at /mnt/u", "umount /mnt/u"),
+    Use(
+        "mounted-twice",
+        f'{_EXT4} "$D"; mount -o ro "$D" /mnt/u; mount --bind /mnt/u /mnt/v; umount /mnt/u',
+        "it is mounted at /mnt/v",
+        "umount /mnt/v",
+    ),
+    Use(
+        "mounted-by-another-node",
+        f'{_EXT4} "$D"; cp -a "$D" /run/node; mount -o ro /run/node /mnt/u',
+        "it is mounted at /mnt/u",
+        "umount /mnt/u; rm /run/node",
+    ),
+    Use(
+        "mounted-out-of-sight",
+        f'{_EXT4} "$D"; busybox unshare -m sh -c \'mount -o ro "$D" /mnt/u; touch /tmp/in; exec sleep 600\' & '
+        "echo $! >/tmp/out-of-sight; until [ -e /tmp/in ]; do sleep 0.1; done",
+        "the kernel says that it is in exclusive use",
+        "kill $(cat /tmp/out-of-sight); rm /tmp/in; sleep 0.5",
+    ),
+    Use(
+        "second-device-of-btrfs",
+        'mkfs.btrfs -q -f -d raid1 -m raid1 "$E" "$D"; btrfs device scan "$E" "$D" >/dev/null; mount -o ro "$E" /mnt/u',
+        "belongs to the mounted btrfs",
+        'umount /mnt/u; btrfs device scan --forget; wipefs -aq "$E"',
+        needs=("mkfs.btrfs", "btrfs"),
+    ),
+    Use(
+        "second-device-of-f2fs",
+        'mkfs.f2fs -q -f -c "$D" "$E"; mount -t f2fs -o ro "$E" /mnt/u',
+        "the kernel says that it is in exclusive use",
+        'umount /mnt/u; wipefs -aq "$E"',
+        needs=("mkfs.f2fs",),
+    ),
+    Use(
+        "journal-of-ext4",
+        f'mke2fs -q -F -O journal_dev -b 4096 "$D"; {_EXT4} -J device="$D" "$E"; mount -o ro "$E" /mnt/u',
+        "the kernel says that it is in exclusive use",
+        'umount /mnt/u; wipefs -aq "$E"',
+    ),
+    Use(
+        "log-of-xfs",
+        'mkfs.xfs -q -f -l logdev="$D",size=64m "$E"; mount -t xfs -o ro,logdev="$D" "$E" /mnt/u',
+        "the kernel says that it is in exclusive use",
+        'umount /mnt/u; wipefs -aq "$E"',
+        needs=("mkfs.xfs",),
+    ),
+)
+PARTITIONED = (
+    Use("partition", _ONE_PARTITION, "it has partitions: nvme0n1p1", needs=("sfdisk",)),
+    Use(
+        "mounted-partition",
+        f'{_ONE_PARTITION}; {_EXT4} "$D"p1; mount -o ro "$D"p1 /mnt/u',
+        "its partition nvme0n1p1 is mounted at /mnt/u",
+        'umount /mnt/u; wipefs -aq "$D"p1',
+        needs=("sfdisk",),
+    ),
+    Use(
+        "loop-device-on-a-partition",
+        f'{_ONE_PARTITION}; losetup -r /dev/loop7 "$D"p1',
+        "the loop device loop7 is built on it",
+        "losetup -d /dev/loop7",
+        needs=("sfdisk", "losetup"),
+    ),
+    Use(
+        "partition-of-a-mapped-drive",
+        f'{_ONE_PARTITION}; losetup -r /dev/loop7 "$D"',
+        "the loop device loop7 is built on it",
+        "losetup -d /dev/loop7",
+        device=f"{DRIVE}p1",
+        needs=("sfdisk", "losetup"),
+    ),
+    Use("table-without-partitions", "printf 'label: gpt\\n' | sfdisk -q \"$D\"", "signature of GPT", needs=("sfdisk",)),
+    Use("table-of-dos", "printf 'label: dos\\n,\\n' | sfdisk -q \"$D\"", "a DOS partition table", needs=("sfdisk",)),
+    Use(
+        "copy-of-a-lost-table",
+        f'{_ONE_PARTITION}; dd if=/dev/zero of="$D" bs=512 count=34 conv=notrunc,fsync; blockdev --rereadpt "$D"',
+        "GPT (its copy)",
+        needs=("sfdisk",),
+    ),
+)
+ARRAYS = (
+    Use("active-array", f"{_MIRROR}=1.2; mdadm --readonly /dev/md9", "the md array md9 is built on it"),
+    Use(
+        "mounted-array",
+        f"{_MIRROR}=1.2; {_EXT4} /dev/md9; mount -o ro /dev/md9 /mnt/u",
+        "md9, which is built on it, is mounted at /mnt/u",
+        "umount /mnt/u",
+    ),
+    Use("inactive-array", f'{_MIRROR}=1.2; mdadm -S /dev/md9; mdadm -I "$D"; grep inactive /proc/mdstat', "md array"),
+    *(
+        Use(f"superblock-{version}", f"{_MIRROR}={version}; mdadm --stop /dev/md9", f"signature of md RAID {version}")
+        for version in ("0.90", "1.0", "1.1", "1.2")
+    ),
+)
+_END_ARRAY = 'mdadm --stop --scan; mdadm --zero-superblock "$D" "$E"'
+_GROUP = f'lvm pvcreate {_LVM} -qq -y "$D"; lvm vgcreate {_LVM} -qq vg "$D"'
+_VOLUME = f"{_GROUP}; lvm lvcreate {_LVM} -qq -y -Wn -Zn -L 64M -n lv vg"
+_END_GROUP = f'lvm vgremove {_LVM} -qq -y -ff vg; lvm pvremove {_LVM} -qq -y -ff "$D"'
+VOLUMES = (
+    Use("physical-volume", f'lvm pvcreate {_LVM} -qq -y "$D"', "signature of an LVM physical volume", _END_GROUP),
+    Use("idle-group", _GROUP, "signature of an LVM physical volume", _END_GROUP),
+    Use("active-volume", _VOLUME, "the LVM volume dm-0 (vg-lv) is built on it", _END_GROUP),
+    Use(
+        "mounted-volume",
+        f"{_VOLUME}; {_EXT4} /dev/dm-0; mount -o ro /dev/dm-0 /mnt/u",
+        "dm-0 (vg-lv), which is built on it, is mounted at /mnt/u",
+        f"umount /mnt/u; {_END_GROUP}",
+    ),
+)
+_MAP = 'echo "0 2048 linear $D 0" | dmsetup create thing'
+MAPPED = (
+    Use("mapped", _MAP, "the device dm-0 (thing) is built on it", "dmsetup remove thing"),
+    Use("encrypted", f"{_MAP} --uuid CRYPT-LUKS2-x-thing", "the encrypted device dm-0 (thing)", "dmsetup remove thing"),
+    Use(
+        "loaded-and-not-yet-mapped",
+        'dmsetup create thing --notable; echo "0 2048 linear $D 0" | dmsetup load thing',
+        "in exclusive use",
+        "dmsetup remove thing",
+    ),
+    Use("loop-device", 'losetup -r /dev/loop7 "$D"', "the loop device loop7 is built on it", "losetup -d /dev/loop7"),
+    Use("read-only", 'blockdev --setro "$D"', "it is read-only", 'blockdev --setrw "$D"'),
+)
+SWAPPED = (
+    Use("swap", 'mkswap -q "$D" >/dev/null; swapon "$D"', "it is swapped to", 'swapoff "$D"'),
+    Use(
+        "swap-file",
+        f'{_EXT4} "$D"; mount "$D" /mnt/u; dd if=/dev/zero of=/mnt/u/f bs=1M count=16; chmod 600 /mnt/u/f; '
+        "mkswap /mnt/u/f; sync; swapon /mnt/u/f; sync",
+        "it holds the swap file /mnt/u/f",
+        "swapoff /mnt/u/f; umount /mnt/u",
+    ),
+)
+
+
+def _bytes(octal: str, at: int) -> str:
+    return f"printf '{octal}' | dd of=\"$D\" bs=1 seek={at} conv=notrunc,fsync"
+
+
+_ZFS, _UBERBLOCK = "signature of a member of a ZFS pool", "\\014\\261\\272\\000\\000\\000\\000\\000"
+SIGNATURES = (
+    Use("ext4", f'{_EXT4} "$D"', "ext4"),
+    Use("xfs", 'mkfs.xfs -q -f "$D"', "signature of xfs", needs=("mkfs.xfs",)),
+    Use("btrfs", 'mkfs.btrfs -q -f "$E" "$D"', "signature of btrfs", 'wipefs -aq "$E"', needs=("mkfs.btrfs",)),
+    Use("f2fs", 'mkfs.f2fs -q -f "$D"', "signature of f2fs", needs=("mkfs.f2fs",)),
+    Use("vfat", 'busybox mkfs.vfat "$D"', "signature of vfat"),
+    Use("swap-area", 'mkswap -q "$D"', "signature of swap"),
+    Use("journal-of-ext4", 'mke2fs -q -F -O journal_dev -b 4096 "$D"', "a journal of ext3 or ext4"),
+    Use(
+        "log-of-xfs",
+        'mkfs.xfs -q -f -l logdev="$D",size=64m "$E"',
+        "a log of xfs",
+        'wipefs -aq "$E"',
+        needs=("mkfs.xfs",),
+    ),
+    Use("luks", _bytes("LUKS\\272\\276\\000\\002", 0), "signature of LUKS"),
+    Use("second-header-of-luks", _bytes("SKUL\\272\\276\\000\\002", 16384), "signature of LUKS"),
+    *(
+        Use(f"zfs-label-{number}", _bytes(_UBERBLOCK, label + (128 << 10)), _ZFS)
+        for number, label in enumerate((0, 256 << 10, _END - (512 << 10), _END - (256 << 10)))
+    ),
+)
+GROUPS: dict[str, tuple[Sequence[Use], str, Sequence[str]]] = {
+    "mounted": (MOUNTED, "", ("mke2fs", "module:ext4")),
+    "partitioned": (PARTITIONED, 'wipefs -aq "$D"; blockdev --rereadpt "$D"', ("sfdisk",)),
+    "arrays": (ARRAYS, _END_ARRAY, ("mdadm", "mke2fs", "module:raid1")),
+    "volumes": (VOLUMES, "", ("lvm", "module:dm_mod")),
+    "mapped": (MAPPED, "", ("dmsetup", "losetup", "module:dm_mod")),
+    "swapped": (SWAPPED, "", ("mkswap", "swapon", "mke2fs")),
+    "signatures": (SIGNATURES, "", ("mke2fs",)),
+}
+_ONE_OF_EACH = {
+    "mounted": "mounted-by-another-node",
+    "partitioned": "mounted-partition",
+    "arrays": "active-array",
+    "volumes": "active-volume",
+    "mapped": "loop-device",
+    "swapped": "swap",
+    "signatures": "zfs-label-2",
+}
+
+
+def refuses(group: str) -> Body:
+    """The check that all uses of a group are refused."""
+    uses, clean, needs = GROUPS[group]
+
+    def body(lab: Lab) -> None:
+        _all_refused(lab, uses, clean)
+
+    body.__doc__ = f"{len(uses)} uses are seen and named, nothing is written, the drive stays with the kernel: {group}."
+    return check(group, needs, ci=False)(body)
+
+
+for _name in GROUPS:
+    globals()[f"refuses_{_name}"] = refuses(_name)
+
+
+@check("one-of-each", needs=("mke2fs", "sfdisk", "mdadm", "lvm", "losetup"))
+def one_of_each(lab: Lab) -> None:
+    """One use of each group is refused: mounted by another node, partition, array, volume, loop device, swap, ZFS."""
+    for group, name in _ONE_OF_EACH.items():
+        uses, clean, _ = GROUPS[group]
+        _all_refused(lab, [use for use in uses if use.name == name], clean)
+
+
+def _all_refused(lab: Lab, uses: Sequence[Use], clean: str) -> None:
+    lab.guest.run(f"{_MODULES}; {_POLLED}; mkdir -p /mnt/u /mnt/v", check=False)
+    for use in uses:
+        if any(need in lab.parts.tools.lacking for need in use.needs):
+            continue
+        with _without_blkid(lab), _used(lab, use, clean):
+            _refused(lab, use)
+
+
+@contextmanager
+def _without_blkid(lab: Lab) -> Iterator[None]:
+    """It is not on every machine, and knows more than Assay's own table, which is what is asked here."""
+    lab.guest.run("[ ! -e /sbin/blkid ] || mv /sbin/blkid /sbin/not-blkid")
+    try:
+        yield
+    finally:
+        if lab.guest.alive:
+            lab.guest.run("[ ! -e /sbin/not-blkid ] || mv /sbin/not-blkid /sbin/blkid")
+
+
+@contextmanager
+def _used(lab: Lab, use: Use, clean: str = "") -> Iterator[None]:
+    names = f"D={DRIVE} E={OTHER}; export D E"
+    lab.guest.run(f"{names}; set -e; {use.make}", timeout_s=120)
+    try:
+        yield
+    finally:
+        if lab.guest.alive:
+            ended = f"{names}; {use.undo}; {clean or 'true'}; {_WIPE}"
+            lab.guest.run(ended, timeout_s=120, check=False)
+
+
+def _refused(lab: Lab, use: Use) -> None:
+    """Seen by `assayer guard`; refused to the kernel's paths, and to the path that takes the drive, even to read."""
+    before = _contents(lab)
+    seen = _guarded(lab, use.device)
+    reasons = "; ".join(one["reason"] for one in seen["in_use"])
+    expect(use.said in reasons or use.name == "read-only", f"{use.name}: guard says {reasons!r} / {use.said!r}")
+    target = job.device(use.device, seen["serial"])
+    reads = job.klass("nvme_polled", operation={"kind": "read"})
+    wanted = [("pread+direct", job.job(target, [job.klass("pread+direct")]))]
+    if use.device == DRIVE:
+        taken = job.job(target, [reads])
+        taken["datasets"][0]["layout"] = "as-found"
+        wanted += [("nvme_passthrough", job.job(target, [job.klass("nvme_passthrough")]))]
+        wanted += [("nvme_polled", taken)] if use.name != "read-only" else []
+    for path, one in wanted:
+        outcome = lab.measure(one)
+        words = f"{use.name}, by {path}"
+        expect(outcome.code == _REFUSED, f"{words}: exit code {outcome.code} ({outcome.said}) / {_REFUSED}")
+        expect(use.said in outcome.refusal, f"{words}: {outcome.refusal} / {use.said!r} in the sentence")
+        expect(use.device in outcome.refusal, f"{words}: {outcome.refusal} / {use.device} in the sentence")
+    expect(_contents(lab) == before, f"{use.name}: a drive changed / nothing is written to a device that is refused")
+    lab.guest.run(f"[ -b {use.device} ]")
+
+
+def _guarded(lab: Lab, device: str) -> Json:
+    """What `assayer guard` says of a device."""
+    done = lab.guest.assayer("guard", device, check=False)
+    found: Json = json.loads(done.stdout or "{}")
+    expected = _IN_USE if found.get("in_use") else 0
+    expect(done.returncode == expected, f"guard {device}: exit code {done.returncode}, {found} {done.stderr}")
+    return found
+
+
+def _contents(lab: Lab) -> dict[str, str]:
+    """A checksum of every drive, out of what the host keeps of it."""
+    lab.guest.run("sync")
+    names = [path for path in sorted(lab.folder.iterdir()) if path.name[:2] in ("nv", "pm")]
+    return {path.name: _checksum(path) for path in names}
+
+
+def _checksum(path: Path) -> str:
+    """Of places that were ever written, and of what stands there."""
+    seen = hashlib.blake2b()
+    with path.open("rb") as file:
+        at, end = 0, path.stat().st_size
+        while at < end:
+            try:
+                at = os.lseek(file.fileno(), at, os.SEEK_DATA)
+            except OSError:
+                break
+            stop = os.lseek(file.fileno(), at, os.SEEK_HOLE)
+            while at < stop:
+                piece = os.pread(file.fileno(), min(MIB, stop - at), at)
+                seen.update(at.to_bytes(8, "little") + piece)
+                at += len(piece)
+    return seen.hexdigest()
+
+
+@check("names-and-confirmation")
+def names_and_confirmation(lab: Lab) -> None:
+    """A wrong serial number, none, no --yes-destroy, and what is no block device are refused; nothing is written."""
+    target = job.device(DRIVE, lab.serial(DRIVE))
+    before = _contents(lab)
+    wanted: tuple[tuple[Json, str], ...] = (
+        ({"serials": ["assay-nv1"]}, "its serial number is assay-nv0, not assay-nv1"),
+        ({"serials": []}, "no serial number was given"),
+        ({"yes_destroy": False}, "--yes-destroy"),
+        ({"members": ["/dev/nvme0"]}, "it is no block device"),
+        ({"members": ["/dev"]}, "it is no block device"),
+        ({"members": [DRIVE, "/dev/disk/by-id/twice"], "serials": ["assay-nv0"] * 2}, "named twice"),
+    )
+    lab.guest.run(f"ln -sf {DRIVE} /dev/disk/by-id/twice")
+    for change, said in wanted:
+        outcome = lab.measure(job.job(target | change, [job.klass("pread+direct")]))
+        expect(outcome.code == _REFUSED, f"{change}: exit code {outcome.code} ({outcome.said}) / {_REFUSED}")
+        expect(said in outcome.refusal, f"{change}: {outcome.refusal} / {said!r}")
+    expect(_contents(lab) == before, "a drive changed / nothing is written without confirmation")
+
+
+@check("links", needs=("mke2fs", "module:ext4"))
+def links(lab: Lab) -> None:
+    """Links, chains of links and other nodes are refused while their device is mounted, and serve when it is free."""
+    lab.guest.run("mkdir -p /mnt/u; ln -sf ../../nvme0n1 /dev/disk/by-id/one; ln -sf /dev/disk/by-id/one /run/two")
+    lab.guest.run(f"rm -f /run/node; cp -a {DRIVE} /run/node")
+    named = ("/dev/disk/by-id/one", "/run/two", "/run/node")
+    with _used(lab, MOUNTED[0]):
+        before = _contents(lab)
+        for name in named:
+            outcome = lab.measure(job.job(job.device(name, "assay-nv0"), [job.klass("io_uring+direct")]))
+            expect("mounted at /mnt/u" in outcome.refusal, f"{name}: {outcome.refusal} / it is mounted")
+        expect(_contents(lab) == before, "the drive changed / nothing is written through a link")
+    for name in named:
+        job.read_back(lab.measure(job.job(job.device(name, "assay-nv0"), [job.klass("io_uring+direct")])))
+    lab.guest.run("rm /dev/disk/by-id/one /run/two /run/node")
+
+
+@check("free-partition", needs=("sfdisk", "mke2fs", "module:ext4"), ci=False)
+def free_partition(lab: Lab) -> None:
+    """A free partition is written to while its sister is mounted, and no byte of the rest of the drive changes."""
+    two = Use(
+        "two",
+        f'printf \'label: gpt\\n,64M\\n,64M\\n,\\n\' | sfdisk -q "$D"; {_EXT4} "$D"p1; mount -o ro "$D"p1 /mnt/u',
+        "",
+        "umount /mnt/u",
+    )
+    lab.guest.run("mkdir -p /mnt/u")
+    with _used(lab, two, 'wipefs -aq "$D"; blockdev --rereadpt "$D"'):
+        said = lab.guest.run("cd /sys/block/nvme0n1/nvme0n1p2; cat start size").stdout.split()
+        start, size = (int(sectors) * 512 for sectors in said)
+        before = _around(lab, start, size)
+        classes = [job.klass("pread+direct"), job.klass("io_uring+direct"), job.klass("pread", "fsync")]
+        job.read_back(lab.measure(job.job(job.device(f"{DRIVE}p2", "assay-nv0"), classes)))
+        expect(_around(lab, start, size) == before, "bytes outside the partition changed / none")
+
+
+def _around(lab: Lab, start: int, size: int) -> str:
+    lab.guest.run("sync")
+    data = (lab.folder / "nv0").read_bytes()
+    return hashlib.blake2b(data[:start] + data[start + size :]).hexdigest()
+
+
+@contextmanager
+def _busy(lab: Lab, target: Json, words: str, durability: str = "none") -> Iterator[Job]:
+    """A run on a device that lasts."""
+    long = job.job(target, [job.klass(words, durability)]) | {"window": {"measure_s": 300.0}}
+    running = lab.guest.start("echo $$ >/tmp/busy; exec assayer run -", stdin=json.dumps(long))
+    try:
+        told = running.path("out")
+        lab.guest.run(
+            "i=0; until grep -q interval /share/.lab/" + told.name + "; do i=$((i+1)); [ $i -lt 600 ]; sleep 0.1; done"
+        )
+        yield running
+    finally:
+        if not running.done:
+            lab.guest.run("kill -9 $(cat /tmp/busy)", check=False)
+            running.wait()
+
+
+@check("held", needs=("mke2fs", "mdadm"))
+def held(lab: Lab) -> None:
+    """While a run writes to a drive, another run, mount, swapon, mkfs and mdadm are refused it."""
+    target = job.device(DRIVE, lab.serial(DRIVE))
+    lab.guest.run(f"{_MODULES}; {_POLLED}; mkdir -p /mnt/u", check=False)
+    with _busy(lab, target, "pread+direct"):
+        for words in ("io_uring+direct", "nvme_polled"):
+            refusal = lab.measure(job.job(target, [job.klass(words)])).refusal
+            expect("in exclusive use" in refusal, f"{words}: {refusal} / the kernel says that it is in exclusive use")
+        for command in (
+            f"mount -t ext4 {DRIVE} /mnt/u",
+            f"mke2fs -q -F {DRIVE} 8192",
+            f"mkswap {DRIVE} && swapon {DRIVE}",
+            f"mdadm --create /dev/md9 --run --level=0 --force --raid-devices=1 {DRIVE}",
+        ):
+            done = lab.guest.run(command, check=False)
+            expect(done.returncode != 0, f"`{command}` got a drive that a run writes to / refused")
+    job.read_back(lab.measure(job.job(target, [job.klass("io_uring+direct")])))
+
+
+@check("clean-drive", ci=False)
+def clean_drive(lab: Lab) -> None:
+    """A drive that nobody uses is accepted by every path, and by the one that takes it from the kernel."""
+    lab.guest.run(f"wipefs -aq {DRIVE}; {_MODULES}; {_POLLED}", check=False)
+    seen = _guarded(lab, DRIVE)
+    expect(seen == {"device": DRIVE, "serial": "assay-nv0", "in_use": []} or not seen["in_use"], f"{seen} / free")
+    target = job.device(DRIVE, seen["serial"])
+    for words in ("pread+direct", "libaio+direct", "io_uring+direct", "nvme_passthrough", "nvme_polled"):
+        job.read_back(lab.measure(job.job(target, [job.klass(words)])))
+
+
+@check("reading-is-allowed", needs=("mke2fs", "module:ext4"), ci=False)
+def reading_is_allowed(lab: Lab) -> None:
+    """A mounted drive is read without confirmation, and does not change."""
+    lab.guest.run("mkdir -p /mnt/u")
+    with _used(lab, MOUNTED[0]):
+        before = _contents(lab)
+        target = {"id": "main", "kind": "block-device", "members": [DRIVE]}
+        reads = job.job(target, [job.klass("pread+direct", operation={"kind": "read"})], checks={})
+        reads["datasets"][0] |= {"layout": "as-found", "content": "random"}
+        one = lab.measure(reads).record["classes"][0]
+        expect(one["reads"] > 0 and one["writes"] == 0, f"{one['reads']} reads, {one['writes']} writes / reads alone")
+        expect(_contents(lab) == before, "the drive changed / reads change nothing")
+
+
+@check("persistent-memory", needs=("ndctl", "mke2fs", "module:ext4"), ci=False)
+def persistent_memory(lab: Lab) -> None:
+    """A namespace with a file system on it is refused, mounted with DAX or not mounted at all."""
+    at = place.namespace(lab.guest, FSDAX_MODULE, "fsdax").device
+    lab.guest.run(f"mkdir -p /mnt/u; modprobe ext4; {_EXT4} {at}")
+    target = job.device(at, lab.serial(at))
+    wanted = job.job(target, [job.klass("pread+direct")])
+    for make, undo, said in (
+        (f"mount -o ro,dax=always {at} /mnt/u", "umount /mnt/u", "it is mounted at /mnt/u"),
+        ("true", f"wipefs -aq {at}", "ext4"),
+    ):
+        lab.guest.run(make)
+        try:
+            before = _contents(lab)
+            refusal = lab.measure(wanted).refusal
+            expect(said in refusal, f"{refusal} / {said!r}")
+            expect(_contents(lab) == before, "a module changed / nothing is written")
+        finally:
+            lab.guest.run(undo)
+    job.read_back(lab.measure(wanted))
+
+
+@check("device-dax-in-use", needs=("ndctl", "xfs_io", "module:device_dax"))
+def device_dax_in_use(lab: Lab) -> None:
+    """A device-DAX node that a process has mapped, by its name or by another node of it, is refused."""
+    at = place.namespace(lab.guest, DAX_MODULE, "devdax").device
+    target = job.device(at, lab.serial(at), "device-dax")
+    wanted = job.job(target, [job.klass("pmem+nt", "persist")])
+    lab.guest.run(f"rm -f /run/node; cp -a {at} /run/node")
+    for node in (at, "/run/node"):
+        maps = f"(echo 'mmap -r 0 2m'; exec sleep 600) | xfs_io -r {node} >/dev/null & echo $! >/tmp/maps"
+        lab.guest.run(f"{maps}; until grep -q {node} /proc/$(cat /tmp/maps)/maps; do sleep 0.1; done", timeout_s=30)
+        try:
+            refusal = lab.measure(wanted).refusal
+            expect("has it mapped" in refusal, f"mapped as {node}: {refusal} / a process has it mapped")
+            expect(_guarded(lab, at)["in_use"] != [], f"mapped as {node}: guard sees no use / a process has it mapped")
+        finally:
+            lab.guest.run("kill $(cat /tmp/maps)")
+    with _busy(lab, target, "pmem+nt", "persist"):
+        refusal = lab.measure(wanted).refusal
+        expect("has it mapped" in refusal or "another run" in refusal, f"{refusal} / another run has it")
+    job.read_back(lab.measure(wanted))
