@@ -198,7 +198,7 @@ SIGNATURES = (
     Use("xfs", 'mkfs.xfs -q -f "$D"', "signature of xfs", needs=("mkfs.xfs",)),
     Use("btrfs", 'mkfs.btrfs -q -f "$E" "$D"', "signature of btrfs", 'wipefs -aq "$E"', needs=("mkfs.btrfs",)),
     Use("f2fs", 'mkfs.f2fs -q -f "$D"', "signature of f2fs", needs=("mkfs.f2fs",)),
-    Use("vfat", 'busybox mkfs.vfat "$D"', "signature of vfat"),
+    Use("vfat", _bytes("FAT32   ", 82), "signature of vfat"),
     Use("swap-area", 'mkswap -q "$D"', "signature of swap"),
     Use("journal-of-ext4", 'mke2fs -q -F -O journal_dev -b 4096 "$D"', "a journal of ext3 or ext4"),
     Use(

@@ -45,6 +45,7 @@ def _array(lab: Lab, level: int) -> Iterator[str]:
     lab.guest.run(f"for one in {' '.join(DRIVES)}; do {zero}; done", timeout_s=120)
     size = [] if level == 0 else [f"--size={_SIZE_KIB}", "--bitmap=none"]
     with place.array(lab.guest, level, DRIVES, ARRAY, options=size) as at:
+        lab.guest.run(["wipefs", "-aq", at])
         yield at
 
 
@@ -203,6 +204,7 @@ def _mapped_array(lab: Lab) -> Iterator[str]:
     node = lab.guest.run("dmsetup info -c --noheadings -o blkdevname lost").stdout.strip()
     try:
         with place.array(lab.guest, 0, [f"/dev/{node}" if drive == FAILED else drive for drive in DRIVES]) as at:
+            lab.guest.run(["wipefs", "-aq", at])
             try:
                 yield at
             finally:
