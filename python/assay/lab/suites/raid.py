@@ -225,7 +225,7 @@ def _lose_mapped(guest: Guest) -> None:
     guest.run("echo 3 >/proc/sys/vm/drop_caches")
 
 
-@check("facts-name-level-and-members", needs=(*_needs(5), *_needs(10), *_needs(0)))
+@check("facts-name-level-and-members", needs=(*_needs(5), *_needs(10), *_needs(0)), ci=False)
 def facts_name_level_and_members(lab: Lab) -> None:
     """`assayer facts` names members, level and stripes of an array; its record names them too."""
     for level, name in _LEVELS.items():
@@ -237,7 +237,7 @@ def facts_name_level_and_members(lab: Lab) -> None:
             expect(found == wanted, f"facts of {name}: {found} / {wanted}")
 
 
-@check("names-of-an-array", needs=_needs(5))
+@check("names-of-an-array", needs=_needs(5), ci=False)
 def names_of_an_array(lab: Lab) -> None:
     """An array is confirmed by its UUID, or by its size where the kernel shows none; its members are refused."""
     with _array(lab, 5) as at:
