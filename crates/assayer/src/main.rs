@@ -36,6 +36,9 @@ enum Command {
     Predict {
         /// The questions, a JSON document; `-` reads standard input.
         questions: PathBuf,
+        /// Answer them again and again for this many seconds of CPU, and say how many a second that is.
+        #[arg(long, value_name = "SECONDS")]
+        bench: Option<f64>,
     },
     /// Say which paths are available on targets, or why not and what would make them so.
     Probe {
@@ -131,7 +134,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run { job } => commands::run::run(&job),
         Command::Plan { job } => commands::plan::plan(&job),
-        Command::Predict { questions } => commands::predict::predict(&questions),
+        Command::Predict { questions, bench } => commands::predict::predict(&questions, bench),
         Command::Probe { on } => commands::facts::probe(&on),
         Command::Facts { on } => commands::facts::facts(&on),
         Command::Guard { device } => commands::facts::guard(&device),

@@ -13,6 +13,7 @@ use assay_path::{
     facts::{self, Block, DeviceNumber},
     residency, space,
 };
+use assay_record::Array;
 use rustix::fs::{FallocateFlags, fallocate};
 use targets_support::{Loop, Machine, Mounted, disk_folder, memory_folder, run};
 
@@ -37,6 +38,23 @@ fn leaves_are_found_through_partitions_dm_and_md() {
     let part = Block::find(&system, DeviceNumber::new(259, 3)).unwrap();
     assert_eq!(part.whole().name, "nvme0n1");
     assert_eq!(part.whole().facts(&system).members, ["nvme0n1"]);
+}
+
+#[test]
+fn an_array_says_its_level_and_what_it_lacks() {
+    let machine = Machine::new();
+    machine.device("virtual/md0", "9:0");
+    let system = machine.system();
+    let array = || Block::find(&system, DeviceNumber::new(9, 0)).unwrap().facts(&system).array;
+    assert_eq!(array(), None);
+    let set = |name: &str, text: &str| machine.file(&format!("sys/devices/virtual/md0/md/{name}"), text);
+    set("level", "raid5\n");
+    set("chunk_size", "65536\n");
+    set("raid_disks", "4\n");
+    set("degraded", "1\n");
+    set("sync_action", "recover\n");
+    let (level, sync) = ("raid5".to_owned(), "recover".to_owned());
+    assert_eq!(array(), Some(Array { level, chunk_bytes: 65_536, devices: 4, missing: 1, sync }));
 }
 
 #[test]

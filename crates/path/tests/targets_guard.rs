@@ -268,6 +268,20 @@ fn a_device_is_written_to_only_when_it_was_named_twice_and_confirmed() {
 }
 
 #[test]
+fn a_device_that_is_named_twice_by_a_link_is_not_said_to_be_in_use() {
+    let folder = disk_folder();
+    let Some(device) = Loop::new(folder.path(), "image", IMAGE) else { return };
+    let link = folder.path().join("link");
+    symlink(&device.device, &link).unwrap();
+    let serial = guard::serial(&device.device).unwrap();
+    let mut target = target(TargetKind::BlockDevice, &[&device.device, &link]);
+    (target.yes_destroy, target.serials) = (true, vec![serial; 2]);
+    let (reason, _) = refusal(&target);
+    assert!(reason.contains("it is named twice in one target") && !reason.contains("exclusive"), "{reason}");
+    assert!(matches!(admit(&target, false), Err(PathError::Refused { .. })), "to read as well");
+}
+
+#[test]
 fn an_admitted_device_is_held_against_mounts_and_other_runs() {
     let folder = disk_folder();
     let Some(device) = Loop::new(folder.path(), "image", IMAGE) else { return };

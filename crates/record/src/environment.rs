@@ -97,6 +97,24 @@ pub struct BlockDevice {
     pub max_sectors_kb: u32,
     /// Kernel names of the devices it is made of (md, dm), itself where it is simple.
     pub members: Vec<String>,
+    /// What md says of it; none where it is no md array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub array: Option<Array>,
+}
+
+/// An md array, as it was when the run started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Array {
+    /// `raid0`, `raid5`, `raid10`, ...
+    pub level: String,
+    /// Bytes that lie on one member before the next one follows; 0 where nothing is striped.
+    pub chunk_bytes: u64,
+    /// Members that it has when it is whole.
+    pub devices: u32,
+    /// Members that it lacks: above 0 it is degraded.
+    pub missing: u32,
+    /// What it does besides serving: `idle`, `resync`, `recover`, `check`, ...; empty for levels without redundancy.
+    pub sync: String,
 }
 
 /// Facts of one member of a target.

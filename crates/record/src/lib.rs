@@ -20,7 +20,7 @@ pub use class::{
     Arrivals, Class, Durability, DurabilityKind, Metric, Objective, Operation, Pattern, RateScope, SizeShare, Sizes,
 };
 pub use dataset::{Content, Dataset, Layout, Placement};
-pub use environment::{BlockDevice, Cpu, Environment, FileSystem, Memory, TargetFacts};
+pub use environment::{Array, BlockDevice, Cpu, Environment, FileSystem, Memory, TargetFacts};
 pub use error::JobError;
 pub use event::{Event, IntervalSample};
 pub use figure::{Band, Distribution, Figure, Method, Provenance, Unit, Widths};

@@ -4,6 +4,7 @@
 
 use std::io::Write;
 
+use assay_load::counters::cpu_seconds;
 use assay_record::Job;
 use assay_twin::{
     des::{Cores, Engine, ceiling_seat, thread_seat},
@@ -36,16 +37,6 @@ impl Simulated for Drive {
     }
 }
 
-/// CPU seconds of this process: neighbours on a shared machine do not count.
-fn cpu_s() -> f64 {
-    let ticks: Vec<f64> = std::fs::read_to_string("/proc/self/schedstat")
-        .unwrap_or_default()
-        .split_ascii_whitespace()
-        .filter_map(|field| field.parse().ok())
-        .collect();
-    ticks.first().copied().unwrap_or(0.0) / 1e9
-}
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout();
     for (threads, depth) in [(1, 1), (1, 32), (4, 32), (16, 64)] {
@@ -63,9 +54,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut engine = Engine::new(vec![drive], vec![class], seats, Vec::new(), Cores::new(64, threads), 7);
         engine.recording = true;
         engine.run(u64::MAX, 1_000_000);
-        let begin = cpu_s();
+        let begin = cpu_seconds();
         engine.run(u64::MAX, 10_000_000);
-        let rate = 10e6 / (cpu_s() - begin);
+        let rate = 10e6 / (cpu_seconds() - begin);
         writeln!(out, "{threads} threads, depth {depth}: {:.1} million simulated operations per second", rate / 1e6)?;
     }
     Ok(())

@@ -7,6 +7,7 @@
 pub mod analytic;
 pub mod array;
 pub mod block;
+mod cached;
 pub mod des;
 pub mod document;
 mod error;

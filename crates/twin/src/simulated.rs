@@ -8,7 +8,7 @@
 use assay_record::Persist;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::{Target, TwinError, array::ArrayStations, memory::MemoryStation};
+use crate::{Target, TwinError, array::ArrayStations, cached::CachedStations, memory::MemoryStation};
 
 /// Virtual time, picoseconds: a load of 64 bytes at 100 GB/s takes less than a nanosecond. 2^64 ps are 213 days.
 pub type Picoseconds = u64;
@@ -49,6 +49,8 @@ pub struct Request {
     pub stage: u16,
     /// The device's own note between stages (a die, a member).
     pub note: u32,
+    /// Which part of a composition serves it.
+    pub route: u8,
 }
 
 /// What comes next for a request.
@@ -79,6 +81,8 @@ pub enum Machine {
     Nothing,
     /// Modules of memory.
     Memory(Box<MemoryStation>),
+    /// A page cache in front of drives.
+    Cached(Box<CachedStations>),
     /// Drives and volumes, alone or side by side.
     Drives(ArrayStations),
 }
@@ -100,6 +104,10 @@ impl Machine {
         if target.twin().device.is_memory() {
             return Ok(Self::Memory(Box::new(MemoryStation::new(target)?.with_working_set(used_bytes))));
         }
+        if let Target::Cache { front, back, bytes, .. } = target {
+            let cached = CachedStations::new(front, back, *bytes, seed, used_bytes)?;
+            return Ok(Self::Cached(Box::new(cached)));
+        }
         Ok(Self::Drives(ArrayStations::new(target, seed, used_bytes)?))
     }
 }
@@ -110,6 +118,7 @@ impl Machine {
         match self {
             Self::Nothing | Self::Memory(_) => false,
             Self::Drives(drives) => drives.is_transient(writes),
+            Self::Cached(cached) => cached.is_transient(writes),
         }
     }
 }
@@ -121,6 +130,7 @@ impl Simulated for Machine {
             Self::Nothing => Step::Done(now),
             Self::Memory(station) => station.step(now, request, random),
             Self::Drives(drives) => drives.step(now, request, random),
+            Self::Cached(cached) => cached.step(now, request, random),
         }
     }
 
@@ -129,6 +139,7 @@ impl Simulated for Machine {
         match self {
             Self::Nothing | Self::Drives(_) => {}
             Self::Memory(station) => station.complete(now, request),
+            Self::Cached(cached) => cached.complete(now, request),
         }
     }
 
@@ -137,6 +148,7 @@ impl Simulated for Machine {
             Self::Nothing => ("nothing", 0),
             Self::Memory(station) => station.busiest(),
             Self::Drives(drives) => drives.busiest(),
+            Self::Cached(cached) => cached.busiest(),
         }
     }
 }

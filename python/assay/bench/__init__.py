@@ -30,7 +30,14 @@ def pmem(repeats: int = 5, seconds: float = 1.0, folder: str = "/dev/shm") -> Re
     return stores.measure(repeats, seconds, folder)
 
 
-BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pmem}
+def twin(seconds: float = 1.0) -> Result:
+    """Simulated operations and analytic points per second of one core."""
+    from assay.bench import answers
+
+    return answers.measure(seconds)
+
+
+BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pmem, "twin": twin}
 
 
 def run(name: str, as_json: bool) -> int:

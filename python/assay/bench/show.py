@@ -12,7 +12,10 @@ Json = dict[str, Any]
 Row = tuple[str, ...]
 
 HEAD = ("what", "Assay", "fio", "ratio", "95 % interval", "spread")
-HEADS = {"crosscheck": ("class", "Assay, 95 %", "fio, 95 %", "ratio", "agree")}
+HEADS = {
+    "twin": ("twin", "simulated ops/s", "analytic points/s"),
+    "crosscheck": ("class", "Assay, 95 %", "fio, 95 %", "ratio", "agree"),
+}
 
 
 def show(name: str, result: Json, as_json: bool) -> None:
@@ -51,6 +54,12 @@ def _fio(result: Json) -> Iterator[Row]:
 def _pmem(result: Json) -> Iterator[Row]:
     for point in result["points"]:
         yield _row(f"{point['pattern']} {point['operation']}, {point['size']} B", point["bandwidth"])
+
+
+def _twin(result: Json) -> Iterator[Row]:
+    for point in result["points"]:
+        rates = (point["simulated_ops_per_s"], point["analytic_points_per_s"])
+        yield point["twin"], *(_quantity(rate, "/s") for rate in rates)
 
 
 def _crosscheck(result: Json) -> Iterator[Row]:
@@ -93,10 +102,12 @@ _ROWS: dict[str, Callable[[Json], Iterator[Row]]] = {
     "fio": _fio,
     "pmem": _pmem,
     "crosscheck": _crosscheck,
+    "twin": _twin,
 }
 _FOOT = {
     "null": "{fio_version}; more operations per second are better",
     "fio": "{fio_version}; cycles by {method}: fewer are better; more operations per second are better",
     "crosscheck": "{fio_version}; agreement is where the intervals over {repeats} repeats overlap",
+    "twin": "per CPU second of one core; a simulated run counts with start and record",
     "pmem": "{fio_version}; memory plays persistent memory (emulated); more bytes per second are better",
 }

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 from assay.claim.value import Value
 from assay.error import FAILED, AssayError
 
+# From what is worth most to what is worth least.
+_PROVENANCES = ("measured", "emulated", "modelled")
+_STATUSES = ("", "valid", "suspect", "invalid")
+
 # Metrics of a stream. Bandwidth in bytes/s, rate in 1/s, times in ns, drop_s in s.
 METRICS = ("bandwidth", "rate", "latency", "p50", "p99", "p999", "flush", "cycles_per_byte", "drop_s")
 
@@ -21,10 +25,15 @@ class StreamAnswer:
 
 @dataclass(frozen=True)
 class RunAnswer:
-    """One point of a run: its streams, or the sentence that says why there is none."""
+    """One point of a run: its streams, or the sentence that says why there is none.
+
+    `provenance` is that of every figure of the run; `status` the verdict on its record, empty where there is no record.
+    """
 
     streams: Mapping[str, StreamAnswer]
     refused: str = ""
+    provenance: str = "modelled"
+    status: str = ""
 
 
 class UnansweredError(AssayError):
@@ -47,6 +56,13 @@ class Answers:
         found = [_metric(name, point, stream, metric) for point in self.runs[run]]
         return found[0] if len(found) == 1 else found
 
+    def origin(self, names: Sequence[str]) -> tuple[str, str]:
+        """Provenance and verdict of what stands behind names: of several, what is worth less."""
+        runs = {name.split(".", maxsplit=1)[0] for name in names}
+        points = [point for run in runs for point in self.runs[run]]
+        provenance = max((point.provenance for point in points), key=_PROVENANCES.index)
+        return provenance, max((point.status for point in points), key=_STATUSES.index)
+
     def _split(self, name: str) -> tuple[str, str, str]:
         parts = name.split(".")
         if parts[0] not in self.runs or len(parts) not in (2, 3) or parts[-1] not in METRICS:
@@ -68,8 +84,14 @@ def _metric(name: str, point: RunAnswer, stream: str, metric: str) -> Value:
 
 def _of(name: str, stream: StreamAnswer, metric: str) -> Value:
     if metric not in stream.metrics:
-        raise UnansweredError(f"`{name}`: the run gives no {metric.replace('_', ' ')}")
+        raise UnansweredError(_absent(name, metric))
     return stream.metrics[metric]
+
+
+def _absent(name: str, metric: str) -> str:
+    if metric == "drop_s":
+        return f"`{name}`: the simulated series shows no fall"
+    return f"`{name}`: the run gives no {metric.replace('_', ' ')}"
 
 
 def _total(name: str, streams: Sequence[StreamAnswer], metric: str) -> Value:

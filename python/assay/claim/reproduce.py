@@ -32,7 +32,7 @@ class Reproduction:
     study: Study
     outcomes: list[judge.Outcome]
     statements: list[Held]
-    here: list[Value | str] | None
+    here: list[Json] | None
     statements_here: list[Held] | None
 
 
@@ -52,7 +52,7 @@ def reproduce(name: str, place: here.Place | None = None) -> Reproduction:
         study=study,
         outcomes=judge.judge(study.claims, taken(study.claims, modelled)),
         statements=[held(statement, modelled) for statement in study.statements],
-        here=None if measured is None else taken(study.claims, measured),
+        here=None if measured is None else measured_here(study.claims, measured),
         statements_here=None if measured is None else [held(statement, measured) for statement in study.statements],
     )
 
@@ -78,6 +78,18 @@ def _taken(claim: Claim, answers: Answers) -> Value | str:
         return reason.message
 
 
+def measured_here(claims: Sequence[Claim], answers: Answers) -> list[Json]:
+    """What this machine gives for each claim, with provenance and verdict; the reason where it gives nothing."""
+    found: list[Json] = []
+    for claim, value in zip(claims, taken(claims, answers), strict=True):
+        if isinstance(value, str):
+            found.append({"value": None, "reason": value})
+        else:
+            provenance, status = answers.origin(names(claim.take))
+            found.append({"value": value.number, "provenance": provenance, "verdict": status})
+    return found
+
+
 def held(statement: Statement, answers: Answers) -> Held:
     """Whether every comparison of a statement holds; the first that does not is named."""
     for text in statement.holds:
@@ -93,7 +105,7 @@ def held(statement: Statement, answers: Answers) -> Held:
 def document(found: Reproduction) -> Json:
     """The reproduction as JSON."""
     study = found.study
-    measured: Sequence[Value | str | None] = found.here or [None] * len(study.claims)
+    measured: Sequence[Json | None] = found.here or [None] * len(study.claims)
     rows = [_row(outcome, value) for outcome, value in zip(found.outcomes, measured, strict=True)]
     return {
         "study": study.study,
@@ -105,7 +117,7 @@ def document(found: Reproduction) -> Json:
     }
 
 
-def _row(outcome: judge.Outcome, measured: Value | str | None) -> Json:
+def _row(outcome: judge.Outcome, measured: Json | None) -> Json:
     claim, modelled = outcome.claim, outcome.modelled
     row: Json = {
         "claim": claim.id,
@@ -123,10 +135,8 @@ def _row(outcome: judge.Outcome, measured: Value | str | None) -> Json:
         row["extrapolated"] = list(modelled.extrapolated)
     extra = {"reason": outcome.reason, "given": claim.given, "note": claim.note}
     row |= {key: text for key, text in extra.items() if text}
-    if isinstance(measured, Value):
-        row["here"] = {"value": measured.number, "provenance": "measured"}
-    elif measured is not None:
-        row["here"] = {"value": None, "reason": measured}
+    if measured is not None:
+        row["here"] = measured
     return row
 
 

@@ -34,10 +34,6 @@ lab_app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
-app.command()(choose)
-app.command()(fit)
-app.command()(predict)
-app.command()(reproduce)
 app.add_typer(lab_app, name="lab")
 
 
@@ -216,7 +212,9 @@ def query(
 
 @app.command()
 def schema(
-    document: Annotated[str, typer.Argument(metavar="job|event|record|study", help="Of which document.")] = "study",
+    document: Annotated[
+        str, typer.Argument(metavar="job|event|record|study|twin", help="Of which document.")
+    ] = "study",
     json: Json = False,
 ) -> None:
     """Print a JSON Schema."""
@@ -281,6 +279,14 @@ def bench_pmem(json: Json = False) -> None:
     from assay.cli.parts import part
 
     raise typer.Exit(part("bench").run("pmem", json))
+
+
+@bench_app.command("twin")
+def bench_twin(json: Json = False) -> None:
+    """Simulated operations and analytic points per second of one core."""
+    from assay.cli.parts import part
+
+    raise typer.Exit(part("bench").run("twin", json))
 
 
 @fio_app.command("import")
@@ -401,3 +407,10 @@ def completion(
     from assay.cli.listing import show_completion
 
     raise typer.Exit(show_completion(shell, json))
+
+
+# These stand in modules of their own; named here, they come after the commands above in the list.
+app.command()(choose)
+app.command()(fit)
+app.command()(predict)
+app.command()(reproduce)

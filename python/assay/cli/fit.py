@@ -9,18 +9,76 @@ import typer
 
 
 def fit(
-    source: Annotated[Path, typer.Option("--from", metavar="FILE.csv", help="A published grid of bandwidths.")],
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE.toml", help="Where the kinds of access of a twin go.")
+    on: Annotated[
+        str, typer.Option("--on", metavar="TARGET", help="Folder on the device, file, block device, or twin:NAME.")
+    ] = "",
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE.csv|DIR", help="A published grid, or results of a fit.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE.toml", help="Twin file; FILE-host.toml lies beside it.")
+    ] = None,
+    name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the twin.")] = "",
+    seconds: Annotated[
+        float | None, typer.Option("--seconds-per-point", min=0.1, metavar="S", help="Of each repeat; 0.5 by default.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a parameter, such as data=8GiB.")
+    ] = None,
+    results: Annotated[Path | None, typer.Option("--results", metavar="DIR", help="Result folder.")] = None,
+    resume: Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="Continue a fit.")] = None,
+    uncertified: Annotated[
+        bool, typer.Option("--uncertified", help="Write the twin even where it is not certified, and mark it.")
+    ] = False,
+    serial: Annotated[
+        list[str] | None, typer.Option("--serial", metavar="S", help="Serial number of a device.")
+    ] = None,
+    yes_destroy: Annotated[
+        bool, typer.Option("--yes-destroy", help="The content of the device may be destroyed.")
+    ] = False,
+    host: Annotated[str, typer.Option("--host", metavar="NAME", help="Host that drives a twin.")] = "",
     cite: Annotated[str, typer.Option("--cite", metavar="TEXT", help="Where the grid was published.")] = "",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of order and offsets.")] = 1,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show time, bytes and room needed; touch nothing.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
-    """Fit the model of interleaved memory to a published grid, and say how far off it is on points it did not see.
+    """Make a twin of a device in about four minutes, and say how far off it is on points it did not see.
 
-    The grid has the columns dimms, op, pattern, persist, access_bytes, threads, gib_per_s.
-    For example: assay fit --from catalog/published/optane-pmem100-256g-1-2-modules.csv
+    Or fit the model of interleaved memory to a published grid with the columns dimms, op, pattern, persist,
+    access_bytes, threads, gib_per_s. For example: assay fit --on /mnt/drive --out mine.toml
     """
+    from assay.cli.fitrun import FitOrder, fit_device
+    from assay.error import BAD_JOB, AssayError
+
+    if sum(each is not None and each != "" for each in (on, source, resume)) != 1:
+        hint = "name a target (--on), results or a grid (--from), or a folder to go on with (--resume)"
+        raise AssayError("assay fit needs exactly one of --on, --from and --resume", hint=hint, code=BAD_JOB)
+    if source is not None and not source.is_dir():
+        raise typer.Exit(_grid(source, out, cite, json))
+    order = FitOrder(
+        on=on,
+        results=results,
+        resume=resume,
+        source=source,
+        out=out,
+        name=name,
+        seconds_per_point=seconds,
+        host=host,
+        serials=serial or [],
+        yes_destroy=yes_destroy,
+        settings=settings or [],
+        seed=seed,
+        uncertified=uncertified,
+        dry_run=dry_run,
+        json=json,
+    )
+    raise typer.Exit(fit_device(order))
+
+
+def _grid(source: Path, out: Path | None, cite: str, json: bool) -> int:
+    """Fits a published grid; returns the exit code."""
     from assay.cli import output
     from assay.error import DONE, NOT_POSSIBLE
     from assay.twin.fit_report import CERTIFIED, fit_file
@@ -30,7 +88,7 @@ def fit(
         out.write_text(found["toml"], encoding="utf-8")
     if json:
         output.emit(found)
-        raise typer.Exit(DONE if found["certified"] else NOT_POSSIBLE)
+        return DONE if found["certified"] else NOT_POSSIBLE
     for kind in found["kinds"]:
         held = kind["held_out"]
         unseen = "one set of modules only: nothing held out"
@@ -39,4 +97,5 @@ def fit(
         output.say(f"{kind['kind']:17} {kind['points']:3} points, median error {kind['error_median']:.1%}; {unseen}")
     if not found["certified"]:
         output.say(f"Not certified: a kind of access is missed by more than {CERTIFIED:.0%} in the median.")
-        raise typer.Exit(NOT_POSSIBLE)
+        return NOT_POSSIBLE
+    return DONE

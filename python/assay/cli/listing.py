@@ -12,7 +12,7 @@ from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
 
 Json = dict[str, Any]
 
-_DOCUMENTS = ("job", "event", "record", "study")
+_DOCUMENTS = ("job", "event", "record", "study", "twin")
 _LISTS = ("studies", "paths", "twins", "hosts")
 _SHELLS = ("bash", "zsh", "fish")
 

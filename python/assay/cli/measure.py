@@ -43,9 +43,9 @@ def measure(order: Order) -> int:
     if not order.study:
         raise AssayError("which study?", hint="`assay list` shows them; `assay quick` needs none", code=BAD_JOB)
     binary = Binary.find()
-    prepared = prepare(_wish(order), binary)
+    prepared = prepare(wish(order), binary)
     if order.dry_run:
-        return _show_plan(prepared, order.json)
+        return show_plan(prepared, order.json)
     check_devices(prepared)
     directory = order.out or folder.default(prepared.name)
     observer = progress.observer(order.json)
@@ -62,7 +62,8 @@ def proceed(directory: Path, more: bool, report: bool, as_json: bool) -> int:
     return _conclude(summary, report, as_json)
 
 
-def _wish(order: Order) -> Wish:
+def wish(order: Order) -> Wish:
+    """What an order asks for."""
     settings = parse_settings(order.settings)
     targets = parse_all(order.on, order.serials, order.yes_destroy, from_settings(order.host, settings))
     if any(target.twin for target in targets):
@@ -86,7 +87,8 @@ def _destroys(target: Target) -> AssayError:
     return AssayError(f"measuring {target.label} destroys what is on it", hint=hint, code=BAD_JOB)
 
 
-def _show_plan(prepared: Prepared, as_json: bool) -> int:
+def show_plan(prepared: Prepared, as_json: bool) -> int:
+    """Prints a plan; returns the exit code."""
     if as_json:
         document = prepared.plan.document()
         changes = {request.name: request.chosen.changes for request in prepared.requests}

@@ -89,8 +89,17 @@ def _claim(row: Json) -> str:
         told += ", extrapolated"
     here = row.get("here")
     if here is not None:
-        told += f"; here {here['value']:.4g}{unit}" if here["value"] is not None else f"; here: {here['reason']}"
+        told += f"; here {here['value']:.4g}{unit}{_origin(here)}" if here["value"] is not None else _why_not(here)
     return head + told
+
+
+def _origin(here: Json) -> str:
+    words = [here["provenance"], here["verdict"]]
+    return f" ({', '.join(word for word in words if word not in ('measured', 'valid', ''))})".replace(" ()", "")
+
+
+def _why_not(here: Json) -> str:
+    return f"; here: {here['reason']}"
 
 
 def _unit(row: Json) -> str:

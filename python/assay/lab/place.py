@@ -103,12 +103,17 @@ def file_system(guest: Guest, kind: str, device: str, options: str = "", make: S
 
 @contextmanager
 def array(
-    guest: Guest, level: int, devices: Sequence[str], name: str = "/dev/md0", chunk_kib: int = 64
+    guest: Guest,
+    level: int,
+    devices: Sequence[str],
+    name: str = "/dev/md0",
+    chunk_kib: int = 64,
+    options: Sequence[str] = (),
 ) -> Iterator[str]:
     """An md array while the context lasts. Its members count as in sync: they are empty."""
     words = ["mdadm", "--create", name, "--run", "--assume-clean", f"--level={level}", f"--raid-devices={len(devices)}"]
     chunk = [] if level == 1 else [f"--chunk={chunk_kib}"]
-    guest.run([*words, *chunk, "--metadata=1.2", *devices], timeout_s=_MAKE_S)
+    guest.run([*words, *chunk, *options, "--metadata=1.2", *devices], timeout_s=_MAKE_S)
     try:
         yield name
     finally:

@@ -26,6 +26,7 @@ pub use frequency::{FrequencyProbe, PROBE_STEPS};
 pub use io::{IoBytes, parse_io};
 pub use process::{ProcessCounters, ProcessSnapshot, ProcessUse};
 pub use roots::Roots;
+pub use rusage::cpu_seconds;
 pub use system::{CpuTicks, SystemSample, SystemSampler, SystemUse, parse_cpu_mhz, parse_cpu_ticks};
 pub use task::{Helper, HelperKind, HelperUse, parse_helper_name, parse_schedstat, parse_task_stat};
 pub use thread::{ThreadCounters, ThreadUse};

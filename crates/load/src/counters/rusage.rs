@@ -61,6 +61,11 @@ impl Rusage {
     }
 }
 
+/// CPU seconds of this process so far, user and kernel: neighbours on a shared machine do not count.
+pub fn cpu_seconds() -> f64 {
+    Rusage::of_process().cpu_s()
+}
+
 fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 * 1e-6
 }

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_record::BlockDevice;
+use assay_record::{Array, BlockDevice};
 
 use super::{
     System,
@@ -214,7 +214,21 @@ impl Block {
             nr_requests: u32::try_from(self.number_at("queue/nr_requests")).unwrap_or(u32::MAX),
             max_sectors_kb: u32::try_from(self.number_at("queue/max_sectors_kb")).unwrap_or(u32::MAX),
             members: self.leaves(system).into_iter().map(|leaf| leaf.name).collect(),
+            array: self.array(),
         }
+    }
+
+    /// What md says of an array.
+    fn array(&self) -> Option<Array> {
+        let level = Some(self.attribute("md/level")).filter(|level| !level.is_empty())?;
+        let count = |name| u32::try_from(self.number_at(name)).unwrap_or(u32::MAX);
+        Some(Array {
+            level,
+            chunk_bytes: self.number_at("md/chunk_size"),
+            devices: count("md/raid_disks"),
+            missing: count("md/degraded"),
+            sync: self.attribute("md/sync_action"),
+        })
     }
 
     fn first_of(&self, places: &[&str]) -> String {

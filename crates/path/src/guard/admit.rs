@@ -1,8 +1,10 @@
 //! Whether a target may be used, and the hold that keeps it so.
 
 use std::{
+    collections::BTreeSet,
     fs::File,
     io,
+    os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
@@ -69,8 +71,8 @@ pub fn admit(target: &Target, writes: bool) -> Result<Admitted, PathError> {
     if target.members.is_empty() {
         return Err(refused(Path::new(&target.id), "this target has no members", "name at least one path with --on"));
     }
+    no_member_twice(target)?;
     let members = target.members.iter().enumerate().map(member).collect::<Result<Vec<_>, _>>()?;
-    no_member_twice(&members)?;
     Ok(Admitted { members })
 }
 
@@ -86,19 +88,32 @@ fn absolute(path: &Path) -> Result<&Path, PathError> {
 }
 
 /// Folders may be shared by members; a device or file that is two members would overwrite itself.
-fn no_member_twice(members: &[Member]) -> Result<(), PathError> {
-    for (index, member) in members.iter().enumerate() {
-        let twice = members[..index].iter().any(|earlier| earlier.bytes != 0 && earlier.path == member.path);
-        if twice {
-            return Err(refused(&member.path, "it is named twice in one target", "name every device once"));
+///
+/// Asked before any is held, since a second hold would be refused as if by another user.
+fn no_member_twice(target: &Target) -> Result<(), PathError> {
+    let mut seen = BTreeSet::new();
+    for path in target.members.iter().map(Path::new) {
+        let Some(thing) = thing(path) else { continue };
+        if !seen.insert(thing) {
+            return Err(refused(path, "it is named twice in one target", "name every device once"));
         }
     }
     Ok(())
 }
 
+/// What a path stands for, whatever it is called: the number of a device, or the file system and inode of a file.
+fn thing(path: &Path) -> Option<(u64, u64)> {
+    let facts = path.metadata().ok().filter(|facts| !facts.is_dir())?;
+    let kind = facts.file_type();
+    let device = kind.is_block_device() || kind.is_char_device();
+    Some(if device { (facts.rdev(), 0) } else { (facts.dev(), facts.ino()) })
+}
+
 fn folder(path: &Path, writes: bool) -> Result<Member, PathError> {
     let at = path.canonicalize().map_err(|source| failed("opening", path, source))?;
-    if !at.is_dir() {
+    // A file system that shut itself down answers with an error, which is not to be taken for another kind of file.
+    let facts = at.metadata().map_err(|source| failed("looking at", path, source))?;
+    if !facts.is_dir() {
         return Err(refused(path, "it is no folder", "name a folder, or say what it is with the target's kind"));
     }
     if writes {
@@ -191,7 +206,6 @@ fn used(system: &System, path: &Path, node: &Node) -> Result<Vec<InUse>, PathErr
 
 /// The node may have been replaced between looking it up and opening it.
 fn same_device(path: &Path, hold: &File, number: DeviceNumber) -> Result<(), PathError> {
-    use std::os::unix::fs::MetadataExt;
     let facts = hold.metadata().map_err(|source| failed("looking at", path, source))?;
     let fix = "run it again when nobody changes device nodes";
     if facts.rdev() == number.0 { Ok(()) } else { Err(refused(path, "its node was replaced meanwhile", fix)) }

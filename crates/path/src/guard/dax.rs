@@ -1,7 +1,7 @@
 //! Use of device-DAX nodes. The kernel knows no exclusive use of them, so processes that map one are looked for.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
 };
@@ -19,6 +19,7 @@ use crate::{
 pub(super) struct DaxNode {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
+    number: DeviceNumber,
     folder: PathBuf,
 }
 
@@ -39,7 +40,7 @@ impl DaxNode {
             return Err(none());
         }
         let bytes = std::fs::read_to_string(folder.join("size")).ok().and_then(|text| text.trim().parse().ok());
-        Ok(Self { path, bytes: bytes.ok_or_else(none)?, folder })
+        Ok(Self { path, bytes: bytes.ok_or_else(none)?, number, folder })
     }
 
     /// UUID of its namespace, else its kernel name.
@@ -64,11 +65,45 @@ impl DaxNode {
         let own = std::process::id().to_string();
         let pids = crate::facts::names(&system.proc);
         let pids = pids.iter().filter(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()) && **pid != own);
-        let path = self.path.display().to_string();
-        let maps = |pid: &&String| {
-            std::fs::read_to_string(system.proc.join(pid).join("maps"))
-                .is_ok_and(|maps| maps.lines().any(|line| line.ends_with(&path)))
-        };
+        let maps = |pid: &&String| maps(&system.proc.join(pid), &self.path, self.number);
         pids.filter(maps).map(|pid| InUse::new(format!("process {pid} has it mapped"), "end that process")).collect()
+    }
+}
+
+/// Whether a process has a device mapped, by this node or by another one: those are told by what the mappings stand for.
+///
+/// Only root may follow them; for all others the name has to do. The kernel maps device-DAX for sharing alone.
+fn maps(process: &Path, node: &Path, number: DeviceNumber) -> bool {
+    let table = std::fs::read_to_string(process.join("maps")).unwrap_or_default();
+    let same = |facts: Metadata| facts.file_type().is_char_device() && facts.rdev() == number.0;
+    let stands_for = |range: &str| process.join("map_files").join(range).metadata().is_ok_and(same);
+    table.lines().any(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let (range, access) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        line.ends_with(&*node.to_string_lossy()) || (access.ends_with('s') && stands_for(range))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_mapping_by_another_node_of_the_device_is_seen() {
+        let process = tempfile::tempdir().unwrap();
+        let (null, number) = (Path::new("/dev/null"), DeviceNumber(Path::new("/dev/null").metadata().unwrap().rdev()));
+        fs::create_dir(process.path().join("map_files")).unwrap();
+        symlink(null, process.path().join("map_files/7f0000000000-7f0000200000")).unwrap();
+        let table = |access: &str, name: &str| {
+            let line = format!("7f0000000000-7f0000200000 {access} 00000000 00:05 4 {name}\n");
+            fs::write(process.path().join("maps"), line).unwrap();
+        };
+        table("r--s", "/tmp/another");
+        assert!(maps(process.path(), Path::new("/dev/dax0.0"), number), "by its number");
+        assert!(!maps(process.path(), Path::new("/dev/dax0.0"), DeviceNumber(number.0 + 1)), "another device");
+        table("r--s", "/dev/dax0.0");
+        assert!(maps(process.path(), Path::new("/dev/dax0.0"), DeviceNumber(number.0 + 1)), "by its name");
     }
 }

@@ -134,6 +134,8 @@ pub fn signatures(device: &File) -> io::Result<Vec<Signature>> {
     let end = FROM_END.iter().filter_map(|magic| Some((magic.0, ends.bytes.checked_sub(magic.1)?, magic.2)));
     found.extend(end.filter(|(_, at, magic)| ends.has(*at, magic)).map(|(name, offset, _)| Signature { name, offset }));
     found.extend(extended(&ends));
+    found.extend(journal_of_extended(&ends));
+    found.extend(log_of_xfs(&ends));
     found.extend(partition_table(&ends));
     found.extend(lvm(&ends));
     found.extend(md_at_end(&ends));
@@ -145,6 +147,25 @@ pub fn signatures(device: &File) -> io::Result<Vec<Signature>> {
 fn extended(ends: &Ends) -> Option<Signature> {
     let plausible = ends.number(1024)? != 0 && ends.number(1048)? <= 6 && ends.number(1100)? <= 1;
     (ends.has(1080, &[0x53, 0xEF]) && plausible).then_some(Signature { name: "ext2, ext3 or ext4", offset: 1080 })
+}
+
+/// A journal on a device of its own has a superblock without inodes, and a feature that says what it is.
+fn journal_of_extended(ends: &Ends) -> Option<Signature> {
+    const JOURNAL_DEVICE: u32 = 8;
+    let plausible = ends.number(1048)? <= 6 && ends.number(1024 + 96)? & JOURNAL_DEVICE != 0;
+    (ends.has(1080, &[0x53, 0xEF]) && plausible)
+        .then_some(Signature { name: "a journal of ext3 or ext4", offset: 1080 })
+}
+
+/// A log on a device of its own is a ring of records, of which one begins near its start; each says its version.
+fn log_of_xfs(ends: &Ends) -> Option<Signature> {
+    const SECTORS: u64 = 512;
+    let record = |at: u64| {
+        let version = ends.number(at + 8).map(u32::swap_bytes);
+        ends.has(at, &[0xFE, 0xED, 0xBA, 0xBE]) && matches!(version, Some(1 | 2))
+    };
+    let found = (0..SECTORS).map(|sector| sector * 512).find(|&at| record(at));
+    found.map(|offset| Signature { name: "a log of xfs", offset })
 }
 
 /// A partition table of DOS: its end mark, and at least one entry that can be one.
@@ -251,6 +272,20 @@ mod tests {
             let mut bytes = vec![0; BYTES as usize];
             rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes);
             assert_eq!(names(&image(0, &bytes)), Vec::<&str>::new(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn journals_on_devices_of_their_own_are_found() {
+        let file = image(1080, &[0x53, 0xEF]);
+        assert!(names(&file).is_empty());
+        file.write_all_at(&[8], 1024 + 96).unwrap();
+        assert_eq!(names(&file), ["a journal of ext3 or ext4"]);
+        for at in [0, 7 * 512] {
+            let file = image(at, &[0xFE, 0xED, 0xBA, 0xBE]);
+            assert!(names(&file).is_empty(), "a version is missing");
+            file.write_all_at(&[0, 0, 0, 2], at + 8).unwrap();
+            assert_eq!(names(&file), ["a log of xfs"], "a record at {at}");
         }
     }
 

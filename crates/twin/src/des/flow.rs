@@ -103,6 +103,7 @@ impl<M: Simulated> Engine<M> {
             persist: translate::persist(class.stream.path.key, class.stream.path.persist, step.length),
             stage: 0,
             note: 0,
+            route: 0,
         };
         self.begun.push(id);
         let [before, after] = class.costs.of_op(step.write, step.length);
@@ -175,7 +176,7 @@ impl<M: Simulated> Engine<M> {
         (flight.flush_start, flight.flushes_left) = (begin, flushes as u8);
         let request = flight.request;
         if journal > 0 {
-            let journal = Request { bytes: journal, sequential: true, stage: 0, note: 0, ..request };
+            let journal = Request { bytes: journal, sequential: true, stage: 0, note: 0, route: 0, ..request };
             self.send(id, journal, Phase::Flush, end);
         } else {
             self.next_flush(id, end);
@@ -190,7 +191,7 @@ impl<M: Simulated> Engine<M> {
             return;
         }
         flight.flushes_left -= 1;
-        let request = Request { action: Action::Flush, bytes: 0, stage: 0, note: 0, ..flight.request };
+        let request = Request { action: Action::Flush, bytes: 0, stage: 0, note: 0, route: 0, ..flight.request };
         self.send(id, request, Phase::Flush, at);
     }
 

@@ -77,7 +77,7 @@ impl Pages {
     }
 
     /// Makes a range resident; true where it was already.
-    fn touch(&mut self, offset: u64, bytes: u64) -> bool {
+    pub fn touch(&mut self, offset: u64, bytes: u64) -> bool {
         let first = (offset.saturating_sub(self.begin) / self.unit).min(self.units - 1);
         let last = ((offset + bytes.max(1) - 1).saturating_sub(self.begin) / self.unit).min(self.units - 1);
         let mut there = true;
@@ -202,7 +202,8 @@ impl<M: Simulated> Engine<M> {
             }
             pages.behind += 1;
             let bytes = if like.request.sequential { BEHIND_BYTES } else { u64::from(like.bytes) }.min(pages.dirty);
-            let request = Request { bytes: bytes as u32, action: Action::Write, stage: 0, note: 0, ..like.request };
+            let request =
+                Request { bytes: bytes as u32, action: Action::Write, stage: 0, note: 0, route: 0, ..like.request };
             self.send_behind(like.thread, request, at);
         }
     }

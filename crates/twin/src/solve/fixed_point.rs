@@ -11,7 +11,9 @@ use crate::{
 };
 
 const ROUNDS_AT_MOST: usize = 200;
-const CLOSE_ENOUGH: f64 = 1e-6;
+const CLOSE_ENOUGH: f64 = 1e-5;
+/// Least part of the way to the think time that a round asks for.
+const STEP_AT_LEAST: f64 = 0.02;
 
 /// What the host does to one stream.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +32,26 @@ pub struct Seat {
     pub crowd: f64,
     demand: Demand,
     ahead: f64,
+    trail: Trail,
+}
+
+/// The round before: what think time was tried, and which one it asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trail {
+    tried_ns: f64,
+    wanted_ns: f64,
+}
+
+impl Trail {
+    /// What to try next. What is asked for falls as what is tried rises, so that going all the way overshoots: the
+    /// slope between two rounds says how far to go (a secant for each stream).
+    fn next(&mut self, tried_ns: f64, wanted_ns: f64) -> f64 {
+        let (run, rise) = (tried_ns - self.tried_ns, wanted_ns - self.wanted_ns);
+        let known = self.wanted_ns > 0.0 && run.abs() > 1e-9 * tried_ns;
+        *self = Self { tried_ns, wanted_ns };
+        let slope = if known { (rise / run).min(0.0) } else { 0.0 };
+        tried_ns + (wanted_ns - tried_ns) * (1.0 / (1.0 - slope)).max(STEP_AT_LEAST)
+    }
 }
 
 impl Seat {
@@ -97,18 +119,12 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         let ahead = read_ahead(stream, load);
         coupled.seats.push(Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, ahead, ..Seat::default() });
     }
-    let mut step = 1.0;
-    let mut before = f64::INFINITY;
     for _ in 0..ROUNDS_AT_MOST {
         ask(target, streams, &loads, &mut coupled)?;
-        let change = advance(host, streams, &mut loads, &mut coupled, cores, step);
+        let change = advance(host, streams, &mut loads, &mut coupled, cores);
         if change < CLOSE_ENOUGH {
             break;
         }
-        if change > 0.7 * before {
-            step = f64::max(step * 0.7, 0.02);
-        }
-        before = change;
     }
     Ok(coupled)
 }
@@ -151,14 +167,7 @@ fn ask(target: &Target, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut 
 }
 
 /// One round: new think times from the throughputs just found. Returns the largest relative change.
-fn advance(
-    host: &Host,
-    streams: &[Stream],
-    loads: &mut [DeviceLoad],
-    coupled: &mut Coupled,
-    cores: f64,
-    step: f64,
-) -> f64 {
+fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled, cores: f64) -> f64 {
     let per_ns = host.clock_hz.value / 1e9;
     let crowd = crowding(streams, coupled, cores);
     let threads: f64 = streams.iter().zip(&coupled.seats).map(|(stream, seat)| at_work(stream, seat)).sum();
@@ -184,7 +193,7 @@ fn advance(
         // The worker's queue lies before the device's customers, not between two of their operations.
         let wanted = (seat.cpu_ns + seat.wakeup_ns) * seat.ahead;
         change = change.max((wanted - load.think_ns).abs() / wanted.max(1.0));
-        load.think_ns += step * (wanted - load.think_ns);
+        load.think_ns = seat.trail.next(load.think_ns, wanted);
     }
     change
 }

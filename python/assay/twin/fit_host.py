@@ -1,0 +1,121 @@
+"""The host file of a fit: what each path costs on the machine that measured."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.twin.catalog import VERSION
+from assay.twin.document import parameter
+from assay.twin.fit_points import HOST, POINTS, cycles_per_op, factor, path_key, study_of
+
+Json = dict[str, Any]
+
+_INCLUDED = "Not told apart: it is part of the cycles of an operation"
+_BATCH = 16
+
+
+def twin_of(records: Sequence[Json]) -> Json | None:
+    """The twin that stood for the device, where one did."""
+    found = records[0]["job"]["targets"][0].get("twin")
+    return dict(found) if found else None
+
+
+def document(records: Sequence[Json], name: str, date: str) -> Json:
+    """A host document from the records of a fit."""
+    twin = twin_of(records)
+    environment = records[0]["environment"]
+    cpu = environment["cpu"]
+    source = f"Measured by `assay fit` on {cpu['model'] or 'this machine'}"
+    if twin is None:
+        each = _threads_per_core()
+        cores, clock = max(1.0, float(cpu["usable"]) / each), float(cpu["tsc_hz"])
+    else:
+        host = twin["host"]
+        cores, each, clock = (host[key]["value"] for key in ("cores", "threads_per_core", "clock_hz"))
+    return {
+        "version": VERSION,
+        "name": name,
+        "title": f"{cpu['model'] or 'A machine'}, {cores:g} cores, as `assay fit` measured it",
+        "cores": parameter(cores, "measured", source, date),
+        "threads_per_core": parameter(each, "measured", source, date),
+        "clock_hz": parameter(clock, "measured", source + ": the clock that cycles are counted in", date),
+        "costs": costs(records, source, date),
+    }
+
+
+def _threads_per_core() -> float:
+    path = Path("/sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except OSError:
+        return 1.0
+    ends = [part.split("-") for part in text.split(",")]
+    return float(sum(int(part[-1]) - int(part[0]) + 1 for part in ends))
+
+
+def costs(records: Sequence[Json], source: str, date: str) -> Json:
+    """Costs of every path that was measured in full."""
+    seen = _cycles(records)
+    flush = _flush_cycles(records)
+    found = {}
+    for key in sorted({key for key, _ in seen}):
+        loads = {load: cycles for (path, load), cycles in seen.items() if path == key}
+        if "read 4KiB" in loads and "read 64KiB" in loads:
+            found[key] = _cost(loads, flush, source, date)
+    return found
+
+
+def _cycles(records: Sequence[Json]) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], list[float]] = {}
+    for record in records:
+        if study_of(record) == HOST:
+            key = path_key(record["job"]["classes"][0]["path"])
+            found.setdefault((key, factor(record, "load")), []).append(cycles_per_op(record["classes"][0]))
+    return {key: statistics.median(values) for key, values in found.items()}
+
+
+def _flush_cycles(records: Sequence[Json]) -> float:
+    """Cycles of a flush: a write with one, less a write without."""
+    loads: dict[str, list[float]] = {}
+    for record in records:
+        name = factor(record, "point")
+        if study_of(record) == POINTS and name in ("flush after 1 write", "flush after 1 MiB"):
+            loads.setdefault(name, []).append(cycles_per_op(record["classes"][0]))
+    if len(loads) < 2:
+        return 0.0
+    each, seldom = (statistics.median(loads[name]) for name in ("flush after 1 write", "flush after 1 MiB"))
+    return max(0.0, (each - seldom) * 256 / 255)
+
+
+def _cost(loads: dict[str, float], flush: float, source: str, date: str) -> Json:
+    """Base and slope from 4 and 64 KiB; what a submission costs from batches of 16 against none, where there are."""
+    submission = 0.0
+    told_apart = "one by one" in loads and "in batches" in loads
+    if told_apart:
+        submission = max(0.0, loads["one by one"] - loads["in batches"]) * _BATCH / (_BATCH - 1)
+    read, read_byte = _line(loads["read 4KiB"], loads["read 64KiB"])
+    writes = "write 4KiB" in loads and "write 64KiB" in loads
+    write, write_byte = _line(loads["write 4KiB"], loads["write 64KiB"]) if writes else (read, read_byte)
+    submission = min(submission, 0.9 * read, 0.9 * write)
+    wrote = ("measured", source) if writes else ("assumed", "As of reads: nothing could be written")
+    apart = ("measured", source + ", batches of 16 against none") if told_apart else ("assumed", _INCLUDED)
+    flushed = ("measured", source) if flush else ("assumed", _INCLUDED)
+    waking = "Not told apart: it is part of the device's delay, which was measured on this machine"
+    return {
+        "cycles_per_read": parameter(read - submission, "measured", source, date),
+        "cycles_per_write": parameter(write - submission, wrote[0], wrote[1], date),
+        "cycles_per_byte_read": parameter(read_byte, "measured", source, date),
+        "cycles_per_byte_write": parameter(write_byte, wrote[0], wrote[1], date),
+        "cycles_per_submission": parameter(submission, apart[0], apart[1], date),
+        "cycles_per_flush": parameter(flush, flushed[0], flushed[1], date),
+        "wakeup_ns": parameter(0.0, "assumed", waking, date),
+    }
+
+
+def _line(small: float, large: float) -> tuple[float, float]:
+    """Cycles of an operation of no bytes, and per byte."""
+    byte = max(0.0, (large - small) / (65536 - 4096))
+    return max(1.0, small - byte * 4096), byte
