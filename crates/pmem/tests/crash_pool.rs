@@ -54,6 +54,7 @@ fn short_histories_exhaustively() {
         };
         let found = explorer.explore(&case).unwrap_or_else(|violation| panic!("{first:?}\n{violation}"));
         total.images += found.images;
+        total.nested_images += found.nested_images;
         total.moments += found.moments;
         total.exhausted += found.exhausted;
     }
