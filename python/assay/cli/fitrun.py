@@ -62,6 +62,8 @@ def fit_device(order: FitOrder) -> int:
 
 
 ALL, READS = "fit", "fit-reads"
+# As the studies declare it; a device may be smaller.
+DATA_BYTES = 2 << 30
 
 
 def _measuring(order: FitOrder) -> Order:
@@ -74,6 +76,8 @@ def _measuring(order: FitOrder) -> Order:
     settings = list(order.settings)
     if order.seconds_per_point is not None:
         settings.append(f"measure={order.seconds_per_point}s")
+    if target.kind == "block-device" and not any(text.startswith("data=") for text in settings):
+        settings.append(f"data={min(DATA_BYTES, target.total_bytes())}")
     return Order(
         study=ALL if whole else READS,
         on=[order.on],

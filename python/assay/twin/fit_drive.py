@@ -31,6 +31,8 @@ LAYOUTS = ((16384.0, 1.0), (16384.0, 4.0), (65536.0, 1.0), (1048576.0, 1.0))
 PROTECTED_NS = 100_000.0
 # Pages of one die take different times by the bits of a cell: the slowest less the fastest over twice the mean.
 MOST = {"read_range": 0.6}
+# No drive programs less than is written to it.
+LEAST = {"write_amplification": 1.0}
 _PROGRAM_NS = 561_000.0
 
 
@@ -187,7 +189,9 @@ def _limits(names: Sequence[str], first: Array) -> tuple[Array, Array]:
     """A factor of 30 either way, less where the parameter itself cannot be more."""
     width = float(np.log(30.0))
     most = [np.log(MOST.get(name, np.inf)) for name in names]
-    return first - width, np.maximum(np.minimum(first + width, most), first + 1e-6)
+    least = [np.log(LEAST.get(name, 1e-300)) for name in names]
+    low = np.minimum(np.maximum(first - width, least), first - 1e-6)
+    return low, np.maximum(np.minimum(first + width, most), first + 1e-6)
 
 
 def _pause(

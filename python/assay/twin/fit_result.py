@@ -25,6 +25,7 @@ Json = dict[str, Any]
 _LEAST_BAND = 0.02
 _LEAST_TAIL = 0.3
 _WHY = "Not told apart by what was measured; the usual of flash drives"
+_PROTECTED = "A flush that adds less than 0.1 ms to a write finds a buffer that need not go out"
 _UNITS = {"write": ("write", "sustained", "mixed", "flush", "suspend")}
 
 
@@ -148,6 +149,8 @@ def _twin(
         return parameter(value, "assumed", _WHY, date)
 
     described = device(origins, assumed)
+    described["page_bytes"]["value"] = int(values["page_bytes"])
+    described["flush"]["power_loss_protection"]["source"] = _PROTECTED
     if sustained is not None and sustained.knee_bytes is not None:
         described["slc"] = _cache(sustained, source, assumed, date)
     return {
