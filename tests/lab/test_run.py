@@ -12,6 +12,7 @@ from assay.lab.check import Body, Broken, Check, Skip
 from assay.lab.error import GuestError
 from assay.lab.lab import Lab, Outcome
 from assay.lab.machine import Parts
+from assay.lab.qemu import MachineSpec
 
 
 class Pieces:
@@ -92,6 +93,36 @@ def test_drives_are_released_between_suites() -> None:
     lab = Stage()
     made(lab, check(passing), check(passing), check(passing, suite="two"))
     assert lab.asked.count("release") == 1
+
+
+class Boots:
+    """In the place of a guest: notes what it is asked to run."""
+
+    alive = True
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def boot(self, *_: object) -> Boots:
+        return self
+
+    def run(self, command: str, **_: object) -> None:
+        self.ran.append(command)
+
+
+def test_drives_of_a_guest_that_is_off_are_released_when_the_next_one_boots(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    guest = Boots()
+    monkeypatch.setattr("assay.lab.lab.Guest", guest)
+    lab = Lab.__new__(Lab)
+    lab._guest, lab.folder, lab.spec = None, tmp_path, cast("MachineSpec", None)
+    lab.release()
+    assert guest.ran == []
+    for _ in range(2):
+        assert lab.guest is cast("object", guest)
+    assert len(guest.ran) == 1
+    assert "wipefs" in guest.ran[0]
 
 
 def test_a_guest_that_never_came_up_ends_the_run() -> None:

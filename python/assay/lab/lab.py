@@ -79,6 +79,7 @@ class Lab:
         self._title = ""
         self._count = 0
         self._guest: Guest | None = None
+        self._to_release = False
         drives = DRIVES * DRIVE_BYTES + sum(NVDIMM_BYTES)
         require_memory(parts.memory_bytes + sum(NVDIMM_BYTES) // 4 + _HOST_RESERVE)
         # Files of drives are sparse; a run of all suites fills a quarter of them at most.
@@ -113,6 +114,8 @@ class Lab:
             self.cut()
             self._guest = Guest.boot(self.spec, self.share)
             self.booted = True
+            if self._to_release:
+                self.release()
         return self._guest
 
     def renew(self, **changes: Any) -> Guest:
@@ -134,10 +137,13 @@ class Lab:
             self._guest = None
 
     def release(self) -> None:
-        """Unmounts, stops and wipes what checks left on the drives; a dead guest has nothing to release."""
-        if self._guest is None or not self._guest.alive:
-            return
-        self._guest.run(_RELEASE, timeout_s=120, check=False)
+        """Unmounts, stops and wipes what checks left on the drives; where no guest is on, once the next one is.
+
+        A dead guest holds nothing any more, and its drives keep their file systems all the same.
+        """
+        self._to_release = self._guest is None or not self._guest.alive
+        if self._guest is not None and self._guest.alive:
+            self._guest.run(_RELEASE, timeout_s=120, check=False)
 
     def begin(self, title: str) -> None:
         """From here on records belong to this check."""

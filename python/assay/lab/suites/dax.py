@@ -50,7 +50,7 @@ def map_sync_is_on(lab: Lab) -> None:
             expect(" sf" in flags, f"{name}: flags of the mapping are {flags.strip()!r} / sf among them")
 
 
-@check("map-sync-is-refused-elsewhere", needs=("module:ext4",))
+@check("map-sync-is-refused-elsewhere", needs=("module:ext4",), ci=False)
 def map_sync_is_refused_elsewhere(lab: Lab) -> None:
     """On a drive, on a file system without DAX and on a sector namespace the `pmem` path is refused, with a way out."""
     for name in ("drive", "ext4", "sector"):
@@ -61,7 +61,7 @@ def map_sync_is_refused_elsewhere(lab: Lab) -> None:
             expect("dax" in outcome.refusal, f"{name}: {outcome.refusal} / a place that has DAX")
 
 
-@check("statx-shows-dax", needs=("ndctl", "xfs_io", "mkfs.xfs", "module:xfs"))
+@check("statx-shows-dax", needs=("ndctl", "xfs_io", "mkfs.xfs", "module:xfs"), ci=False)
 def statx_shows_dax(lab: Lab) -> None:
     """Files on a DAX mount carry the attribute, files on a drive do not; the facts name the device and say the same."""
     for name, wanted in (("fsdax-ext4", True), ("fsdax-xfs", True), ("ext4", False)):

@@ -236,7 +236,7 @@ def probe_of_polling(lab: Lab) -> None:
         expect("file system" in entry["reason"], f"{entry['reason']} / the file system is named")
 
 
-@check("without-poll-queues-and-with-blocks-of-4096")
+@check("without-poll-queues-and-with-blocks-of-4096", ci=False)
 def other_drives(lab: Lab) -> None:
     """Without poll queues polling is refused with the module's option; a drive of 4096-byte blocks takes commands."""
     fresh = lab.drive("nv4096", block_bytes=4 * KIB)

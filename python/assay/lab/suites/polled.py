@@ -156,7 +156,7 @@ def interleaved(lab: Lab) -> None:
     _verified(lab.measure(_as_found(lab, _KERNEL, large)), "the same, read by the kernel")
 
 
-@check("refusals", needs=(*_NEEDS, "mdadm"))
+@check("refusals", needs=(*_NEEDS, "mdadm"), ci=False)
 def refusals(lab: Lab) -> None:
     """A drive in use stays with the kernel: mounted, partitioned, with a file system, part of an array; reads too."""
     lab.guest.run(_SET_UP)
@@ -226,7 +226,7 @@ def killed(lab: Lab) -> None:
     _verified(lab.measure(_job(lab, _POLLED)), "the next run")
 
 
-@check("killed-all", needs=_NEEDS)
+@check("killed-all", needs=_NEEDS, ci=False)
 def killed_all(lab: Lab) -> None:
     """After a kill of the run and its guardians, cleaning gives the drives back."""
     with _running(lab) as (running, process):
@@ -241,7 +241,7 @@ def killed_all(lab: Lab) -> None:
     _expect_back(lab, "after cleaning")
 
 
-@check("interrupted", needs=_NEEDS)
+@check("interrupted", needs=_NEEDS, ci=False)
 def interrupted(lab: Lab) -> None:
     """One interrupt ends the run in order; two end it at once, and the drives are back in either case."""
     for times in (1, 2):

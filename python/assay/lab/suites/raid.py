@@ -28,6 +28,7 @@ _WRITER = ("io_uring+direct", "fdatasync")
 _DATA = 4 * MIB
 # A part of each drive, so that a rebuild is short; XFS wants 300 MiB of two drives. Then what md keeps for itself.
 _SIZE_KIB = 160 * 1024
+_SMALL_KIB = 32 * 1024
 _OWN_KIB = 16 * 1024
 _REBUILD_S = 180.0
 _LEVELS = {0: "raid0", 5: "raid5", 10: "raid10"}
@@ -38,12 +39,12 @@ def _needs(level: int) -> tuple[str, ...]:
 
 
 @contextmanager
-def _array(lab: Lab, level: int) -> Iterator[str]:
+def _array(lab: Lab, level: int, size_kib: int = _SIZE_KIB) -> Iterator[str]:
     """A small array of all four drives, without a bitmap: all of a drive is rebuilt, not what it missed alone."""
     # Members count as in sync, and are: what earlier checks left is gone.
-    zero = f"wipefs -aq $one; xfs_io -c 'fzero 0 {_SIZE_KIB + _OWN_KIB}k' -c fsync $one"
+    zero = f"wipefs -aq $one; xfs_io -c 'fzero 0 {size_kib + _OWN_KIB}k' -c fsync $one"
     lab.guest.run(f"for one in {' '.join(DRIVES)}; do {zero}; done", timeout_s=120)
-    size = [] if level == 0 else [f"--size={_SIZE_KIB}", "--bitmap=none"]
+    size = [] if level == 0 else [f"--size={size_kib}", "--bitmap=none"]
     with place.array(lab.guest, level, DRIVES, ARRAY, options=size) as at:
         lab.guest.run(["wipefs", "-aq", at])
         yield at
@@ -130,7 +131,7 @@ def survives(level: int, kind: str) -> Body:
     """The check that an array, or a file system on it, loses no data with a drive."""
 
     def body(lab: Lab) -> None:
-        with _array(lab, level) as at:
+        with _array(lab, level, _SIZE_KIB if kind else _SMALL_KIB) as at:
             if not kind:
                 _lose_and_rebuild(lab, job.device(at, lab.serial(at)))
                 _consistent(lab)
