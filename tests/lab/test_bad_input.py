@@ -21,7 +21,9 @@ from assay.lab.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # A machine as the host sees it: the console's file, and the agent's port.
-PLAYER = """#!{python}
+# The second line is both shell and Python: the interpreter's path may hold a space, which no `#!` survives.
+PLAYER = """#!/bin/sh
+"exec" "{python}" "$0" "$@"
 import os, re, sys, time
 LONG_S = 600
 words = " ".join(sys.argv)
