@@ -109,7 +109,9 @@ def test_a_planted_change_is_caught(killed: tuple[Path, Path]) -> None:
             file.seek(block + 2000)
             file.write(b"\x00\x01\x02")
     found = verify(document)
-    assert found["corrupt"] == found["acknowledged"] > 0
+    # A block that was being written at the kill may be torn by that write: one thread has at most one of them.
+    assert found["torn"] <= 1
+    assert found["corrupt"] == found["acknowledged"] - found["torn"] > 0
 
 
 def test_an_earlier_version_of_the_file_is_caught_as_lost(killed: tuple[Path, Path]) -> None:
