@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from assay.price.error import PriceError
-from assay.study.locate import line_of
+from assay.study.locate import existing, line_of
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -37,7 +36,7 @@ def parse(text: str, file: str, model: type[Model]) -> Model:
         return model.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        location = _real(first["loc"], document)
+        location = existing(first["loc"], document)
         missing = [str(first["loc"][-1])] if first["type"] == "missing" else []
         unknown = [first["ctx"]["key"]] if first["type"] == "unknown_key" else []
         field = ".".join(str(part) for part in [*location, *missing, *unknown]) or "the file"
@@ -50,14 +49,3 @@ def parse(text: str, file: str, model: type[Model]) -> Model:
 def _shown(value: Any) -> str:
     text = str(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _real(location: Sequence[str | int], document: Any) -> list[str | int]:
-    """The part of a location that is in the document: branches of unions are left out."""
-    path: list[str | int] = []
-    for part in location:
-        inside = isinstance(document, dict) and part in document
-        if inside or (isinstance(document, list) and isinstance(part, int) and part < len(document)):
-            path.append(part)
-            document = document[part]
-    return path

@@ -1,9 +1,10 @@
-"""The line of a TOML file that a field stands on: errors name it."""
+"""Places in a TOML file: the line of a field, and how much of a location exists. Errors name them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 _HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"))*)\s*=""")
@@ -52,3 +53,14 @@ def line_of(text: str, location: Sequence[str | int]) -> int:
             return lines[path]
         path = path[:-1]
     return 1
+
+
+def existing(location: Sequence[str | int], document: Any) -> list[str | int]:
+    """The part of a location that exists in the document: branches of unions are left out."""
+    path: list[str | int] = []
+    for part in location:
+        inside = isinstance(document, dict) and part in document
+        if inside or (isinstance(document, list) and isinstance(part, int) and part < len(document)):
+            path.append(part)
+            document = document[part]
+    return path

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from assay import home
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.study.locate import line_of
+from assay.study.locate import existing, line_of
 from assay.study.model import Composition, Study
 from assay.study.rules import problems
 
@@ -85,7 +85,7 @@ def _consistent(found: Study | Composition, text: str, file: str) -> Study | Com
 def _sentence(error: ValidationError, document: Any, text: str, file: str) -> tuple[str, str]:
     found = error.errors(include_url=False)
     first = max(found, key=lambda problem: _depth(problem["loc"], document))
-    location = [*_real(first["loc"], document), *([first["ctx"]["key"]] if first["type"] == "unknown_key" else [])]
+    location = [*existing(first["loc"], document), *([first["ctx"]["key"]] if first["type"] == "unknown_key" else [])]
     if first["type"] == "missing":
         location.append(str(first["loc"][-1]))
     field = ".".join(str(part) for part in location)
@@ -95,16 +95,5 @@ def _sentence(error: ValidationError, document: Any, text: str, file: str) -> tu
     return f"{file} line {line_of(text, location)}, {field or 'the file'}: {what}{others}", hint
 
 
-def _real(location: Sequence[str | int], document: Any) -> list[str | int]:
-    """The part of a location that exists in the document: branches of unions are left out."""
-    path: list[str | int] = []
-    for part in location:
-        inside = isinstance(document, dict) and part in document
-        if inside or (isinstance(document, list) and isinstance(part, int) and part < len(document)):
-            path.append(part)
-            document = document[part]
-    return path
-
-
 def _depth(location: Sequence[str | int], document: Any) -> int:
-    return len(_real(location, document))
+    return len(existing(location, document))

@@ -147,7 +147,6 @@ def threads(lab: Lab) -> None:
 def interleaved(lab: Lab) -> None:
     """Two drives by page, a depth of 1024 in batches of 256, sleeps of 50 us between polls."""
     lab.guest.run(_SET_UP)
-    lab.guest.run(_blank(DRIVES))
     path = _POLLED | {"poll_sleep_us": 50}
     job = _job(lab, path, DRIVES, 32 * MIB, operation=_READ, size=16 * KIB, depth=1024, batch=256, measure_s=2.0)
     _verified(lab.measure(job), "two drives")
@@ -155,12 +154,6 @@ def interleaved(lab: Lab) -> None:
     large = _job(lab, _POLLED, DRIVES, 32 * MIB, size=4 * MIB, depth=2)
     _verified(lab.measure(large), "transfers of 4 MiB, larger than a command's limit")
     _verified(lab.measure(_as_found(lab, _KERNEL, large)), "the same, read by the kernel")
-
-
-def _blank(drives: Sequence[str]) -> str:
-    """Drives without a trace of other checks; Btrfs keeps a second superblock at 64 MiB, which wipefs leaves."""
-    copies = "; ".join(f"dd if=/dev/zero of={drive} bs=1M seek=64 count=1 conv=fsync" for drive in drives)
-    return f"wipefs -aq {' '.join(drives)}; {copies}"
 
 
 @check("refusals", needs=(*_NEEDS, "mdadm"), ci=False)
