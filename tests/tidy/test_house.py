@@ -19,10 +19,15 @@ ARROWS: dict[str, set[str]] = {
     "twin": {"record", "path", "load"},
     "pmem": {"record", "path"},
     "buffer": {"record", "path", "load"},
-    "index": {"record", "path", "pmem", "buffer"},
-    "engine": {"record", "path", "buffer"},
-    "tpcc": {"record", "path", "buffer", "engine"},
-    "assayer": {"record", "path", "load", "twin", "pmem", "buffer", "index", "engine", "tpcc"},
+    "btree": {"record", "path", "buffer"},
+    "index": {"record", "path", "load", "pmem", "buffer", "btree"},
+    "tpcc": {"record", "load"},
+    "tpcc-sql": {"record", "load", "tpcc"},
+    "engine": {"record", "path", "load", "pmem", "buffer", "btree", "tpcc"},
+    "assayer": {
+        *("record", "path", "load", "twin", "pmem", "buffer", "btree", "index", "engine"),
+        *("tpcc", "tpcc-sql"),
+    },
 }
 
 

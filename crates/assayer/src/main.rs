@@ -115,6 +115,8 @@ enum Document {
     Event,
     /// What a run leaves.
     Record,
+    /// What a run of an index, an engine or a database leaves.
+    Work,
     /// Questions to twins, with every target, device and host in them.
     Twin,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Record;
+use crate::{record::Record, work::WorkRecord};
 
 /// Figures of one class over one interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -56,6 +56,11 @@ pub enum Event {
     Finished {
         /// The record.
         record: Box<Record>,
+    },
+    /// The run of an index, an engine or a database ended; its record.
+    Worked {
+        /// The record.
+        record: Box<WorkRecord>,
     },
     /// The run could not be done.
     Refused {

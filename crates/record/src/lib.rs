@@ -15,6 +15,7 @@ mod record;
 mod target;
 mod validate;
 mod verdict;
+mod work;
 
 pub use class::{
     Arrivals, Class, Durability, DurabilityKind, Metric, Objective, Operation, Pattern, RateScope, SizeShare, Sizes,
@@ -33,6 +34,7 @@ pub use record::{
 pub use target::{Target, TargetKind};
 pub use validate::{DEPTH_AT_MOST, MEMBERS_AT_MOST, POLL_SLEEP_US_AT_MOST, SIZE_AT_MOST, THREADS_AT_MOST};
 pub use verdict::{Reason, ReasonCode, Severity, Status, Verdict};
+pub use work::{Subject, WorkCheck, WorkKind, WorkPart, WorkRecord, WorkTarget, Workload};
 
 /// Version of the job and event documents. A reader refuses any other.
 pub const FORMAT_VERSION: u32 = 1;

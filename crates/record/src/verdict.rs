@@ -69,6 +69,8 @@ pub enum ReasonCode {
     Errors,
     /// Data read back was not the data written.
     DataCorrupt,
+    /// A check of what was done failed: a consistency condition, an answer, a structure's invariant.
+    CheckFailed,
     /// The clock disagreed with the kernel's clock.
     ClockUnreliable,
     /// The classes' windows did not coincide.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use assay_record::{Event, Job, Record};
+use assay_record::{Event, Job, Record, WorkRecord};
 use assay_twin::Questions;
 use clap::CommandFactory;
 use schemars::schema_for;
@@ -15,6 +15,7 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Job => schema_for!(Job),
         Document::Event => schema_for!(Event),
         Document::Record => schema_for!(Record),
+        Document::Work => schema_for!(WorkRecord),
         Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;

@@ -1,0 +1,1 @@
+//! The buffer manager: pages, latches, replacement, asynchronous I/O over any path.

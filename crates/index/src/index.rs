@@ -1,0 +1,80 @@
+//! What every index can do.
+
+use crate::error::IndexError;
+
+/// Bytes of the longest key.
+pub const KEY_BYTES_AT_MOST: usize = 1024;
+
+/// What a scan hands each entry to; `false` ends it.
+pub type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> bool + 'a;
+
+/// An index that threads share. A thread works through a [`Session`] of its own.
+///
+/// Keys are ordered as bytes: integers go in as big-endian, and an index may keep keys of 8 bytes as integers. What a
+/// call of a session has returned is durable, unless the index was opened otherwise and says so.
+pub trait Index: Send + Sync {
+    /// What a thread works through.
+    type Session<'a>: Session
+    where
+        Self: 'a;
+
+    /// A session for the calling thread.
+    fn session(&self) -> Self::Session<'_>;
+
+    /// Bytes of the medium or drive that are in use, for space amplification.
+    fn used_bytes(&self) -> u64;
+}
+
+/// A thread's way into an index. Operations are linearizable.
+pub trait Session {
+    /// Adds an entry; `false` where the key is there already, and nothing changed.
+    ///
+    /// # Errors
+    /// Where key or value cannot be stored, or there is no space: nothing changed.
+    fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError>;
+
+    /// Changes the value of a key; `false` where the key is not there.
+    ///
+    /// # Errors
+    /// As [`Session::insert`].
+    fn update(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError>;
+
+    /// Adds an entry or changes its value; `true` where it was added.
+    ///
+    /// # Errors
+    /// As [`Session::insert`].
+    fn upsert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError>;
+
+    /// Appends the value of a key to `value`, which is cleared first; `false` where the key is not there.
+    ///
+    /// # Errors
+    /// Where the medium cannot be read, or is damaged.
+    fn lookup(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, IndexError>;
+
+    /// Looks several keys up at once, which lets an index on a drive have that many reads in flight: `found` is called
+    /// with the position of each key that is there, in any order.
+    ///
+    /// # Errors
+    /// As [`Session::lookup`].
+    fn lookup_many(&mut self, keys: &[&[u8]], found: &mut dyn FnMut(usize, &[u8])) -> Result<(), IndexError> {
+        let mut value = Vec::new();
+        for (position, key) in keys.iter().enumerate() {
+            if self.lookup(key, &mut value)? {
+                found(position, &value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a key; `false` where it is not there.
+    ///
+    /// # Errors
+    /// As [`Session::lookup`].
+    fn remove(&mut self, key: &[u8]) -> Result<bool, IndexError>;
+
+    /// Visits up to `limit` entries in order of their keys, from the first that is not below `from`.
+    ///
+    /// # Errors
+    /// [`IndexError::Unsupported`] where there is no order; else as [`Session::lookup`].
+    fn scan(&mut self, from: &[u8], limit: usize, visit: &mut Visit<'_>) -> Result<usize, IndexError>;
+}

@@ -1,0 +1,1 @@
+//! TPC-C's store in SQL, for PostgreSQL and SQLite.
