@@ -227,20 +227,9 @@ def _devices(guest: Guest, bench: _Bench, with_pmem: bool = True) -> dict[str, l
     """The guest's devices of each site. Namespaces of persistent memory are made where they are not there."""
     seen = find_drives(guest, [name for site in bench.on_drives() for name in bench.names(site)])
     found = {site.name: [seen[name] for name in bench.names(site)] for site in bench.on_drives()}
-    # Regions are numbered as they please; the handle of a module is its slot.
-    modules = bench.on_pmem() if with_pmem else []
-    regions = dict(line.split() for line in guest.run(_REGIONS).stdout.splitlines()) if modules else {}
-    for slot, site in enumerate(modules, 1):
-        found[site.name] = [namespace(guest, int(regions[f"{slot:#x}"]), site.namespace).device]
+    for module, site in enumerate(bench.on_pmem() if with_pmem else []):
+        found[site.name] = [namespace(guest, module, site.namespace).device]
     return found
-
-
-_REGIONS = """
-for each in /sys/bus/nd/devices/region*; do
-    module=$(cut -d, -f1 "$each"/mapping0)
-    echo "$(cat /sys/bus/nd/devices/"$module"/nfit/handle) ${each##*region}"
-done
-"""
 
 
 def _script(site: Site, body: str, devices: Sequence[str]) -> str:
