@@ -2,8 +2,10 @@
 //!
 //! All stand behind [`Index`], so that one runner, one set of workloads and one set of tests serve them.
 
+pub mod bztree;
 mod error;
 mod index;
+pub mod pmwcas;
 
 pub use error::IndexError;
 pub use index::{Index, KEY_BYTES_AT_MOST, Session, Visit};
