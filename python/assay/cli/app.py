@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from assay import __version__
+from assay.cli.advise import advise
 from assay.cli.choose import choose
 from assay.cli.cost import cost_app
 from assay.cli.fit import fit
@@ -410,6 +411,7 @@ def completion(
 
 
 # These stand in modules of their own; named here, they come after the commands above in the list.
+app.command()(advise)
 app.command()(choose)
 app.command()(fit)
 app.command()(predict)
