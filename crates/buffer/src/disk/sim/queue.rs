@@ -46,6 +46,7 @@ impl SimQueue {
     ///
     /// # Safety
     /// As [`Queue::push`]: nobody else uses it until the completion is reaped, and it is not held for longer.
+    #[allow(clippy::mut_from_ref)]
     unsafe fn bytes(&self, request: &Request) -> &mut [u8] {
         // SAFETY: inside of the memory, which this queue keeps; the caller's promise for the rest.
         unsafe { std::slice::from_raw_parts_mut(self.memory.start().add(request.memory), request.bytes as usize) }
@@ -95,14 +96,7 @@ fn flush(state: &mut State, disk: usize, outcome: Outcome) -> Result<(), Errno> 
     Ok(())
 }
 
-fn write(
-    state: &mut State,
-    disk: usize,
-    id: u64,
-    offset: u64,
-    bytes: &[u8],
-    outcome: Outcome,
-) -> Result<(), Errno> {
+fn write(state: &mut State, disk: usize, id: u64, offset: u64, bytes: &[u8], outcome: Outcome) -> Result<(), Errno> {
     match outcome {
         // A full disk takes nothing; one that fails may have taken a part.
         Outcome::Fails(Errno::NOSPC) => Err(Errno::NOSPC),
@@ -146,7 +140,9 @@ impl Queue for SimQueue {
                 }
                 // Out of order, on purpose.
                 let flight = self.flights.swap_remove(index);
-                flight.write.iter().for_each(|id| drop(state.unreaped.remove(id)));
+                if let Some(id) = flight.write {
+                    state.unreaped.remove(&id);
+                }
                 into.push(flight.completion);
                 reaped += 1;
             }
