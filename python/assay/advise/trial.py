@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,12 @@ from assay.compare.view import page
 from assay.error import BAD_JOB, AssayError
 from assay.report import row
 from assay.study import run
+from assay.study.execute import Observer
 from assay.study.settings import parse_settings
 from assay.study.target import parse_all
 
 Json = dict[str, Any]
 
-PAIRS = 8
 FOLDER = "trials"
 _FILE = "trial.json"
 VERSION = 1
@@ -79,9 +79,7 @@ def _beside(gain: float | None, expected: Json | None) -> str:
     return f" That is {place} the band that the records gave ({low:.3g} to {high:.3g} times)."
 
 
-def attempt(
-    advice: Advice, on: str, directory: Path, pairs: int, seed: int, observer: Callable[..., Any] | Any
-) -> Tried:
+def attempt(advice: Advice, on: str, directory: Path, pairs: int, seed: int, observer: Observer) -> Tried:
     """Runs both sides in the place `on`; results go to a folder of their own under `directory`.
 
     Raises:

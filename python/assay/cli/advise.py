@@ -22,7 +22,7 @@ def advise(
     on: Annotated[
         str, typer.Option("--on", metavar="TARGET", help="Where --try runs; where the records are from.")
     ] = "",
-    pairs: Annotated[int, typer.Option("--pairs", min=1, help="Pairs of each trial.")] = 8,
+    pairs: Annotated[int, typer.Option("--pairs", min=1, help="Pairs of each trial.")] = 12,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the order in which --try runs.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:

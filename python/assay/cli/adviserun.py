@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.advise import Advice, of, read
-from assay.advise.facts import Facts
+from assay.advise import Advice, of
+from assay.advise.facts import Facts, read
 from assay.advise.rules import RULES
 from assay.advise.trial import Tried
 from assay.cli import output
@@ -99,8 +99,8 @@ def _lines(one: Advice) -> None:
 
 def _say(text: str) -> None:
     plain = text.replace("\u00a0", " ")
-    indents = {"initial_indent": "   ", "subsequent_indent": "     "}
-    output.say(textwrap.fill(plain, 118, break_on_hyphens=False, break_long_words=False, **indents))
+    wrapper = textwrap.TextWrapper(118, "   ", "     ", break_on_hyphens=False, break_long_words=False)
+    output.say(wrapper.fill(plain))
 
 
 def _attempts(advice: Sequence[Advice], order: Order, facts: Facts) -> tuple[list[Tried], list[dict[str, str]]]:

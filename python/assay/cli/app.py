@@ -11,6 +11,7 @@ import typer
 from assay import __version__
 from assay.cli.advise import advise
 from assay.cli.choose import choose
+from assay.cli.claims import claims
 from assay.cli.cost import cost_app
 from assay.cli.fit import fit
 from assay.cli.predict import predict
@@ -413,6 +414,7 @@ def completion(
 # These stand in modules of their own; named here, they come after the commands above in the list.
 app.command()(advise)
 app.command()(choose)
+app.command()(claims)
 app.command()(fit)
 app.command()(predict)
 app.command()(reproduce)

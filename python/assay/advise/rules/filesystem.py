@@ -16,20 +16,24 @@ def _find(facts: Facts) -> Finding | None:
     """The same load over several file systems; a class with a rate can gain nothing."""
     found = []
     for part in group.by(where(facts.rows, lambda one: one.closed and bool(_system(one))), _ALIKE).values():
-        points = {name: group.point(rows, "bandwidth") for name, rows in _by_system(part).items()}
-        having = {name: point for name, point in points.items() if point is not None}
+        over = ((name, group.point(rows, "bandwidth")) for name, rows in _by_system(part).items())
+        having: dict[str, Point] = {name: point for name, point in over if point is not None}
         if len(having) > 1:
             found.append(having)
     if not found:
         return None
     gains, evidence = [], []
     for points in found:
-        best, worst = (pick_(points, key=lambda name: points[name].value) for pick_ in (max, min))
-        gains.append(gain(points[best], points[worst], "the bandwidth of the slowest file system"))
+        ordered = sorted(points.values(), key=lambda point: point.value)
+        gains.append(gain(ordered[-1], ordered[0], "the bandwidth of the slowest file system"))
         evidence.append(Evidence(_said(points), ids(*points.values())))
-    wins = [max(points, key=lambda name: points[name].value) for points in found]
+    wins = [_fastest(points) for points in found]
     best = max(set(wins), key=wins.count)
     return Finding(f"{best} was fastest in {wins.count(best)} of {len(wins)} loads.", tuple(evidence), joined(gains))
+
+
+def _fastest(points: dict[str, Point]) -> str:
+    return max(points, key=lambda name: points[name].value)
 
 
 def _by_system(rows: list[Row]) -> dict[str, list[Row]]:
