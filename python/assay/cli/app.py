@@ -11,6 +11,7 @@ import typer
 from assay import __version__
 from assay.cli.choose import choose
 from assay.cli.cost import cost_app
+from assay.cli.dbms import dbms_app
 from assay.cli.fit import fit
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
@@ -34,6 +35,7 @@ lab_app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
+app.add_typer(dbms_app, name="dbms")
 app.add_typer(lab_app, name="lab")
 
 

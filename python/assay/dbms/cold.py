@@ -38,7 +38,9 @@ class Cleared:
     @property
     def sentence(self) -> str:
         """For the record."""
-        return f"{self.resident_after:,} of {self.bytes:,} bytes were in the page cache, {self.resident_before:,} before"
+        return (
+            f"{self.resident_after:,} of {self.bytes:,} bytes were in the page cache, {self.resident_before:,} before"
+        )
 
 
 def files_under(folder: Path) -> list[Path]:

@@ -1,15 +1,16 @@
 """Answers of queries: in the right order, and equal to what was stored or to what a second engine says.
 
-Engines count money exactly or in floating point, and pad texts or do not. Numbers agree here when they differ by at most
-one part in a million: far narrower than the specification's own tolerance (clause 2.1.3.5: one percent for sums and
-averages), and wide enough for sums in floating point.
+Engines count money exactly or in floating point, and pad texts or do not. Numbers agree here when they differ by at
+most one part in a million: far narrower than the specification's own tolerance (clause 2.1.3.5: one percent for sums
+and averages), and wide enough for sums in floating point.
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import functools
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Sequence
@@ -37,9 +38,9 @@ def _plain(value: Any) -> Value:
         return value
     if isinstance(value, Decimal):
         return float(value)
-    if isinstance(value, datetime.datetime):
+    if isinstance(value, dt.datetime):
         return value.date().isoformat()
-    if isinstance(value, datetime.date):
+    if isinstance(value, dt.date):
         return value.isoformat()
     return str(value).rstrip(" ")
 
@@ -47,7 +48,7 @@ def _plain(value: Any) -> Value:
 def misordered(number: int, rows: Sequence[Row]) -> str:
     """A sentence where the rows are not in the order that the query asks for; empty where they are."""
     keys = query.ORDER.get(number, ())
-    for place, (upper, lower) in enumerate(zip(rows, rows[1:], strict=False), 1):
+    for place, (upper, lower) in enumerate(itertools.pairwise(rows), 1):
         for column, falls in keys:
             first, second = (lower[column], upper[column]) if falls else (upper[column], lower[column])
             if _close(first, second):
@@ -129,9 +130,12 @@ def _kinds(rows: Sequence[Row]) -> str:
 def _kind(values: Sequence[Value]) -> str:
     if any(isinstance(value, str) for value in values):
         return "t"
-    return "i" if all(value is None or isinstance(value, int) for value in values) and any(
-        value is not None for value in values
-    ) else "f"
+    return (
+        "i"
+        if all(value is None or isinstance(value, int) for value in values)
+        and any(value is not None for value in values)
+        else "f"
+    )
 
 
 def _exact(value: Value, kind: str) -> str:

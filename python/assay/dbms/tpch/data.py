@@ -47,7 +47,9 @@ def scale_of(text: str | float) -> float:
     try:
         scale = float(text)
     except ValueError as error:
-        raise DataError(f"`{text}` is no scale factor", hint="write a number, such as 1 or 0.1", code=BAD_JOB) from error
+        raise DataError(
+            f"`{text}` is no scale factor", hint="write a number, such as 1 or 0.1", code=BAD_JOB
+        ) from error
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
         message = f"scale factor {scale:g} lies outside {SMALLEST_SCALE:g} to {LARGEST_SCALE:,}"
         raise DataError(message, hint="1 stands for about 1 GB of data", code=BAD_JOB)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from dataclasses import dataclass
 
 from assay.dbms.tpch.schema import Column, Table
@@ -27,7 +27,7 @@ class Dialect:
         """A piece of a text, counted from 1."""
         return f"{self.substring_name}({expression}, {start}, {length})"
 
-    def date(self, day: str | datetime.date) -> str:
+    def date(self, day: str | dt.date) -> str:
         """A date as a literal."""
         return self.date_form.format(day)
 
@@ -67,7 +67,14 @@ SQLITE = Dialect(
     "cast(substr({}, 1, 4) as integer)",
     "substr",
     "'{}'",
-    (("key", "integer"), ("int", "integer"), ("money", "real"), ("date", "text"), ("char", "text"), ("varchar", "text")),
+    (
+        ("key", "integer"),
+        ("int", "integer"),
+        ("money", "real"),
+        ("date", "text"),
+        ("char", "text"),
+        ("varchar", "text"),
+    ),
 )
 SQLSERVER = Dialect(
     "sqlserver", "year({})", "substring", "cast('{}' as date)", (("key", "int"), *_STANDARD[1:]), top_first=True

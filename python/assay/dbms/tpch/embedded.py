@@ -7,7 +7,6 @@ import hashlib
 import json
 import os
 import select
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -30,7 +29,7 @@ class EngineError(AssayError):
     """An engine failed, or gave up."""
 
 
-class QueryFailed(EngineError):
+class QueryError(EngineError):
     """One query failed; others may still run."""
 
 
@@ -39,12 +38,14 @@ class Embedded:
 
     name = ""
     file = ""
+    version = ""
 
     def __init__(self, workers: int, temp: Path | None = None, limit_s: float = HOUR_S) -> None:
         self.workers = workers
         self.temp = temp
         self.limit_s = limit_s
         self._process: subprocess.Popen[bytes] | None = None
+        self._open = False
 
     def options(self) -> Json:
         """What the worker opens the database with."""
@@ -59,44 +60,43 @@ class Embedded:
         return [folder]
 
     def start(self, folder: Path) -> None:
-        """Starts the worker on the file of a folder."""
+        """Opens the file of a folder, with nothing of it in memory of its own."""
         self.stop()
         file = folder / self.file
         if not file.is_file():
             raise EngineError(f"{file} is missing", hint="load it again: the data folder is damaged", code=FAILED)
-        temp = str(self.temp or folder)
-        command = [sys.executable, "-m", "assay.dbms.tpch.worker", self.name, str(file), json.dumps(self.options())]
-        self._process = subprocess.Popen(
-            command,
+        if self._process is None:
+            self._process = self._worker(str(self.temp or folder))
+        self._ask({"do": "open", "file": str(file)})
+        self._open = True
+
+    def _worker(self, temp: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "assay.dbms.tpch.worker", self.name, json.dumps(self.options())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             env={**os.environ, "SQLITE_TMPDIR": temp, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
-        self._ask({"do": "open"})
 
     def stop(self) -> None:
-        """Closes the file and ends the worker."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(OSError):
-            if process.stdin is not None:
-                process.stdin.close()
-        try:
-            process.wait(timeout=30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        """Closes the file. The worker stays: it has nothing of the file any more."""
+        if self._open and self._process is not None:
+            self._open = False
+            self._ask({"do": "close"})
 
     def kill(self) -> None:
         """Ends the worker at once."""
-        if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGKILL)
-        self.stop()
+        process, self._process, self._open = self._process, None, False
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
 
     def warm(self) -> str:
         """No buffer that could be filled by itself."""
@@ -136,17 +136,17 @@ class Embedded:
         if not select.select([process.stdout], [], [], self.limit_s)[0]:
             self.kill()
             message = f"{self.name} gave no answer within {self.limit_s:g} s"
-            raise QueryFailed(message, hint="give it more time: --limit", code=FAILED)
+            raise QueryError(message, hint="give it more time: --limit", code=FAILED)
         line = process.stdout.readline()
         if not line:
             raise self._died(process)
         found: Json = json.loads(line)
         if "error" in found:
-            raise QueryFailed(f"{self.name}: {found['error']}", hint="the engine's own words", code=FAILED)
+            raise QueryError(f"{self.name}: {found['error']}", hint="the engine's own words", code=FAILED)
         return found
 
     def _died(self, process: subprocess.Popen[bytes]) -> EngineError:
-        self.stop()
+        self.kill()
         code = process.returncode
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         hint = "look whether memory ran out (dmesg), then run it again"
@@ -160,12 +160,11 @@ class DuckDB(Embedded):
     file = "tpch.duckdb"
     dialect = dialects.DUCKDB
 
-    @property
-    def version(self) -> str:
-        """Of the library."""
+    def __init__(self, workers: int, temp: Path | None = None, limit_s: float = HOUR_S) -> None:
         import duckdb
 
-        return str(duckdb.__version__)
+        super().__init__(workers, temp, limit_s)
+        self.version = str(duckdb.__version__)
 
     def options(self) -> Json:
         """Threads, no network, temporary files where they were wanted."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import random
 from collections.abc import Callable
 from decimal import Decimal
@@ -26,29 +26,30 @@ TYPES = (
     ("BRASS", "COPPER", "NICKEL", "STEEL", "TIN"),
 )
 CONTAINERS = (("JUMBO", "LG", "MED", "SM", "WRAP"), ("BAG", "BOX", "CAN", "CASE", "DRUM", "JAR", "PACK", "PKG"))
-COLORS = tuple(
-    "almond antique aquamarine azure beige bisque black blanched blue blush brown burlywood burnished chartreuse "
-    "chiffon chocolate coral cornflower cornsilk cream cyan dark deep dim dodger drab firebrick floral forest frosted "
-    "gainsboro ghost goldenrod green grey honeydew hot indian ivory khaki lace lavender lawn lemon light lime linen "
-    "magenta maroon medium metallic midnight mint misty moccasin navajo navy olive orange orchid pale papaya peach peru "
-    "pink plum powder puff purple red rose rosy royal saddle salmon sandy seashell sienna sky slate smoke snow spring "
-    "steel tan thistle tomato turquoise violet wheat white yellow".split()
-)
+_COLOR_WORDS = """
+almond antique aquamarine azure beige bisque black blanched blue blush brown burlywood burnished chartreuse
+chiffon chocolate coral cornflower cornsilk cream cyan dark deep dim dodger drab firebrick floral forest
+frosted gainsboro ghost goldenrod green grey honeydew hot indian ivory khaki lace lavender lawn lemon light
+lime linen magenta maroon medium metallic midnight mint misty moccasin navajo navy olive orange orchid pale
+papaya peach peru pink plum powder puff purple red rose rosy royal saddle salmon sandy seashell sienna sky
+slate smoke snow spring steel tan thistle tomato turquoise violet wheat white yellow
+"""
+COLORS = tuple(_COLOR_WORDS.split())
 WORDS = (("express", "pending", "special", "unusual"), ("accounts", "deposits", "packages", "requests"))
 
 
-def months(first: datetime.date, count: int) -> datetime.date:
+def months(first: dt.date, count: int) -> dt.date:
     """The first day of the month `count` months after that of `first`."""
     whole = first.year * 12 + first.month - 1 + count
-    return datetime.date(whole // 12, whole % 12 + 1, 1)
+    return dt.date(whole // 12, whole % 12 + 1, 1)
 
 
-def _span(first: datetime.date, count: int) -> Parameters:
+def _span(first: dt.date, count: int) -> Parameters:
     return {"first_day": first, "end_day": months(first, count)}
 
 
 def _year(number: int) -> Parameters:
-    return _span(datetime.date(number, 1, 1), 12)
+    return _span(dt.date(number, 1, 1), 12)
 
 
 def _discount(middle: Decimal) -> Parameters:
@@ -63,9 +64,9 @@ def _fraction(scale: float) -> str:
 
 def validation(scale: float) -> dict[int, Parameters]:
     """The parameters of the validation runs, by query (clauses 2.4.x.4; 11's fraction follows the scale factor)."""
-    date = datetime.date
+    date = dt.date
     return {
-        1: {"last_day": date(1998, 12, 1) - datetime.timedelta(days=90)},
+        1: {"last_day": date(1998, 12, 1) - dt.timedelta(days=90)},
         2: {"size": 15, "type": "BRASS", "region": "EUROPE"},
         3: {"segment": "BUILDING", "day": date(1995, 3, 15)},
         4: _span(date(1993, 7, 1), 3),
@@ -84,8 +85,12 @@ def validation(scale: float) -> dict[int, Parameters]:
         17: {"brand": "Brand#23", "container": "MED BOX"},
         18: {"quantity": 300},
         19: {
-            **{"quantity1": 1, "quantity2": 10, "quantity3": 20},
-            **{"brand1": "Brand#12", "brand2": "Brand#23", "brand3": "Brand#34"},
+            "quantity1": 1,
+            "quantity2": 10,
+            "quantity3": 20,
+            "brand1": "Brand#12",
+            "brand2": "Brand#23",
+            "brand3": "Brand#34",
         },
         20: {"color": "forest", "nation": "CANADA", **_year(1994)},
         21: {"nation": "SAUDI ARABIA"},
@@ -102,7 +107,7 @@ def _brand(random_: random.Random) -> str:
     return f"Brand#{random_.randint(1, 5)}{random_.randint(1, 5)}"
 
 
-def _month(random_: random.Random, first: datetime.date, last: datetime.date) -> datetime.date:
+def _month(random_: random.Random, first: dt.date, last: dt.date) -> dt.date:
     count = (last.year - first.year) * 12 + last.month - first.month
     return months(first, random_.randint(0, count))
 
@@ -112,7 +117,7 @@ def _any_year(random_: random.Random) -> Parameters:
 
 
 def _q01(random_: random.Random, _: float) -> Parameters:
-    return {"last_day": datetime.date(1998, 12, 1) - datetime.timedelta(days=random_.randint(60, 120))}
+    return {"last_day": dt.date(1998, 12, 1) - dt.timedelta(days=random_.randint(60, 120))}
 
 
 def _q02(random_: random.Random, _: float) -> Parameters:
@@ -120,11 +125,11 @@ def _q02(random_: random.Random, _: float) -> Parameters:
 
 
 def _q03(random_: random.Random, _: float) -> Parameters:
-    return {"segment": random_.choice(SEGMENTS), "day": datetime.date(1995, 3, random_.randint(1, 31))}
+    return {"segment": random_.choice(SEGMENTS), "day": dt.date(1995, 3, random_.randint(1, 31))}
 
 
 def _q04(random_: random.Random, _: float) -> Parameters:
-    return _span(_month(random_, datetime.date(1993, 1, 1), datetime.date(1997, 10, 1)), 3)
+    return _span(_month(random_, dt.date(1993, 1, 1), dt.date(1997, 10, 1)), 3)
 
 
 def _q05(random_: random.Random, _: float) -> Parameters:
@@ -152,7 +157,7 @@ def _q09(random_: random.Random, _: float) -> Parameters:
 
 
 def _q10(random_: random.Random, _: float) -> Parameters:
-    return _span(_month(random_, datetime.date(1993, 2, 1), datetime.date(1995, 1, 1)), 3)
+    return _span(_month(random_, dt.date(1993, 2, 1), dt.date(1995, 1, 1)), 3)
 
 
 def _q11(random_: random.Random, scale: float) -> Parameters:
@@ -169,11 +174,11 @@ def _q13(random_: random.Random, _: float) -> Parameters:
 
 
 def _q14(random_: random.Random, _: float) -> Parameters:
-    return _span(_month(random_, datetime.date(1993, 1, 1), datetime.date(1997, 12, 1)), 1)
+    return _span(_month(random_, dt.date(1993, 1, 1), dt.date(1997, 12, 1)), 1)
 
 
 def _q15(random_: random.Random, _: float) -> Parameters:
-    return _span(_month(random_, datetime.date(1993, 1, 1), datetime.date(1997, 10, 1)), 3)
+    return _span(_month(random_, dt.date(1993, 1, 1), dt.date(1997, 10, 1)), 3)
 
 
 def _q16(random_: random.Random, _: float) -> Parameters:
@@ -208,7 +213,12 @@ def _q22(random_: random.Random, _: float) -> Parameters:
     return {"codes": random_.sample(range(10, 35), 7)}
 
 
-_RULES: dict[int, Callable[[random.Random, float], Parameters]] = {
-    **{1: _q01, 2: _q02, 3: _q03, 4: _q04, 5: _q05, 6: _q06, 7: _q07, 8: _q08, 9: _q09, 10: _q10, 11: _q11},
-    **{12: _q12, 13: _q13, 14: _q14, 15: _q15, 16: _q16, 17: _q17, 18: _q18, 19: _q19, 20: _q20, 21: _q21, 22: _q22},
-}
+_RULES: dict[int, Callable[[random.Random, float], Parameters]] = dict(
+    enumerate(
+        (
+            *(_q01, _q02, _q03, _q04, _q05, _q06, _q07, _q08, _q09, _q10, _q11),
+            *(_q12, _q13, _q14, _q15, _q16, _q17, _q18, _q19, _q20, _q21, _q22),
+        ),
+        1,
+    )
+)

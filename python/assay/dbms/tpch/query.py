@@ -95,7 +95,9 @@ def chosen(text: str) -> list[int]:
 
 
 def _no_query(word: str) -> AssayError:
-    return AssayError(f"`{word}` is no query of TPC-H", hint="write numbers from 1 to 22, such as 1,6,9-12", code=BAD_JOB)
+    return AssayError(
+        f"`{word}` is no query of TPC-H", hint="write numbers from 1 to 22, such as 1,6,9-12", code=BAD_JOB
+    )
 
 
 @functools.cache

@@ -152,13 +152,13 @@ def answer(database: Duck | Lite, asked: Json) -> Json:
 def main() -> int:
     """Serves until its input ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # Nobody would read the answers.
-    name, file, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+    name, options = sys.argv[1], json.loads(sys.argv[2])
     database = None
     for line in sys.stdin:
         try:
             asked = json.loads(line)
             if asked["do"] == "open":
-                database = OPENERS[name](file, options)
+                database = OPENERS[name](asked["file"], options)
                 found: Json = {}
             elif database is None:
                 found = {"error": "nothing is open"}
