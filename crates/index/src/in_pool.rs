@@ -125,6 +125,9 @@ impl<I: Index> Index for Held<I> {
     }
 }
 
+/// An index on the medium that a mapping becomes.
+type On<K, X> = Held<<K as PoolIndex>::On<<X as Wrap>::Medium>>;
+
 /// Makes and opens one index in one file.
 pub struct InPool<K, W> {
     kind: K,
@@ -173,7 +176,7 @@ impl<K: PoolIndex, W: Wrap> InPool<K, W> {
         medium
     }
 
-    fn open_on<X: Wrap>(&self, wrap: &X) -> Result<Opened<Held<K::On<X::Medium>>>, IndexError> {
+    fn open_on<X: Wrap>(&self, wrap: &X) -> Result<Opened<On<K, X>>, IndexError> {
         let (start, mut mapping) = (Instant::now(), Duration::ZERO);
         let pool = PoolFile::open_with(self.place.file(), self.kind.layout(&self.sizes), |mapped| {
             let medium = self.wrapped(wrap, mapped);

@@ -292,7 +292,7 @@ fn measure<S: Session>(
                 outcome.exhausted = true;
                 break 'window;
             };
-            let timed = (step.random & 0xFFFF_FFFF) * every >> 32 == 0;
+            let timed = ((step.random & 0xFFFF_FFFF) * every) >> 32 == 0;
             let before = if timed { clock.now() } else { 0 };
             let result = hands.act(session, &step);
             if timed {
