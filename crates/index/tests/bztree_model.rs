@@ -164,7 +164,7 @@ fn long_keys_and_pages_of_values() {
         key.extend_from_slice(&number.to_be_bytes());
         key
     };
-    let value = |number: u64| vec![number as u8; 4096 - (number % 3) as usize];
+    let value = |number: u64| vec![number as u8; 16384 - (number % 3) as usize];
     for number in 0..300 {
         assert!(session.insert(&key(number * 7 % 300), &value(number * 7 % 300)).unwrap());
     }

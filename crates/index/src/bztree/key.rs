@@ -24,7 +24,7 @@ impl<'k> Key<'k> {
         self.bytes.get(HEAD_BYTES..).unwrap_or(&[])
     }
 
-    /// Sixteen bits by which records in an unsorted tail are told apart.
+    /// Bits by which records in an unsorted tail are told apart.
     #[inline(always)]
     pub(super) fn print(&self) -> u16 {
         let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);

@@ -6,7 +6,8 @@ use crate::pmwcas::DIRTY;
 pub(super) const SEALED: u64 = 1 << 60;
 const LIVE: u64 = 1 << 59;
 const IN_WORD: u64 = 1 << 58;
-const PRINT_AT: u32 = 42;
+const PRINT_AT: u32 = 44;
+const PRINT_MASK: u64 = 0x3fff;
 const VALUE_AT: u32 = 29;
 const KEY_AT: u32 = 18;
 const OFFSET_BITS: u32 = KEY_AT;
@@ -16,18 +17,18 @@ pub(super) const WORD_VALUES: u64 = SEALED;
 /// A record's word.
 ///
 /// ```text
-/// 61 dirty | 60 sealed | 59 live | 58 value in a word | print 16 | value bytes 13 | key bytes 11 | offset 18, words
+/// 61 dirty | 60 sealed | 59 live | 58 value in a word | print 14 | value bytes 15 | key bytes 11 | offset 18, words
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Meta(pub(super) u64);
 
 /// Bits that the print takes.
-pub(super) const PRINT: u64 = 0xffff << PRINT_AT;
+pub(super) const PRINT: u64 = PRINT_MASK << PRINT_AT;
 
 /// The bits of a print.
 #[inline(always)]
 pub(super) fn print_bits(print: u16) -> u64 {
-    u64::from(print) << PRINT_AT
+    (u64::from(print) & PRINT_MASK) << PRINT_AT
 }
 
 impl Meta {
@@ -72,7 +73,7 @@ impl Meta {
 
     #[inline(always)]
     pub(super) fn value_bytes(self) -> usize {
-        (self.0 >> VALUE_AT & 0x1fff) as usize
+        (self.0 >> VALUE_AT & 0x7fff) as usize
     }
 
     pub(super) fn value_words(self) -> usize {
@@ -123,7 +124,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_are_kept_apart(
-            print: u16, in_word: bool, value in 0usize..4097, key in 1usize..1025, offset in 0usize..1 << 18,
+            print: u16, in_word: bool, value in 0usize..16385, key in 1usize..1025, offset in 0usize..1 << 18,
         ) {
             let meta = Meta::live(print, in_word, value, key, offset);
             prop_assert!(meta.is_live() && !meta.is_dirty() && !meta.is_sealed() && !meta.is_end());

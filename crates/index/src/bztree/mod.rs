@@ -23,6 +23,7 @@
 mod check;
 mod descent;
 mod image;
+mod in_pool;
 mod inner;
 mod key;
 mod leaf;
@@ -38,7 +39,7 @@ use std::ops::Deref;
 
 use assay_pmem::{Medium, Offset, PmemError, Pool, Shape as PoolShape};
 
-pub use self::{check::Census, session::BzSession};
+pub use self::{check::Census, in_pool::BzTrees, session::BzSession};
 use crate::{
     index::Index,
     pmwcas::{Table, area_bytes},
@@ -46,9 +47,6 @@ use crate::{
 
 /// Name and version in a pool's header.
 pub const LAYOUT: &str = "bztree-1";
-/// Bytes of the longest value: a page.
-pub const VALUE_BYTES_AT_MOST: usize = 4096;
-
 const ROOT: usize = 0;
 const AREA: usize = 1;
 const DESCRIPTORS: usize = 2;
@@ -151,6 +149,25 @@ impl<M: Medium, P: Deref<Target = Pool<M>> + Send + Sync> Index for BzTree<P> {
 
     fn used_bytes(&self) -> u64 {
         self.pool.usage().map_or(0, |usage| usage.allocated_bytes)
+    }
+
+    fn anatomy(&self) -> Vec<(&'static str, f64)> {
+        let Ok(census) = self.census() else { return Vec::new() };
+        let leaves = census.leaves as f64;
+        vec![
+            ("leaves", leaves),
+            ("inner_nodes", census.inner_nodes as f64),
+            ("inner_levels", census.levels as f64),
+            ("entries_per_leaf", census.records as f64 / leaves),
+        ]
+    }
+
+    fn examine(&self) -> Option<Result<String, String>> {
+        let said = |census: Census| {
+            let Census { leaves, inner_nodes, records, bytes, .. } = census;
+            format!("{records} entries in {leaves} leaves below {inner_nodes} inner nodes; all {bytes} bytes reached")
+        };
+        Some(self.census().map(said).map_err(|error| error.to_string()))
     }
 }
 

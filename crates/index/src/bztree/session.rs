@@ -5,7 +5,7 @@ use std::ops::Deref;
 use assay_pmem::{Medium, Pool, pin};
 
 use super::{
-    BzTree, VALUE_BYTES_AT_MOST,
+    BzTree,
     key::Key,
     scan::Snapshot,
     write::{Mode, Put},
@@ -14,6 +14,7 @@ use crate::{
     error::IndexError,
     index::{KEY_BYTES_AT_MOST, Session, Visit},
     pmwcas::Worker,
+    sizes::VALUE_BYTES_AT_MOST,
 };
 
 /// A thread's way into a tree.
