@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod child;
 pub mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,6 +30,9 @@ struct State {
     random: Xoshiro256PlusPlus,
     /// Steps until somebody else goes on.
     left: u64,
+    /// The first thread stands still after its first turn until the others have ended.
+    stopping: bool,
+    stopped: bool,
 }
 
 /// A thread's part; the others go on when it ends.
@@ -41,8 +44,26 @@ pub struct Part {
 impl Turns {
     pub fn new(recorder: Recorder, threads: usize, seed: u64) -> Arc<Self> {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let state = State { current: 0, alive: vec![true; threads], random, left: 1 };
+        Self::of(
+            recorder,
+            State { current: 0, alive: vec![true; threads], random, left: 1, stopping: false, stopped: false },
+        )
+    }
+
+    /// Two threads, of which the first one stands still before its step of that number until the other one has ended.
+    pub fn stopping(recorder: Recorder, step: u64) -> Arc<Self> {
+        let random = Xoshiro256PlusPlus::seed_from_u64(0);
+        let (left, alive) = (step + 1, vec![true; 2]);
+        Self::of(recorder, State { current: 0, alive, random, left, stopping: true, stopped: false })
+    }
+
+    fn of(recorder: Recorder, state: State) -> Arc<Self> {
         Arc::new(Self { recorder, state: Mutex::new(state), changed: Condvar::new() })
+    }
+
+    /// Whether the first thread came so far that it was stopped.
+    pub fn stopped(&self) -> bool {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).stopped
     }
 
     /// Waits for the calling thread's first turn.
@@ -79,6 +100,12 @@ impl Turns {
 impl State {
     /// Long turns and short ones: some operations end undisturbed, others are cut up.
     fn pass_on(&mut self) {
+        if self.stopping {
+            self.stopped |= self.alive[0];
+            self.left = u64::MAX;
+            self.current = usize::from(self.alive[1]);
+            return;
+        }
         let dice = self.random.next_u64();
         self.left = 1 + (dice >> 8) % [4, 40, 400][(dice % 3) as usize];
         let alive: Vec<usize> = (0..self.alive.len()).filter(|&thread| self.alive[thread]).collect();
