@@ -39,7 +39,7 @@ fn explore(threads: u64, images: u64, seeds: std::ops::Range<u64>) -> Summary {
         total.exhausted += found.exhausted;
         total.events += found.events;
     }
-    println!("{threads} threads, {histories} histories: {total:?}");
+    eprintln!("{threads} threads, {histories} histories: {total:?}");
     total
 }
 
@@ -64,7 +64,7 @@ fn a_hundred_thousand_crash_images_without_a_violation() {
     let images = explore(1, 30_000, 1000..1100).images
         + explore(2, 30_000, 2000..2200).images
         + explore(3, 20_000, 3000..3100).images;
-    println!("{images} images");
+    eprintln!("{images} images");
     assert!(images >= 100_000);
 }
 
@@ -139,7 +139,7 @@ struct Lines(BTreeMap<String, (usize, usize)>);
 
 impl Lines {
     fn add(&mut self, report: MutantReport) {
-        println!("{} of {} mutants caught in {} images", report.caught, report.mutants, report.images);
+        eprintln!("{} of {} mutants caught in {} images", report.caught, report.mutants, report.images);
         for (site, (caught, planted)) in report.sites {
             let counts = self.0.entry(site).or_default();
             *counts = (counts.0 + caught, counts.1 + planted);
@@ -152,7 +152,7 @@ impl Lines {
         for (site, (caught, planted)) in self.0.iter().filter(|(site, _)| site.contains("index/src")) {
             let code = line_of(site);
             let argued = ARGUED.iter().any(|(text, _)| code.contains(text));
-            println!("{caught:5} of {planted:5}  {}", code.trim());
+            eprintln!("{caught:5} of {planted:5}  {}", code.trim());
             if *caught == 0 && !argued {
                 blind.push(code);
             }
