@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import select
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -98,6 +99,17 @@ class Embedded:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
+    def copy(self, source: Path, folder: Path) -> None:
+        """The file in another folder, durable."""
+        shutil.copyfile(source / self.file, folder / self.file)
+        handle = os.open(folder / self.file, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
+
+    def close(self) -> None:
+        """Ends the worker; the folders are the caller's."""
+        self.kill()
+
     def warm(self) -> str:
         """No buffer that could be filled by itself."""
         return ""
@@ -185,7 +197,7 @@ class DuckDB(Embedded):
 
         seconds: dict[str, float] = {}
         with contextlib.closing(duckdb.connect(str(folder / self.file), config=self.options())) as connection:
-            with _timed(seconds, "copy"):
+            with timed(seconds, "copy"):
                 for table in TABLES:
                     connection.execute(dialects.DUCKDB.create(table))
                     kinds = {column.name: "varchar" for column in table.columns} | {"nothing": "varchar"}
@@ -194,7 +206,7 @@ class DuckDB(Embedded):
                     # Names come from the table above and go nowhere else.
                     statement = f"insert into {table.name} select {columns} from {source}"  # noqa: S608
                     connection.execute(statement, [str(files.table(table.name))])
-            with _timed(seconds, "checkpoint"):
+            with timed(seconds, "checkpoint"):
                 connection.execute("checkpoint")
         return Loaded(seconds, (folder / self.file).stat().st_size)
 
@@ -227,16 +239,16 @@ class SQLite(Embedded):
             for pragma in ("journal_mode = off", "synchronous = off", "page_size = 4096", "cache_size = -65536"):
                 connection.execute(f"pragma {pragma}")
             connection.execute("begin")
-            with _timed(seconds, "copy"):
+            with timed(seconds, "copy"):
                 for table in TABLES:
                     connection.execute(dialects.SQLITE.create(table, keyed=True))
                     places = ", ".join("?" for _ in table.columns)
                     statement = f"insert into {table.name} values ({places})"  # noqa: S608
                     connection.executemany(statement, _lines(files.table(table.name)))
-            with _timed(seconds, "indexes"):
+            with timed(seconds, "indexes"):
                 for name, columns in INDEXES:
                     connection.execute(f"create index {index_name(name, columns)} on {name} ({columns})")
-            with _timed(seconds, "analyze"):
+            with timed(seconds, "analyze"):
                 connection.execute("analyze")
                 connection.execute("commit")
         return Loaded(seconds, (folder / self.file).stat().st_size)
@@ -249,7 +261,8 @@ def _lines(path: Path) -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    """Adds the time that a phase took, s."""
     begun = time.monotonic()
     yield
     seconds[phase] = seconds.get(phase, 0.0) + time.monotonic() - begun

@@ -74,7 +74,7 @@ def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
     outcome = Outcome()
     with contextlib.ExitStack() as stack, _terminable():
         spaces = [stack.enter_context(Workspace(where.folder)) for where in places]
-        stack.callback(engine.kill)
+        stack.callback(engine.close)
         try:
             _measure(_Job(order, binary, places, spaces, engine, listen), outcome)
         except KeyboardInterrupt:
@@ -157,19 +157,9 @@ def _prepare(job: _Job) -> None:
         shutil.rmtree(files.folder)
     for space in job.spaces[1:]:
         job.listen(f"copying to {space.target}")
-        folder = space.path / "data"
-        shutil.copytree(job.folders[0], folder, symlinks=True)
-        _own_alike(job.folders[0], folder)
+        folder = space.folder("data")
+        job.engine.copy(job.folders[0], folder)
         job.folders.append(folder)
-
-
-def _own_alike(source: Path, copy: Path) -> None:
-    """Copies belong to whom the originals belong to: servers insist on it."""
-    owner = source.stat()
-    if owner.st_uid == copy.stat().st_uid:
-        return
-    for path in (copy, *copy.rglob("*")):
-        shutil.chown(path, owner.st_uid, owner.st_gid)
 
 
 def _once(job: _Job, one: Pass) -> None:
