@@ -121,7 +121,7 @@ class Embedded:
 
     def run(self, sql: str) -> Run:
         """Runs a query to the last row."""
-        found = self._ask({"do": "run", "sql": sql})
+        found = self._ask({"do": "run", "sql": sql}, self.limit_s)
         return Run(
             seconds=found["seconds"],
             rows=[tuple(row) for row in found["rows"]],
@@ -133,10 +133,10 @@ class Embedded:
 
     def profile(self, sql: str) -> Node | None:
         """The dominating operator."""
-        found = self._ask({"do": "profile", "sql": sql})
+        found = self._ask({"do": "profile", "sql": sql}, self.limit_s)
         return Node(found["name"], found["share"], found["pattern"]) if found else None
 
-    def _ask(self, question: Json) -> Json:
+    def _ask(self, question: Json, limit_s: float = HOUR_S) -> Json:
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise EngineError(f"{self.name} is not running", hint="start it first", code=FAILED)
@@ -145,9 +145,9 @@ class Embedded:
             process.stdin.flush()
         except BrokenPipeError as error:
             raise self._died(process) from error
-        if not select.select([process.stdout], [], [], self.limit_s)[0]:
+        if not select.select([process.stdout], [], [], limit_s)[0]:
             self.kill()
-            message = f"{self.name} gave no answer within {self.limit_s:g} s"
+            message = f"{self.name} gave no answer within {limit_s:g} s"
             raise QueryError(message, hint="give it more time: --limit", code=FAILED)
         line = process.stdout.readline()
         if not line:

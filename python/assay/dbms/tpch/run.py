@@ -51,13 +51,15 @@ class Outcome:
 
     records: list[Json] = field(default_factory=list)
     interrupted: bool = False
+    broke: bool = False
 
     @property
     def exit_code(self) -> int:
-        """As a process says it."""
+        """As a process says it: 1 where a check or a query failed, or the engine ended."""
         if self.interrupted:
             return INTERRUPTED
-        return judged(self.records) if self.records else FAILED
+        failed = self.broke or not self.records or any(part["failed"] for one in self.records for part in one["parts"])
+        return FAILED if failed else judged(self.records)
 
 
 def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
@@ -134,8 +136,9 @@ def _measure(job: _Job, outcome: Outcome) -> None:
         job.engine.kill()
         if not any(one.samples for one in passes):
             raise
+        outcome.broke = True
         for one in passes:
-            one.broke = one.broke or f"{error.message}"
+            one.broke = one.broke or error.message
     for one in passes:
         if any(sample.runs or sample.failures for sample in one.samples.values()):
             document = record(job, one, passes, interrupted=outcome.interrupted)
