@@ -3,6 +3,7 @@
 use assay_record::WorkRecord;
 
 use crate::{
+    bztree::BzTrees,
     error::IndexError,
     fptree::FpTreeKind,
     in_pool::{Delayed, InPool, Plain, PoolIndex},
@@ -21,7 +22,7 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
     // An index on a drive: `run_on(&ItsFactory::new(job)?, job, watch)`.
     match job.index {
         Kind::Fptree => in_pool(FpTreeKind, job, watch),
-        Kind::Bztree => Err(not_there(job.index)),
+        Kind::Bztree => in_pool(BzTrees::default(), job, watch),
         Kind::DashEh => Err(not_there(job.index)),
         Kind::DashLh => Err(not_there(job.index)),
         Kind::SsdBtree => Err(not_there(job.index)),
@@ -33,7 +34,7 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
 pub fn is_there(kind: Kind) -> bool {
     match kind {
         Kind::Fptree => true,
-        Kind::Bztree => false,
+        Kind::Bztree => true,
         Kind::DashEh => false,
         Kind::DashLh => false,
         Kind::SsdBtree => false,
