@@ -6,7 +6,7 @@ use super::{
     FpTree, Locked,
     inner::retire,
     key::Probe,
-    leaf::{FULL, LINE, LOW, NEXT, RECORD_BYTES, RECORDS, bits, record_at},
+    leaf::{FULL, LINE, LOW, NEXT, RECORDS, bits, record_at},
 };
 use crate::error::IndexError;
 
@@ -72,16 +72,20 @@ impl<M: Medium> FpTree<M> {
             return Ok(false);
         }
         let mut transaction = self.pool.begin();
+        let mut lines = 0;
         for slot in bits(from) {
             let free = (!bitmap).trailing_zeros() as usize;
             let record = record_at(pair.left, free);
             medium.store(record, right.head(slot));
             medium.store(record + 8, right.payload(slot));
-            medium.flush(record, RECORD_BYTES as usize); // record that moved
+            lines |= 1 << ((record - pair.left) / LINE);
             left.set_print(free, right.print(slot));
             bitmap |= 1 << free;
         }
         debug_assert!(bitmap & !FULL == 0);
+        for line in bits(lines) {
+            medium.flush(pair.left + line as u64 * LINE, LINE as usize); // records that moved
+        }
         if from != 0 {
             medium.flush(pair.left, LINE as usize); // fingerprints that moved
             transaction.set(Offset::new(pair.left), bitmap)?;

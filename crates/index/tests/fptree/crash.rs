@@ -4,7 +4,7 @@ use assay_pmem::crash::{Explorer, Summary};
 
 use super::case::Case;
 
-fn explore(images: u64, from_seed: u64) -> Summary {
+fn explore(images: u64, from_seed: u64) -> (Summary, u64) {
     let (mut total, mut seed) = (Summary::default(), from_seed);
     while total.images < images {
         seed += 1;
@@ -18,19 +18,20 @@ fn explore(images: u64, from_seed: u64) -> Summary {
         total.moments += found.moments;
         total.exhausted += found.exhausted;
     }
-    println!("{total:?} of {} histories", seed - from_seed);
-    total
+    (total, seed - from_seed)
 }
 
 #[test]
 fn some_thousand_images_without_a_violation() {
-    let total = explore(4000, 0);
+    let (total, histories) = explore(4000, 0);
+    println!("{total:?} of {histories} histories");
     assert!(total.nested_images > 100, "{total:?}");
 }
 
 #[test]
 #[ignore = "takes minutes: the images that docs/index-fptree.md speaks of"]
 fn a_hundred_thousand_images_without_a_violation() {
-    let total = explore(100_000, 1_000_000);
+    let (total, histories) = explore(100_000, 1_000_000);
+    println!("{total:?} of {histories} histories");
     assert!(total.nested_images > 10_000, "{total:?}");
 }
