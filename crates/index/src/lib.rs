@@ -4,6 +4,7 @@
 
 pub mod bztree;
 mod error;
+pub mod fptree;
 mod in_pool;
 mod index;
 mod job;
