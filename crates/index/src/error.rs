@@ -29,6 +29,12 @@ pub enum IndexError {
         /// The operation.
         operation: &'static str,
     },
+    /// More keys agree in all bits that tell segments apart than a segment holds.
+    #[error("too many keys have the same {bits} bits of their hash; store them under other keys")]
+    Crowded {
+        /// How many bits.
+        bits: u32,
+    },
     /// Persistent memory, or the pool in it.
     #[error(transparent)]
     Pmem(#[from] assay_pmem::PmemError),

@@ -2,6 +2,7 @@
 //!
 //! All stand behind [`Index`], so that one runner, one set of workloads and one set of tests serve them.
 
+pub mod dash;
 mod error;
 mod index;
 

@@ -1,0 +1,148 @@
+//! Speed of Dash as its authors' driver measures it: `dash_speed [eh|lh] [KEYS] [OPERATIONS] [THREADS] [FOLDER]`.
+//!
+//! Keys and values have 8 bytes; the table is loaded, then keys that are there, keys that are not, new keys and removals
+//! follow, uniformly at random. Times are of the wall and of the CPU, which others on the machine bend less.
+
+#![allow(clippy::print_stdout, reason = "printing is what it is for")]
+
+use std::{hint::black_box, path::PathBuf, time::Instant};
+
+use assay_index::{
+    Index, Session,
+    dash::{Dash, DashEh, DashLh, DashSession, DashShape, Directory},
+};
+use assay_pmem::{Mapped, Metered, PoolFile, Shape, counts};
+
+/// Keys that follow each other, made far from each other.
+fn key(number: u64) -> u64 {
+    number.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5555_5555
+}
+
+fn cpu_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// Runs an operation on a range of numbers, each thread on its part.
+fn phase<D: Directory>(
+    table: &Dash<Mapped, D>,
+    name: &str,
+    numbers: std::ops::Range<u64>,
+    threads: u64,
+    operation: impl Fn(&mut DashSession<'_, Mapped, D>, u64) -> bool + Sync,
+) {
+    let (start, cpu) = (Instant::now(), cpu_s());
+    let share = (numbers.end - numbers.start) / threads;
+    let succeeded: u64 = std::thread::scope(|scope| {
+        let of = |thread: u64| {
+            let (from, operation) = (numbers.start + thread * share, &operation);
+            scope.spawn(move || {
+                let mut session = table.session();
+                (from..from + share).filter(|&number| operation(&mut session, black_box(number))).count() as u64
+            })
+        };
+        let all: Vec<_> = (0..threads).map(of).collect();
+        all.into_iter().map(|thread| thread.join().expect("a worker panicked")).sum()
+    });
+    let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_s() - cpu);
+    let count = (share * threads) as f64;
+    println!(
+        "{name:12} {:7.2} M/s by the clock, {:7.2} M/s a CPU by CPU time; {succeeded} of {count} succeeded",
+        count / wall / 1e6,
+        count / cpu / 1e6,
+    );
+}
+
+fn mix(number: u64, most: u64) -> u64 {
+    let spread = (number ^ number >> 31).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    ((u128::from(spread) * u128::from(most)) >> 64) as u64
+}
+
+fn all<D: Directory>(table: Dash<Mapped, D>, keys: u64, operations: u64, threads: u64) {
+    let insert = |session: &mut DashSession<'_, Mapped, D>, number: u64| {
+        session.insert(&key(number).to_le_bytes(), &number.to_le_bytes()).expect("the pool is large enough")
+    };
+    phase(&table, "load", 0..keys, threads, insert);
+    let filling = table.filling();
+    println!("{filling:?}, load factor {:.3}", filling.load_factor());
+    phase(&table, "found", 0..operations, threads, |session, number| {
+        session.get(key(mix(number, keys))).is_some()
+    });
+    let mut value = Vec::new();
+    phase(&table, "found, slice", 0..operations, 1, |session, number| {
+        let mut mine = std::mem::take(&mut Vec::new());
+        session.lookup(&key(mix(number, keys)).to_le_bytes(), &mut mine).expect("it reads")
+    });
+    value.push(0u8);
+    phase(&table, "missing", 0..operations, threads, |session, number| {
+        session.get(key(mix(number, keys) + (1 << 40))).is_some()
+    });
+    phase(&table, "update", 0..operations, threads, |session, number| {
+        session.update(&key(mix(number, keys)).to_le_bytes(), &number.to_le_bytes()).expect("it updates")
+    });
+    phase(&table, "insert", keys..keys + operations, threads, insert);
+    phase(&table, "delete", keys..keys + operations, threads, |session, number| {
+        session.remove(&key(number).to_le_bytes()).expect("it removes")
+    });
+    let filling = table.filling();
+    println!("{filling:?}, load factor {:.3}", filling.load_factor());
+}
+
+/// What an operation costs in persistent memory.
+fn costs<D: Directory>(table: &Dash<Metered<Mapped>, D>, keys: u64) {
+    let mut session = table.session();
+    let mut line = |name: &str, numbers: std::ops::Range<u64>, action: &mut dyn FnMut(u64)| {
+        let (before, count) = (counts(), (numbers.end - numbers.start) as f64);
+        numbers.for_each(action);
+        let cost = counts() - before;
+        println!(
+            "{name:8} per operation: {:.3} fences, {:.3} lines flushed, {:.3} blocks read, {:.3} blocks written",
+            cost.fences as f64 / count,
+            cost.flushes as f64 / count,
+            cost.blocks_read as f64 / count,
+            cost.blocks_written as f64 / count,
+        );
+    };
+    let mut value = Vec::new();
+    line("insert", 0..keys, &mut |number| {
+        session.insert(&key(number).to_le_bytes(), &number.to_le_bytes()).expect("the pool is large enough");
+    });
+    line("found", 0..keys, &mut |number| {
+        session.lookup(&key(mix(number, keys)).to_le_bytes(), &mut value).expect("it reads");
+    });
+    line("missing", 0..keys, &mut |number| {
+        session.lookup(&key(number + (1 << 40)).to_le_bytes(), &mut value).expect("it reads");
+    });
+    line("update", 0..keys, &mut |number| {
+        session.update(&key(mix(number, keys)).to_le_bytes(), &number.to_le_bytes()).expect("it updates");
+    });
+    line("delete", 0..keys, &mut |number| {
+        session.remove(&key(number).to_le_bytes()).expect("it removes");
+    });
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let kind = arguments.next().unwrap_or_else(|| "eh".to_owned());
+    let mut number = |otherwise: u64| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(otherwise);
+    let (keys, operations, threads) = (number(2_000_000), number(3_000_000), number(1));
+    let folder = PathBuf::from(arguments.next().unwrap_or_else(|| "/dev/shm".to_owned()));
+    let path = folder.join(format!("assay-dash-speed-{}", std::process::id()));
+    let bytes = (keys + operations) * 48 + (256 << 20);
+    let layout = if kind == "lh" { "dash-lh-1" } else { "dash-eh-1" };
+    let file = PoolFile::create(&path, bytes, &Shape::new(layout)).expect("a pool can be made");
+    file.medium().populate().expect("memory is there");
+    let shape = DashShape::default();
+    match kind.as_str() {
+        "lh" => all(DashLh::create(file, &shape).expect("a new table"), keys, operations, threads),
+        _ => all(DashEh::create(file, &shape).expect("a new table"), keys, operations, threads),
+    }
+    std::fs::remove_file(&path).expect("it was made here");
+    let meter = |mapped| Metered::new(mapped, 4096);
+    let file = PoolFile::create_with(&path, bytes, &Shape::new(layout), meter).expect("a pool can be made");
+    match kind.as_str() {
+        "lh" => costs(&DashLh::create(file, &shape).expect("a new table"), keys / 4),
+        _ => costs(&DashEh::create(file, &shape).expect("a new table"), keys / 4),
+    }
+    std::fs::remove_file(&path).expect("it was made here");
+}
