@@ -11,7 +11,7 @@ use assay_index::{
     Index, Session,
     dash::{Dash, DashEh, DashLh, DashSession, DashShape, Directory},
 };
-use assay_pmem::{Mapped, Metered, PoolFile, Shape, counts};
+use assay_pmem::{Mapped, Medium, Metered, PoolFile, Shape, counts};
 
 /// Keys that follow each other, made far from each other.
 fn key(number: u64) -> u64 {
@@ -23,22 +23,33 @@ fn cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
+/// Random loads a second in the same memory, by CPU time: a yardstick for how busy the machine is.
+fn loads_per_s<D: Directory>(table: &Dash<Mapped, D>) -> f64 {
+    let (medium, bytes) = (table.pool().medium(), table.pool().usage().expect("a sound pool").allocated_bytes);
+    let (before, count) = (cpu_s(), 2_000_000);
+    let words = (bytes / 8).max(1 << 16);
+    let sum = (0..count).fold(0u64, |sum, number| sum ^ medium.load(65536 + mix(number, words) * 8));
+    black_box(sum);
+    count as f64 / (cpu_s() - before)
+}
+
 /// Runs an operation on a range of numbers, each thread on its part.
 fn phase<D: Directory>(
     table: &Dash<Mapped, D>,
     name: &str,
     numbers: std::ops::Range<u64>,
     threads: u64,
-    operation: impl Fn(&mut DashSession<'_, Mapped, D>, u64) -> bool + Sync,
+    operation: impl Fn(&mut DashSession<'_, Mapped, D>, &mut Vec<u8>, u64) -> bool + Sync,
 ) {
+    let loads = loads_per_s(table);
     let (start, cpu) = (Instant::now(), cpu_s());
     let share = (numbers.end - numbers.start) / threads;
     let succeeded: u64 = std::thread::scope(|scope| {
         let of = |thread: u64| {
             let (from, operation) = (numbers.start + thread * share, &operation);
             scope.spawn(move || {
-                let mut session = table.session();
-                (from..from + share).filter(|&number| operation(&mut session, black_box(number))).count() as u64
+                let (mut session, mut value) = (table.session(), Vec::new());
+                (from..from + share).filter(|&number| operation(&mut session, &mut value, black_box(number))).count() as u64
             })
         };
         let all: Vec<_> = (0..threads).map(of).collect();
@@ -47,9 +58,10 @@ fn phase<D: Directory>(
     let (wall, cpu) = (start.elapsed().as_secs_f64(), cpu_s() - cpu);
     let count = (share * threads) as f64;
     println!(
-        "{name:12} {:7.2} M/s by the clock, {:7.2} M/s a CPU by CPU time; {succeeded} of {count} succeeded",
+        "{name:12} {:7.2} M/s by the clock, {:7.2} M/s a CPU by CPU time, {:5.1} random loads each; {succeeded} of {count} succeeded",
         count / wall / 1e6,
         count / cpu / 1e6,
+        loads / (count / cpu),
     );
 }
 
@@ -59,29 +71,26 @@ fn mix(number: u64, most: u64) -> u64 {
 }
 
 fn all<D: Directory>(table: Dash<Mapped, D>, keys: u64, operations: u64, threads: u64) {
-    let insert = |session: &mut DashSession<'_, Mapped, D>, number: u64| {
+    let insert = |session: &mut DashSession<'_, Mapped, D>, _: &mut Vec<u8>, number: u64| {
         session.insert(&key(number).to_le_bytes(), &number.to_le_bytes()).expect("the pool is large enough")
     };
     phase(&table, "load", 0..keys, threads, insert);
     let filling = table.filling();
     println!("{filling:?}, load factor {:.3}", filling.load_factor());
-    phase(&table, "found", 0..operations, threads, |session, number| {
+    phase(&table, "found", 0..operations, threads, |session, _, number| {
         session.get(key(mix(number, keys))).is_some()
     });
-    let mut value = Vec::new();
-    phase(&table, "found, slice", 0..operations, 1, |session, number| {
-        let mut mine = std::mem::take(&mut Vec::new());
-        session.lookup(&key(mix(number, keys)).to_le_bytes(), &mut mine).expect("it reads")
+    phase(&table, "found, bytes", 0..operations, threads, |session, value, number| {
+        session.lookup(&key(mix(number, keys)).to_le_bytes(), value).expect("it reads")
     });
-    value.push(0u8);
-    phase(&table, "missing", 0..operations, threads, |session, number| {
+    phase(&table, "missing", 0..operations, threads, |session, _, number| {
         session.get(key(mix(number, keys) + (1 << 40))).is_some()
     });
-    phase(&table, "update", 0..operations, threads, |session, number| {
+    phase(&table, "update", 0..operations, threads, |session, _, number| {
         session.update(&key(mix(number, keys)).to_le_bytes(), &number.to_le_bytes()).expect("it updates")
     });
     phase(&table, "insert", keys..keys + operations, threads, insert);
-    phase(&table, "delete", keys..keys + operations, threads, |session, number| {
+    phase(&table, "delete", keys..keys + operations, threads, |session, _, number| {
         session.remove(&key(number).to_le_bytes()).expect("it removes")
     });
     let filling = table.filling();
@@ -91,7 +100,7 @@ fn all<D: Directory>(table: Dash<Mapped, D>, keys: u64, operations: u64, threads
 /// What an operation costs in persistent memory.
 fn costs<D: Directory>(table: &Dash<Metered<Mapped>, D>, keys: u64) {
     let mut session = table.session();
-    let mut line = |name: &str, numbers: std::ops::Range<u64>, action: &mut dyn FnMut(u64)| {
+    let line = |name: &str, numbers: std::ops::Range<u64>, action: &mut dyn FnMut(u64)| {
         let (before, count) = (counts(), (numbers.end - numbers.start) as f64);
         numbers.for_each(action);
         let cost = counts() - before;

@@ -87,11 +87,13 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         let own_matches = matches(own, fingerprint) & own_head.in_use();
         let next_matches = matches(next, fingerprint) & next_head.slots() & next_head.guests();
         let mut all = own_matches & ((1 << SLOTS) - 1) & !own_head.guests() | next_matches << 16;
+        let pointers = own_head.pointers() | next_head.pointers() << 16;
         while all != 0 {
             let slot = all.trailing_zeros() as usize;
-            let (words, head) = if slot < 16 { (own, own_head) } else { (next, next_head) };
-            if let Some(record) = self.matched(words, head, slot & 15, key, valid) {
-                let (bucket, version) = if slot < 16 { (home.own, versions.0) } else { (home.next, versions.1) };
+            // In which of the two a record lies is a coin's throw, on which no branch should depend.
+            let which = slot >> 4 & 1;
+            if let Some(record) = self.matched([own, next][which], slot & 15, pointers >> slot & 1 == 1, key, valid) {
+                let (bucket, version) = ([home.own, home.next][which], [versions.0, versions.1][which]);
                 let (home, home_version) = (*home, versions.0);
                 return Some(Found { record, bucket, slot: slot & 15, version, home, home_version, overflow: None });
             }
@@ -105,8 +107,8 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     fn matched(
         &self,
         words: &Words,
-        head: Head,
         slot: usize,
+        pointer: bool,
         key: &Key<'_>,
         valid: &impl Fn() -> bool,
     ) -> Option<Record> {
@@ -114,7 +116,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         let record = Record {
             key: words[place].load(Relaxed),
             value: words[place + 1].load(Relaxed),
-            pointer: head.is_pointer(slot),
+            pointer,
         };
         let same = if record.pointer {
             // Only what was valid when it was read is a pointer that can be followed.
@@ -176,7 +178,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             let mut found = None;
             while all != 0 && found.is_none() {
                 let slot = all.trailing_zeros() as usize;
-                let record = self.matched(words, head, slot, key, &both_valid);
+                let record = self.matched(words, slot, head.is_pointer(slot), key, &both_valid);
                 found = record.map(|record| (Place { bucket, slot, version }, record));
                 all &= all - 1;
             }
