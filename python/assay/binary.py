@@ -57,11 +57,11 @@ class Binary:
         except OSError as error:
             raise _cannot_start(self.path, error) from error
 
-    def start(self, job: Json, log: IO[Any]) -> Run:
-        """Starts a run; its messages go to `log`."""
+    def start(self, job: Json, log: IO[Any], command: Sequence[str] = ("run", "-")) -> Run:
+        """Starts a run, or other work that takes a job on standard input; its messages go to `log`."""
         try:
             process = subprocess.Popen(
-                [str(self.path), "run", "-"],
+                [str(self.path), *command],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

@@ -49,7 +49,8 @@ fn phase<D: Directory>(
             let (from, operation) = (numbers.start + thread * share, &operation);
             scope.spawn(move || {
                 let (mut session, mut value) = (table.session(), Vec::new());
-                (from..from + share).filter(|&number| operation(&mut session, &mut value, black_box(number))).count() as u64
+                (from..from + share).filter(|&number| operation(&mut session, &mut value, black_box(number))).count()
+                    as u64
             })
         };
         let all: Vec<_> = (0..threads).map(of).collect();
@@ -77,9 +78,7 @@ fn all<D: Directory>(table: Dash<Mapped, D>, keys: u64, operations: u64, threads
     phase(&table, "load", 0..keys, threads, insert);
     let filling = table.filling();
     println!("{filling:?}, load factor {:.3}", filling.load_factor());
-    phase(&table, "found", 0..operations, threads, |session, _, number| {
-        session.get(key(mix(number, keys))).is_some()
-    });
+    phase(&table, "found", 0..operations, threads, |session, _, number| session.get(key(mix(number, keys))).is_some());
     phase(&table, "found, bytes", 0..operations, threads, |session, value, number| {
         session.lookup(&key(mix(number, keys)).to_le_bytes(), value).expect("it reads")
     });
@@ -139,7 +138,7 @@ fn main() {
     let path = folder.join(format!("assay-dash-speed-{}", std::process::id()));
     let bytes = (keys + operations) * 48 + (256 << 20);
     let layout = if kind == "lh" { "dash-lh-1" } else { "dash-eh-1" };
-    let file = PoolFile::create(&path, bytes, &Shape::new(layout)).expect("a pool can be made");
+    let (file, _lock) = PoolFile::create(&path, bytes, &Shape::new(layout)).expect("a pool can be made").split();
     file.medium().populate().expect("memory is there");
     let shape = DashShape::default();
     match kind.as_str() {
@@ -148,7 +147,8 @@ fn main() {
     }
     std::fs::remove_file(&path).expect("it was made here");
     let meter = |mapped| Metered::new(mapped, 4096);
-    let file = PoolFile::create_with(&path, bytes, &Shape::new(layout), meter).expect("a pool can be made");
+    let made = PoolFile::create_with(&path, bytes, &Shape::new(layout), meter);
+    let (file, _lock) = made.expect("a pool can be made").split();
     match kind.as_str() {
         "lh" => costs(&DashLh::create(file, &shape).expect("a new table"), keys / 4),
         _ => costs(&DashEh::create(file, &shape).expect("a new table"), keys / 4),

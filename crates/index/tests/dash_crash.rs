@@ -23,7 +23,7 @@ fn explore<D: Directory>(images: u64, per_history: u64, first_seed: u64) -> Summ
         total.events += found.events;
         seed += 1;
     }
-    println!("{}: {total:?} of {} histories in {:?}", D::NAME, seed - first_seed, start.elapsed());
+    eprintln!("{}: {total:?} of {} histories in {:?}", D::NAME, seed - first_seed, start.elapsed());
     total
 }
 

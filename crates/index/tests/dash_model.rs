@@ -26,21 +26,26 @@ fn memory_folder() -> Option<tempfile::TempDir> {
     folder
 }
 
+/// Opens a pool that only this test knows of.
+fn pool(path: &std::path::Path, layout: &str) -> Pool<Mapped> {
+    PoolFile::open(path, layout).unwrap().split().0
+}
+
 /// Takes the medium through a restart, after a crash or a clean end.
 fn reopened<D: Directory>(table: Dash<Mapped, D>, path: &std::path::Path, clean: bool) -> Dash<Mapped, D> {
     if clean {
-        drop(table.close());
-    } else {
         drop(table);
+    } else {
+        table.abandon();
     }
-    Dash::open(PoolFile::open(path, D::LAYOUT).unwrap()).unwrap()
+    Dash::open(pool(path, D::LAYOUT)).unwrap()
 }
 
 fn agrees<D: Directory>(steps: Vec<(u8, u64, bool)>, tiny: bool) {
     let Some(folder) = memory_folder() else { return };
     let path = folder.path().join("pool");
     let shape = if tiny { DashShape::tiny() } else { DashShape::default() };
-    let file = PoolFile::create(&path, 16 << 20, &Shape::new(D::LAYOUT)).unwrap();
+    let file = PoolFile::create(&path, 16 << 20, &Shape::new(D::LAYOUT)).unwrap().split().0;
     let mut table: Dash<Mapped, D> = Dash::create(file, &shape).unwrap();
     let mut model = State::new();
     for (stamp, (dice, key, long)) in steps.into_iter().enumerate() {
@@ -88,7 +93,7 @@ fn grows_and_empties<D: Directory>() {
         assert!(session.remove(&key.to_be_bytes()).unwrap(), "{key}");
     }
     let empty = table.verify().unwrap();
-    println!("{} full {full:?} {:.3}, empty {empty:?}", D::NAME, full.load_factor());
+    eprintln!("{} full {full:?} {:.3}, empty {empty:?}", D::NAME, full.load_factor());
     assert_eq!((full.records, empty.records), (20_000, 0));
     assert!(full.load_factor() > 0.35, "{full:?}");
     if D::NAME == "dash-eh" {
@@ -156,11 +161,11 @@ fn another_structure_and_an_unfinished_table_are_refused() {
     let Some(folder) = memory_folder() else { return };
     let path = folder.path().join("pool");
     drop(PoolFile::create(&path, 4 << 20, &Shape::new(Extendible::LAYOUT)).unwrap());
-    let error = DashEh::<Mapped>::open(PoolFile::open(&path, Extendible::LAYOUT).unwrap()).unwrap_err();
+    let error = DashEh::<Mapped>::open(pool(&path, Extendible::LAYOUT)).unwrap_err();
     assert!(error.to_string().contains("never finished"), "{error}");
-    let table = DashEh::create(PoolFile::open(&path, Extendible::LAYOUT).unwrap(), &DashShape::tiny()).unwrap();
-    drop(table.close());
-    let error = DashEh::create(PoolFile::open(&path, Extendible::LAYOUT).unwrap(), &DashShape::tiny()).unwrap_err();
+    let table = DashEh::create(pool(&path, Extendible::LAYOUT), &DashShape::tiny()).unwrap();
+    drop(table);
+    let error = DashEh::create(pool(&path, Extendible::LAYOUT), &DashShape::tiny()).unwrap_err();
     assert!(error.to_string().contains("already"), "{error}");
     let error = PoolFile::open(&path, Linear::LAYOUT).unwrap_err();
     assert!(error.to_string().contains("dash-eh-1"), "{error}");

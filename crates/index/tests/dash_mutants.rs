@@ -25,24 +25,27 @@ fn judge(kind: &str, reports: Vec<MutantReport>) {
             *counts = (counts.0 + one, counts.1 + all);
         }
     }
-    println!("{kind}: {caught} of {planted} mutants caught in {images} images");
+    eprintln!("{kind}: {caught} of {planted} mutants caught in {images} images");
     for (site, (caught, planted)) in &sites {
-        println!("    {site}: {caught} of {planted}");
+        eprintln!("    {site}: {caught} of {planted}");
     }
     let _ = (ALLOWED, NEVER_CAUGHT);
 }
 
 fn work<D: Directory>(seeds: std::ops::Range<u64>) {
     let reports = seeds.map(|seed| {
-        let explorer = Explorer { seed, images: 200, nested_every: 8, depth: 1, nested_images: 16, ..Explorer::default() };
-        try_mutants(&Case::<D>::by_chance(seed, 14), &explorer, ALLOWED).unwrap_or_else(|violation| panic!("{violation}"))
+        let explorer =
+            Explorer { seed, images: 200, nested_every: 8, depth: 1, nested_images: 16, ..Explorer::default() };
+        try_mutants(&Case::<D>::by_chance(seed, 14), &explorer, ALLOWED)
+            .unwrap_or_else(|violation| panic!("{violation}"))
     });
     judge(D::NAME, reports.collect());
 }
 
 fn recovery<D: Directory>(seeds: std::ops::Range<u64>) {
     let reports = seeds.map(|seed| {
-        let explorer = Explorer { seed, images: 150, nested_every: 4, depth: 1, nested_images: 48, ..Explorer::default() };
+        let explorer =
+            Explorer { seed, images: 150, nested_every: 4, depth: 1, nested_images: 48, ..Explorer::default() };
         try_recovery_mutants(&Case::<D>::by_chance(seed, 8), &explorer, ALLOWED)
             .unwrap_or_else(|violation| panic!("{violation}"))
     });

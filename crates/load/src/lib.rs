@@ -18,6 +18,7 @@ pub mod steady;
 pub mod tally;
 pub mod verdict;
 mod verify;
+pub mod work;
 mod worker;
 
 pub use arrivals::{Schedule, total_rate};

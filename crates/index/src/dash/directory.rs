@@ -1,6 +1,6 @@
 //! What tells extendible and linear hashing apart.
 
-use assay_pmem::{Medium, Pool, PmemError, Transaction};
+use assay_pmem::{Medium, PmemError, Pool, Transaction};
 
 use super::{geometry::DashShape, hash::Hash, table::Dash};
 use crate::error::IndexError;

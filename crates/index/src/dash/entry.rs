@@ -2,8 +2,8 @@
 
 use assay_pmem::{Medium, Offset, PmemError, Transaction};
 
-use super::{DASH_VALUE_BYTES_AT_MOST, bucket::Record, directory::Directory, hash::Hash, table::Dash};
-use crate::{error::IndexError, index::KEY_BYTES_AT_MOST};
+use super::{bucket::Record, directory::Directory, hash::Hash, table::Dash};
+use crate::{error::IndexError, index::KEY_BYTES_AT_MOST, sizes::VALUE_BYTES_AT_MOST};
 
 const LENGTHS: u64 = 8;
 
@@ -44,8 +44,8 @@ impl<'a> Key<'a> {
         if bytes == 0 || bytes > KEY_BYTES_AT_MOST {
             return Err(IndexError::KeyLength { bytes, most: KEY_BYTES_AT_MOST });
         }
-        if value.len() > DASH_VALUE_BYTES_AT_MOST {
-            return Err(IndexError::ValueLength { bytes: value.len(), most: DASH_VALUE_BYTES_AT_MOST });
+        if value.len() > VALUE_BYTES_AT_MOST {
+            return Err(IndexError::ValueLength { bytes: value.len(), most: VALUE_BYTES_AT_MOST });
         }
         Ok(())
     }

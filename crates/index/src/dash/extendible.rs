@@ -133,7 +133,10 @@ impl Sealed for Extendible {
         for segment in Self::segments(table) {
             let prefix = prefix_of(table, segment);
             if prefix.depth > entries.depth {
-                return Err(format!("segment {segment:#x} has depth {}, the directory {}", prefix.depth, entries.depth));
+                return Err(format!(
+                    "segment {segment:#x} has depth {}, the directory {}",
+                    prefix.depth, entries.depth
+                ));
             }
             let mine = prefix.entries(entries.depth);
             let leads = |&index: &u64| table.medium().load(entries.entry(index)) == segment;

@@ -72,13 +72,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     }
 
     #[inline(always)]
-    fn search(
-        &self,
-        home: &Home,
-        versions: (u64, u64),
-        key: &Key<'_>,
-        valid: &impl Fn() -> bool,
-    ) -> Option<Found> {
+    fn search(&self, home: &Home, versions: (u64, u64), key: &Key<'_>, valid: &impl Fn() -> bool) -> Option<Found> {
         self.medium().reads(home.own, HEAD_BYTES);
         self.medium().reads(home.next, HEAD_BYTES);
         let (own, next) = (self.bucket(home.own), self.bucket(home.next));
@@ -113,11 +107,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         valid: &impl Fn() -> bool,
     ) -> Option<Record> {
         let place = key_word(slot);
-        let record = Record {
-            key: words[place].load(Relaxed),
-            value: words[place + 1].load(Relaxed),
-            pointer,
-        };
+        let record = Record { key: words[place].load(Relaxed), value: words[place + 1].load(Relaxed), pointer };
         let same = if record.pointer {
             // Only what was valid when it was read is a pointer that can be followed.
             record.key == key.hash.0 && valid() && self.entry_has_key(record.value, key.bytes)

@@ -98,9 +98,7 @@ impl Image {
     pub(super) fn drop_halves(&mut self) {
         for copied in &mut self.buckets {
             let (head, witness) = (copied.head(), copied.head().witness());
-            let lost = |slot: usize| {
-                head.slots() >> slot & 1 == 1 && !witness.confirms(copied.words[key_word(slot)])
-            };
+            let lost = |slot: usize| head.slots() >> slot & 1 == 1 && !witness.confirms(copied.words[key_word(slot)]);
             let lost = witness.slot().filter(|&slot| slot < SLOTS && lost(slot));
             copied.words[0] = lost.map_or(head, |slot| head.without(slot)).without_witness().0;
         }
@@ -155,7 +153,8 @@ impl Image {
     /// Puts a record wherever there is room, as an insertion would.
     pub(super) fn put_anywhere(&mut self, record: &Record) -> bool {
         let stash = self.normal()..self.normal() + self.shape.stash as usize;
-        self.put_into_bucket(record).is_some() || stash.into_iter().any(|bucket| self.put(bucket, record, false).is_some())
+        self.put_into_bucket(record).is_some()
+            || stash.into_iter().any(|bucket| self.put(bucket, record, false).is_some())
     }
 
     fn put(&mut self, bucket: usize, record: &Record, guest: bool) -> Option<usize> {

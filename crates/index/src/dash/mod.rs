@@ -32,8 +32,8 @@ mod extendible;
 mod find;
 mod geometry;
 mod hash;
-mod holder;
 mod image;
+mod in_pool;
 mod insert;
 mod linear;
 mod lock;
@@ -43,9 +43,10 @@ mod settle;
 mod table;
 
 pub use check::Filling;
+pub use directory::Directory;
 pub use extendible::Extendible;
 pub use geometry::DashShape;
-pub use holder::Holder;
+pub use in_pool::Tables;
 pub use linear::Linear;
 pub use session::DashSession;
 pub use table::Dash;
@@ -54,7 +55,3 @@ pub use table::Dash;
 pub type DashEh<M> = Dash<M, Extendible>;
 /// Dash with linear hashing.
 pub type DashLh<M> = Dash<M, Linear>;
-
-/// Bytes of the longest value.
-pub const DASH_VALUE_BYTES_AT_MOST: usize = 16 << 10;
-pub use directory::Directory;

@@ -1,14 +1,19 @@
 //! Making a table, opening one, and closing it.
 
-use std::{ptr::NonNull, sync::Mutex};
+use std::{
+    ptr::NonNull,
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use assay_pmem::{Medium, PmemError};
+use assay_pmem::{Medium, PmemError, Pool};
 
 use super::{
     bucket::BUCKET_BYTES,
     directory::Directory,
     geometry::{DashShape, root},
-    holder::Holder,
     lock::STAMP_SHIFT,
     table::{Dash, REPAIRS},
 };
@@ -21,9 +26,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     ///
     /// # Errors
     /// Where the sizes cannot be, the pool holds a table already, or is too small.
-    pub fn create(holder: impl Into<Holder<M>>, shape: &DashShape) -> Result<Self, PmemError> {
-        let holder = holder.into();
-        let pool = holder.pool();
+    pub fn create(pool: Pool<M>, shape: &DashShape) -> Result<Self, PmemError> {
         let damaged = |what: &str| PmemError::Damaged { what: what.to_owned() };
         if !shape.is_possible() {
             let why = format!("{shape:?} is no shape: segments have 4 to 252 buckets and 1 to 4 more as a stash");
@@ -33,11 +36,12 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             return Err(damaged("a table is to be made where one is already"));
         }
         let mut transaction = pool.begin();
-        D::create(pool, shape, &mut transaction)?;
+        D::create(&pool, shape, &mut transaction)?;
         transaction.set(pool.root(root::SHAPE), shape.encode())?;
         transaction.set(pool.root(root::MARKER), pool.incarnation() << 1)?;
         transaction.commit();
-        Self::with(holder, *shape, pool_stamp::<M>)
+        let floor = pool.incarnation();
+        Self::with(pool, *shape, floor)
     }
 
     /// Opens a table. It takes the same time however large it is: after a crash each segment is repaired when it is first
@@ -45,9 +49,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     ///
     /// # Errors
     /// Where the pool holds no table, or a damaged one.
-    pub fn open(holder: impl Into<Holder<M>>) -> Result<Self, PmemError> {
-        let holder = holder.into();
-        let pool = holder.pool();
+    pub fn open(pool: Pool<M>) -> Result<Self, PmemError> {
         let (medium, root) = (pool.medium(), |index| pool.root::<u64>(index).raw());
         let damaged = |what: String| PmemError::Damaged { what };
         let word = medium.load(root(root::SHAPE));
@@ -56,42 +58,41 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         let marker = medium.load(root(root::MARKER));
         let floor = if marker & CLOSED == CLOSED { marker >> 1 } else { pool.incarnation() };
         medium.publish(root(root::MARKER), floor << 1); // open, and what the last crash left is void
-        Self::with(holder, shape, move |_| floor)
+        Self::with(pool, shape, floor)
     }
 
-    fn with(
-        holder: Holder<M>,
-        shape: DashShape,
-        floor: impl FnOnce(&Holder<M>) -> u64,
-    ) -> Result<Self, PmemError> {
-        let (pool, floor) = (holder.pool(), floor(&holder));
+    fn with(pool: Pool<M>, shape: DashShape, floor: u64) -> Result<Self, PmemError> {
         let now = pool.incarnation();
         if now >> (64 - STAMP_SHIFT) != 0 || floor > now {
             return Err(PmemError::Damaged { what: format!("openings {floor} and {now} of the pool cannot be") });
         }
-        let (medium, directory) = (pool.medium(), D::open(pool, &shape)?);
+        let directory = D::open(&pool, &shape)?;
         Ok(Self {
             directory,
-            start: NonNull::new(medium.start()).expect("a medium lies somewhere"),
-            last: medium.bytes() as u64 - BUCKET_BYTES,
+            start: NonNull::new(pool.medium().start()).expect("a medium lies somewhere"),
+            last: pool.medium().bytes() as u64 - BUCKET_BYTES,
             shape,
             now: now << STAMP_SHIFT,
             floor: floor << STAMP_SHIFT,
             structure: Mutex::default(),
             repairing: (0..REPAIRS).map(|_| Mutex::default()).collect(),
-            holder,
+            torn: AtomicBool::new(false),
+            pool,
         })
     }
 
-    /// Closes the table, so that nothing is repaired when it is opened next. A table that is dropped without it, or whose
-    /// process is killed, loses nothing.
-    pub fn close(self) -> Holder<M> {
-        let at = self.root(root::MARKER);
-        self.medium().publish(at, self.medium().load(at) | CLOSED); // closed
-        self.holder
+    /// Ends as a kill would: what is there is repaired when the table is opened next. For trying that out.
+    pub fn abandon(self) {
+        self.torn.store(true, Ordering::Relaxed);
     }
 }
 
-fn pool_stamp<M: Medium>(holder: &Holder<M>) -> u64 {
-    holder.pool().incarnation()
+/// A table that is dropped is closed: nothing is repaired when it is opened next.
+impl<M: Medium, D> Drop for Dash<M, D> {
+    fn drop(&mut self) {
+        if !*self.torn.get_mut() && !std::thread::panicking() {
+            let at = self.root(root::MARKER);
+            self.medium().publish(at, self.medium().load(at) | CLOSED); // closed
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! A thread's way in.
 
+use std::sync::atomic::Ordering;
+
 use assay_pmem::{Guard, Medium, PmemError, pin};
 
-use super::{directory::Directory, entry::Key, table::Dash};
+use super::{check::Filling, directory::Directory, entry::Key, table::Dash};
 use crate::{
     error::IndexError,
     index::{Index, Session, Visit},
@@ -22,6 +24,15 @@ pub struct DashSession<'t, M: Medium, D: Directory> {
     left: u32,
 }
 
+/// What a panic left half done must not pass for a table that was closed.
+impl<M: Medium, D: Directory> Drop for DashSession<'_, M, D> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.table.torn.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 impl<M: Medium, D: Directory> Index for Dash<M, D> {
     type Session<'a> = DashSession<'a, M, D>;
 
@@ -31,6 +42,27 @@ impl<M: Medium, D: Directory> Index for Dash<M, D> {
 
     fn used_bytes(&self) -> u64 {
         self.pool().usage().map_or(0, |usage| usage.allocated_bytes)
+    }
+
+    fn anatomy(&self) -> Vec<(&'static str, f64)> {
+        let filling = self.filling();
+        let share = |records: u64| records as f64 / filling.records.max(1) as f64;
+        vec![
+            ("segments", filling.segments as f64),
+            ("load_factor_ratio", filling.load_factor()),
+            ("in_stash_ratio", share(filling.in_stash + filling.in_chain)),
+            ("by_pointer_ratio", share(filling.by_pointer)),
+        ]
+    }
+
+    fn examine(&self) -> Option<Result<String, String>> {
+        let sentence = |filling: Filling| {
+            format!(
+                "{} records in {} segments, each where it belongs, and no block lost",
+                filling.records, filling.segments
+            )
+        };
+        Some(self.verify().map(sentence))
     }
 }
 
@@ -56,10 +88,7 @@ impl<M: Medium, D: Directory> DashSession<'_, M, D> {
 
     /// Where the pool is full of blocks that only wait for this session, they are had and it is tried once more.
     #[inline(always)]
-    fn with_room<R>(
-        &mut self,
-        action: impl Fn(&Dash<M, D>) -> Result<R, IndexError>,
-    ) -> Result<R, IndexError> {
+    fn with_room<R>(&mut self, action: impl Fn(&Dash<M, D>) -> Result<R, IndexError>) -> Result<R, IndexError> {
         self.tick();
         match action(self.table) {
             Err(IndexError::Pmem(PmemError::Full { .. })) => {

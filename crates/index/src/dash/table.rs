@@ -4,7 +4,7 @@ use std::{
     ptr::NonNull,
     sync::{
         Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -14,7 +14,6 @@ use super::{
     bucket::{BUCKET_BYTES, Head, Record, Words, key_word},
     geometry::DashShape,
     hash::Hash,
-    holder::Holder,
 };
 
 /// Locks under which segments are repaired, by chance the same for several.
@@ -36,10 +35,12 @@ pub struct Dash<M: Medium, D> {
     /// Who changes the directory holds it.
     pub(super) structure: Mutex<()>,
     pub(super) repairing: Box<[Mutex<()>]>,
-    pub(super) holder: Holder<M>,
+    /// A session of it ended in a panic: what that left is for repair.
+    pub(super) torn: AtomicBool,
+    pub(super) pool: Pool<M>,
 }
 
-// SAFETY: `start` points into the medium of `holder`, which is Send and Sync itself, and whose words are reached as
+// SAFETY: `start` points into the medium of `pool`, which is Send and Sync itself, and whose words are reached as
 // atomics only.
 unsafe impl<M: Medium, D: Send> Send for Dash<M, D> {}
 // SAFETY: as above.
@@ -49,7 +50,7 @@ impl<M: Medium, D> Dash<M, D> {
     /// The pool that it lies in.
     #[inline(always)]
     pub fn pool(&self) -> &Pool<M> {
-        self.holder.pool()
+        &self.pool
     }
 
     /// Its sizes.

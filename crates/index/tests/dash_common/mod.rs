@@ -127,7 +127,8 @@ impl<D: Directory> Case<D> {
             stamp += 1;
             Operation { action: actions[dice(actions.len() as u64) as usize], key, long: dice(4) == 0, stamp }
         };
-        let grow: &[Action] = &[Action::Insert, Action::Insert, Action::Insert, Action::Upsert, Action::Update, Action::Remove];
+        let grow: &[Action] =
+            &[Action::Insert, Action::Insert, Action::Insert, Action::Upsert, Action::Update, Action::Remove];
         let shrink: &[Action] = &[Action::Remove, Action::Remove, Action::Remove, Action::Insert, Action::Update];
         let filled = if shrinks { keys } else { (50 + dice(24)) * segments };
         let mut before: Vec<_> = (0..filled).map(|key| one(&[Action::Insert], key, &mut dice)).collect();
@@ -187,8 +188,8 @@ impl<D: Directory> CrashCase for Case<D> {
         let table = Dash::<_, D>::create(pool, &DashShape::tiny()).map_err(|error| error.to_string())?;
         work(&table, &self.before, None)?;
         table.verify()?;
-        if self.closed {
-            drop(table.close());
+        if !self.closed {
+            table.abandon();
         }
         Ok(())
     }

@@ -1,0 +1,122 @@
+//! Why a page, a pool or a disk cannot be used.
+
+use std::io;
+
+use assay_path::PathError;
+use rustix::io::Errno;
+use thiserror::Error;
+
+use crate::disk::{Action, Disk, Request};
+
+/// What went wrong. [`BufferError::fix`] says what to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BufferError {
+    /// A file, a device or a path that cannot be opened.
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// A disk that another process, or this one, has open already.
+    #[error("{disk} is in use by another process, or twice by this one")]
+    InUse {
+        /// The disk.
+        disk: String,
+    },
+    /// A request that failed.
+    #[error("{action} {bytes} bytes at {offset} of {disk} failed: {errno}")]
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// The disk.
+        disk: String,
+        /// First byte.
+        offset: u64,
+        /// Length, bytes.
+        bytes: u32,
+        /// The disk's answer.
+        errno: Errno,
+    },
+    /// A queue that failed as a whole.
+    #[error("the queue to {disk} failed: {source}")]
+    Queue {
+        /// The disk.
+        disk: String,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Memory that could not be had.
+    #[error("{bytes} bytes of memory could not be had: {source}")]
+    Memory {
+        /// What was asked for.
+        bytes: usize,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// Bytes that are not what was written.
+    #[error("{disk} is damaged: {what}")]
+    Damaged {
+        /// The disk.
+        disk: String,
+        /// What is damaged, where, and how it was seen.
+        what: String,
+    },
+    /// No space is left.
+    #[error("{disk} is full: all of its {bytes} bytes hold pages, or copies that the last checkpoint needs")]
+    Full {
+        /// The disk.
+        disk: String,
+        /// Bytes for pages.
+        bytes: u64,
+    },
+    /// An earlier error after which nothing is written any more.
+    #[error("nothing is written to {disk} any more since an earlier error: {why}")]
+    Broken {
+        /// The disk.
+        disk: String,
+        /// The earlier error.
+        why: String,
+    },
+    /// A value that makes no sense.
+    #[error("{what}")]
+    Unfit {
+        /// What was given, and what is possible.
+        what: String,
+        /// What to do.
+        fix: String,
+    },
+}
+
+impl BufferError {
+    /// A request that failed.
+    pub fn io(disk: &dyn Disk, request: Request, errno: Errno) -> Self {
+        let action = match request.action {
+            Action::Read => "reading",
+            Action::Write => "writing",
+            Action::Flush => "flushing",
+        };
+        Self::Io { action, disk: disk.name().to_owned(), offset: request.offset, bytes: request.bytes, errno }
+    }
+
+    /// A value that makes no sense.
+    pub fn unfit(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Unfit { what: what.into(), fix: fix.into() }
+    }
+
+    /// What to do about it: one sentence.
+    pub fn fix(&self) -> String {
+        match self {
+            Self::Path(error) => error.fix(),
+            Self::InUse { disk } => format!("end the other user of {disk} (fuser -v names it), or name another one"),
+            Self::Io { errno: Errno::NOSPC, disk, .. } => {
+                format!("free space where {disk} lies; what was durable before is still there")
+            }
+            Self::Io { disk, .. } | Self::Queue { disk, .. } => {
+                format!("look at dmesg and the health of what {disk} lies on; what was durable before is still there")
+            }
+            Self::Damaged { .. } => "restore it from a copy; look at the health of what it lies on".to_owned(),
+            Self::Full { .. } => "make a checkpoint, remove something, or make it anew with more space".to_owned(),
+            Self::Broken { .. } => "open it again: the last checkpoint is there".to_owned(),
+            Self::Memory { .. } => "make the pool smaller, or end what else uses the memory".to_owned(),
+            Self::Unfit { fix, .. } => fix.clone(),
+        }
+    }
+}

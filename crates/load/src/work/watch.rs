@@ -1,0 +1,204 @@
+//! What surrounded the window.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use assay_record::{CpuUse, DeviceCounters, Environment, Provenance, Reason, RunInfo};
+
+use crate::{
+    clock::{Clock, ClockPair},
+    counters::{
+        CpuTotals, DeviceSample, DeviceSampler, FrequencyProbe, IoBytes, ProcessCounters, ProcessSnapshot, Roots,
+        SystemSample, SystemSampler, ThreadUse, Work, cpu_use,
+    },
+    environment,
+    run::{rfc3339, run_id, target_facts},
+    verdict::{DeviceObservation, Observation, OwnTraffic, RunObservation, judge},
+};
+
+/// A place that the work uses.
+#[derive(Clone, Debug)]
+pub struct WorkPlace {
+    /// What lies there: `data`, `log`, `temp`.
+    pub role: String,
+    /// A folder, a file or a device.
+    pub path: PathBuf,
+}
+
+/// What was done in the window, as far as CPU and device figures need it.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Operations completed.
+    pub operations: u64,
+    /// Bytes of payload moved; 0 where that says nothing.
+    pub bytes: u64,
+    /// CPU seconds that threads spent waiting for an intended start without sleeping.
+    pub wait_s: f64,
+    /// System calls made, as the work counts its own.
+    pub system_calls: u64,
+    /// Flushes asked for: each may make a file system write its journal.
+    pub flushes: u64,
+    /// Provenance of the figures.
+    pub provenance: Provenance,
+    /// Accounts of the threads that ended before [`WorkWatch::close`].
+    pub ended: Vec<ThreadUse>,
+}
+
+impl Done {
+    /// Operations alone, by threads that still live.
+    pub fn operations(operations: u64, provenance: Provenance) -> Self {
+        Self { operations, bytes: 0, wait_s: 0.0, system_calls: 0, flushes: 0, provenance, ended: Vec::new() }
+    }
+}
+
+/// What the window was.
+#[derive(Clone, Debug)]
+pub struct WorkWindow {
+    /// Its seconds.
+    pub measured_s: f64,
+    /// CPU of the whole process, kernel helpers included.
+    pub cpu: CpuUse,
+    /// Device bytes of this process as the kernel accounts them; none where it does not.
+    pub io: Option<IoBytes>,
+    /// Block devices beneath the places.
+    pub devices: Vec<DeviceCounters>,
+    /// The machine.
+    pub environment: Environment,
+    /// What was found against the window: the clock, the frequency, foreign load.
+    pub reasons: Vec<Reason>,
+}
+
+/// One reading of everything.
+struct Reading {
+    at: ClockPair,
+    devices: DeviceSample,
+    process: ProcessSnapshot,
+    system: SystemSample,
+}
+
+/// An open window.
+pub struct WorkWatch {
+    clock: Clock,
+    devices: DeviceSampler,
+    process: ProcessCounters,
+    system: SystemSampler,
+    probe: FrequencyProbe,
+    environment: Environment,
+    opened: Reading,
+}
+
+impl WorkWatch {
+    /// Describes the machine and opens the window. Open it when the threads are there and warm-up has ended.
+    pub fn open(clock: Clock, places: &[WorkPlace]) -> Self {
+        let targets: Vec<_> = places.iter().map(|place| (place.role.clone(), place.path.clone())).collect();
+        let environment = environment::capture(&clock, &targets, target_facts);
+        let beneath = environment.targets.iter().filter_map(|target| target.device.as_ref());
+        let devices = DeviceSampler::new(beneath.map(|device| device.name.clone()));
+        let (process, system) = (ProcessCounters::new(), SystemSampler::new(&Roots::default()));
+        let probe = FrequencyProbe::run(&clock);
+        let opened = read(&clock, &devices, &process, &system);
+        Self { clock, devices, process, system, probe, environment, opened }
+    }
+
+    /// Seconds since it was opened.
+    pub fn elapsed_s(&self) -> f64 {
+        seconds(self.opened.at, self.clock.pair())
+    }
+
+    /// Closes the window. Close it before the threads end, or hand over their accounts.
+    pub fn close(self, done: &Done) -> WorkWindow {
+        let closed = read(&self.clock, &self.devices, &self.process, &self.system);
+        let used = self.opened.process.until(&closed.process, &done.ended);
+        let work = Work {
+            operations: done.operations,
+            bytes: done.bytes,
+            wait_s: done.wait_s,
+            system_calls: done.system_calls,
+            cpu_hz: self.clock.hz(),
+            provenance: done.provenance,
+        };
+        let devices = self.opened.devices.until(&closed.devices);
+        let reasons = self.judge(&closed, &devices, used.io, done.flushes);
+        WorkWindow {
+            measured_s: seconds(self.opened.at, closed.at),
+            cpu: cpu_use(&CpuTotals::of_process(&used), &work),
+            io: used.io,
+            devices,
+            environment: self.environment,
+            reasons,
+        }
+    }
+
+    fn judge(&self, closed: &Reading, devices: &[DeviceCounters], io: Option<IoBytes>, flushes: u64) -> Vec<Reason> {
+        // Whose bytes are whose can be told on a single device with a kernel that accounts.
+        let own = io.filter(|_| devices.len() == 1).map(|io| OwnTraffic {
+            read_bytes: io.read,
+            written_bytes: io.written,
+            flushes,
+            read_requests_at_most: None,
+        });
+        let observe =
+            |counters: &DeviceCounters| DeviceObservation { counters: counters.clone(), copies_on_write: false, own };
+        let measured_s = seconds(self.opened.at, closed.at);
+        let run = RunObservation {
+            measured_s,
+            asked_s: measured_s,
+            clock_drift: self.clock.drift(self.opened.at, closed.at),
+            devices: devices.iter().map(observe).collect(),
+            frequency_before: Some(self.probe),
+            frequency_after: Some(FrequencyProbe::run(&self.clock)),
+            system: self.opened.system.until(&closed.system),
+            ..RunObservation::default()
+        };
+        judge(&Observation { run, classes: Vec::new() }).reasons
+    }
+}
+
+fn read(clock: &Clock, devices: &DeviceSampler, process: &ProcessCounters, system: &SystemSampler) -> Reading {
+    Reading { devices: devices.sample(), process: process.snapshot(), system: system.sample(), at: clock.pair() }
+}
+
+fn seconds(from: ClockPair, to: ClockPair) -> f64 {
+    to.monotonic_ns.saturating_sub(from.monotonic_ns) as f64 / 1e9
+}
+
+/// Identity of a run that began at `began` and prepared for so long.
+pub fn work_run(began: Instant, prepared: Duration) -> RunInfo {
+    RunInfo {
+        id: run_id(),
+        started_at: rfc3339(began.elapsed()),
+        assayer_version: env!("CARGO_PKG_VERSION").to_owned(),
+        wall_s: began.elapsed().as_secs_f64(),
+        prepare_s: prepared.as_secs_f64(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_counts_the_cpu_that_was_used_in_it() {
+        let watch = WorkWatch::open(Clock::new(), &[]);
+        let mut value = 1_u64;
+        while watch.elapsed_s() < 0.05 {
+            value = std::hint::black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+        }
+        let window = watch.close(&Done::operations(1000, Provenance::Measured));
+        assert!(window.measured_s >= 0.05);
+        let cpu_s = window.cpu.user_s.value + window.cpu.kernel_s.value;
+        assert!(cpu_s > 0.0 && window.cpu.cycles_per_op.value > 0.0, "{cpu_s} s of CPU");
+        assert!(window.devices.is_empty() && !window.environment.kernel.is_empty());
+    }
+
+    #[test]
+    fn a_place_on_a_file_system_is_described() {
+        let place = WorkPlace { role: "data".to_owned(), path: std::env::temp_dir() };
+        let window = WorkWatch::open(Clock::new(), &[place]).close(&Done::operations(1, Provenance::Measured));
+        let facts = &window.environment.targets[0];
+        assert_eq!(facts.target, "data");
+        assert!(facts.file_system.is_some());
+    }
+}
