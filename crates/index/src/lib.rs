@@ -5,6 +5,7 @@
 pub mod bztree;
 pub mod dash;
 mod error;
+pub mod fptree;
 mod in_pool;
 mod index;
 mod job;

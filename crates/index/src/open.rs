@@ -6,6 +6,7 @@ use crate::{
     bztree::BzTrees,
     dash::{Extendible, Linear, Tables},
     error::IndexError,
+    fptree::FpTreeKind,
     in_pool::{Delayed, InPool, Plain, PoolIndex},
     job::IndexJob,
     kind::Kind,
@@ -21,7 +22,7 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
     // An index in persistent memory: `in_pool(ItsPoolIndex, job, watch)`.
     // An index on a drive: `run_on(&ItsFactory::new(job)?, job, watch)`.
     match job.index {
-        Kind::Fptree => Err(not_there(job.index)),
+        Kind::Fptree => in_pool(FpTreeKind, job, watch),
         Kind::Bztree => in_pool(BzTrees::default(), job, watch),
         Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, watch),
         Kind::DashLh => in_pool(Tables::<Linear>::default(), job, watch),
@@ -33,7 +34,7 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
 /// Whether this program has it.
 pub fn is_there(kind: Kind) -> bool {
     match kind {
-        Kind::Fptree => false,
+        Kind::Fptree => true,
         Kind::Bztree => true,
         Kind::DashEh => true,
         Kind::DashLh => true,
