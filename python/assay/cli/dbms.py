@@ -86,3 +86,52 @@ def tpch(
         json=json,
     )
     raise typer.Exit(run_tpch(wanted))
+
+
+@dbms_app.command("wtperf")
+def wtperf(
+    workloads: Annotated[
+        list[str] | None, typer.Argument(metavar="WORKLOAD...", help="Names of wtperf's own, or files.")
+    ] = None,
+    on: Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")] = None,
+    program: Annotated[Path | None, typer.Option("--wtperf", metavar="PATH", help="Your own build.")] = None,
+    page_cache: Annotated[str, typer.Option("--page-cache", metavar="LIST", help="Of on, off, cold.")] = "on,off,cold",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="Change an option of the workloads.")
+    ] = None,
+    duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Of a run; the workload's own.")] = "",
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each; 3 allow a test.")] = 1,
+    limit: Annotated[str, typer.Option("--limit", metavar="TIME", help="Of one run.")] = "1h",
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run WiredTiger's own benchmark on each target, with the page cache on, off and cold.
+
+    For example: assay dbms wtperf small-btree --on /mnt/a --on /mnt/b --repeats 3
+    """
+    from assay.cli.dbmsother import WtperfWanted, run_wtperf
+
+    wanted = WtperfWanted(
+        workloads=workloads or ["small-btree"],
+        on=on or ["."],
+        program=program,
+        page_cache=page_cache,
+        settings=settings or [],
+        duration=duration,
+        repeats=repeats,
+        limit=limit,
+        out=out,
+        json=json,
+    )
+    raise typer.Exit(run_wtperf(wanted))
+
+
+@dbms_app.command("install")
+def install(
+    what: Annotated[str, typer.Argument(metavar="wiredtiger|postgres", help="What to install.")],
+    json: Json = False,
+) -> None:
+    """Install PostgreSQL, or build WiredTiger's wtperf; kept for later runs."""
+    from assay.cli.dbmsother import run_install
+
+    raise typer.Exit(run_install(what, json))

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import select
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -98,6 +99,17 @@ class Embedded:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
+    def copy(self, source: Path, folder: Path) -> None:
+        """The file in another folder, durable."""
+        shutil.copyfile(source / self.file, folder / self.file)
+        handle = os.open(folder / self.file, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
+
+    def close(self) -> None:
+        """Ends the worker; the folders are the caller's."""
+        self.kill()
+
     def warm(self) -> str:
         """No buffer that could be filled by itself."""
         return ""
@@ -109,7 +121,7 @@ class Embedded:
 
     def run(self, sql: str) -> Run:
         """Runs a query to the last row."""
-        found = self._ask({"do": "run", "sql": sql})
+        found = self._ask({"do": "run", "sql": sql}, self.limit_s)
         return Run(
             seconds=found["seconds"],
             rows=[tuple(row) for row in found["rows"]],
@@ -121,10 +133,10 @@ class Embedded:
 
     def profile(self, sql: str) -> Node | None:
         """The dominating operator."""
-        found = self._ask({"do": "profile", "sql": sql})
+        found = self._ask({"do": "profile", "sql": sql}, self.limit_s)
         return Node(found["name"], found["share"], found["pattern"]) if found else None
 
-    def _ask(self, question: Json) -> Json:
+    def _ask(self, question: Json, limit_s: float = HOUR_S) -> Json:
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise EngineError(f"{self.name} is not running", hint="start it first", code=FAILED)
@@ -133,9 +145,9 @@ class Embedded:
             process.stdin.flush()
         except BrokenPipeError as error:
             raise self._died(process) from error
-        if not select.select([process.stdout], [], [], self.limit_s)[0]:
+        if not select.select([process.stdout], [], [], limit_s)[0]:
             self.kill()
-            message = f"{self.name} gave no answer within {self.limit_s:g} s"
+            message = f"{self.name} gave no answer within {limit_s:g} s"
             raise QueryError(message, hint="give it more time: --limit", code=FAILED)
         line = process.stdout.readline()
         if not line:
@@ -185,7 +197,7 @@ class DuckDB(Embedded):
 
         seconds: dict[str, float] = {}
         with contextlib.closing(duckdb.connect(str(folder / self.file), config=self.options())) as connection:
-            with _timed(seconds, "copy"):
+            with timed(seconds, "copy"):
                 for table in TABLES:
                     connection.execute(dialects.DUCKDB.create(table))
                     kinds = {column.name: "varchar" for column in table.columns} | {"nothing": "varchar"}
@@ -194,7 +206,7 @@ class DuckDB(Embedded):
                     # Names come from the table above and go nowhere else.
                     statement = f"insert into {table.name} select {columns} from {source}"  # noqa: S608
                     connection.execute(statement, [str(files.table(table.name))])
-            with _timed(seconds, "checkpoint"):
+            with timed(seconds, "checkpoint"):
                 connection.execute("checkpoint")
         return Loaded(seconds, (folder / self.file).stat().st_size)
 
@@ -227,16 +239,16 @@ class SQLite(Embedded):
             for pragma in ("journal_mode = off", "synchronous = off", "page_size = 4096", "cache_size = -65536"):
                 connection.execute(f"pragma {pragma}")
             connection.execute("begin")
-            with _timed(seconds, "copy"):
+            with timed(seconds, "copy"):
                 for table in TABLES:
                     connection.execute(dialects.SQLITE.create(table, keyed=True))
                     places = ", ".join("?" for _ in table.columns)
                     statement = f"insert into {table.name} values ({places})"  # noqa: S608
                     connection.executemany(statement, _lines(files.table(table.name)))
-            with _timed(seconds, "indexes"):
+            with timed(seconds, "indexes"):
                 for name, columns in INDEXES:
                     connection.execute(f"create index {index_name(name, columns)} on {name} ({columns})")
-            with _timed(seconds, "analyze"):
+            with timed(seconds, "analyze"):
                 connection.execute("analyze")
                 connection.execute("commit")
         return Loaded(seconds, (folder / self.file).stat().st_size)
@@ -249,7 +261,8 @@ def _lines(path: Path) -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+def timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    """Adds the time that a phase took, s."""
     begun = time.monotonic()
     yield
     seconds[phase] = seconds.get(phase, 0.0) + time.monotonic() - begun

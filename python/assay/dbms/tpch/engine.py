@@ -58,6 +58,20 @@ class Loaded:
     bytes: int
 
 
+@dataclass(frozen=True)
+class Wish:
+    """What was asked of an engine. `temp` and `wal` are folders, `connect` names a server that runs already."""
+
+    name: str = "duckdb"
+    temp: Path | None = None
+    wal: Path | None = None
+    limit_s: float = 3600.0
+    buffers_bytes: int | None = None
+    pg_bin: Path | None = None
+    freeze_costs: bool = False
+    connect: str = ""
+
+
 class Engine(Protocol):
     """A database in a folder. `load` fills a folder; `start` and `stop` serve one that was filled, or its copy."""
 
@@ -75,6 +89,9 @@ class Engine(Protocol):
     def load(self, files: Files, folder: Path) -> Loaded:
         """Fills an empty folder."""
 
+    def copy(self, source: Path, folder: Path) -> None:
+        """Fills an empty folder with what another one has, byte by byte."""
+
     def folders(self, folder: Path) -> Sequence[Path]:
         """Where everything lies that must be cold."""
 
@@ -86,6 +103,9 @@ class Engine(Protocol):
 
     def kill(self) -> None:
         """Ends serving at once."""
+
+    def close(self) -> None:
+        """Ends serving, and removes what it made outside of the folders that it was given."""
 
     def warm(self) -> str:
         """Fills the engine's own buffer; says what it did. Empty where it has no way to."""

@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from pathlib import Path
 
-from assay.dbms.tpch.embedded import HOUR_S, DuckDB, EngineError, QueryError, SQLite
-from assay.dbms.tpch.engine import Engine
+from assay.dbms.tpch.embedded import DuckDB, EngineError, QueryError, SQLite
+from assay.dbms.tpch.engine import Engine, Wish
 from assay.error import BAD_JOB, AssayError, did_you_mean
 
-NAMES = ("duckdb", "sqlite")
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What was asked of an engine."""
-
-    name: str = "duckdb"
-    temp: Path | None = None
-    wal: Path | None = None
-    limit_s: float = HOUR_S
-    buffers_bytes: int | None = None
-    pg_bin: Path | None = None
-    freeze_costs: bool = False
-    connect: str = ""
+NAMES = ("duckdb", "postgres", "sqlite")
 
 
 def make(wish: Wish) -> Engine:
@@ -34,6 +18,10 @@ def make(wish: Wish) -> Engine:
         AssayError: where there is none of that name, or it cannot do what was asked.
     """
     workers = len(os.sched_getaffinity(0))
+    if wish.name == "postgres":
+        from assay.dbms.tpch.postgres import PostgreSQL
+
+        return PostgreSQL(wish, workers)
     if wish.name not in ("duckdb", "sqlite"):
         raise AssayError(f"there is no engine `{wish.name}`", hint=did_you_mean(wish.name, NAMES), code=BAD_JOB)
     if wish.wal is not None:

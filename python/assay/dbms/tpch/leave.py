@@ -71,7 +71,9 @@ def record(job: _Job, one: Pass, passes: Sequence[Pass], *, interrupted: bool) -
             draft.lies_on(role, target, Path(target))
     draft.durability = "none (queries only read)"
     tsc_hz = float(environment(job.binary, []).get("cpu", {}).get("tsc_hz") or 0.0)
-    draft.parts = [sample.part(engine.workers, tsc_hz) for sample in one.samples.values()]
+    draft.parts = [
+        sample.part(engine.workers, tsc_hz) for sample in one.samples.values() if sample.runs or sample.failures
+    ]
     draft.devices = one.counters.documents()
     draft.measured_s = sum(sum(sample.seconds) for sample in one.done)
     draft.prepare_s = sum(job.loaded.seconds.values()) if job.loaded else 0.0

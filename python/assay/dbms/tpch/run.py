@@ -51,13 +51,15 @@ class Outcome:
 
     records: list[Json] = field(default_factory=list)
     interrupted: bool = False
+    broke: bool = False
 
     @property
     def exit_code(self) -> int:
-        """As a process says it."""
+        """As a process says it: 1 where a check or a query failed, or the engine ended."""
         if self.interrupted:
             return INTERRUPTED
-        return judged(self.records) if self.records else FAILED
+        failed = self.broke or not self.records or any(part["failed"] for one in self.records for part in one["parts"])
+        return FAILED if failed else judged(self.records)
 
 
 def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
@@ -74,7 +76,7 @@ def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
     outcome = Outcome()
     with contextlib.ExitStack() as stack, _terminable():
         spaces = [stack.enter_context(Workspace(where.folder)) for where in places]
-        stack.callback(engine.kill)
+        stack.callback(engine.close)
         try:
             _measure(_Job(order, binary, places, spaces, engine, listen), outcome)
         except KeyboardInterrupt:
@@ -134,8 +136,9 @@ def _measure(job: _Job, outcome: Outcome) -> None:
         job.engine.kill()
         if not any(one.samples for one in passes):
             raise
+        outcome.broke = True
         for one in passes:
-            one.broke = one.broke or f"{error.message}"
+            one.broke = one.broke or error.message
     for one in passes:
         if any(sample.runs or sample.failures for sample in one.samples.values()):
             document = record(job, one, passes, interrupted=outcome.interrupted)
@@ -157,19 +160,9 @@ def _prepare(job: _Job) -> None:
         shutil.rmtree(files.folder)
     for space in job.spaces[1:]:
         job.listen(f"copying to {space.target}")
-        folder = space.path / "data"
-        shutil.copytree(job.folders[0], folder, symlinks=True)
-        _own_alike(job.folders[0], folder)
+        folder = space.folder("data")
+        job.engine.copy(job.folders[0], folder)
         job.folders.append(folder)
-
-
-def _own_alike(source: Path, copy: Path) -> None:
-    """Copies belong to whom the originals belong to: servers insist on it."""
-    owner = source.stat()
-    if owner.st_uid == copy.stat().st_uid:
-        return
-    for path in (copy, *copy.rglob("*")):
-        shutil.chown(path, owner.st_uid, owner.st_gid)
 
 
 def _once(job: _Job, one: Pass) -> None:
