@@ -24,6 +24,27 @@ KeyBytes = Annotated[str, typer.Option("--key-bytes", metavar="N|N-M", help="Byt
 ValueBytes = Annotated[str, typer.Option("--value-bytes", metavar="N|N-M", help="Bytes of values, up to 16384.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of keys and choices.")]
 
+Workload = Annotated[
+    str,
+    typer.Option(
+        "--workload", metavar="NAME", help="lookup, missing, insert, update, remove, scan, mixed, ycsb-a to -f."
+    ),
+]
+
+Law = Annotated[
+    str,
+    typer.Option("--distribution", metavar="LAW", help="uniform, zipf[:0.99], self-similar[:0.2], latest[:0.99]."),
+]
+
+PoolFile = Annotated[
+    Path | None,
+    typer.Option("--pool-file", metavar="FILE", help="Keep the pool in this file; open it where it is there."),
+]
+
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the index; may be repeated.")
+]
+
 
 class Study(StrEnum):
     """Sweeps that are ready-made."""
@@ -42,12 +63,7 @@ def list_(json: Json = False) -> None:
 @index_app.command("run")
 def run(
     index: Annotated[str, typer.Option("--index", metavar="KIND", help="Which; `assay index list`.")],
-    workload: Annotated[
-        str,
-        typer.Option(
-            "--workload", metavar="NAME", help="lookup, missing, insert, update, remove, scan, mixed, ycsb-a to -f."
-        ),
-    ],
+    workload: Workload,
     on: Annotated[
         str, typer.Option("--on", metavar="TARGET", help="Folder or device-DAX node; /dev/shm for indexes in memory.")
     ] = "",
@@ -58,20 +74,14 @@ def run(
         str, typer.Option("--operations", metavar="N", help="End the window after so many instead.")
     ] = "",
     warmup: Annotated[str, typer.Option("--warmup", metavar="TIME", help="Before the window.")] = "0.5s",
-    distribution: Annotated[
-        str,
-        typer.Option("--distribution", metavar="LAW", help="uniform, zipf[:0.99], self-similar[:0.2], latest[:0.99]."),
-    ] = "",
+    distribution: Law = "",
     key_bytes: KeyBytes = "8",
     value_bytes: ValueBytes = "8",
     scan_length: Annotated[int, typer.Option("--scan-length", min=1, help="Entries of a scan.")] = 100,
     pool: Annotated[
         str, typer.Option("--pool", metavar="BYTES", help="Of the pool in memory, or in front of the drive.")
     ] = "",
-    pool_file: Annotated[
-        Path | None,
-        typer.Option("--pool-file", metavar="FILE", help="Keep the pool in this file; open it where it is there."),
-    ] = None,
+    pool_file: PoolFile = None,
     pin: Annotated[bool, typer.Option("--pin", help="Each thread keeps to a CPU.")] = False,
     huge_pages: Annotated[bool, typer.Option(help="Ask for huge pages, as a file system on DAX has them.")] = True,
     as_if: AsIf = "",
@@ -79,9 +89,7 @@ def run(
         str, typer.Option("--count", metavar="N", help="Operations of the pass that counts flushes, fences and blocks.")
     ] = "100000",
     seed: Seed = 1,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the index; may be repeated.")
-    ] = None,
+    settings: Settings = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
