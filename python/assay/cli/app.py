@@ -9,8 +9,11 @@ from typing import Annotated
 import typer
 
 from assay import __version__
+from assay.cli.advise import advise
 from assay.cli.choose import choose
+from assay.cli.claims import claims
 from assay.cli.cost import cost_app
+from assay.cli.dbms import dbms_app
 from assay.cli.fit import fit
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
@@ -34,6 +37,7 @@ lab_app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
+app.add_typer(dbms_app, name="dbms")
 app.add_typer(lab_app, name="lab")
 
 
@@ -410,7 +414,9 @@ def completion(
 
 
 # These stand in modules of their own; named here, they come after the commands above in the list.
+app.command()(advise)
 app.command()(choose)
+app.command()(claims)
 app.command()(fit)
 app.command()(predict)
 app.command()(reproduce)
