@@ -3,6 +3,7 @@
 //! All stand behind [`Index`], so that one runner, one set of workloads and one set of tests serve them.
 
 pub mod bztree;
+pub mod dash;
 mod error;
 pub mod fptree;
 mod in_pool;

@@ -4,6 +4,7 @@ use assay_record::WorkRecord;
 
 use crate::{
     bztree::BzTrees,
+    dash::{Extendible, Linear, Tables},
     error::IndexError,
     fptree::FpTreeKind,
     in_pool::{Delayed, InPool, Plain, PoolIndex},
@@ -23,8 +24,8 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
     match job.index {
         Kind::Fptree => in_pool(FpTreeKind, job, watch),
         Kind::Bztree => in_pool(BzTrees::default(), job, watch),
-        Kind::DashEh => Err(not_there(job.index)),
-        Kind::DashLh => Err(not_there(job.index)),
+        Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, watch),
+        Kind::DashLh => in_pool(Tables::<Linear>::default(), job, watch),
         Kind::SsdBtree => Err(not_there(job.index)),
         Kind::SsdHash => Err(not_there(job.index)),
     }
@@ -35,8 +36,8 @@ pub fn is_there(kind: Kind) -> bool {
     match kind {
         Kind::Fptree => true,
         Kind::Bztree => true,
-        Kind::DashEh => false,
-        Kind::DashLh => false,
+        Kind::DashEh => true,
+        Kind::DashLh => true,
         Kind::SsdBtree => false,
         Kind::SsdHash => false,
     }

@@ -191,12 +191,16 @@ def report(
     export: Annotated[
         bool, typer.Option("--export", help="Also write each figure to DIR/figures as PNG, SVG, CSV and Parquet.")
     ] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also write report.pdf, a summary of one page.")] = False,
     json: Json = False,
 ) -> None:
-    """Write report.html for a result folder."""
+    """Write report.html for a result folder.
+
+    The answer first, then what to change, where the gain is lost, what it costs, and every record.
+    """
     from assay.cli.results import write_report
 
-    raise typer.Exit(write_report(directory, export, json))
+    raise typer.Exit(write_report(directory, export, pdf, json))
 
 
 @app.command()

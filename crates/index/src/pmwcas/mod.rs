@@ -22,7 +22,8 @@
 //! # Protocol
 //!
 //! 1. The owner writes the descriptor, its status last, flushes it and fences: it is durable, and so is all that the
-//!    owner flushed before, such as the content of new blocks. New blocks are marked as allocated from here on.
+//!    owner flushed before, such as the content of new blocks. New blocks are marked as allocated, and a fence makes
+//!    that durable before anybody can see them, and free them again.
 //! 2. Word by word, in ascending order, a helper (the owner is one) replaces the old value by a *conditional* pointer
 //!    that names the helper and its attempt, looks whether the operation is still undecided, and only then makes the
 //!    pointer one to the descriptor (RDCSS). A helper that slept through the operation's end so takes its late pointer
@@ -41,14 +42,15 @@
 //! ([`Worker::cas`]).
 //!
 //! Recovery looks at each descriptor once: a word that holds a pointer to it gets the new value where it succeeded, else
-//! the old one; blocks are marked or given back alike; fence; descriptors become free. All of this may happen twice.
+//! the old one; what a success replaced is freed, what an operation without success would have linked is given back;
+//! fence; descriptors become free. All of this may happen twice.
 
 mod descriptor;
-#[cfg(test)]
-mod model;
 mod protocol;
 mod recovery;
 mod table;
+#[cfg(test)]
+mod tests;
 mod word;
 mod worker;
 

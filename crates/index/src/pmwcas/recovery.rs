@@ -16,15 +16,20 @@ pub(super) fn recover<M: Medium>(pool: &Pool<M>, area: u64, descriptors: u16) ->
     let medium = pool.medium();
     let protocol = Protocol::new(medium, area);
     (0..descriptors).try_for_each(|index| examine(medium, &protocol.descriptor(index)))?;
+    let mut changed = false;
     for index in 0..descriptors {
         let descriptor = protocol.descriptor(index);
         let header = descriptor.header();
         for entry in 0..header.words() {
-            repair(medium, header, index, descriptor.change(entry));
+            changed |= repair(medium, header, index, descriptor.change(entry));
         }
         if header.status() != Status::Free {
             repair_blocks(pool, &descriptor, header)?;
+            changed = true;
         }
+    }
+    if !changed {
+        return Ok(());
     }
     medium.fence(); // operations ended by recovery
     let open = |index: &u16| protocol.descriptor(*index).header().status() != Status::Free;
@@ -49,8 +54,9 @@ fn examine<M: Medium>(medium: &M, descriptor: &Descriptor<'_, M>) -> Result<(), 
     Err(PmemError::Damaged { what })
 }
 
-/// Gives a word that points to this operation a value: a pointer that was about to be made is always taken back.
-fn repair<M: Medium>(medium: &M, header: Header, index: u16, change: Change) {
+/// Gives a word that points to this operation a value: a pointer that was about to be made is always taken back. Whether
+/// there was something to do.
+fn repair<M: Medium>(medium: &M, header: Header, index: u16, change: Change) -> bool {
     let seen = medium.load(change.at);
     let value =
         match content(seen) {
@@ -58,21 +64,22 @@ fn repair<M: Medium>(medium: &M, header: Header, index: u16, change: Change) {
                 if header.status() == Status::Succeeded { change.new } else { change.old }
             }
             Content::Conditional { index: other, .. } if other == index => change.old,
-            _ => return,
+            _ => return false,
         };
     medium.store(change.at, value);
     medium.flush(change.at, 8); // word repaired
+    true
 }
 
+/// Frees what the operation replaced, or gives back what it would have linked. The others are not touched: by now they
+/// are as they were meant to be, or another operation has freed them.
 fn repair_blocks<M: Medium>(pool: &Pool<M>, descriptor: &Descriptor<'_, M>, header: Header) -> Result<(), PmemError> {
     let succeeded = header.status() == Status::Succeeded;
     for block in (0..header.blocks()).filter_map(|index| descriptor.block(header, index)) {
-        let place = Offset::<u64>::new(block.at);
         if (block.fate == Fate::Freed) == succeeded {
+            let place = Offset::<u64>::new(block.at);
             pool.unmark(place, block.bytes as usize)?;
             pool.cancel(place, block.bytes as usize);
-        } else {
-            pool.mark(place, block.bytes as usize)?;
         }
     }
     Ok(())

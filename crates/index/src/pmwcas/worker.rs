@@ -105,6 +105,9 @@ impl<'t> Worker<'t> {
         for block in blocks.iter().filter(|block| block.fate == Fate::Taken) {
             pool.mark(place(block), block.bytes as usize)?;
         }
+        if !blocks.is_empty() {
+            medium.fence(); // blocks durably taken
+        }
         let succeeded = protocol.complete(index as u16, sequence, &self.helper);
         let free: Vec<&Block> = blocks.iter().filter(|block| (block.fate == Fate::Freed) == succeeded).collect();
         for block in &free {

@@ -97,7 +97,7 @@ fn add(at: u64, old: u64) -> Change {
 
 #[test]
 fn of_two_operations_on_the_same_words_one_succeeds() {
-    check(2, || {
+    check(3, || {
         let both: &[Change] = &[add(0, 10), add(8, 20)];
         let model = model(&[both, both], &[10, 20]);
         let other = {
@@ -113,7 +113,7 @@ fn of_two_operations_on_the_same_words_one_succeeds() {
 /// The second operation's lower word is the first one's higher one: whoever meets the other helps it, and ends.
 #[test]
 fn overlapping_operations_help_each_other_and_end() {
-    check(2, || {
+    check(3, || {
         let model = model(&[&[add(0, 10), add(8, 20)], &[add(8, 20), add(16, 30)]], &[10, 20, 30]);
         let other = {
             let model = Arc::clone(&model);
@@ -146,7 +146,7 @@ fn an_operation_that_two_threads_complete_happens_once() {
 
 #[test]
 fn a_reader_sees_the_words_in_the_order_in_which_they_change() {
-    check(2, || {
+    check(3, || {
         let model = model(&[&[add(0, 10), add(8, 20)]], &[10, 20]);
         let other = {
             let model = Arc::clone(&model);
