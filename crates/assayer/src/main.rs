@@ -75,11 +75,25 @@ enum Command {
         /// The job of the killed run.
         job: PathBuf,
     },
+    /// Run a workload on an index: a job goes in, events come out, the last one has the record.
+    Index {
+        /// The job, a JSON document; `-` reads standard input. With --list it is not read.
+        #[arg(required_unless_present = "list")]
+        job: Option<PathBuf>,
+        /// List the indexes instead.
+        #[arg(long)]
+        list: bool,
+    },
     /// What the generator can do without a target: one thread, 4 KiB random reads, full histograms.
     Null {
         /// Seconds to measure, for each of open and closed loop.
         #[arg(long, default_value_t = 1.0)]
         seconds: f64,
+    },
+    /// Run TPC-C on a database: events as NDJSON on standard output, a work record in the last. Exit codes as for run.
+    Tpcc {
+        /// The job, a JSON document; `-` reads standard input.
+        job: PathBuf,
     },
     /// A JSON Schema.
     Schema {
@@ -117,6 +131,10 @@ enum Document {
     Record,
     /// What a run of an index, an engine or a database leaves.
     Work,
+    /// A run of an index.
+    Index,
+    /// What a run of TPC-C is told.
+    Tpcc,
     /// Questions to twins, with every target, device and host in them.
     Twin,
 }
@@ -143,7 +161,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Scratch { action, folders } => commands::scratch::scratch(action, &folders),
         Command::Polled { action: PolledAction::Clean } => commands::polled::clean(),
         Command::Verify { job } => commands::verify::verify(&job),
+        Command::Index { job: Some(job), list: false } => commands::index::index(&job),
+        Command::Index { .. } => commands::index::list(),
         Command::Null { seconds } => commands::null::null(seconds),
+        Command::Tpcc { job } => commands::tpcc::tpcc(&job),
         Command::Schema { document } => commands::schema::schema(document),
         Command::Completion { shell } => commands::schema::completion(shell),
     }

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod facts;
+pub mod index;
 pub mod null;
 pub mod plan;
 pub mod polled;
@@ -8,6 +9,7 @@ pub mod predict;
 pub mod run;
 pub mod schema;
 pub mod scratch;
+pub mod tpcc;
 pub mod verify;
 
 use std::{fs, io::Read, path::Path};

@@ -2,11 +2,13 @@
 
 use std::process::ExitCode;
 
+use assay_index::IndexJob;
 use assay_record::{Event, Job, Record, WorkRecord};
 use assay_twin::Questions;
 use clap::CommandFactory;
 use schemars::schema_for;
 
+use super::tpcc::TpccJob;
 use crate::{Arguments, Document, error::Failure, output};
 
 /// Prints a JSON Schema.
@@ -16,6 +18,8 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Event => schema_for!(Event),
         Document::Record => schema_for!(Record),
         Document::Work => schema_for!(WorkRecord),
+        Document::Index => schema_for!(IndexJob),
+        Document::Tpcc => schema_for!(TpccJob),
         Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;

@@ -16,6 +16,7 @@
 mod drive;
 mod lane;
 mod memory;
+pub mod sim;
 mod striping;
 
 use std::{fmt, sync::Arc};

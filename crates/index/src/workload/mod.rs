@@ -1,0 +1,12 @@
+//! What is done to an index: which operations, on which keys, with which values.
+
+mod distribution;
+mod entry;
+mod name;
+mod stream;
+
+pub use distribution::{Distribution, Picker};
+pub(crate) use entry::mix;
+pub use entry::{Entries, MISSING};
+pub use name::{Mix, Operation, WorkloadName};
+pub use stream::{Step, Stream, Territory};
