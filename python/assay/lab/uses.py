@@ -11,6 +11,7 @@ DRIVE, OTHER = "/dev/nvme0n1", "/dev/nvme1n1"
 # What LVM would ask udev to do it does itself.
 _LVM = "--config 'activation {udev_sync=0 udev_rules=0} devices {use_devicesfile=0} global {event_activation=0}'"
 EXT4 = "mke2fs -q -t ext4 -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0"
+_AT_REST = "i=0; until grep -q clean /sys/block/md9/md/array_state || [ $i = 99 ]; do i=$((i+1)); sleep 0.2; done"
 _MIRROR = 'mdadm --create /dev/md9 --run --assume-clean --level=1 --raid-devices=2 "$D" "$E" --metadata'
 _END = 1 << 30
 # By hand as well: not all that is written here is known to wipefs.
@@ -119,7 +120,8 @@ ARRAYS = (
     Use("active-array", f"{_MIRROR}=1.2; mdadm --readonly /dev/md9", "the md array md9 is built on it"),
     Use(
         "mounted-array",
-        f"{_MIRROR}=1.2; {EXT4} /dev/md9; mount -o ro /dev/md9 /mnt/u",
+        # The array notes on its members that it is at rest a moment after the last write.
+        f"{_MIRROR}=1.2; {EXT4} /dev/md9; mount -o ro /dev/md9 /mnt/u; sync; {_AT_REST}",
         "md9, which is built on it, is mounted at /mnt/u",
         "umount /mnt/u",
     ),
