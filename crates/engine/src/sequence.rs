@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+use crate::slots::SESSIONS_AT_MOST;
+
 /// Commits that may be under way at once; more wait.
 const RING: usize = 1 << 16;
 
@@ -34,14 +36,23 @@ impl Sequence {
         }
     }
 
-    /// The next commit's number; none where too many are under way.
+    /// Whether every session may take a number now; `end` is how far the log is durable.
     #[inline]
-    pub fn take(&self) -> Option<u64> {
+    pub fn has_room(&self, end: impl FnOnce() -> u64) -> bool {
+        let most = (RING - SESSIONS_AT_MOST) as u64;
         let next = self.next.load(SeqCst);
-        if next >= self.durable.load(SeqCst) + RING as u64 {
-            return None;
-        }
-        self.next.compare_exchange(next, next + 1, SeqCst, SeqCst).ok()
+        next < self.durable.load(SeqCst) + most || next < self.durable(end()) + most
+    }
+
+    /// The next commit's number, after [`Sequence::has_room`] said that there is one.
+    #[inline]
+    pub fn take(&self) -> u64 {
+        self.next.fetch_add(1, SeqCst)
+    }
+
+    /// The newest number that was drawn.
+    pub fn taken(&self) -> u64 {
+        self.next.load(SeqCst) - 1
     }
 
     /// All changes of a commit are in the trees; its log record ends at `end`.
@@ -88,7 +99,7 @@ mod tests {
     fn visible_and_durable_advance_without_gaps() {
         let sequence = Sequence::from(10);
         let (first, second, third) = (sequence.take(), sequence.take(), sequence.take());
-        assert_eq!((first, second, third), (Some(11), Some(12), Some(13)));
+        assert_eq!((first, second, third), (11, 12, 13));
         sequence.applied(12, 200);
         assert_eq!(sequence.visible(), 10);
         sequence.applied(11, 100);
@@ -100,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_ring_gives_no_number_until_something_is_durable() {
+    fn a_full_ring_has_no_room_until_something_is_durable() {
         let sequence = Sequence::from(0);
-        for commit in 1..RING as u64 {
-            assert_eq!(sequence.take(), Some(commit));
+        while sequence.has_room(|| 0) {
+            let commit = sequence.take();
             sequence.applied(commit, commit);
         }
-        assert_eq!(sequence.take(), None);
+        assert!(sequence.visible() > RING as u64 / 2);
+        assert!(sequence.has_room(|| 5));
         assert_eq!(sequence.durable(5), 5);
-        assert_eq!(sequence.take(), Some(RING as u64));
     }
 }

@@ -1,4 +1,4 @@
-//! What each session is about, for those who must know of all: the oldest snapshot in use, commits under way.
+//! What each session is about, for those who must know of all: the oldest snapshot in use.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
@@ -15,8 +15,6 @@ struct Slot {
     taken: AtomicBool,
     /// The snapshot that is being read.
     snapshot: AtomicU64,
-    /// The session changes trees.
-    applying: AtomicBool,
 }
 
 /// All sessions.
@@ -26,24 +24,13 @@ pub struct Slots {
     /// One past the highest place that was ever taken.
     high: AtomicUsize,
     open: AtomicUsize,
-    /// Nobody begins to change trees while it is closed.
-    closed: AtomicBool,
 }
 
 impl Slots {
     /// No sessions.
     pub fn new() -> Self {
-        let slot = |_| Slot {
-            taken: AtomicBool::new(false),
-            snapshot: AtomicU64::new(IDLE),
-            applying: AtomicBool::new(false),
-        };
-        Self {
-            slots: (0..SESSIONS_AT_MOST).map(slot).collect(),
-            high: AtomicUsize::new(0),
-            open: AtomicUsize::new(0),
-            closed: AtomicBool::new(false),
-        }
+        let slot = |_| Slot { taken: AtomicBool::new(false), snapshot: AtomicU64::new(IDLE) };
+        Self { slots: (0..SESSIONS_AT_MOST).map(slot).collect(), high: AtomicUsize::new(0), open: AtomicUsize::new(0) }
     }
 
     /// Takes a place.
@@ -65,7 +52,6 @@ impl Slots {
     /// Gives a place back.
     pub fn release(&self, index: usize) {
         self.end_snapshot(index);
-        self.slots[index].applying.store(false, SeqCst);
         self.slots[index].taken.store(false, SeqCst);
         self.open.fetch_sub(1, SeqCst);
     }
@@ -101,39 +87,6 @@ impl Slots {
         let horizon = visible();
         let high = self.high.load(SeqCst);
         self.slots[..high].iter().map(|slot| slot.snapshot.load(SeqCst)).fold(horizon, u64::min)
-    }
-
-    /// Begins to change trees; `pause` is called while that is not allowed.
-    pub fn begin_applying(&self, index: usize, mut pause: impl FnMut()) {
-        loop {
-            self.slots[index].applying.store(true, SeqCst);
-            if !self.closed.load(SeqCst) {
-                return;
-            }
-            self.slots[index].applying.store(false, SeqCst);
-            while self.closed.load(SeqCst) {
-                pause();
-            }
-        }
-    }
-
-    /// Changes trees no longer.
-    pub fn end_applying(&self, index: usize) {
-        self.slots[index].applying.store(false, SeqCst);
-    }
-
-    /// Does something while no commit is half in the trees. `pause` is called while some still are.
-    pub fn between_commits<T>(&self, mut pause: impl FnMut(), act: impl FnOnce() -> T) -> T {
-        self.closed.store(true, SeqCst);
-        let high = self.high.load(SeqCst);
-        for slot in &self.slots[..high] {
-            while slot.applying.load(SeqCst) {
-                pause();
-            }
-        }
-        let result = act();
-        self.closed.store(false, SeqCst);
-        result
     }
 }
 

@@ -255,6 +255,13 @@ impl Log {
         self.work.notify_one();
     }
 
+    /// As [`Log::ask`], where the writer would not come to it unasked.
+    pub fn ask_if_idle(&self, position: u64) {
+        if self.pace == Pace::Asked || self.durability == Durability::Pmem && self.durable() < position {
+            self.ask(position);
+        }
+    }
+
     /// Below, every range is filled.
     fn filled(&self) -> u64 {
         let reserved = self.reserved.load(SeqCst);

@@ -102,6 +102,8 @@ impl Hand {
     fn write_batch(&mut self, log: &Log) -> Result<()> {
         let from = log.written.load(SeqCst);
         if log.reserved() == from + HEADER as u64 {
+            // Who asked is content already.
+            log.bell().wanted = 0;
             return Ok(());
         }
         let end = close(log);

@@ -1,0 +1,74 @@
+//! Where rows are kept, as transactions see it.
+
+use crate::error::Result;
+
+/// What becomes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision<'a> {
+    /// It stays as it is.
+    Keep,
+    /// It is this from now on.
+    Put(&'a [u8]),
+    /// It is gone.
+    Remove,
+}
+
+/// A thread's way to ordered maps from keys to rows, one map per table.
+///
+/// Calls are atomic one by one; the closures they are given may be called again where something came between.
+pub trait Trees {
+    /// Leave to change trees: what is changed under one of them is in a checkpoint as a whole or not at all.
+    type Leave<'a>
+    where
+        Self: 'a;
+
+    /// Hands the row of a key to `read`; none where there is none.
+    ///
+    /// # Errors
+    /// Where a page cannot be had.
+    fn read<R>(&self, table: u16, key: &[u8], read: impl FnMut(&[u8]) -> R) -> Result<Option<R>>;
+
+    /// Waits for leave to change trees. A checkpoint waits as long as it is held.
+    fn leave(&self) -> Self::Leave<'_>;
+
+    /// Lets `decide` say what becomes of the row of a key.
+    ///
+    /// # Errors
+    /// Where a page cannot be had, or the row does not fit into one.
+    fn change<'d>(
+        &self,
+        leave: &Self::Leave<'_>,
+        table: u16,
+        key: &[u8],
+        decide: impl FnMut(Option<&[u8]>) -> Decision<'d>,
+    ) -> Result<()>;
+
+    /// Visits rows with `from <= key < below`, up or down, until `visit` says `false`. A row that is there throughout is
+    /// visited once. Nothing of the engine is called from `visit`.
+    ///
+    /// # Errors
+    /// Where a page cannot be had.
+    fn scan(
+        &self,
+        table: u16,
+        from: &[u8],
+        below: &[u8],
+        down: bool,
+        visit: impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<()>;
+
+    /// Begins to fetch what a read of the key will need.
+    fn prefetch(&self, _table: u16, _key: &[u8]) {}
+
+    /// Lets others go on.
+    fn pause(&self);
+
+    /// Whether waiting must leave the thread to others: then [`Trees::pause`] is called until it is over.
+    fn cooperates(&self) -> bool;
+
+    /// The log's area is full: a checkpoint must make room. Returns when it may have.
+    ///
+    /// # Errors
+    /// Where it fails.
+    fn need_checkpoint(&self) -> Result<()>;
+}
