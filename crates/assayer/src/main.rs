@@ -75,6 +75,15 @@ enum Command {
         /// The job of the killed run.
         job: PathBuf,
     },
+    /// Run a workload on an index: a job goes in, events come out, the last one has the record.
+    Index {
+        /// The job, a JSON document; `-` reads standard input. With --list it is not read.
+        #[arg(required_unless_present = "list")]
+        job: Option<PathBuf>,
+        /// List the indexes instead.
+        #[arg(long)]
+        list: bool,
+    },
     /// What the generator can do without a target: one thread, 4 KiB random reads, full histograms.
     Null {
         /// Seconds to measure, for each of open and closed loop.
@@ -117,6 +126,8 @@ enum Document {
     Record,
     /// What a run of an index, an engine or a database leaves.
     Work,
+    /// A run of an index.
+    Index,
     /// Questions to twins, with every target, device and host in them.
     Twin,
 }
@@ -143,6 +154,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Scratch { action, folders } => commands::scratch::scratch(action, &folders),
         Command::Polled { action: PolledAction::Clean } => commands::polled::clean(),
         Command::Verify { job } => commands::verify::verify(&job),
+        Command::Index { job: Some(job), list: false } => commands::index::index(&job),
+        Command::Index { .. } => commands::index::list(),
         Command::Null { seconds } => commands::null::null(seconds),
         Command::Schema { document } => commands::schema::schema(document),
         Command::Completion { shell } => commands::schema::completion(shell),

@@ -51,6 +51,30 @@ pub enum BufferError {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// Bytes that are not what was written.
+    #[error("{disk} is damaged: {what}")]
+    Damaged {
+        /// The disk.
+        disk: String,
+        /// What is damaged, where, and how it was seen.
+        what: String,
+    },
+    /// No space is left.
+    #[error("{disk} is full: all of its {bytes} bytes hold pages, or copies that the last checkpoint needs")]
+    Full {
+        /// The disk.
+        disk: String,
+        /// Bytes for pages.
+        bytes: u64,
+    },
+    /// An earlier error after which nothing is written any more.
+    #[error("nothing is written to {disk} any more since an earlier error: {why}")]
+    Broken {
+        /// The disk.
+        disk: String,
+        /// The earlier error.
+        why: String,
+    },
     /// A value that makes no sense.
     #[error("{what}")]
     Unfit {
@@ -88,6 +112,9 @@ impl BufferError {
             Self::Io { disk, .. } | Self::Queue { disk, .. } => {
                 format!("look at dmesg and the health of what {disk} lies on; what was durable before is still there")
             }
+            Self::Damaged { .. } => "restore it from a copy; look at the health of what it lies on".to_owned(),
+            Self::Full { .. } => "make a checkpoint, remove something, or make it anew with more space".to_owned(),
+            Self::Broken { .. } => "open it again: the last checkpoint is there".to_owned(),
             Self::Memory { .. } => "make the pool smaller, or end what else uses the memory".to_owned(),
             Self::Unfit { fix, .. } => fix.clone(),
         }

@@ -23,6 +23,17 @@ pub trait Index: Send + Sync {
 
     /// Bytes of the medium or drive that are in use, for space amplification.
     fn used_bytes(&self) -> u64;
+
+    /// Figures of its structure by name, unit last (`leaves`, `load_factor_ratio`), for records. Nobody works on it.
+    fn anatomy(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// Checks its own structure while nobody works on it: what was seen, or what is wrong, in one sentence. None where
+    /// it has no such check.
+    fn examine(&self) -> Option<Result<String, String>> {
+        None
+    }
 }
 
 /// A thread's way into an index. Operations are linearizable.

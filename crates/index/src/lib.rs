@@ -3,7 +3,19 @@
 //! All stand behind [`Index`], so that one runner, one set of workloads and one set of tests serve them.
 
 mod error;
+mod in_pool;
 mod index;
+mod job;
+mod kind;
+mod open;
+pub mod run;
+mod sizes;
+pub mod workload;
 
 pub use error::IndexError;
+pub use in_pool::{Delayed, Held, InPool, Plain, PoolIndex, Wrap};
 pub use index::{Index, KEY_BYTES_AT_MOST, Session, Visit};
+pub use job::{AsIf, IndexJob, JOB_VERSION, Window};
+pub use kind::Kind;
+pub use open::{is_there, run};
+pub use sizes::{Sizes, Span, VALUE_BYTES_AT_MOST};

@@ -56,5 +56,5 @@ pub use medium::{LINE_BYTES, MEDIA_BLOCK_BYTES, Medium};
 pub use meter::{Counts, Metered, counts};
 pub use offset::Offset;
 pub use pool::{Pool, ROOTS, Shape};
-pub use pool_file::PoolFile;
+pub use pool_file::{PoolFile, PoolLock};
 pub use transaction::Transaction;

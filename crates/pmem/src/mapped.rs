@@ -84,6 +84,11 @@ impl Mapped {
         self.region.populate(true).map_err(failed)
     }
 
+    /// Asks for huge pages, and makes them of pages that are there already. A refusal means ordinary pages.
+    pub fn ask_for_huge_pages(&self) {
+        self.region.ask_for_huge_pages();
+    }
+
     /// A page of the file was lost since it was mapped (cut short, full, or a media error): what was stored there since
     /// is gone. A pool that is used for long asks from time to time.
     pub fn loss(&self) -> Option<std::io::Error> {

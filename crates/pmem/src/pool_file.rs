@@ -30,6 +30,12 @@ pub struct PoolFile<M: Medium = Mapped> {
     _lock: File,
 }
 
+/// What keeps everybody else from a pool's file for as long as it lives.
+#[derive(Debug)]
+pub struct PoolLock {
+    _file: File,
+}
+
 impl PoolFile<Mapped> {
     /// Makes a pool in a new file.
     ///
@@ -97,6 +103,11 @@ impl<M: Medium> PoolFile<M> {
         };
         let pool = Pool::open(wrap(Mapped::open(path, kind, bytes)?), layout)?;
         Ok(Self { pool, path: path.to_owned(), _lock: file })
+    }
+
+    /// The pool, for a structure that owns it, and the lock on its file, which must outlive it.
+    pub fn split(self) -> (Pool<M>, PoolLock) {
+        (self.pool, PoolLock { _file: self._lock })
     }
 
     /// Its file or device node.

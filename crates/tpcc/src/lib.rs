@@ -1,1 +1,26 @@
 //! TPC-C: five transactions over a store, their driver and their checks. It knows no database.
+//!
+//! What is measured follows the TPC's specification in schema, data, mix and checks, but is not audited: its figures are
+//! *TPC-C-like* and cannot be compared with published results.
+
+pub mod check;
+pub mod error;
+pub mod input;
+pub mod key;
+pub mod kv;
+mod kvstore;
+pub mod memory;
+pub mod population;
+pub mod random;
+pub mod row;
+pub mod rows;
+pub mod scale;
+pub mod store;
+pub mod text;
+pub mod transaction;
+
+pub use error::{Result, TpccError};
+pub use kv::{Kv, KvSession};
+pub use kvstore::KvStore;
+pub use scale::Scale;
+pub use store::{Session, Store};

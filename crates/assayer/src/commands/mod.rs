@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod facts;
+pub mod index;
 pub mod null;
 pub mod plan;
 pub mod polled;

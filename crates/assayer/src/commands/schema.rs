@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use assay_index::IndexJob;
 use assay_record::{Event, Job, Record, WorkRecord};
 use assay_twin::Questions;
 use clap::CommandFactory;
@@ -16,6 +17,7 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Event => schema_for!(Event),
         Document::Record => schema_for!(Record),
         Document::Work => schema_for!(WorkRecord),
+        Document::Index => schema_for!(IndexJob),
         Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;

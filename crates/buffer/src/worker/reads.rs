@@ -1,0 +1,187 @@
+//! Pages on their way into memory.
+
+use rustix::io::Errno;
+
+use super::{Token, Worker, tasks::Wait};
+use crate::{
+    BufferError, PageId,
+    disk::{Action, ONE, Request},
+    pool::header::{self, Place},
+};
+
+/// A read.
+enum Read {
+    Unused,
+    Flying { page: PageId, frame: u32, waits: bool, waiter: Option<u32> },
+    Landed(Result<(), BufferError>),
+}
+
+/// The reads of a worker.
+#[derive(Default)]
+pub(super) struct Reads {
+    reads: Vec<Read>,
+    unused: Vec<u32>,
+}
+
+impl Reads {
+    fn add(&mut self, read: Read) -> u32 {
+        if let Some(index) = self.unused.pop() {
+            self.reads[index as usize] = read;
+            return index;
+        }
+        self.reads.push(read);
+        self.reads.len() as u32 - 1
+    }
+
+    /// A read ahead of this page that nobody waits for yet: the caller does.
+    fn join(&mut self, page: PageId) -> Option<u32> {
+        let index = self.reads.iter_mut().position(|read| match read {
+            Read::Flying { page: flying, waits, .. } if *flying == page && !*waits => {
+                *waits = true;
+                true
+            }
+            _ => false,
+        });
+        index.map(|index| index as u32)
+    }
+
+    fn take(&mut self, index: u32) -> Read {
+        std::mem::replace(&mut self.reads[index as usize], Read::Unused)
+    }
+}
+
+/// What became of the wish to read a page.
+enum Begun {
+    Flying(u32),
+    /// It is there, or nobody has it any more.
+    NothingToDo,
+    /// Somebody else reads it.
+    Elsewhere,
+    NoFrame,
+}
+
+impl Worker<'_> {
+    /// Reads a page into memory and waits for it. Where no page has the number any more, nothing happens.
+    ///
+    /// # Errors
+    /// Where it cannot be read, is damaged, or no frame can be had.
+    pub fn fault(&self, page: PageId) -> Result<(), BufferError> {
+        let mut joined = None;
+        loop {
+            if let Some(read) = joined {
+                return self.await_read(read);
+            }
+            match self.begin_read(page, true) {
+                Begun::Flying(read) => return self.await_read(read),
+                Begun::NothingToDo => return Ok(()),
+                Begun::Elsewhere => match self.reads.borrow_mut().join(page) {
+                    Some(read) => joined = Some(read),
+                    None => self.pause(),
+                },
+                Begun::NoFrame => self.make_room()?,
+            }
+        }
+    }
+
+    /// Begins to read a page that will be wanted, where it is not in memory and a frame is free. Does not wait, and says
+    /// nothing of errors: who wants the page then meets them. Whoever stops working with reads in flight calls
+    /// [`Worker::settle`], since others wait for them.
+    pub fn prefetch(&self, page: PageId) {
+        let absent = self.pool.words.get(page as usize).is_some_and(|word| {
+            let seen = word.load();
+            !seen.is_readable() && !seen.is_marked() && !seen.is_loading()
+        });
+        if absent {
+            let _ = self.begin_read(page, false);
+        }
+    }
+
+    fn begin_read(&self, page: PageId, waits: bool) -> Begun {
+        let word = &self.pool.words[page as usize];
+        let seen = word.load();
+        if seen.is_loading() {
+            return Begun::Elsewhere;
+        }
+        if seen.barrier() != crate::pool::word::Barrier::Absent {
+            return Begun::NothingToDo;
+        }
+        if self.pool.frames.free() < self.reserve() / 2 {
+            self.top_up();
+        }
+        let Some(frame) = self.pool.frames.take() else { return Begun::NoFrame };
+        if !word.begin_loading(frame) {
+            self.pool.frames.release(frame);
+            return Begun::Elsewhere;
+        }
+        self.pool.frames.hold(frame, page);
+        let slot = self.pool.places.current(page).slot().expect("a page that is absent lies somewhere");
+        self.tally.count(|counters| {
+            let count = if waits { &mut counters.faults } else { &mut counters.prefetched };
+            *count += 1;
+        });
+        let read = self.reads.borrow_mut().add(Read::Flying { page, frame, waits, waiter: None });
+        let (offset, bytes) = (self.pool.slot_offset(slot), self.pool.page_bytes());
+        let (memory, token) = ((frame as usize) << self.pool.shift, Token::Read(read).encode());
+        // SAFETY: the frame belongs to a page that is loading: nobody looks at it until the read has ended.
+        unsafe { self.push(Request { action: Action::Read, offset, memory, bytes: bytes as u32, token }) };
+        Begun::Flying(read)
+    }
+
+    fn await_read(&self, read: u32) -> Result<(), BufferError> {
+        loop {
+            {
+                let mut reads = self.reads.borrow_mut();
+                if let Read::Landed(_) = reads.reads[read as usize] {
+                    let Read::Landed(result) = reads.take(read) else { unreachable!("it was looked at") };
+                    reads.unused.push(read);
+                    return result;
+                }
+                if let Read::Flying { waiter, .. } = &mut reads.reads[read as usize] {
+                    *waiter = self.tasks.current();
+                }
+            }
+            assert_eq!(self.latches.get(), 0, "a latch is held while waiting");
+            if !self.tasks.suspend(Wait::Park) {
+                self.poll(ONE)?;
+            }
+        }
+    }
+
+    /// A read has ended: the page is checked before anybody can see it.
+    pub(super) fn end_read(&self, index: u32, result: Result<(), Errno>) {
+        let flown = self.reads.borrow_mut().take(index);
+        let Read::Flying { page, frame, waits, waiter } = flown else { return };
+        let result = self.land(page, frame, result);
+        {
+            let mut reads = self.reads.borrow_mut();
+            if waits {
+                reads.reads[index as usize] = Read::Landed(result);
+            } else {
+                reads.unused.push(index);
+            }
+        }
+        if let Some(task) = waiter {
+            self.tasks.wake(task);
+        }
+    }
+
+    fn land(&self, page: PageId, frame: u32, result: Result<(), Errno>) -> Result<(), BufferError> {
+        let (pool, word) = (self.pool, &self.pool.words[page as usize]);
+        let place = pool.places.current(page);
+        let result =
+            result.map_err(|errno| pool.unreadable(place, errno)).and_then(|()| self.check(page, frame, place));
+        if result.is_ok() {
+            word.loaded();
+        } else {
+            word.not_loaded();
+            pool.frames.release(frame);
+        }
+        result
+    }
+
+    fn check(&self, page: PageId, frame: u32, place: Place) -> Result<(), BufferError> {
+        // SAFETY: read completely, and nobody else reaches the frame while its page is loading.
+        let bytes = unsafe { std::slice::from_raw_parts(self.pool.frame(frame), self.pool.page_bytes()) };
+        header::fault(bytes, page, place).map_or(Ok(()), |what| Err(self.pool.damaged(page, place, &what)))
+    }
+}

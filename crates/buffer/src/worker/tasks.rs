@@ -1,0 +1,148 @@
+//! Cooperative tasks: closures on stacks of their own that take turns on one thread.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+};
+
+use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
+
+use super::Worker;
+use crate::{
+    BufferError,
+    disk::{NONE, ONE},
+};
+
+/// Bytes of a task's stack. Only what is used costs memory.
+const STACK_BYTES: usize = 256 << 10;
+
+/// Why a task gives way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wait {
+    /// It looks again itself.
+    Poll,
+    /// Somebody wakes it.
+    Park,
+}
+
+type Giving = Yielder<(), Wait>;
+type Fiber = Coroutine<(), Wait, ()>;
+
+/// The tasks of a worker.
+#[derive(Default)]
+pub(super) struct Tasks {
+    current: Cell<Option<u32>>,
+    yielders: RefCell<Vec<*const Giving>>,
+    ready: RefCell<VecDeque<u32>>,
+}
+
+impl Tasks {
+    /// The task that runs, if any.
+    pub fn current(&self) -> Option<u32> {
+        self.current.get()
+    }
+
+    /// Gives way to other tasks; `false` outside of one.
+    pub fn suspend(&self, wait: Wait) -> bool {
+        let Some(task) = self.current.get() else { return false };
+        let yielder = self.yielders.borrow()[task as usize];
+        // SAFETY: the yielder of the task that runs lives on that task's stack.
+        unsafe { &*yielder }.suspend(wait);
+        true
+    }
+
+    /// Lets a parked task go on.
+    pub fn wake(&self, task: u32) {
+        self.ready.borrow_mut().push_back(task);
+    }
+}
+
+impl Worker<'_> {
+    /// Runs `count` tasks, numbered from 0, until all have ended. While one waits, others go on. Called outside of tasks.
+    ///
+    /// # Errors
+    /// Where there is no memory for stacks, or the queue to the disk fails.
+    ///
+    /// # Panics
+    /// With the panic of a task, after the others were unwound; inside of a task.
+    pub fn run(&self, count: usize, body: impl Fn(usize)) -> Result<(), BufferError> {
+        assert!(self.tasks.current().is_none(), "tasks are begun outside of tasks");
+        let mut fibers = Vec::with_capacity(count);
+        for task in 0..count {
+            let stack = DefaultStack::new(STACK_BYTES);
+            let stack = stack.map_err(|source| BufferError::Memory { bytes: STACK_BYTES, source })?;
+            fibers.push(Some(self.fiber(stack, task, &body)));
+        }
+        self.tasks.yielders.replace(vec![std::ptr::null(); count]);
+        self.tasks.ready.replace((0..count as u32).collect());
+        let _leaving = Leaving(&self.tasks);
+        let mut left = count;
+        while left > 0 {
+            let polling = self.round(&mut fibers, &mut left);
+            self.top_up();
+            let idle = !polling && self.tasks.ready.borrow().is_empty() && left > 0;
+            self.poll(if idle { ONE } else { NONE })?;
+            if polling {
+                self.breathe();
+            }
+        }
+        Ok(())
+    }
+
+    fn fiber<'a>(&'a self, stack: DefaultStack, task: usize, body: &'a impl Fn(usize)) -> Fiber {
+        // SAFETY: the fibers are dropped before `run` returns, and with them all that they borrow from it.
+        unsafe {
+            Coroutine::with_stack_unchecked(stack, move |yielder: &Giving, ()| {
+                self.tasks.yielders.borrow_mut()[task] = yielder;
+                body(task);
+            })
+        }
+    }
+
+    /// Lets each ready task go on once; whether one of them only looks for something.
+    fn round(&self, fibers: &mut [Option<Fiber>], left: &mut usize) -> bool {
+        let mut polling = false;
+        let ready = self.tasks.ready.borrow().len();
+        for _ in 0..ready {
+            let task = self.tasks.ready.borrow_mut().pop_front();
+            let Some(task) = task else { break };
+            let Some(fiber) = fibers[task as usize].as_mut() else { continue };
+            self.tasks.current.set(Some(task));
+            let result = fiber.resume(());
+            self.tasks.current.set(None);
+            match result {
+                CoroutineResult::Yield(Wait::Poll) => {
+                    polling = true;
+                    self.tasks.wake(task);
+                }
+                CoroutineResult::Yield(Wait::Park) => {}
+                CoroutineResult::Return(()) => {
+                    fibers[task as usize] = None;
+                    *left -= 1;
+                }
+            }
+        }
+        polling
+    }
+
+    /// Where tasks look in vain for long, another thread is to go on.
+    fn breathe(&self) {
+        let idle = self.idle.get() + 1;
+        self.idle.set(idle);
+        if idle % 1024 == 0 {
+            std::thread::sleep(std::time::Duration::from_micros(50));
+        } else if idle % 16 == 0 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Whatever happens, nobody is in a task when `run` has been left.
+struct Leaving<'a>(&'a Tasks);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.current.set(None);
+        self.0.ready.borrow_mut().clear();
+    }
+}

@@ -1,0 +1,59 @@
+//! The one place where each kind of index plugs in.
+
+use assay_record::WorkRecord;
+
+use crate::{
+    error::IndexError,
+    in_pool::{Delayed, InPool, Plain, PoolIndex},
+    job::IndexJob,
+    kind::Kind,
+    run::{Watch, run_on},
+};
+
+/// Runs a job on the index that it names: its record.
+///
+/// # Errors
+/// Where the job cannot be, the target cannot be used, or the index fails.
+#[allow(clippy::match_same_arms, reason = "each kind has its own line")]
+pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
+    let _ = &watch;
+    // An index in persistent memory: `in_pool(ItsPoolIndex, job, watch)`.
+    // An index on a drive: `run_on(&ItsFactory::new(job)?, job, watch)`.
+    match job.index {
+        Kind::Fptree => Err(not_there(job.index)),
+        Kind::Bztree => Err(not_there(job.index)),
+        Kind::DashEh => Err(not_there(job.index)),
+        Kind::DashLh => Err(not_there(job.index)),
+        Kind::SsdBtree => Err(not_there(job.index)),
+        Kind::SsdHash => Err(not_there(job.index)),
+    }
+}
+
+/// Whether this program has it.
+pub fn is_there(kind: Kind) -> bool {
+    match kind {
+        Kind::Fptree => false,
+        Kind::Bztree => false,
+        Kind::DashEh => false,
+        Kind::DashLh => false,
+        Kind::SsdBtree => false,
+        Kind::SsdHash => false,
+    }
+}
+
+/// Runs a job on an index in a pool: on the mapping as it is, or as slow as a twin says.
+#[allow(dead_code, reason = "the first index in a pool uses it")]
+fn in_pool(kind: impl PoolIndex, job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
+    match &job.as_if {
+        None => run_on(&InPool::new(kind, Plain, job)?, job, watch),
+        Some(as_if) => run_on(&InPool::new(kind, Delayed(as_if.clone()), job)?, job, watch),
+    }
+}
+
+fn not_there(kind: Kind) -> IndexError {
+    let there: Vec<&str> = Kind::ALL.into_iter().filter(|&kind| is_there(kind)).map(Kind::name).collect();
+    IndexError::NotPossible {
+        reason: format!("this program has no {} ({})", kind.name(), kind.describe()),
+        fix: format!("name one that it has: {}", there.join(", ")),
+    }
+}

@@ -1,0 +1,130 @@
+//! What must be there when the window has closed.
+
+use assay_record::WorkCheck;
+
+use super::{act::Hands, crew::Crew};
+use crate::{
+    index::{Index, Session},
+    job::IndexJob,
+    workload::{Entries, MISSING, Operation, Step, Territory},
+};
+
+/// Which ids are there.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    keys: u64,
+    territories: Vec<Territory>,
+    /// Ids that a failed operation may have added or removed: none of them is judged.
+    unsure: Vec<u64>,
+    scannable: bool,
+}
+
+/// Entries up to which a full scan counts them.
+const SCANNED_AT_MOST: u64 = 20_000_000;
+
+impl Facts {
+    pub(super) fn of(job: &IndexJob, crew: &Crew) -> Self {
+        let territories: Vec<Territory> = crew.outcomes.iter().map(|outcome| outcome.territory).collect();
+        let unsure = territories.iter().flat_map(|one| [Some(one.added_id(one.added)), one.removed_id(one.removed)]);
+        let failed = crew.outcomes.iter().any(|outcome| outcome.failure.is_some());
+        let unsure = if failed { unsure.flatten().collect() } else { Vec::new() };
+        Self { keys: job.keys, territories, unsure, scannable: job.index.ordered() && job.pool_file.is_none() }
+    }
+
+    pub(super) fn territories(&self) -> &[Territory] {
+        &self.territories
+    }
+
+    /// Entries that must be there.
+    pub(super) fn entries(&self) -> u64 {
+        let (added, removed) =
+            self.territories.iter().fold((0, 0), |(added, removed), one| (added + one.added, removed + one.removed));
+        self.keys + added - removed
+    }
+
+    /// Every id that was ever there, and whether it is now.
+    fn id(&self, n: u64) -> (u64, bool) {
+        let threads = self.territories.len() as u64;
+        if n < self.keys {
+            let owner = &self.territories[(n % threads) as usize];
+            return (n, n / threads >= owner.removed);
+        }
+        let mut left = n - self.keys;
+        for one in &self.territories {
+            match left.checked_sub(one.added) {
+                Some(rest) => left = rest,
+                None => return (one.added_id(left), true),
+            }
+        }
+        (MISSING, false)
+    }
+
+    fn ids(&self) -> u64 {
+        self.keys + self.territories.iter().map(|one| one.added).sum::<u64>()
+    }
+}
+
+/// Looks ids up (all, or evenly spread ones), counts entries by a scan where there is an order, and asks the index.
+pub(super) fn all(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str) -> Vec<WorkCheck> {
+    let mut checks = vec![contents(index, job, facts, when)];
+    if facts.scannable && facts.entries() <= SCANNED_AT_MOST {
+        checks.push(order(index, facts, when));
+    }
+    if let Some(examined) = index.examine() {
+        let (passed, evidence) = examined.map_or_else(|wrong| (false, wrong), |seen| (true, seen));
+        checks.push(WorkCheck { name: format!("{when}-structure"), passed, evidence });
+    }
+    checks
+}
+
+fn contents(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str) -> WorkCheck {
+    let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, 0, 1);
+    let mut session = index.session();
+    let ids = facts.ids();
+    let looked_at = ids.min(job.checked_entries);
+    let mut wrong = Vec::new();
+    for n in 0..looked_at {
+        let (id, there) = facts.id((u128::from(n) * u128::from(ids) / u128::from(looked_at)) as u64);
+        for (id, there) in [(id, there), (id | MISSING, false)] {
+            if wrong.len() < 3 && !facts.unsure.contains(&id) {
+                wrong.extend(look(&mut session, &mut hands, id, there));
+            }
+        }
+    }
+    let passed = wrong.is_empty() && looked_at > 0;
+    let evidence = match wrong.first() {
+        None => format!("{looked_at} of {ids} ids and as many that never were are as they must be"),
+        Some(first) => format!("of {looked_at} ids looked at: {first}"),
+    };
+    WorkCheck { name: format!("{when}-lookups"), passed, evidence }
+}
+
+fn look(session: &mut impl Session, hands: &mut Hands, id: u64, there: bool) -> Option<String> {
+    match hands.act(session, &Step { operation: Operation::Lookup, id, random: 0 }) {
+        Err(error) => Some(format!("the lookup of id {id:#x} failed: {error}")),
+        Ok(found) if found != there => Some(format!("id {id:#x} {}", if there { "is not there" } else { "is there" })),
+        Ok(true) if !hands.found_is_good(id) => Some(format!("the value of id {id:#x} is not its own")),
+        Ok(_) => None,
+    }
+}
+
+fn order(index: &impl Index, facts: &Facts, when: &str) -> WorkCheck {
+    let (mut last, mut count, mut disorder) = (Vec::new(), 0_u64, 0_u64);
+    let seen = index.session().scan(&[0; 8], usize::MAX, &mut |key, _| {
+        disorder += u64::from(count > 0 && last.as_slice() >= key);
+        last.clear();
+        last.extend_from_slice(key);
+        count += 1;
+        true
+    });
+    let (least, most) = (facts.entries(), facts.entries() + facts.unsure.len() as u64);
+    let least = least.saturating_sub(facts.unsure.len() as u64);
+    let passed = seen.is_ok() && disorder == 0 && (least..=most).contains(&count);
+    let evidence = match seen {
+        Err(error) => format!("the scan failed: {error}"),
+        Ok(_) => {
+            format!("a scan saw {count} entries, {disorder} of them out of order; {} must be there", facts.entries())
+        }
+    };
+    WorkCheck { name: format!("{when}-scan"), passed, evidence }
+}

@@ -1,0 +1,376 @@
+//! The threads that work, and the one that tells them when.
+
+use std::{
+    sync::atomic::{
+        AtomicU32, AtomicU64,
+        Ordering::{Acquire, Relaxed, Release},
+    },
+    time::Duration,
+};
+
+use assay_load::{
+    Watch,
+    clock::Clock,
+    counters::{ThreadCounters, ThreadUse},
+    tally::{Latencies, Snapshot, Sum},
+    work::{Done, WorkWatch, WorkWindow},
+};
+use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
+
+use super::act::Hands;
+use crate::{
+    error::IndexError,
+    index::{Index, Session},
+    job::{IndexJob, Window},
+    workload::{Entries, Mix, Operation, Picker, Stream, Territory},
+};
+
+/// Operations between two looks at the gate.
+const BATCH: u32 = 32;
+/// Failures after which a thread gives up.
+const FAILURES_AT_MOST: u64 = 100;
+const INTERVAL: Duration = Duration::from_millis(250);
+const GLANCE: Duration = Duration::from_micros(500);
+
+const WARM_UP: u32 = 0;
+const MEASURE: u32 = 1;
+const STOP: u32 = 2;
+
+/// Operations of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) succeeded: u64,
+    pub(super) empty: u64,
+    pub(super) failed: u64,
+}
+
+/// What one thread did in the window.
+pub(super) struct Outcome {
+    pub(super) counts: [Counts; Operation::COUNT],
+    pub(super) territory: Territory,
+    /// Seconds from its first operation to its last.
+    pub(super) worked_s: f64,
+    /// Values that were looked at and were not the key's.
+    pub(super) wrong_values: u64,
+    pub(super) looked_at: u64,
+    pub(super) exhausted: bool,
+    pub(super) failure: Option<String>,
+    used: ThreadUse,
+}
+
+/// What all of them did.
+pub(super) struct Crew {
+    pub(super) outcomes: Vec<Outcome>,
+    pub(super) window: WorkWindow,
+    pub(super) service: Vec<(Operation, Sum)>,
+    pub(super) intervals: Vec<IntervalPoint>,
+    pub(super) interrupted: bool,
+}
+
+/// What a thread and the controller share. One line for each thread: the thread writes, the controller reads.
+#[repr(align(128))]
+struct Desk {
+    done: AtomicU64,
+    latencies: [Option<Latencies>; Operation::COUNT],
+}
+
+struct Gate {
+    phase: AtomicU32,
+    warm: AtomicU32,
+    finished: AtomicU32,
+}
+
+struct Plan<'a> {
+    job: &'a IndexJob,
+    clock: Clock,
+    gate: &'a Gate,
+    picker: Picker,
+}
+
+/// Warms up, opens the window, closes it.
+///
+/// # Errors
+/// Where the distribution cannot be.
+pub(super) fn run(
+    index: &impl Index,
+    job: &IndexJob,
+    (clock, provenance): (Clock, Provenance),
+    watch: &mut Watch<'_>,
+    open: impl FnOnce() -> WorkWatch,
+) -> Result<Crew, IndexError> {
+    let gate = Gate { phase: AtomicU32::new(WARM_UP), warm: AtomicU32::new(0), finished: AtomicU32::new(0) };
+    let picker = Picker::new(job.distribution(), job.keys)?;
+    let plan = Plan { job, clock, gate: &gate, picker };
+    let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
+    Ok(std::thread::scope(|scope| {
+        let work = |(thread, desk)| {
+            let plan = &plan;
+            scope.spawn(move || work(index, plan, thread as u64, desk))
+        };
+        let threads: Vec<_> = desks.iter().enumerate().map(work).collect();
+        let (watched, series) = control(&plan, &desks, watch, open);
+        let outcomes: Vec<Outcome> =
+            threads.into_iter().map(|thread| thread.join().expect("a panic of a thread ends the run")).collect();
+        let operations = outcomes.iter().map(Outcome::operations).sum();
+        let ended = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
+        let window = watched.close(&Done { ended, ..Done::operations(operations, provenance) });
+        let service = series.service();
+        let interrupted = watch.interrupted.load(Relaxed);
+        Crew { outcomes, window, service, intervals: series.points, interrupted }
+    }))
+}
+
+impl Outcome {
+    pub(super) fn operations(&self) -> u64 {
+        self.counts.iter().map(|counts| counts.succeeded + counts.empty + counts.failed).sum()
+    }
+}
+
+impl Desk {
+    fn new(mix: Mix) -> Self {
+        let latencies = Operation::ALL.map(|operation| mix.has(operation).then(Latencies::new));
+        Self { done: AtomicU64::new(0), latencies }
+    }
+}
+
+/// What the controller has gathered.
+struct Series {
+    seen: Vec<[Option<Snapshot>; Operation::COUNT]>,
+    sums: [Option<Sum>; Operation::COUNT],
+    operations: u64,
+    at_s: f64,
+    points: Vec<IntervalPoint>,
+}
+
+impl Series {
+    fn new(desks: &[Desk]) -> Self {
+        let has = |desk: &Desk, operation: Operation| desk.latencies[operation as usize].is_some();
+        let seen = |desk: &Desk| Operation::ALL.map(|operation| has(desk, operation).then(Snapshot::default));
+        let sums =
+            Operation::ALL.map(|operation| desks.first().is_some_and(|desk| has(desk, operation)).then(Sum::default));
+        Self { seen: desks.iter().map(seen).collect(), sums, operations: 0, at_s: 0.0, points: Vec::new() }
+    }
+
+    fn gather(&mut self, desks: &[Desk], at_s: f64) {
+        let mut interval = Sum::default();
+        for (desk, seen) in desks.iter().zip(&mut self.seen) {
+            let parts = desk.latencies.iter().zip(seen).zip(&mut self.sums);
+            for ((latencies, seen), sum) in parts {
+                if let (Some(latencies), Some(seen), Some(sum)) = (latencies, seen, sum) {
+                    let mut fresh = Sum::default();
+                    latencies.drain_into(seen, &mut fresh);
+                    interval.merge(&fresh);
+                    sum.merge(&fresh);
+                }
+            }
+        }
+        let operations: u64 = desks.iter().map(|desk| desk.done.load(Relaxed)).sum();
+        self.points.push(IntervalPoint {
+            at_s,
+            length_s: at_s - self.at_s,
+            operations: operations - self.operations,
+            bytes: 0,
+            mean_ns: interval.mean(),
+            p50_ns: interval.percentile(50.0),
+            p99_ns: interval.percentile(99.0),
+            max_ns: interval.histogram().max(),
+        });
+        (self.operations, self.at_s) = (operations, at_s);
+    }
+
+    fn service(&self) -> Vec<(Operation, Sum)> {
+        let one = |operation: Operation| self.sums[operation as usize].clone().map(|sum| (operation, sum));
+        Operation::ALL.into_iter().filter_map(one).collect()
+    }
+}
+
+fn control(
+    plan: &Plan<'_>,
+    desks: &[Desk],
+    watch: &mut Watch<'_>,
+    open: impl FnOnce() -> WorkWatch,
+) -> (WorkWatch, Series) {
+    let threads = plan.job.threads;
+    let interrupted = |watch: &Watch<'_>| watch.interrupted.load(Relaxed);
+    let warm_up = Duration::from_secs_f64(plan.job.warmup_s);
+    let began = std::time::Instant::now();
+    while plan.gate.warm.load(Acquire) < threads || (began.elapsed() < warm_up && !interrupted(watch)) {
+        std::thread::sleep(GLANCE);
+    }
+    let mut series = Series::new(desks);
+    let watched = open();
+    plan.gate.phase.store(MEASURE, Release);
+    let until_s = match plan.job.window {
+        Window::Seconds(seconds) => seconds,
+        Window::Operations(_) => f64::INFINITY,
+    };
+    let opened = std::time::Instant::now();
+    let elapsed = || opened.elapsed().as_secs_f64();
+    while elapsed() < until_s && plan.gate.finished.load(Acquire) < threads && !interrupted(watch) {
+        let left = until_s - elapsed();
+        std::thread::sleep(GLANCE.max(Duration::from_millis(5)).min(Duration::from_secs_f64(left.clamp(0.0, 1.0))));
+        if elapsed() - series.at_s >= INTERVAL.as_secs_f64() {
+            series.gather(desks, elapsed());
+            tell(watch, &series);
+        }
+    }
+    plan.gate.phase.store(STOP, Release);
+    while plan.gate.finished.load(Acquire) < threads {
+        std::thread::sleep(GLANCE);
+    }
+    series.gather(desks, elapsed());
+    (watched, series)
+}
+
+fn tell(watch: &mut Watch<'_>, series: &Series) {
+    let Some(point) = series.points.last() else { return };
+    let sample = IntervalSample {
+        class: "index".to_owned(),
+        operations: point.operations,
+        bytes: 0,
+        mean_ns: point.mean_ns,
+        max_ns: point.max_ns,
+    };
+    (watch.emit)(Event::Interval { at_s: point.at_s, classes: vec![sample] });
+}
+
+/// What one thread does from first to last.
+fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outcome {
+    if plan.job.pin {
+        pin(thread as usize);
+    }
+    let job = plan.job;
+    let territory = Territory::new(job.keys, thread, u64::from(job.threads));
+    let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
+    let mut session = index.session();
+    let mut counters = ThreadCounters::open(plan.clock.tsc_hz());
+    let calm = job.workload.mix().without_growth();
+    let mut stream = Stream::new(calm, plan.picker.clone(), territory, job.seed ^ 0xAAAA);
+    plan.gate.warm.fetch_add(1, Release);
+    while plan.gate.phase.load(Acquire) == WARM_UP {
+        if job.warmup_s == 0.0 {
+            std::thread::yield_now();
+            continue;
+        }
+        warm_up(&mut session, &mut stream, &mut hands);
+    }
+    let stream = Stream::new(job.workload.mix(), plan.picker.clone(), territory, job.seed);
+    counters.start();
+    let mut outcome = measure(&mut session, plan, stream, &mut hands, desk);
+    outcome.used = counters.stop();
+    plan.gate.finished.fetch_add(1, Release);
+    outcome
+}
+
+fn warm_up(session: &mut impl Session, stream: &mut Stream, hands: &mut Hands) {
+    for _ in 0..BATCH {
+        if let Some(step) = stream.step() {
+            // What fails here fails in the window too, and is counted there.
+            let _ = hands.act(session, &step);
+        }
+    }
+}
+
+/// The measured loop: no allocation, no lock, no system call; one operation of `sample_every` is timed.
+fn measure<S: Session>(
+    session: &mut S,
+    plan: &Plan<'_>,
+    mut stream: Stream,
+    hands: &mut Hands,
+    desk: &Desk,
+) -> Outcome {
+    let mut outcome = Outcome::new(stream.territory());
+    let (clock, every) = (plan.clock, u64::from(plan.job.sample_every));
+    let quota = match plan.job.window {
+        Window::Operations(all) => all.div_ceil(u64::from(plan.job.threads)),
+        Window::Seconds(_) => u64::MAX,
+    };
+    let (start, mut done) = (clock.now(), 0_u64);
+    'window: while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
+        for _ in 0..u64::from(BATCH).min(quota - done) {
+            let Some(step) = stream.step() else {
+                outcome.exhausted = true;
+                break 'window;
+            };
+            let timed = ((step.random & 0xFFFF_FFFF) * every) >> 32 == 0;
+            let before = if timed { clock.now() } else { 0 };
+            let result = hands.act(session, &step);
+            if timed {
+                let took = clock.ticks_to_ns(clock.now().wrapping_sub(before));
+                if let Some(latencies) = &desk.latencies[step.operation as usize] {
+                    latencies.record(took);
+                }
+                outcome.look_at(&step, &result, hands);
+            }
+            done += 1;
+            if !outcome.count(&step, result, &mut stream) {
+                break 'window;
+            }
+        }
+        desk.done.store(done, Relaxed);
+    }
+    desk.done.store(done, Relaxed);
+    outcome.worked_s = clock.ticks_to_ns(clock.now().wrapping_sub(start)) as f64 / 1e9;
+    outcome.territory = stream.territory();
+    outcome
+}
+
+impl Outcome {
+    fn new(territory: Territory) -> Self {
+        Self {
+            counts: [Counts::default(); Operation::COUNT],
+            territory,
+            worked_s: 0.0,
+            wrong_values: 0,
+            looked_at: 0,
+            exhausted: false,
+            failure: None,
+            used: ThreadUse::default(),
+        }
+    }
+
+    /// Looks whether a value that was found is the key's.
+    #[inline(always)]
+    fn look_at(&mut self, step: &crate::workload::Step, result: &Result<bool, IndexError>, hands: &Hands) {
+        let read = matches!(step.operation, Operation::Lookup | Operation::ReadModifyWrite);
+        if read && matches!(result, Ok(true)) {
+            self.looked_at += 1;
+            self.wrong_values += u64::from(!hands.found_is_good(step.id));
+        }
+    }
+
+    /// Counts an operation; `false` where the thread gives up.
+    #[inline(always)]
+    fn count(&mut self, step: &crate::workload::Step, result: Result<bool, IndexError>, stream: &mut Stream) -> bool {
+        let counts = &mut self.counts[step.operation as usize];
+        match result {
+            Ok(true) => counts.succeeded += 1,
+            Ok(false) => counts.empty += 1,
+            Err(error) => {
+                counts.failed += 1;
+                let most = if error.is_full() { 1 } else { FAILURES_AT_MOST };
+                let give_up = counts.failed >= most;
+                self.failure.get_or_insert_with(|| error.to_string());
+                return !give_up;
+            }
+        }
+        match step.operation {
+            Operation::Insert => stream.added(),
+            Operation::Remove => stream.removed(),
+            _ => {}
+        }
+        true
+    }
+}
+
+/// Keeps the calling thread to one of the CPUs that it may use.
+fn pin(thread: usize) {
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
+    let cpus: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
+    if let Some(&cpu) = cpus.get(thread % cpus.len().max(1)) {
+        let mut one = rustix::thread::CpuSet::new();
+        one.set(cpu);
+        // Refused, the thread wanders as before.
+        let _ = rustix::thread::sched_setaffinity(None, &one);
+    }
+}

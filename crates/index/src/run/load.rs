@@ -1,0 +1,79 @@
+//! The load: ids 0 to the number of keys, by all threads at once.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use super::act::Hands;
+use crate::{
+    error::IndexError,
+    index::Index,
+    job::IndexJob,
+    workload::{Entries, Operation, Step, Territory},
+};
+
+/// Inserts between two looks at the interrupt.
+const BATCH: u64 = 1024;
+
+/// What the load was.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Loaded {
+    /// Keys inserted.
+    pub(super) keys: u64,
+    /// How long it took.
+    pub(super) took: Duration,
+}
+
+/// Loads; every key must be new.
+///
+/// # Errors
+/// The first thing that failed; or the interrupt.
+pub(super) fn load(
+    index: &impl Index,
+    job: &IndexJob,
+    entries: &Entries,
+    interrupted: &AtomicBool,
+) -> Result<Loaded, IndexError> {
+    let (start, threads, stop) = (Instant::now(), u64::from(job.threads), AtomicBool::new(false));
+    let part = |thread: u64| {
+        let territory = Territory::new(job.keys, thread, threads);
+        let mut hands = Hands::new(*entries, &job.sizes, thread, job.scan_length);
+        let done = insert_all(index, &territory, &mut hands, &[&stop, interrupted]);
+        if done.is_err() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        done
+    };
+    let keys = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || part(thread))).collect();
+        all.into_iter()
+            .map(|one| one.join().expect("a panic of a thread ends the run"))
+            .sum::<Result<u64, IndexError>>()
+    })?;
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(IndexError::Interrupted { at: "loading" });
+    }
+    Ok(Loaded { keys, took: start.elapsed() })
+}
+
+fn insert_all(
+    index: &impl Index,
+    territory: &Territory,
+    hands: &mut Hands,
+    stops: &[&AtomicBool],
+) -> Result<u64, IndexError> {
+    let mut session = index.session();
+    let mut done = 0;
+    while let Some(id) = territory.removed_id(done) {
+        if done % BATCH == 0 && stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
+            break;
+        }
+        let step = Step { operation: Operation::Insert, id, random: 0 };
+        if !hands.act(&mut session, &step)? {
+            return Err(IndexError::Damaged { what: format!("the key of id {id} was there before it was loaded") });
+        }
+        done += 1;
+    }
+    Ok(done)
+}

@@ -1,0 +1,85 @@
+//! Runs a workload on an index and says what was seen.
+//!
+//! The order is: make, load, close, open again (which is a recovery that is timed), warm up, window, check the contents,
+//! close, open and check once more, and then a pass of one thread on a medium that counts. The window itself counts
+//! nothing: no flush, fence or block is counted while speed is measured.
+
+mod act;
+mod check;
+mod count;
+mod crew;
+mod factory;
+mod load;
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use assay_load::{
+    clock::Clock,
+    work::{WorkPlace, WorkWatch},
+};
+use assay_record::{Event, WorkRecord};
+
+pub use assay_load::Watch;
+pub use factory::{About, Factory, Opened};
+
+use crate::{error::IndexError, index::Index, job::IndexJob, workload::Entries};
+
+/// Runs a job on what a factory makes.
+///
+/// # Errors
+/// Where the index cannot be made, loaded or opened again.
+pub fn run_on(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
+    let (began, clock) = (Instant::now(), Clock::new());
+    let loaded = prepare(factory, job, watch)?;
+    let opened = factory.open()?;
+    let mut seen = record::Seen::new(began, loaded, opened.recovery);
+    seen.used_before = opened.index.used_bytes();
+    let place = WorkPlace { role: "data".to_owned(), path: job.target.clone() };
+    let prepared = began.elapsed();
+    let provenance = record::provenance(&factory.about());
+    let crew = crew::run(&opened.index, job, (clock, provenance), watch, || WorkWatch::open(clock, &[place]))?;
+    seen.prepared = prepared;
+    seen.used_after = opened.index.used_bytes();
+    seen.anatomy = opened.index.anatomy();
+    say(watch, "checking", 0.0);
+    let facts = check::Facts::of(job, &crew);
+    seen.checks = check::all(&opened.index, job, &facts, "contents");
+    drop(opened);
+    let again = factory.open()?;
+    seen.reopened = Some(again.recovery);
+    seen.checks.extend(check::all(&again.index, job, &facts, "recovered"));
+    drop(again);
+    if job.counted_operations > 0 && !watch.interrupted.load(Ordering::Relaxed) {
+        say(watch, "counting", 0.0);
+        seen.counted =
+            factory.open_counted().transpose()?.map(|index| count::count(&index, job, &facts)).transpose()?;
+    }
+    Ok(record::record(job, &factory.about(), seen, crew))
+}
+
+/// Makes the index and loads it, unless it is there already.
+fn prepare(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Result<Option<load::Loaded>, IndexError> {
+    if factory.is_there() {
+        return Ok(None);
+    }
+    say(watch, "loading", 0.0);
+    let index = factory.create()?;
+    let loaded = load::load(&index, job, &Entries::new(job.sizes, job.seed), watch.interrupted)?;
+    say(watch, "loading", 1.0);
+    Ok(Some(loaded))
+}
+
+fn say(watch: &mut Watch<'_>, stage: &str, done: f64) {
+    (watch.emit)(Event::Progress { stage: stage.to_owned(), done, detail: String::new() });
+}
+
+/// Seconds, never 0.
+fn seconds(duration: Duration) -> f64 {
+    duration.as_secs_f64().max(1e-9)
+}

@@ -1,0 +1,1 @@
+"""Real databases on storage targets: how much of a device's difference survives in them."""

@@ -1,0 +1,199 @@
+"""A data folder with what lies elsewhere: log, temporary files, indexes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from assay.dbms.place import Place
+from assay.dbms.postgres.error import PostgresError
+from assay.dbms.postgres.find import Binaries
+from assay.dbms.postgres.user import User, server_user
+
+SUPERUSER = "assay"
+ROLES = ("data", "wal", "temp", "index")
+# Tablespaces, for the roles that are no part of the data folder by themselves.
+TABLESPACES = {"temp": "assay_temp", "index": "assay_index"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A target folder for each role; what has none of its own lies with the data."""
+
+    data: Path
+    wal: Path | None = None
+    temp: Path | None = None
+    index: Path | None = None
+
+    def targets(self) -> dict[str, Path]:
+        """The roles that have a target of their own, `data` first."""
+        found = {role: getattr(self, role) for role in ROLES}
+        return {role: path for role, path in found.items() if path is not None}
+
+
+@dataclass
+class Cluster:
+    """A database cluster in folders of Assay's own. `create` or `copy_of` makes one; leaving it removes it."""
+
+    binaries: Binaries
+    layout: Layout
+    user: User
+    places: dict[str, Place] = field(default_factory=dict)
+
+    @classmethod
+    def create(cls, binaries: Binaries, layout: Layout, checksums: bool | None = None) -> Cluster:
+        """An empty cluster. `checksums` of pages: none leaves it to the version (18 and newer have them)."""
+        cluster = cls._folders(binaries, layout)
+        try:
+            cluster._initialise(checksums)
+        except BaseException:
+            cluster.remove()
+            raise
+        return cluster
+
+    @classmethod
+    def copy_of(cls, other: Cluster, layout: Layout) -> Cluster:
+        """A copy of a stopped cluster, with the same roles apart, elsewhere."""
+        if list(layout.targets()) != list(other.layout.targets()):
+            raise PostgresError("a copy keeps the same roles apart", hint="give both the same --wal, --temp, --index")
+        cluster = cls._folders(other.binaries, layout)
+        try:
+            cluster._copy(other)
+        except BaseException:
+            cluster.remove()
+            raise
+        return cluster
+
+    @classmethod
+    def _folders(cls, binaries: Binaries, layout: Layout) -> Cluster:
+        user = server_user()
+        cluster = cls(binaries, layout, user)
+        try:
+            for role, target in layout.targets().items():
+                cluster.places[role] = Place.make(target, user.owner)
+                user.may_search(cluster.places[role].path)
+        except BaseException:
+            cluster.remove()
+            raise
+        return cluster
+
+    @property
+    def data(self) -> Path:
+        """The data folder."""
+        return self.folder("data")
+
+    def folder(self, role: str) -> Path:
+        """Where a role's files lie."""
+        return self.places[role].path / role
+
+    def folders(self) -> list[Path]:
+        """Every folder that holds files of the cluster."""
+        return [self.folder(role) for role in self.places]
+
+    def bytes(self) -> int:
+        """Bytes of all files."""
+        files = (path for folder in self.folders() for path in folder.rglob("*"))
+        return sum(_size(path) for path in files)
+
+    def _initialise(self, checksums: bool | None) -> None:
+        command = ["-D", str(self.data), "-U", SUPERUSER, "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]
+        if "wal" in self.places:
+            command += ["-X", str(self.folder("wal"))]
+        if checksums and self.binaries.major < 18:
+            command.append("--data-checksums")
+        if checksums is False and self.binaries.major >= 18:
+            command.append("--no-data-checksums")
+        for role in TABLESPACES:
+            if role in self.places:
+                self.make_folder(self.folder(role))
+        done = self.run("initdb", *command)
+        if done.returncode != 0:
+            said = [line for line in done.stderr.splitlines() if line.strip()]
+            message = f"initdb could not make a database in {self.data}: {said[-1] if said else 'it said nothing'}"
+            raise PostgresError(message, hint="read its words; most often the folder is full or not writable")
+
+    def make_folder(self, path: Path) -> None:
+        """A folder for the server alone."""
+        path.mkdir(mode=0o700)
+        if self.user.owner is not None:
+            os.chown(path, *self.user.owner)
+
+    def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs one of the programs as the server's user."""
+        return subprocess.run(
+            [self.binaries.program(program), *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd="/",
+            **self.identity(),
+        )
+
+    def identity(self) -> dict[str, Any]:
+        """Whom `subprocess` shall run a program as."""
+        if not self.user.switch:
+            return {}
+        return {"user": self.user.uid, "group": self.user.gid, "extra_groups": []}
+
+    def _copy(self, other: Cluster) -> None:
+        for role in self.places:
+            copy_tree(other.folder(role), self.folder(role))
+        if "wal" in self.places:
+            _point(self.data / "pg_wal", self.folder("wal"))
+        for link in sorted((self.data / "pg_tblspc").iterdir()):
+            role = next(role for role in TABLESPACES if link.readlink() == other.folder(role))
+            _point(link, self.folder(role))
+
+    def restore(self, other: Cluster) -> None:
+        """Makes this cluster, stopped, what another one is that is stopped as well."""
+        for role in self.places:
+            shutil.rmtree(self.folder(role))
+        self._copy(other)
+
+    def remove(self) -> None:
+        """Removes all folders."""
+        for place in self.places.values():
+            place.remove()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.remove()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size if path.is_file() and not path.is_symlink() else 0
+    except OSError:
+        return 0  # A file that went away meanwhile.
+
+
+def _point(link: Path, goal: Path) -> None:
+    owner = link.lstat()
+    link.unlink()
+    link.symlink_to(goal)
+    os.lchown(link, owner.st_uid, owner.st_gid)
+
+
+def copy_tree(source: Path, goal: Path) -> None:
+    """Copies a folder with owners and modes; shares blocks where the file system can; what was copied is durable."""
+    command = ["cp", "-a", "--reflink=auto", str(source), str(goal)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["cp said nothing"])[-1]
+        hint = "look whether the target is full (df) and writable"
+        raise PostgresError(f"{source} cannot be copied to {goal}: {said}", hint=hint)
+    handle = os.open(goal, os.O_RDONLY)
+    try:
+        ctypes.CDLL(None, use_errno=True).syncfs(handle)
+    finally:
+        os.close(handle)

