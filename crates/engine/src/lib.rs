@@ -1,11 +1,16 @@
 //! The storage engine: transactions, log and recovery on the B+-tree and the buffer manager.
 
 pub mod core;
+mod database;
 mod durability;
 mod error;
+pub mod forest;
 mod hash;
+pub mod kv;
 mod locks;
 pub mod log;
+mod note;
+mod recovery;
 mod row;
 mod scan;
 mod sequence;
@@ -15,6 +20,7 @@ pub mod trees;
 mod versions;
 mod writes;
 
+pub use database::{Database, Disks, Options, Recovered};
 pub use durability::Durability;
 pub use error::{EngineError, Result};
 pub use session::{Session, Tally, Ticket};

@@ -125,10 +125,7 @@ impl<T: Trees> Session<'_, T> {
             return Ok(());
         }
         let (from, below) = (std::mem::take(&mut batch.from), std::mem::take(&mut batch.below));
-        let result = self.trees.scan(table, &from, &below, down, |key, row| {
-            batch.push(key, row);
-            batch.rows.len() < limit
-        });
+        let result = self.trees.scan(table, (&from, &below), down, limit, &mut |key, row| batch.push(key, row));
         (batch.from, batch.below) = (from, below);
         result
     }

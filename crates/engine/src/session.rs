@@ -21,7 +21,7 @@ use crate::{
     hash,
     locks::Holder,
     log::{Full, record, record::Kind},
-    row::Stamp,
+    row::{ROW_HEADER, Stamp},
     trees::{Decision, Trees},
     versions::{Found, Replaced},
     writes::Writes,
@@ -322,28 +322,23 @@ impl<'d, T: Trees> Session<'d, T> {
             return Ok(());
         };
         let leave = self.trees.leave();
-        let removed = self.trees.change(&leave, purge.table, &purge.key, |row| match row.and_then(Stamp::split) {
-            Some((stamp, _)) if stamp.deleted && stamp.commit == purge.commit => Decision::Remove,
-            _ => Decision::Keep,
-        });
+        let removed =
+            self.trees.change(&leave, purge.table, &purge.key, &mut |row, _| match row.and_then(Stamp::split) {
+                Some((stamp, _)) if stamp.deleted && stamp.commit == purge.commit => Decision::Remove,
+                _ => Decision::Keep,
+            });
         self.core.locks.unlock(word, commit);
         removed
     }
 
     /// The newest version of a row.
     pub(crate) fn newest(&self, table: u16, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Stamp>> {
-        let stamp = self.trees.read(table, key, |row| {
-            into.clear();
-            Stamp::split(row).map(|(stamp, value)| {
-                into.extend_from_slice(value);
-                stamp
-            })
-        })?;
-        match stamp {
-            Some(None) => Err(too_short(table)),
-            Some(stamp) => Ok(stamp),
-            None => Ok(None),
+        if !self.trees.read(table, key, into)? {
+            return Ok(None);
         }
+        let Some((stamp, _)) = Stamp::split(into) else { return Err(too_short(table)) };
+        into.drain(..ROW_HEADER);
+        Ok(Some(stamp))
     }
 
     /// The version of a row that the snapshot sees, where that is not the newest one.
@@ -510,13 +505,14 @@ fn change_trees<T: Trees>(
     for index in 0..writes.len() {
         let (hash, table) = (writes.write(index).hash, writes.write(index).table);
         let (key, row) = writes.stamped(index, commit);
-        trees.change(leave, table, key, |old| {
+        trees.change(leave, table, key, &mut |old, new| {
             if let Some((stamp, value)) = old.and_then(Stamp::split).filter(|_| keep) {
                 let value = (!stamp.deleted).then_some(value);
                 let replaced = Replaced { table, key, value, made: stamp.commit, by: commit };
                 core.versions.keep(hash, &replaced, oldest);
             }
-            Decision::Put(row)
+            new.extend_from_slice(row);
+            Decision::Put
         })?;
     }
     Ok(())

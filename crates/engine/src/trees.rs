@@ -4,11 +4,11 @@ use crate::error::Result;
 
 /// What becomes of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision<'a> {
+pub enum Decision {
     /// It stays as it is.
     Keep,
-    /// It is this from now on.
-    Put(&'a [u8]),
+    /// It is what was put into the buffer.
+    Put,
     /// It is gone.
     Remove,
 }
@@ -22,39 +22,39 @@ pub trait Trees {
     where
         Self: 'a;
 
-    /// Hands the row of a key to `read`; none where there is none.
+    /// Puts the row of a key into `row`, which is cleared first; `false` where there is none.
     ///
     /// # Errors
     /// Where a page cannot be had.
-    fn read<R>(&self, table: u16, key: &[u8], read: impl FnMut(&[u8]) -> R) -> Result<Option<R>>;
+    fn read(&self, table: u16, key: &[u8], row: &mut Vec<u8>) -> Result<bool>;
 
     /// Waits for leave to change trees. A checkpoint waits as long as it is held.
     fn leave(&self) -> Self::Leave<'_>;
 
-    /// Lets `decide` say what becomes of the row of a key.
+    /// Lets `decide` say what becomes of the row of a key: it gets the row, if there is one, and an empty buffer.
     ///
     /// # Errors
     /// Where a page cannot be had, or the row does not fit into one.
-    fn change<'d>(
+    fn change(
         &self,
         leave: &Self::Leave<'_>,
         table: u16,
         key: &[u8],
-        decide: impl FnMut(Option<&[u8]>) -> Decision<'d>,
+        decide: &mut dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Decision,
     ) -> Result<()>;
 
-    /// Visits rows with `from <= key < below`, up or down, until `visit` says `false`. A row that is there throughout is
-    /// visited once. Nothing of the engine is called from `visit`.
+    /// Visits up to `limit` rows with `from <= key < below`, up or down. A row that is there throughout is visited once.
+    /// Nothing of the engine is called from `visit`.
     ///
     /// # Errors
     /// Where a page cannot be had.
     fn scan(
         &self,
         table: u16,
-        from: &[u8],
-        below: &[u8],
+        range: (&[u8], &[u8]),
         down: bool,
-        visit: impl FnMut(&[u8], &[u8]) -> bool,
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<()>;
 
     /// Begins to fetch what a read of the key will need.

@@ -134,7 +134,7 @@ impl Log {
 
     /// Bytes of the longest record.
     pub fn record_bytes_at_most(&self) -> usize {
-        (self.area.ring / 2) as usize
+        (self.area.ring.min(self.tail.bytes()) / 2) as usize
     }
 
     /// Reserves a range for `session`, which then calls [`Log::fill`] without waiting for anything.
@@ -245,6 +245,16 @@ impl Log {
             bell = self.done.wait(bell).unwrap_or_else(PoisonError::into_inner);
         }
         self.check()
+    }
+
+    /// Blocks until everything that is reserved now is durable.
+    ///
+    /// # Errors
+    /// As [`Log::wait`].
+    pub fn sync(&self) -> Result<()> {
+        // The last range may be the mark of a batch that nobody has added to.
+        let end = self.reserved() - HEADER as u64;
+        if self.durable() >= end { self.check() } else { self.wait(end + 1) }
     }
 
     /// Asks for everything up to `position` to be written, without waiting.

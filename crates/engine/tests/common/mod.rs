@@ -22,24 +22,28 @@ pub struct Memory {
 impl Trees for Memory {
     type Leave<'a> = ();
 
-    fn read<R>(&self, table: u16, key: &[u8], mut read: impl FnMut(&[u8]) -> R) -> Result<Option<R>> {
-        Ok(self.map.read().unwrap().get(&(table, key.to_vec())).map(|row| read(row)))
+    fn read(&self, table: u16, key: &[u8], row: &mut Vec<u8>) -> Result<bool> {
+        let map = self.map.read().unwrap();
+        let found = map.get(&(table, key.to_vec()));
+        row.clear();
+        row.extend(found.into_iter().flatten());
+        Ok(found.is_some())
     }
 
     fn leave(&self) {}
 
-    fn change<'d>(
+    fn change(
         &self,
         _leave: &(),
         table: u16,
         key: &[u8],
-        mut decide: impl FnMut(Option<&[u8]>) -> Decision<'d>,
+        decide: &mut dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Decision,
     ) -> Result<()> {
         let mut map = self.map.write().unwrap();
-        let place = (table, key.to_vec());
-        match decide(map.get(&place).map(Vec::as_slice)) {
+        let (place, mut row) = ((table, key.to_vec()), Vec::new());
+        match decide(map.get(&place).map(Vec::as_slice), &mut row) {
             Decision::Keep => {}
-            Decision::Put(row) => drop(map.insert(place, row.to_vec())),
+            Decision::Put => drop(map.insert(place, row)),
             Decision::Remove => drop(map.remove(&place)),
         }
         Ok(())
@@ -48,20 +52,20 @@ impl Trees for Memory {
     fn scan(
         &self,
         table: u16,
-        from: &[u8],
-        below: &[u8],
+        (from, below): (&[u8], &[u8]),
         down: bool,
-        mut visit: impl FnMut(&[u8], &[u8]) -> bool,
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let map = self.map.read().unwrap();
-        let mut range = map.range((table, from.to_vec())..(table, below.to_vec()));
-        loop {
-            let next = if down { range.next_back() } else { range.next() };
-            let Some(((_, key), row)) = next else { return Ok(()) };
-            if !visit(key, row) {
-                return Ok(());
-            }
+        let range = map.range((table, from.to_vec())..(table, below.to_vec()));
+        let mut each = |(key, row): (&(u16, Vec<u8>), &Vec<u8>)| visit(&key.1, row);
+        if down {
+            range.rev().take(limit).for_each(&mut each)
+        } else {
+            range.take(limit).for_each(&mut each)
         }
+        Ok(())
     }
 
     fn pause(&self) {
