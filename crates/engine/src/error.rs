@@ -98,6 +98,16 @@ impl EngineError {
         matches!(self, Self::Conflict { .. } | Self::SnapshotTooOld { .. })
     }
 
+    /// Exit code of the process: 1 failed, 2 bad job, 4 not possible here.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Unfit { .. } | Self::Buffer(BufferError::Unfit { .. }) => 2,
+            Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. }) => 4,
+            Self::Buffer(BufferError::Path(error)) => error.exit_code() as u8,
+            _ => 1,
+        }
+    }
+
     /// What to do about it: one sentence.
     pub fn fix(&self) -> String {
         match self {

@@ -12,6 +12,7 @@ pub mod log;
 mod note;
 mod recovery;
 mod row;
+pub mod run;
 mod scan;
 mod sequence;
 mod session;
