@@ -37,6 +37,12 @@ pub enum IndexError {
         /// The operation.
         operation: &'static str,
     },
+    /// More keys agree in all bits that tell segments apart than a segment holds.
+    #[error("too many keys have the same {bits} bits of their hash; store them under other keys")]
+    Crowded {
+        /// How many bits.
+        bits: u32,
+    },
     /// What lies there contradicts itself.
     #[error("the index is damaged: {what}")]
     Damaged {
@@ -93,6 +99,7 @@ impl IndexError {
             Self::ValueLength { most, .. } => format!("use values of at most {most} bytes"),
             Self::NotAWord { .. } => "make the index for keys and values of those lengths".to_owned(),
             Self::Unsupported { .. } => "use another index, or leave that operation out".to_owned(),
+            Self::Crowded { .. } => "store these keys under others, or in an index that is a tree".to_owned(),
             Self::Damaged { .. } => "restore the file from a copy, or load the data again".to_owned(),
             Self::Job { fix, .. } | Self::NotPossible { fix, .. } => fix.clone(),
             Self::Interrupted { .. } => "run it again".to_owned(),

@@ -2,12 +2,16 @@
 //!
 //! All stand behind [`Index`], so that one runner, one set of workloads and one set of tests serve them.
 
+pub mod bztree;
+pub mod dash;
 mod error;
+pub mod fptree;
 mod in_pool;
 mod index;
 mod job;
 mod kind;
 mod open;
+pub mod pmwcas;
 pub mod run;
 mod sizes;
 pub mod workload;

@@ -3,7 +3,10 @@
 use assay_record::WorkRecord;
 
 use crate::{
+    bztree::BzTrees,
+    dash::{Extendible, Linear, Tables},
     error::IndexError,
+    fptree::FpTreeKind,
     in_pool::{Delayed, InPool, Plain, PoolIndex},
     job::IndexJob,
     kind::Kind,
@@ -16,14 +19,13 @@ use crate::{
 /// Where the job cannot be, the target cannot be used, or the index fails.
 #[allow(clippy::match_same_arms, reason = "each kind has its own line")]
 pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
-    let _ = &watch;
     // An index in persistent memory: `in_pool(ItsPoolIndex, job, watch)`.
     // An index on a drive: `run_on(&ItsFactory::new(job)?, job, watch)`.
     match job.index {
-        Kind::Fptree => Err(not_there(job.index)),
-        Kind::Bztree => Err(not_there(job.index)),
-        Kind::DashEh => Err(not_there(job.index)),
-        Kind::DashLh => Err(not_there(job.index)),
+        Kind::Fptree => in_pool(FpTreeKind, job, watch),
+        Kind::Bztree => in_pool(BzTrees::default(), job, watch),
+        Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, watch),
+        Kind::DashLh => in_pool(Tables::<Linear>::default(), job, watch),
         Kind::SsdBtree => Err(not_there(job.index)),
         Kind::SsdHash => Err(not_there(job.index)),
     }
@@ -32,17 +34,16 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
 /// Whether this program has it.
 pub fn is_there(kind: Kind) -> bool {
     match kind {
-        Kind::Fptree => false,
-        Kind::Bztree => false,
-        Kind::DashEh => false,
-        Kind::DashLh => false,
+        Kind::Fptree => true,
+        Kind::Bztree => true,
+        Kind::DashEh => true,
+        Kind::DashLh => true,
         Kind::SsdBtree => false,
         Kind::SsdHash => false,
     }
 }
 
 /// Runs a job on an index in a pool: on the mapping as it is, or as slow as a twin says.
-#[allow(dead_code, reason = "the first index in a pool uses it")]
 fn in_pool(kind: impl PoolIndex, job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
     match &job.as_if {
         None => run_on(&InPool::new(kind, Plain, job)?, job, watch),

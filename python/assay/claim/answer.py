@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from assay.claim.value import Value
 from assay.error import FAILED, AssayError
@@ -18,9 +18,15 @@ METRICS = ("bandwidth", "rate", "latency", "p50", "p99", "p999", "flush", "cycle
 
 @dataclass(frozen=True)
 class StreamAnswer:
-    """Metrics of one stream; a metric that could not be had is absent."""
+    """Metrics of one stream; a metric that could not be had is absent.
+
+    `time_ns` is where an operation's time goes (host, wait, queue, device, flush), `series` pairs of seconds and
+    bytes/s; both only of twins.
+    """
 
     metrics: Mapping[str, Value]
+    time_ns: Mapping[str, float] = field(default_factory=dict)
+    series: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -28,12 +34,18 @@ class RunAnswer:
     """One point of a run: its streams, or the sentence that says why there is none.
 
     `provenance` is that of every figure of the run; `status` the verdict on its record, empty where there is no record.
+    `machine` is the hardware that was wanted, `place` what served in its stead; both are empty on twins. `records`
+    names the records that it comes from, `differs` what is not as the study had it.
     """
 
     streams: Mapping[str, StreamAnswer]
     refused: str = ""
     provenance: str = "modelled"
     status: str = ""
+    machine: str = ""
+    place: str = ""
+    records: tuple[str, ...] = ()
+    differs: tuple[str, ...] = ()
 
 
 class UnansweredError(AssayError):
@@ -62,6 +74,21 @@ class Answers:
         points = [point for run in runs for point in self.runs[run]]
         provenance = max((point.provenance for point in points), key=_PROVENANCES.index)
         return provenance, max((point.status for point in points), key=_STATUSES.index)
+
+    def points(self, names: Sequence[str]) -> list[RunAnswer]:
+        """Every point that stands behind names."""
+        runs = dict.fromkeys(name.split(".", maxsplit=1)[0] for name in names)
+        return [point for run in runs for point in self.runs.get(run, ())]
+
+    def confused(self, names: Sequence[str]) -> str:
+        """Why names cannot be compared: different hardware was wanted, and one and the same served for it."""
+        found = [point for point in self.points(names) if point.machine and not point.refused]
+        served: dict[str, str] = {}
+        for point in found:
+            first = served.setdefault(point.place, point.machine)
+            if first != point.machine:
+                return f"it compares {first} with {point.machine}, and {point.place} would stand for both"
+        return ""
 
     def _split(self, name: str) -> tuple[str, str, str]:
         parts = name.split(".")

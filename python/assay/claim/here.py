@@ -72,10 +72,13 @@ def _measure(point: Point, memory: bool, place: Place, binary: Binary) -> RunAns
             scratch.clean(binary, [place.folder])
         if record is None:
             return RunAnswer({}, said(log.read_text(errors="replace"))[0] or "the run gave no record")
-    streams = {found["name"]: _stream(found) for found in record["classes"]}
+    streams = {found["name"]: stream_of(found) for found in record["classes"]}
     # Real code, but on this machine's memory where the study had modules of persistent memory.
     origin = "emulated" if memory else str(record["classes"][0]["bandwidth"]["provenance"])
-    return RunAnswer(streams, provenance=origin, status=str(record["verdict"]["status"]))
+    served = "memory" if job["targets"][0]["kind"] == "memory" else place.folder
+    return RunAnswer(
+        streams, provenance=origin, status=str(record["verdict"]["status"]), machine=point.hardware, place=served
+    )
 
 
 def _finished(events: Iterator[Json]) -> Json | None:
@@ -143,7 +146,8 @@ def _class(point: Point, alias: str, stream: Stream, spec: Json) -> Json:
     return found
 
 
-def _stream(found: Json) -> StreamAnswer:
+def stream_of(found: Json) -> StreamAnswer:
+    """Metrics of one class of a record."""
     service = found["service"]
     metrics = {
         "bandwidth": found["bandwidth"]["value"],

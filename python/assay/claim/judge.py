@@ -109,7 +109,7 @@ def _published(claim: Claim) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a study came out. Claims whose figure was an input (a rate asked for) count in none of the errors."""
+    """How a study came out. Claims whose figure was an input (a rate asked for), and prices, count in no error."""
 
     claims: int
     attempted: int
@@ -123,7 +123,8 @@ class Summary:
 def summary(outcomes: Sequence[Outcome]) -> Summary:
     """Counts over all outcomes, median absolute error and the share of figures within 25 %."""
     attempted = [outcome for outcome in outcomes if outcome.verdict != "not attempted"]
-    errors = [abs(outcome.error) for outcome in attempted if outcome.error is not None and not outcome.claim.given]
+    modelled = [outcome for outcome in attempted if outcome.claim.take and not outcome.claim.given]
+    errors = [abs(outcome.error) for outcome in modelled if outcome.error is not None]
     count = {word: sum(outcome.verdict == word for outcome in outcomes) for word in ("reproduced", "direction only")}
     return Summary(
         claims=len(outcomes),

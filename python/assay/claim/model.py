@@ -58,8 +58,18 @@ class Run(_Table):
     streams: dict[str, Stream | str]
 
 
+class Works(_Table):
+    """Records of an index, an engine or a database that can stand for what a study ran."""
+
+    kind: Literal["index", "engine", "database"]
+    workload: str
+    subject: list[str] = Field(default_factory=list)
+    medium: Literal["drive", "memory", ""] = ""
+    like: str = ""
+
+
 class Claim(_Table):
-    """A published figure: where it holds, its value or range, and what of the runs gives it."""
+    """A published figure: where it holds, its value or range, and what gives it: runs, work records, the price book."""
 
     id: str
     setup: str
@@ -67,15 +77,17 @@ class Claim(_Table):
     published: float | Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     unit: str = ""
     take: str = ""
+    price: str = ""
+    work: str = ""
     given: str = ""
     note: str = ""
     not_attempted: str = ""
 
     @model_validator(mode="after")
     def _attempted_or_not(self) -> Claim:
-        if bool(self.take) == bool(self.not_attempted):
-            raise ValueError(f"claim {self.id} ({self.setup}): give either take or not_attempted")
-        if self.take and (self.published is None or not self.unit):
+        if sum(map(bool, (self.take, self.price, self.not_attempted))) != 1:
+            raise ValueError(f"claim {self.id} ({self.setup}): give one of take, price, not_attempted")
+        if (self.take or self.price or self.work) and (self.published is None or not self.unit):
             raise ValueError(f"claim {self.id} ({self.setup}): what is attempted needs published and unit")
         return self
 
@@ -90,11 +102,19 @@ class Claim(_Table):
 
 
 class Statement(_Table):
-    """A finding in words, with the comparisons that must hold for it."""
+    """A finding in words, with the comparisons that must hold for it: of runs, or of work records."""
 
     id: str
     says: str
-    holds: list[str] = Field(min_length=1)
+    holds: list[str] = Field(default_factory=list)
+    work: list[str] = Field(default_factory=list)
+    not_attempted: str = ""
+
+    @model_validator(mode="after")
+    def _tried_somehow(self) -> Statement:
+        if not self.holds and not (self.work and self.not_attempted):
+            raise ValueError(f"statement {self.id}: give holds, or work and why twins cannot try it")
+        return self
 
 
 class Study(_Table):
@@ -107,6 +127,7 @@ class Study(_Table):
     machines: dict[str, Machine]
     streams: dict[str, Stream] = Field(default_factory=dict)
     runs: dict[str, Run]
+    works: dict[str, Works] = Field(default_factory=dict)
     claims: list[Claim]
     statements: list[Statement] = Field(default_factory=list)
 

@@ -35,6 +35,12 @@ class Point:
     settings: Run
     streams: Mapping[str, Stream]
 
+    @property
+    def hardware(self) -> str:
+        """What the study measured: its device, and the file system on it."""
+        system = self.settings.file_system
+        return f"{self.machine.on} under {system}" if system else self.machine.on
+
 
 def points(study: Study, wanted: set[str]) -> Iterator[Point]:
     """Every run of `wanted`, each as often as its sweep has values."""

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from assay.binary import Binary
-from assay.claim import here, judge, twins
+from assay.claim import here, judge, priced, recorded, twins
 from assay.claim.answer import Answers, UnansweredError
 from assay.claim.model import Claim, Statement, Study, load
 from assay.claim.take import compare, evaluate, names
 from assay.claim.unit import base_of
 from assay.claim.value import Value
+from assay.claim.worked import Worked
+from assay.report.folder import Folder
 
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Held:
-    """Whether a statement holds: of twins and of this machine; None where it could not be tried, `why` then says it."""
+    """Whether a statement holds: of twins and of this machine; None where it could not be tried, `why` then says it.
+
+    `records` names what it was seen in.
+    """
 
     holds: bool | None
     why: str
+    records: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,10 +40,11 @@ class Reproduction:
     statements: list[Held]
     here: list[Json] | None
     statements_here: list[Held] | None
+    modelled: Answers
 
 
-def reproduce(name: str, place: here.Place | None = None) -> Reproduction:
-    """Tries every claim of a study.
+def reproduce(name: str, place: here.Place | None = None, folder: Folder | None = None) -> Reproduction:
+    """Tries every claim of a study: on twins, in a place that is measured now, and against the records of a folder.
 
     Raises:
         AssayError: where there is no such study, or the measuring program is missing.
@@ -45,16 +52,30 @@ def reproduce(name: str, place: here.Place | None = None) -> Reproduction:
     study, binary = load(name), Binary.find()
     wanted = needed(study)
     modelled = twins.answers(study, wanted, binary)
-    measured = None
-    if place is not None:
-        measured = here.answers(study, wanted, twins.memory_machines(study), place, binary)
+    outcomes = judge.judge(study.claims, computed(study.claims, modelled))
+    statements = [held(statement, modelled) for statement in study.statements]
+    seen = _seen(study, wanted, place, folder, binary)
+    if seen is None:
+        return Reproduction(study, outcomes, statements, None, None, modelled)
+    worked = Worked(study, folder.works if folder else ())
     return Reproduction(
         study=study,
-        outcomes=judge.judge(study.claims, taken(study.claims, modelled)),
-        statements=[held(statement, modelled) for statement in study.statements],
-        here=None if measured is None else measured_here(study.claims, measured),
-        statements_here=None if measured is None else [held(statement, measured) for statement in study.statements],
+        outcomes=outcomes,
+        statements=statements,
+        here=measured_here(study.claims, seen, worked),
+        statements_here=[held_here(statement, seen, worked) for statement in study.statements],
+        modelled=modelled,
     )
+
+
+def _seen(
+    study: Study, wanted: set[str], place: here.Place | None, folder: Folder | None, binary: Binary
+) -> Answers | None:
+    """What this machine gives; what is measured now goes before what records hold."""
+    memory = twins.memory_machines(study) if place or folder else {}
+    if place is not None:
+        return here.answers(study, wanted, memory, place, binary)
+    return recorded.answers(study, wanted, memory, folder) if folder is not None else None
 
 
 def needed(study: Study) -> set[str]:
@@ -69,37 +90,69 @@ def taken(claims: Sequence[Claim], answers: Answers) -> list[Value | str]:
     return [_taken(claim, answers) for claim in claims]
 
 
+def computed(claims: Sequence[Claim], answers: Answers) -> list[Value | str]:
+    """The same, with what the price book gives for claims about prices."""
+    return [priced.value(claim) if claim.price else _taken(claim, answers) for claim in claims]
+
+
 def _taken(claim: Claim, answers: Answers) -> Value | str:
     if not claim.take:
-        return claim.not_attempted
+        return claim.not_attempted or "a price: nothing to measure"
+    if confused := answers.confused(names(claim.take)):
+        return confused
     try:
         return evaluate(claim.take, answers.leaf).scaled(1 / base_of(claim.unit))
     except UnansweredError as reason:
         return reason.message
 
 
-def measured_here(claims: Sequence[Claim], answers: Answers) -> list[Json]:
+def measured_here(claims: Sequence[Claim], answers: Answers, worked: Worked) -> list[Json]:
     """What this machine gives for each claim, with provenance and verdict; the reason where it gives nothing."""
     found: list[Json] = []
     for claim, value in zip(claims, taken(claims, answers), strict=True):
-        if isinstance(value, str):
+        if claim.work:
+            found.append(worked.claim(claim))
+        elif isinstance(value, str):
             found.append({"value": None, "reason": value})
         else:
             provenance, status = answers.origin(names(claim.take))
-            found.append({"value": value.number, "provenance": provenance, "verdict": status})
+            points = answers.points(names(claim.take))
+            records = dict.fromkeys(record for point in points for record in point.records)
+            differs = dict.fromkeys(text for point in points for text in point.differs)
+            found.append(
+                {"value": value.number, "provenance": provenance, "verdict": status, "records": list(records)}
+                | {"differs": list(differs)}
+            )
     return found
+
+
+def held_here(statement: Statement, answers: Answers, worked: Worked) -> Held:
+    """Whether a statement holds on this machine: by runs, by work records, or by both."""
+    parts = [held(statement, answers)] if statement.holds else []
+    parts += [Held(*worked.statement(statement))] if statement.work else []
+    tried = [part for part in parts if part.holds is not None]
+    if not tried:
+        return parts[0]
+    records = tuple(dict.fromkeys(record for part in tried for record in part.records))
+    return Held(all(part.holds for part in tried), "; ".join(part.why for part in tried if part.why), records)
 
 
 def held(statement: Statement, answers: Answers) -> Held:
     """Whether every comparison of a statement holds; the first that does not is named."""
+    if not statement.holds:
+        return Held(None, statement.not_attempted)
+    records: dict[str, None] = {}
     for text in statement.holds:
+        if confused := answers.confused(names(text)):
+            return Held(None, confused)
         try:
             holds, left, right = compare(text, answers.leaf)
         except UnansweredError as reason:
             return Held(None, reason.message)
+        records |= dict.fromkeys(record for point in answers.points(names(text)) for record in point.records)
         if not holds:
-            return Held(False, f"`{text}`: {left.number:.4g} against {right.number:.4g}")
-    return Held(True, "")
+            return Held(False, f"`{text}`: {left.number:.4g} against {right.number:.4g}", tuple(records))
+    return Held(True, "", tuple(records))
 
 
 def document(found: Reproduction) -> Json:
@@ -114,7 +167,26 @@ def document(found: Reproduction) -> Json:
         "claims": rows,
         "statements": [_statement(found, place) for place in range(len(study.statements))],
         "summary": vars(judge.summary(found.outcomes)),
+        "time": list(_times(found.modelled)),
+        "series": list(_series(found.modelled)),
     }
+
+
+def _times(answers: Answers) -> Iterator[Json]:
+    """Where the time of an operation goes on twins: one entry for each stream of each run, the first of a sweep."""
+    for run, points in answers.runs.items():
+        for name, stream in points[0].streams.items():
+            if stream.time_ns:
+                yield {"run": run, "stream": name, "swept": len(points) > 1, **dict(stream.time_ns)}
+
+
+def _series(answers: Answers) -> Iterator[Json]:
+    """Simulated series: where write caches fill and garbage collection begins."""
+    for run, points in answers.runs.items():
+        for name, stream in points[0].streams.items():
+            if stream.series:
+                at, rates = zip(*stream.series, strict=True)
+                yield {"run": run, "stream": name, "at_s": list(at), "bytes_per_s": [round(rate) for rate in rates]}
 
 
 def _row(outcome: judge.Outcome, measured: Json | None) -> Json:
@@ -131,7 +203,7 @@ def _row(outcome: judge.Outcome, measured: Json | None) -> Json:
     }
     if modelled is not None:
         row["modelled"] = {"value": modelled.number, "low": modelled.low, "high": modelled.high}
-        row["provenance"] = "modelled"
+        row["provenance"] = "modelled" if claim.take else "computed from dated prices"
         row["extrapolated"] = list(modelled.extrapolated)
     extra = {"reason": outcome.reason, "given": claim.given, "note": claim.note}
     row |= {key: text for key, text in extra.items() if text}
@@ -146,5 +218,5 @@ def _statement(found: Reproduction, place: int) -> Json:
     row["on_twins"] = {"holds": modelled.holds, "why": modelled.why}
     if found.statements_here is not None:
         measured = found.statements_here[place]
-        row["here"] = {"holds": measured.holds, "why": measured.why}
+        row["here"] = {"holds": measured.holds, "why": measured.why, "records": list(measured.records)}
     return row

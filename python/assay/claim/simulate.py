@@ -95,4 +95,5 @@ def _stream(found: Json) -> StreamAnswer:
     at = drop_s(found["intervals"])
     if at is not None:
         metrics["drop_s"] = Value(at, width)
-    return StreamAnswer(metrics)
+    series = tuple((float(one["at_s"]), one["bytes"] / one["length_s"]) for one in found["intervals"])
+    return StreamAnswer(metrics, series=series)

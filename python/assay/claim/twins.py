@@ -90,7 +90,8 @@ def _stream(found: Json) -> StreamAnswer:
     if found["time"]["flush_ns"] > 0:
         metrics["flush"] = Value(found["time"]["flush_ns"], band["latency"], outside)
     metrics |= {name: _percentile(found[name], outside) for name in ("p50", "p99", "p999")}
-    return StreamAnswer(metrics)
+    time = {name.removesuffix("_ns"): float(value) for name, value in found["time"].items()}
+    return StreamAnswer(metrics, time)
 
 
 def _percentile(found: Mapping[str, float], outside: tuple[str, ...]) -> Value:

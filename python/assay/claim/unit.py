@@ -6,7 +6,7 @@ from assay.error import FAILED, AssayError, did_you_mean
 
 _GIB = 1 << 30
 
-# Base units: bytes/s, 1/s, ns, cycles/byte, s, and none.
+# Base units: bytes/s, 1/s, ns, cycles/byte, s, and none; prices and what they buy are in their own.
 _BASE: dict[str, float] = {
     "B/s": 1.0,
     "MB/s": 1e6,
@@ -19,6 +19,11 @@ _BASE: dict[str, float] = {
     "ms": 1e6,
     "s": 1.0,
     "cycles/byte": 1.0,
+    "ktxn/s": 1e3,
+    "USD/GB": 1.0,
+    "USD/GiB": 1.0,
+    "TB": 1.0,
+    "M/s": 1.0,
     "-": 1.0,
 }
 

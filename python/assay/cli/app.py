@@ -9,8 +9,11 @@ from typing import Annotated
 import typer
 
 from assay import __version__
+from assay.cli.advise import advise
 from assay.cli.choose import choose
+from assay.cli.claims import claims
 from assay.cli.cost import cost_app
+from assay.cli.dbms import dbms_app
 from assay.cli.fit import fit
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
@@ -34,6 +37,7 @@ lab_app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
+app.add_typer(dbms_app, name="dbms")
 app.add_typer(lab_app, name="lab")
 
 
@@ -187,12 +191,16 @@ def report(
     export: Annotated[
         bool, typer.Option("--export", help="Also write each figure to DIR/figures as PNG, SVG, CSV and Parquet.")
     ] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also write report.pdf, a summary of one page.")] = False,
     json: Json = False,
 ) -> None:
-    """Write report.html for a result folder."""
+    """Write report.html for a result folder.
+
+    The answer first, then what to change, where the gain is lost, what it costs, and every record.
+    """
     from assay.cli.results import write_report
 
-    raise typer.Exit(write_report(directory, export, json))
+    raise typer.Exit(write_report(directory, export, pdf, json))
 
 
 @app.command()
@@ -410,7 +418,9 @@ def completion(
 
 
 # These stand in modules of their own; named here, they come after the commands above in the list.
+app.command()(advise)
 app.command()(choose)
+app.command()(claims)
 app.command()(fit)
 app.command()(predict)
 app.command()(reproduce)

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
+from assay.report import work
+from assay.report.work import Work
 
 Json = dict[str, Any]
 
@@ -69,6 +71,7 @@ class Folder:
     command: tuple[str, ...]
     created_at: str
     problems: tuple[str, ...]
+    works: tuple[Work, ...] = ()
 
     @property
     def measured(self) -> tuple[Cell, ...]:
@@ -90,9 +93,10 @@ class _Reader:
         if not path.is_file():
             self.problems.append(f"{name} is missing; what it would say is taken from the records.")
             return {}
-        return self._parsed(path, name) or {}
+        return self.parsed(path, name) or {}
 
-    def _parsed(self, path: Path, name: str) -> Json | None:
+    def parsed(self, path: Path, name: str) -> Json | None:
+        """A JSON object; none, and a problem more, where the file holds none."""
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -110,7 +114,7 @@ class _Reader:
 
     def _record(self, path: Path) -> Json | None:
         name = f"records/{path.name}"
-        record = self._parsed(path, name)
+        record = self.parsed(path, name)
         if record is None:
             return None
         if record.get("version") != VERSION:
@@ -161,10 +165,12 @@ def read(directory: Path) -> Folder:
         )
         raise ReportError(message, hint=f"read {directory / 'lab.json'}", code=BAD_JOB)
     reader = _Reader(directory)
-    study, plan = reader.document("study.json"), reader.document("plan.json")
+    works = work.read(directory, reader.parsed, reader.problems)
+    alone = bool(works) and not (directory / "records").is_dir() and not (directory / "plan.json").is_file()
+    study, plan = ({}, {}) if alone else (reader.document("study.json"), reader.document("plan.json"))
     records, states = reader.records(), reader.states()
     cells = tuple(_cells(plan, records, states))
-    if not cells:
+    if not cells and not works:
         seen = " ".join(reader.problems)
         message = f"{directory} holds no plan and no record that can be read. {seen}".strip()
         raise ReportError(message, hint="name a folder that a run wrote", code=BAD_JOB)
@@ -175,6 +181,7 @@ def read(directory: Path) -> Folder:
         command=tuple(str(word) for word in study.get("command") or ()),
         created_at=str(study.get("created_at") or ""),
         problems=tuple(dict.fromkeys(reader.problems)),
+        works=works,
     )
 
 

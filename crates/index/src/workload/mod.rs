@@ -6,6 +6,7 @@ mod name;
 mod stream;
 
 pub use distribution::{Distribution, Picker};
+pub(crate) use entry::mix;
 pub use entry::{Entries, MISSING};
 pub use name::{Mix, Operation, WorkloadName};
 pub use stream::{Step, Stream, Territory};

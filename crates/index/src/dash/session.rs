@@ -1,0 +1,154 @@
+//! A thread's way in.
+
+use std::sync::atomic::Ordering;
+
+use assay_pmem::{Guard, Medium, PmemError, pin};
+
+use super::{check::Filling, directory::Directory, entry::Key, table::Dash};
+use crate::{
+    error::IndexError,
+    index::{Index, Session, Visit},
+};
+
+/// Operations between two looks at what other threads have freed.
+const OPERATIONS_PER_PIN: u32 = 64;
+
+/// A thread's way into a table.
+///
+/// Blocks that anybody frees are used again only when every session that was there has done 64 operations more, or was
+/// dropped: keep no idle session while others work.
+#[derive(Debug)]
+pub struct DashSession<'t, M: Medium, D: Directory> {
+    table: &'t Dash<M, D>,
+    guard: Guard,
+    left: u32,
+}
+
+/// What a panic left half done must not pass for a table that was closed.
+impl<M: Medium, D: Directory> Drop for DashSession<'_, M, D> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.table.torn.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<M: Medium, D: Directory> Index for Dash<M, D> {
+    type Session<'a> = DashSession<'a, M, D>;
+
+    fn session(&self) -> Self::Session<'_> {
+        DashSession { table: self, guard: pin(), left: OPERATIONS_PER_PIN }
+    }
+
+    fn used_bytes(&self) -> u64 {
+        self.pool().usage().map_or(0, |usage| usage.allocated_bytes)
+    }
+
+    fn anatomy(&self) -> Vec<(&'static str, f64)> {
+        let filling = self.filling();
+        let share = |records: u64| records as f64 / filling.records.max(1) as f64;
+        vec![
+            ("segments", filling.segments as f64),
+            ("load_factor_ratio", filling.load_factor()),
+            ("in_stash_ratio", share(filling.in_stash + filling.in_chain)),
+            ("by_pointer_ratio", share(filling.by_pointer)),
+        ]
+    }
+
+    fn examine(&self) -> Option<Result<String, String>> {
+        let sentence = |filling: Filling| {
+            format!(
+                "{} records in {} segments, each where it belongs, and no block lost",
+                filling.records, filling.segments
+            )
+        };
+        Some(self.verify().map(sentence))
+    }
+}
+
+impl<M: Medium, D: Directory> DashSession<'_, M, D> {
+    /// The value of a key where both have 8 bytes, which are read as little-endian words; none where the key is not there,
+    /// or has another kind of value.
+    #[inline]
+    pub fn get(&mut self, key: u64) -> Option<u64> {
+        self.tick();
+        let bytes = key.to_le_bytes();
+        let found = self.table.find(&Key::new(&bytes))?;
+        (!found.record.pointer).then_some(found.record.value)
+    }
+
+    #[inline(always)]
+    fn tick(&mut self) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.guard.repin();
+            self.left = OPERATIONS_PER_PIN;
+        }
+    }
+
+    /// Where the pool is full of blocks that only wait for this session, they are had and it is tried once more.
+    #[inline(always)]
+    fn with_room<R>(&mut self, action: impl Fn(&Dash<M, D>) -> Result<R, IndexError>) -> Result<R, IndexError> {
+        self.tick();
+        match action(self.table) {
+            Err(IndexError::Pmem(PmemError::Full { .. })) => {
+                for _ in 0..4 {
+                    self.guard.repin();
+                    self.guard.flush();
+                }
+                action(self.table)
+            }
+            done => done,
+        }
+    }
+}
+
+impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
+    #[inline]
+    fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
+        let key = Key::new(key);
+        key.check(value)?;
+        self.with_room(|table| table.insert(&key, value))
+    }
+
+    #[inline]
+    fn update(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
+        let key = Key::new(key);
+        key.check(value)?;
+        self.with_room(|table| table.update(&key, value))
+    }
+
+    fn upsert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
+        let key = Key::new(key);
+        key.check(value)?;
+        self.with_room(|table| {
+            loop {
+                if table.update(&key, value)? {
+                    return Ok(false);
+                }
+                if table.insert(&key, value)? {
+                    return Ok(true);
+                }
+            }
+        })
+    }
+
+    #[inline]
+    fn lookup(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, IndexError> {
+        self.tick();
+        value.clear();
+        let Some(found) = self.table.find(&Key::new(key)) else { return Ok(false) };
+        self.table.append_value(&found.record, value);
+        Ok(true)
+    }
+
+    #[inline]
+    fn remove(&mut self, key: &[u8]) -> Result<bool, IndexError> {
+        let key = Key::new(key);
+        self.with_room(|table| table.remove(&key))
+    }
+
+    fn scan(&mut self, _: &[u8], _: usize, _: &mut Visit<'_>) -> Result<usize, IndexError> {
+        Err(IndexError::Unsupported { index: D::NAME, operation: "order, and so no scan" })
+    }
+}

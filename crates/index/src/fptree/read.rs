@@ -1,0 +1,184 @@
+//! Lookups and scans: nothing is locked.
+
+use assay_pmem::Medium;
+
+use super::{
+    FpTree,
+    key::{Probe, block, head_of, order},
+    leaf::{Leaf, bits},
+};
+use crate::{error::IndexError, index::Visit};
+
+/// An entry of a leaf: the head of its key, and its payload.
+pub(super) type Entry = (u64, u64);
+
+impl<M: Medium> FpTree<M> {
+    /// The slot of a key in a leaf that is locked, or whose latch is asked afterwards.
+    #[inline(always)]
+    pub(super) fn slot_of(&self, leaf: &Leaf<'_, M>, probe: &Probe<'_>) -> Result<Option<usize>, IndexError> {
+        for slot in bits(leaf.matches(probe.print)) {
+            if leaf.head(slot) != probe.head {
+                continue;
+            }
+            if self.words || block(&self.pool, leaf.payload(slot))?.0 == probe.key {
+                return Ok(Some(slot));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The value of a key of one word. It is read before the latch is asked, so it was the key's at that moment.
+    #[inline(always)]
+    pub(super) fn word_of(&self, probe: &Probe<'_>) -> Option<u64> {
+        loop {
+            let spot = self.inner.find(probe);
+            let latch = self.latch(spot.leaf);
+            let version = latch.version();
+            let leaf = self.leaf(spot.leaf);
+            if !spot.holds() {
+                continue;
+            }
+            let slot = bits(leaf.matches(probe.print)).find(|&slot| leaf.head(slot) == probe.head);
+            let value = slot.map(|slot| leaf.payload(slot));
+            if latch.is(version) {
+                return value;
+            }
+        }
+    }
+
+    /// The value of a key of any length. The caller is pinned: a block that was linked at the moment when the latch was
+    /// asked stays as it is until the caller is done.
+    pub(super) fn value_of(&self, probe: &Probe<'_>) -> Result<Option<&[u8]>, IndexError> {
+        'again: loop {
+            let spot = self.inner.find(probe);
+            let latch = self.latch(spot.leaf);
+            let version = latch.version();
+            let leaf = self.leaf(spot.leaf);
+            if !spot.holds() {
+                continue;
+            }
+            for slot in bits(leaf.matches(probe.print)) {
+                let (head, payload) = (leaf.head(slot), leaf.payload(slot));
+                if head != probe.head {
+                    continue;
+                }
+                if !latch.is(version) {
+                    continue 'again;
+                }
+                let (key, value) = block(&self.pool, payload)?;
+                if key == probe.key {
+                    return Ok(Some(value));
+                }
+            }
+            if latch.is(version) {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Visits entries in order, a leaf at a time: each leaf as it was at one moment.
+    pub(super) fn scan_from(
+        &self,
+        from: &[u8],
+        limit: usize,
+        entries: &mut Vec<Entry>,
+        visit: &mut Visit<'_>,
+    ) -> Result<usize, IndexError> {
+        let mut bound = Bound { key: from.to_vec(), exclusive: false };
+        let mut visited = 0;
+        'again: loop {
+            let (mut at, mut version) = self.enter(&bound)?;
+            loop {
+                let leaf = self.leaf(at);
+                entries.clear();
+                entries.extend(leaf.slots().map(|slot| (leaf.head(slot), leaf.payload(slot))));
+                let next = leaf.next();
+                // As long as this leaf has not changed, the next one is in the list.
+                let inside = next % super::leaf::LEAF_BYTES as u64 == 0 && next < self.medium().bytes() as u64;
+                let next_version = if inside { self.latch(next).version() } else { 0 };
+                if !self.latch(at).is(version) {
+                    continue 'again;
+                }
+                self.sort(entries)?;
+                for &(head, payload) in entries.iter() {
+                    let (word, value) = (head.to_be_bytes(), payload.to_ne_bytes());
+                    let (key, value): (&[u8], &[u8]) =
+                        if self.words { (&word, &value) } else { block(&self.pool, payload)? };
+                    if bound.excludes(key) {
+                        continue;
+                    }
+                    if visited == limit {
+                        return Ok(visited);
+                    }
+                    visited += 1;
+                    if !visit(key, value) {
+                        return Ok(visited);
+                    }
+                    bound.pass(key);
+                }
+                if next == 0 || visited == limit {
+                    return Ok(visited);
+                }
+                (at, version) = (next, next_version);
+            }
+        }
+    }
+
+    /// The leaf that a scan goes on with, and a version under which it was in the tree.
+    fn enter(&self, bound: &Bound) -> Result<(u64, u64), IndexError> {
+        let probe = if self.words { Probe::word(&bound.key)? } else { Probe::any(&bound.key)? };
+        loop {
+            let spot = self.inner.find(&probe);
+            let version = self.latch(spot.leaf).version();
+            if spot.holds() {
+                return Ok((spot.leaf, version));
+            }
+        }
+    }
+
+    fn sort(&self, entries: &mut [Entry]) -> Result<(), IndexError> {
+        if self.words {
+            entries.sort_unstable_by_key(|entry| entry.0);
+            return Ok(());
+        }
+        let mut wrong = None;
+        entries.sort_unstable_by(|one, other| {
+            one.0.cmp(&other.0).then_with(|| {
+                let mut key = |payload| match block(&self.pool, payload) {
+                    Ok((key, _)) => key,
+                    Err(error) => {
+                        wrong = Some(error);
+                        &[]
+                    }
+                };
+                key(one.1).cmp(key(other.1))
+            })
+        });
+        wrong.map_or(Ok(()), Err)
+    }
+}
+
+/// Where a scan goes on.
+struct Bound {
+    key: Vec<u8>,
+    exclusive: bool,
+}
+
+impl Bound {
+    #[inline(always)]
+    fn excludes(&self, key: &[u8]) -> bool {
+        let probe = Probe { head: head_of(&self.key), key: &self.key, print: 0 };
+        match order(&probe, head_of(key), || key) {
+            std::cmp::Ordering::Greater => true,
+            std::cmp::Ordering::Equal => self.exclusive,
+            std::cmp::Ordering::Less => false,
+        }
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, key: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.exclusive = true;
+    }
+}

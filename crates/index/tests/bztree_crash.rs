@@ -1,0 +1,203 @@
+//! The tree survives every crash that was tried, alone and with several threads, and a careless one does not.
+
+mod bztree_common;
+
+use assay_pmem::crash::{Allowed, Explorer, MutantReport, Summary, try_mutants, try_recovery_mutants};
+use bztree_common::{
+    Action::{self, Insert, Lookup, Remove, Update, Upsert},
+    Case, Operation, TINY, WIDE, by_chance,
+};
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{RngCore, SeedableRng},
+};
+use std::collections::BTreeMap;
+
+/// A history by chance: few keys, so that leaves fill, split, empty and merge, and threads meet.
+fn case(seed: u64, threads: u64) -> Case {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let keys = [6, 16, 40][(random.next_u64() % 3) as usize];
+    let loaded = (0..keys).filter(|_| random.next_u64() % 2 == 0).collect();
+    let each = 24 / threads;
+    let threads = (0..threads).map(|thread| by_chance(each, keys, 1000 * (thread + 1), || random.next_u64())).collect();
+    let afterwards = by_chance(6, keys, 9000, || random.next_u64());
+    Case { loaded, threads, afterwards, seed, nodes: TINY }
+}
+
+fn explore(threads: u64, images: u64, seeds: std::ops::Range<u64>) -> Summary {
+    let mut total = Summary::default();
+    let histories = seeds.end - seeds.start;
+    for seed in seeds {
+        let explorer =
+            Explorer { seed, images: images / histories, nested_every: 8, nested_images: 24, ..Explorer::default() };
+        let found = explorer
+            .explore(&case(seed, threads))
+            .unwrap_or_else(|violation| panic!("{threads} threads, seed {seed}: {violation}"));
+        total.images += found.images;
+        total.nested_images += found.nested_images;
+        total.moments += found.moments;
+        total.exhausted += found.exhausted;
+        total.events += found.events;
+    }
+    eprintln!("{threads} threads, {histories} histories: {total:?}");
+    total
+}
+
+#[test]
+fn every_crash_of_one_thread_that_was_tried_is_survived() {
+    assert!(explore(1, 2000, 0..10).images >= 2000);
+}
+
+#[test]
+fn every_crash_of_two_threads_that_was_tried_is_survived() {
+    assert!(explore(2, 2000, 100..116).images >= 2000);
+}
+
+#[test]
+fn every_crash_of_three_threads_that_was_tried_is_survived() {
+    assert!(explore(3, 1000, 200..208).images >= 1000);
+}
+
+#[test]
+#[ignore = "it takes minutes: run it after changes to the tree"]
+fn a_hundred_thousand_crash_images_without_a_violation() {
+    let images = explore(1, 30_000, 1000..1100).images
+        + explore(2, 30_000, 2000..2200).images
+        + explore(3, 20_000, 3000..3100).images;
+    eprintln!("{images} images");
+    assert!(images >= 100_000);
+}
+
+/// Lines whose mutants may all live, by what stands beside them, and why.
+const ARGUED: &[(&str, &str)] = &[
+    (
+        "dirty word",
+        "it takes a thread that stops between its store and its flush, another that acts upon the word and \
+        acknowledges that, and a crash before the first one goes on: the long test has such histories",
+    ),
+    ("earlier record of the tail", "as for dirty words"),
+    ("records of others durable", "as for dirty words"),
+    (
+        "late pointer",
+        "it takes a helper that sleeps through an operation's end while a word comes back to its old value: \
+        the model checker has that interleaving, no history of a few dozen operations does",
+    ),
+    (
+        "helped",
+        "what a helper changed is flushed by the owner too, who fences before it is done; the fence is for a late \
+        pointer of an operation that failed meanwhile",
+    ),
+    (
+        "blocks durably taken",
+        "the owner's next fence comes before its operation is decided; it takes a helper that is \
+        faster than the owner, and a crash before that fence",
+    ),
+];
+
+fn steps(stamp: u64, steps: &[(Action, u64, u64)]) -> Vec<Operation> {
+    let one = |(index, &(action, key, form)): (usize, &(Action, u64, u64))| {
+        let stamp = stamp + index as u64;
+        Operation { action, key, form, stamp }
+    };
+    steps.iter().enumerate().map(one).collect()
+}
+
+/// A history in which everything happens: all kinds of values, splits of leaves and inner nodes, merges, a tree that
+/// shrinks to one leaf, and threads that meet in the same leaf.
+fn everything() -> Case {
+    let first = [
+        (Insert, 1, 0),
+        (Update, 1, 0),
+        (Update, 1, 2),
+        (Insert, 2, 1),
+        (Upsert, 2, 0),
+        (Insert, 3, 0),
+        (Lookup, 2, 0),
+        (Remove, 1, 0),
+        (Insert, 4, 2),
+        (Remove, 3, 0),
+        (Insert, 1, 0),
+        (Upsert, 4, 1),
+    ];
+    let second = [(Upsert, 1, 0), (Insert, 3, 0), (Lookup, 1, 0), (Remove, 2, 0), (Upsert, 2, 2), (Insert, 5, 0)];
+    let after = [(Insert, 6, 0), (Insert, 7, 2), (Remove, 6, 0), (Upsert, 1, 1), (Insert, 8, 0), (Insert, 9, 0)];
+    let threads = vec![steps(1000, &first), steps(2000, &second)];
+    Case { loaded: vec![0, 10, 11], threads, afterwards: steps(9000, &after), seed: 7, nodes: TINY }
+}
+
+/// Leaves are replaced by each second operation, in the space of those that were replaced before.
+fn space_used_again() -> Case {
+    let pairs = |stamp: u64, keys: std::ops::Range<u64>| {
+        steps(stamp, &keys.flat_map(|key| [(Insert, key, 0), (Remove, key, 0)]).collect::<Vec<_>>())
+    };
+    Case { loaded: vec![], threads: vec![pairs(1000, 0..4)], afterwards: pairs(9000, 0..2), seed: 1, nodes: WIDE }
+}
+
+/// Caught and planted mistakes by line of code.
+#[derive(Default)]
+struct Lines(BTreeMap<String, (usize, usize)>);
+
+impl Lines {
+    fn add(&mut self, report: MutantReport) {
+        eprintln!("{} of {} mutants caught in {} images", report.caught, report.mutants, report.images);
+        for (site, (caught, planted)) in report.sites {
+            let counts = self.0.entry(site).or_default();
+            *counts = (counts.0 + caught, counts.1 + planted);
+        }
+    }
+
+    /// Lines of this crate of which no mutant was caught and that no argument allows.
+    fn judge(&self) {
+        let mut blind = Vec::new();
+        for (site, (caught, planted)) in self.0.iter().filter(|(site, _)| site.contains("index/src")) {
+            let code = line_of(site);
+            let argued = ARGUED.iter().any(|(text, _)| code.contains(text));
+            eprintln!("{caught:5} of {planted:5}  {}", code.trim());
+            if *caught == 0 && !argued {
+                blind.push(code);
+            }
+        }
+        assert!(blind.is_empty(), "nobody notices when these lines are missing: {blind:#?}");
+    }
+}
+
+fn line_of(site: &str) -> String {
+    let (file, line) = site.rsplit_once(':').unwrap();
+    let source = std::fs::read_to_string(format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    source.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap().to_owned()
+}
+
+fn mutants(lines: &mut Lines, case: &Case, images: u64) {
+    let explorer = Explorer { images, nested_every: 16, nested_images: 16, depth: 1, ..Explorer::default() };
+    lines.add(try_mutants(case, &explorer, NONE).unwrap_or_else(|violation| panic!("{violation}")));
+}
+
+fn recovery_mutants(lines: &mut Lines, case: &Case, images: u64) {
+    let explorer = Explorer { images, nested_every: 2, nested_images: 48, depth: 1, ..Explorer::default() };
+    lines.add(try_recovery_mutants(case, &explorer, NONE).unwrap_or_else(|violation| panic!("{violation}")));
+}
+
+const NONE: &[Allowed] = &[];
+
+#[test]
+fn every_line_that_flushes_or_fences_is_missed() {
+    let mut lines = Lines::default();
+    mutants(&mut lines, &everything(), 600);
+    mutants(&mut lines, &space_used_again(), 300);
+    recovery_mutants(&mut lines, &everything(), 500);
+    lines.judge();
+}
+
+#[test]
+#[ignore = "it takes minutes: run it after changes to the tree"]
+fn every_line_that_flushes_or_fences_is_missed_by_many_histories() {
+    let mut lines = Lines::default();
+    mutants(&mut lines, &everything(), 3000);
+    mutants(&mut lines, &space_used_again(), 1000);
+    recovery_mutants(&mut lines, &everything(), 1500);
+    recovery_mutants(&mut lines, &space_used_again(), 300);
+    for seed in 0..30 {
+        mutants(&mut lines, &case(seed, 2 + seed % 2), 1500);
+    }
+    lines.judge();
+}

@@ -1,0 +1,9 @@
+//! FPTree: against a model, against crashes, against threads, and against a kill.
+
+mod case;
+mod crash;
+mod kill;
+mod linear;
+mod model;
+mod mutation;
+mod threads;

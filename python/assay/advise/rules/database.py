@@ -1,0 +1,78 @@
+"""What faster storage gives a database or an engine."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+from assay.advise.advice import ALONE, Evidence, Finding, Gain
+from assay.advise.facts import Facts
+from assay.advise.rule import Rule
+from assay.report import labels, units
+from assay.report.work import Work
+
+_SETUP = {"seed", "seconds", "warmup_s"}
+
+
+def _find(facts: Facts) -> Finding | None:
+    """The same work of the same subject on memory and on a drive: what the best storage could give at most."""
+    found = []
+    for part in _groups([one for one in facts.works if one.kind != "index" and one.status != "invalid"]).values():
+        drive = [one for one in part if one.medium == "drive"]
+        memory = [one for one in part if one.medium == "memory"]
+        if drive and memory:
+            found.append((drive, memory))
+    if not found:
+        return None
+    gains = [_gain(drive, memory) for drive, memory in found]
+    best = max(gains, key=lambda one: one.ratio)
+    says = (
+        "Storage is a good part of what this database waits for."
+        if best.outcome == "advised"
+        else "Memory in the place of the drive gains little: the time goes elsewhere (CPU, locks, plans)."
+    )
+    return Finding(says, tuple(_evidence(*pair) for pair in found), best)
+
+
+def _groups(works: Sequence[Work]) -> dict[tuple[str, ...], list[Work]]:
+    found: dict[tuple[str, ...], list[Work]] = {}
+    for one in works:
+        if one.rate is not None:
+            asked = sorted(f"{name}={value}" for name, value in one.parameters.items() if name not in _SETUP)
+            found.setdefault((one.subject, one.workload, one.durability, *asked), []).append(one)
+    return found
+
+
+def _rates(works: Sequence[Work]) -> list[float]:
+    return [one.rate[1] for one in works if one.rate is not None]
+
+
+def _gain(drive: Sequence[Work], memory: Sequence[Work]) -> Gain:
+    first, other = _rates(memory), _rates(drive)
+    ratio = statistics.median(first) / statistics.median(other)
+    low, high = min(first) / max(other), max(first) / min(other)
+    kind = f"range of {len(other)} and {len(first)} runs"
+    if len(first) < 2 or len(other) < 2:
+        low, high, kind = ratio / ALONE, ratio * ALONE, f"one run each, taken to be within {ALONE:g} times"
+    status = labels.worst([one.status for one in (*drive, *memory)])
+    return Gain(ratio, low, high, f"the {drive[0].workload} of {drive[0].subject}", kind, "emulated", status)
+
+
+def _evidence(drive: Sequence[Work], memory: Sequence[Work]) -> Evidence:
+    name = (drive[0].rate or ("", 0.0))[0].replace("_per_s", "/s")
+    rates = [units.count(statistics.median(_rates(side))) for side in (drive, memory)]
+    return Evidence(
+        f"{drive[0].subject}, {drive[0].workload}: {rates[0]} {name} on a drive, {rates[1]} on memory",
+        tuple(one.anchor for one in (*drive, *memory)),
+    )
+
+
+RULE = Rule(
+    id="faster-storage",
+    title="Buy faster storage for this database",
+    source="Boether et al., DaMoN 2021 (queries 1 to 10.4 times); Fedorova 2019: two layers of cache hide the device",
+    costs="The price of the storage; memory stands for the best there could be, so the gain is an upper end.",
+    check="The same run with its data on the storage in question; `assay dbms predict` on a twin of it.",
+    wants="assay dbms tpcc with the data on a drive and on tmpfs, both into one folder",
+    find=_find,
+)

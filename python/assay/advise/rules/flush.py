@@ -1,0 +1,77 @@
+"""Move flushes off the critical path."""
+
+from __future__ import annotations
+
+from assay.advise.advice import Evidence, Finding, Trial, gain, joined
+from assay.advise.facts import Facts, ids, pairs, where
+from assay.advise.rule import Rule
+from assay.report import units
+from assay.report.answer import pick
+from assay.report.group import Point
+from assay.report.row import Row
+
+_ALIKE = ("study", "on", "scenario", "class", "operation", "size", "path")
+
+
+def _find(facts: Facts) -> Finding | None:
+    """Scans, point reads and the log in one scenario, once with flushes and once without."""
+    company = where(facts.rows, lambda one: len(one.record["classes"]) > 1)
+    flushed = [one for one in company if _flush(one) == "each"]
+    free = [one for one in company if _flush(one) == "none"]
+    found = [pair for pair in pairs(flushed, free, "bandwidth", _ALIKE) if _may_gain(pair[0].rows[0])]
+    if not found:
+        return None
+    reads = [pair for pair in found if pick.does(pair[0].rows[0], "read")] or found
+    says = "What runs beside the log waits for its flushes: the drive stops for everybody until its cache is written."
+    return Finding(
+        says,
+        tuple(Evidence(_said(*pair), ids(*pair)) for pair in found),
+        joined([gain(after, before, "the bandwidth beside the log") for before, after in reads]),
+        trial=Trial(
+            study="dana-flush",
+            a={"flush_every": "1"},
+            b={"flush_every": "never"},
+            settings={"data": "512MiB", "log": "128MiB", "measure": "1s"},
+            metric="bandwidth",
+            class_name="scan",
+        ),
+    )
+
+
+def _flush(one: Row) -> str:
+    """How the log of a row's record is flushed: `each`, `none`; empty where it has no log, or shares flushes."""
+    logs = [
+        asked.get("durability") or {}
+        for asked in one.record["job"]["classes"]
+        if (asked.get("operation") or {}).get("kind") == "write"
+        and (asked.get("pattern") or {}).get("kind") == "sequential"
+    ]
+    if not logs:
+        return ""
+    if all(str(entry.get("kind") or "none") == "none" for entry in logs):
+        return "none"
+    return "each" if all(int(entry.get("every") or 1) == 1 for entry in logs) else ""
+
+
+def _may_gain(one: Row) -> bool:
+    """A class that met its rate already can gain nothing."""
+    return one.closed
+
+
+def _said(before: Point, after: Point) -> str:
+    name = before.rows[0].name
+    return (
+        f"{name}: {units.rate(before.value)} beside a log that flushes every write, {units.rate(after.value)} without"
+    )
+
+
+RULE = Rule(
+    id="flush-off-path",
+    title="Move flushes off the critical path",
+    source="Haas, Haubenschild, Leis, CIDR 2020, table 2, steps 1 and 2",
+    costs="Commits must become durable otherwise: a drive with power-loss protection, the log's tail in persistent "
+    "memory, or group commit. Without one of these, what was acknowledged last is lost at a power cut.",
+    check="`assay verify` shows that what was acknowledged survives; the scan's bandwidth beside the log rises.",
+    wants="assay run dana-ladder --profile quick",
+    find=_find,
+)

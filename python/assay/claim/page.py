@@ -1,0 +1,178 @@
+"""Claims of studies as a document that lies in a folder, and as a page of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay import __version__
+from assay.claim import picture
+from assay.report import labels, shell
+from assay.report.figures import Figure, Palette
+
+Json = dict[str, Any]
+
+VERSION = 1
+NAME = "claims.json"
+_HOLDS = {True: "holds", False: "does not hold", None: "not tried"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A claim as a row of the table."""
+
+    verdict: str
+    claim: str
+    where: str
+    published: str
+    modelled: str
+    error: str
+    here: str
+    here_note: str
+    records: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement, and whether it holds."""
+
+    says: str
+    on_twins: str
+    why: str
+    here: str
+    here_why: str
+    records: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One study on the page."""
+
+    anchor: str
+    title: str
+    source: str
+    lines: tuple[Line, ...]
+    findings: tuple[Finding, ...]
+    figures: tuple[Figure, ...]
+    summary: str
+    has_here: bool
+
+
+def document(studies: Sequence[Json], where: str) -> Json:
+    """All studies together; `where` says what stood for this machine."""
+    return {"version": VERSION, "assay": __version__, "here": where, "studies": list(studies)}
+
+
+def read(directory: Path) -> tuple[Json | None, str]:
+    """The claims that lie in a folder, or none; and what is wrong with them."""
+    path = directory / NAME
+    if not path.is_file():
+        return None, ""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        return None, f"{NAME} cannot be read ({error}); write it again with `assay claims --out`."
+    if not isinstance(found, dict) or found.get("version") != VERSION:
+        return None, f"{NAME} is of another version; write it again with `assay claims --out`."
+    return found, ""
+
+
+def write(directory: Path, found: Json) -> tuple[Path, Path]:
+    """Writes claims.json and claims.html; returns both paths. Raises `ReportError` where that is not possible."""
+    directory.mkdir(parents=True, exist_ok=True)
+    shell.replace_file(directory / NAME, json.dumps(found, indent=1, allow_nan=False))
+    shell.replace_file(directory / "claims.html", render(found))
+    return directory / NAME, directory / "claims.html"
+
+
+def render(found: Json) -> str:
+    """The page."""
+    palette = Palette()
+    parts_ = parts(found, palette)
+    scripts = shell.scripts()
+    context = {
+        "parts": parts_,
+        "here": found["here"],
+        "style": shell.style(),
+        "scripts": scripts,
+        "policy": shell.policy(scripts),
+        "data": shell.data(figure for part in parts_ for figure in part.figures),
+        "version": __version__,
+        "linked": False,
+    }
+    return shell.environment().get_template("claims.html.j2").render(context)
+
+
+def parts(found: Json, palette: Palette) -> list[Part]:
+    """What a page shows of each study."""
+    return [_part(study, palette) for study in found["studies"]]
+
+
+def _part(study: Json, palette: Palette) -> Part:
+    return Part(
+        anchor=f"claims-of-{study['study']}",
+        title=str(study["title"]),
+        source=str(study["source"]),
+        lines=tuple(_line(row) for row in study["claims"]),
+        findings=tuple(_finding(row) for row in study["statements"]),
+        figures=tuple(picture.draw(study, palette)),
+        summary=summary_said(study["summary"]),
+        has_here=any("here" in row for row in study["claims"]),
+    )
+
+
+def _line(row: Json) -> Line:
+    modelled, here = row["modelled"], row.get("here") or {}
+    unit = "" if row["unit"] in ("", "-") else f" {row['unit']}"
+    told = f"{modelled['value']:.4g}{unit} ({modelled['low']:.3g} to {modelled['high']:.3g})" if modelled else ""
+    if modelled and modelled["low"] == modelled["high"]:
+        told = f"{modelled['value']:.4g}{unit}"
+    value = here.get("value")
+    notes = [str(here.get("provenance") or ""), str(here.get("verdict") or ""), *here.get("differs", [])]
+    note = "; ".join(word for word in notes if word and word not in ("measured", "valid"))
+    return Line(
+        verdict=str(row["verdict"]),
+        claim=str(row["claim"]),
+        where=f"{row['setup']}, {row['metric']}",
+        published=published_said(row),
+        modelled=told,
+        error="" if row["error"] is None else f"{row['error']:+.0%}",
+        here=f"{value:.4g}{unit}" if value is not None else "",
+        here_note=note if value is not None else str(here.get("reason") or ""),
+        records=tuple(here.get("records", [])),
+        note=str(row.get("reason") or row.get("note") or ""),
+    )
+
+
+def published_said(row: Json) -> str:
+    """A published figure or range with its unit."""
+    published = row["published"]
+    if published is None:
+        return ""
+    words = " to ".join(f"{value:g}" for value in published) if isinstance(published, list) else f"{published:g}"
+    return words + ("" if row["unit"] in ("", "-") else f" {row['unit']}")
+
+
+def _finding(row: Json) -> Finding:
+    twins, here = row["on_twins"], row.get("here") or {"holds": None, "why": ""}
+    return Finding(
+        says=str(row["says"]),
+        on_twins=_HOLDS[twins["holds"]],
+        why=labels.sentence(str(twins["why"])) if twins["why"] else "",
+        here=_HOLDS[here["holds"]] if "here" in row else "",
+        here_why=labels.sentence(str(here["why"])) if here["why"] else "",
+        records=tuple(here.get("records", [])),
+    )
+
+
+def summary_said(found: Json) -> str:
+    """Counts of a study in one sentence."""
+    told = f"{found['attempted']} of {found['claims']} claims attempted: {found['reproduced']} reproduced, "
+    told += f"{found['direction_only']} in direction only, {found['not_reproduced']} not reproduced"
+    if found["median_error"] is not None:
+        told += f"; median error {found['median_error']:.0%}, {found['within_quarter']:.0%} within 25 %"
+    return told + "."

@@ -1,0 +1,158 @@
+"""`assay dbms`: its commands and their options."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+dbms_app = typer.Typer(
+    help="Run real databases on storage targets: how much of a device's difference survives in them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder.")]
+
+
+class Engine(StrEnum):
+    """Databases that run TPC-H."""
+
+    DUCKDB = "duckdb"
+    POSTGRES = "postgres"
+    SQLITE = "sqlite"
+    SQLSERVER = "sqlserver"
+
+
+@dbms_app.command("tpch")
+def tpch(
+    engine: Annotated[Engine, typer.Option("--engine", help="Which database.")] = Engine.DUCKDB,
+    scale: Annotated[str, typer.Option("--scale", metavar="SF", help="Scale factor; 1 is about 1 GB of text.")] = "1",
+    on: Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")] = None,
+    wal: Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres).")] = "",
+    temp: Annotated[str, typer.Option("--temp", metavar="DIR", help="Folder of temporary files.")] = "",
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Only with empty caches; both without --cold and --hot.")
+    ] = False,
+    hot: Annotated[bool, typer.Option("--hot", help="Only with warm caches.")] = False,
+    hot_in: Annotated[
+        str, typer.Option("--hot-in", metavar="pagecache|sharedbuffers", help="Where data are warm.")
+    ] = "pagecache",
+    queries: Annotated[str, typer.Option("--queries", metavar="LIST", help="Such as 1,6,9-12.")] = "1-22",
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each query; 3 allow a test.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option("--seed", help="Draws parameters; without it, those of the validation runs.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="The eight .tbl files, where they are there already.")
+    ] = None,
+    limit: Annotated[str, typer.Option("--limit", metavar="TIME", help="Of one query.")] = "1h",
+    buffers: Annotated[str, typer.Option("--buffers", metavar="SIZE", help="Shared buffers (postgres).")] = "",
+    pg_bin: Annotated[Path | None, typer.Option("--pg-bin", metavar="DIR", help="Programs of PostgreSQL.")] = None,
+    freeze_costs: Annotated[bool, typer.Option("--freeze-costs", help="The planner's own costs (postgres).")] = False,
+    connect: Annotated[
+        str, typer.Option("--connect", metavar="STRING", help="A server that runs already (sqlserver).")
+    ] = "",
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run the 22 queries of TPC-H on each target, cold and hot, with every answer checked.
+
+    For example: assay dbms tpch --scale 0.1 --on /mnt/a --on /mnt/b --repeats 3
+    """
+    from assay.cli.dbmsrun import Wanted, run_tpch
+
+    wanted = Wanted(
+        engine=engine.value,
+        scale=scale,
+        on=on or ["."],
+        wal=wal,
+        temp=temp,
+        cold=cold,
+        hot=hot,
+        hot_in=hot_in,
+        queries=queries,
+        repeats=repeats,
+        seed=seed,
+        data=data,
+        limit=limit,
+        buffers=buffers,
+        pg_bin=pg_bin,
+        freeze_costs=freeze_costs,
+        connect=connect,
+        out=out,
+        json=json,
+    )
+    raise typer.Exit(run_tpch(wanted))
+
+
+@dbms_app.command("wtperf")
+def wtperf(
+    workloads: Annotated[
+        list[str] | None, typer.Argument(metavar="WORKLOAD...", help="Names of wtperf's own, or files.")
+    ] = None,
+    on: Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")] = None,
+    program: Annotated[Path | None, typer.Option("--wtperf", metavar="PATH", help="Your own build.")] = None,
+    page_cache: Annotated[str, typer.Option("--page-cache", metavar="LIST", help="Of on, off, cold.")] = "on,off,cold",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="OPTION=VALUE", help="Change an option of the workloads.")
+    ] = None,
+    duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Of a run; the workload's own.")] = "",
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each; 3 allow a test.")] = 1,
+    limit: Annotated[str, typer.Option("--limit", metavar="TIME", help="Of one run.")] = "1h",
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run WiredTiger's own benchmark on each target, with the page cache on, off and cold.
+
+    For example: assay dbms wtperf small-btree --on /mnt/a --on /mnt/b --repeats 3
+    """
+    from assay.cli.dbmsother import WtperfWanted, run_wtperf
+
+    wanted = WtperfWanted(
+        workloads=workloads or ["small-btree"],
+        on=on or ["."],
+        program=program,
+        page_cache=page_cache,
+        settings=settings or [],
+        duration=duration,
+        repeats=repeats,
+        limit=limit,
+        out=out,
+        json=json,
+    )
+    raise typer.Exit(run_wtperf(wanted))
+
+
+@dbms_app.command("install")
+def install(
+    what: Annotated[str, typer.Argument(metavar="wiredtiger|postgres", help="What to install.")],
+    json: Json = False,
+) -> None:
+    """Install PostgreSQL, or build WiredTiger's wtperf; kept for later runs."""
+    from assay.cli.dbmsother import run_install
+
+    raise typer.Exit(run_install(what, json))
+
+
+@dbms_app.command("predict")
+def predict(
+    records: Annotated[Path, typer.Argument(metavar="DIR", help="Result folder of a run with cold caches.")],
+    on: Annotated[
+        list[str] | None, typer.Option("--on", metavar="twin:NAME|limit:RATE", help="Device; may be repeated.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option("--against", metavar="DIR", help="Results measured there, to compare with.")
+    ] = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Predict the time of queries, and the throughput, on a device that is not here, with a band.
+
+    For example: assay dbms predict assay-results/tpch-duckdb-20260101T000000Z --on twin:p4610 --on limit:200MB/s
+    """
+    from assay.cli.dbmspredict import run_predict
+
+    raise typer.Exit(run_predict(records, on or [], against, out, json))

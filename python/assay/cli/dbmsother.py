@@ -1,0 +1,84 @@
+"""`assay dbms wtperf` and `assay dbms install`: what was asked, done and shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+
+from assay.cli import output
+from assay.dbms.wtperf import build, job, run
+from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
+from assay.study.units import parse_seconds
+from assay.work import show
+
+
+@dataclass(frozen=True)
+class WtperfWanted:
+    """The flags of `assay dbms wtperf`."""
+
+    workloads: Sequence[str]
+    on: Sequence[str]
+    program: Path | None
+    page_cache: str
+    settings: Sequence[str]
+    duration: str
+    repeats: int
+    limit: str
+    out: Path | None
+    json: bool
+
+
+def run_wtperf(wanted: WtperfWanted) -> int:
+    """Runs wtperf and shows it; returns the exit code."""
+    program = build.find(wanted.program)
+    settings = [*wanted.settings]
+    if wanted.duration:
+        settings.append(f"run_time={max(1, round(parse_seconds(wanted.duration)))}")
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    order = run.Order(
+        program=program,
+        workloads=[job.Workload.find(name, program, settings) for name in wanted.workloads],
+        on=wanted.on,
+        modes=[word.strip() for word in wanted.page_cache.split(",") if word.strip()],
+        repeats=wanted.repeats,
+        limit_s=parse_seconds(wanted.limit),
+        out=wanted.out or Path("assay-results") / f"wtperf-{stamp}",
+    )
+    outcome = run.run(order, output.tell)
+    if wanted.json:
+        output.emit(outcome.records)
+    else:
+        console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 140)
+        with output.to_reader():
+            for record in outcome.records:
+                console.print(f"page cache {record['workload']['parameters']['page_cache']}:", markup=False)
+                show(record, console)
+                for part in record["parts"]:
+                    if "against_first" in (part.get("facts") or {}):
+                        console.print(f"  {part['name']}: {part['facts']['against_first']}", markup=False)
+    return outcome.exit_code
+
+
+def run_install(what: str, as_json: bool) -> int:
+    """Installs a database's programs; returns the exit code."""
+    if what == "wiredtiger":
+        found = build.install(output.tell)
+        document = {"program": str(found.path), "version": found.version}
+    elif what == "postgres":
+        from assay.dbms.postgres.install import install
+
+        binaries = install()
+        document = {"program": str(binaries.folder), "version": binaries.version}
+    else:
+        hint = did_you_mean(what, ("wiredtiger", "postgres"))
+        raise AssayError(f"`{what}` cannot be installed", hint=hint, code=BAD_JOB)
+    if as_json:
+        output.emit(document)
+    else:
+        output.say(f"{what} {document['version']} in {document['program']}")
+    return DONE

@@ -1,0 +1,141 @@
+"""Targets of databases: folders, with what lies beneath them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.binary import Binary
+from assay.dbms.cold import IN_MEMORY
+from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
+from assay.report.units import size
+
+Json = dict[str, Any]
+# Of a file system: what a run leaves free at least.
+FREE_SHARE = 0.05
+_SECTOR_BYTES = 512
+
+
+class TargetError(AssayError):
+    """A target is no folder, or too small."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A folder that a database can live in. `devices` are the kernel's names of the devices that take its I/O."""
+
+    name: str
+    folder: Path
+    file_system: str
+    devices: tuple[str, ...]
+
+    @property
+    def in_memory(self) -> bool:
+        """Its files lie in memory: nothing can be cold there."""
+        return self.file_system in IN_MEMORY
+
+
+def target_of(binary: Binary, name: str) -> Target:
+    """The target of that name.
+
+    Raises:
+        TargetError: where it is no folder.
+    """
+    if name.startswith("twin:"):
+        hint = "measure on a folder, then ask `assay dbms predict RECORDS --on twin:NAME`"
+        raise TargetError(f"a database cannot run on `{name}`", hint=hint, code=BAD_JOB)
+    folder = Path(name).expanduser().resolve()
+    if not folder.is_dir():
+        raise TargetError(f"{name} is no folder", hint="name a folder that is there", code=NOT_POSSIBLE)
+    facts = (binary.document("facts", "--on", str(folder)).get("targets") or [{}])[0]
+    device = facts.get("device") or {}
+    kind = str((facts.get("file_system") or {}).get("kind", ""))
+    return Target(name, folder, kind, (str(device["name"]),) if device.get("name") else ())
+
+
+def check_room(needs: Sequence[tuple[Target, int]]) -> None:
+    """Looks whether all of it fits at once; folders of one file system share its room.
+
+    Raises:
+        TargetError: where less than a twentieth of a file system would stay free.
+    """
+    wanted: dict[int, int] = {}
+    for where, need in needs:
+        key = where.folder.stat().st_dev
+        wanted[key] = wanted.get(key, 0) + need
+    for where, _ in needs:
+        need = wanted[where.folder.stat().st_dev]
+        seen = os.statvfs(where.folder)
+        free, whole = seen.f_bavail * seen.f_frsize, seen.f_blocks * seen.f_frsize
+        if free - need < whole * FREE_SHARE:
+            message = f"{where.name} has {size(free)} free, and {size(need)} are needed with 5 % left over"
+            hint = "take a smaller --scale, fewer targets on one disk, or a larger disk"
+            raise TargetError(message, hint=hint, code=NOT_POSSIBLE)
+
+
+@dataclass
+class Counters:
+    """The kernel's counters of block devices, summed over windows. Bytes, requests, s."""
+
+    names: tuple[str, ...]
+    window_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._sums = {name: [0.0] * 11 for name in self.names}
+        self._before: dict[str, list[float]] = {}
+
+    def open(self) -> None:
+        """A window begins."""
+        self._before = {name: _stat(name) for name in self.names}
+
+    def close(self, seconds: float) -> Mapping[str, list[float]]:
+        """The window ends; what it brought, by device."""
+        found = {}
+        for name, before in self._before.items():
+            change = [now - then for now, then in zip(_stat(name), before, strict=True)]
+            self._sums[name] = [total + one for total, one in zip(self._sums[name], change, strict=True)]
+            found[name] = change
+        self.window_s += seconds
+        return found
+
+    def documents(self) -> list[Json]:
+        """For the record."""
+        return [_document(name, sums, max(self.window_s, 1e-9)) for name, sums in self._sums.items()]
+
+
+def read_requests(changes: Mapping[str, Sequence[float]]) -> tuple[float, float, float]:
+    """Requests and bytes that devices read in a window, and the seconds in which the busiest was busy."""
+    found = list(changes.values())
+    busy_s = max((one[8] / 1000 for one in found), default=0.0)
+    return sum(one[0] for one in found), sum(one[2] for one in found) * _SECTOR_BYTES, busy_s
+
+
+def _stat(name: str) -> list[float]:
+    """Reads, merged, sectors, ms; writes, merged, sectors, ms; in flight, busy ms, weighted ms; and flushes."""
+    text = Path(f"/sys/class/block/{name}/stat").read_text().split()
+    values = [float(word) for word in text]
+    return [*values[:8], *values[9:11], values[15] if len(values) > 15 else 0.0]
+
+
+def _document(name: str, sums: Sequence[float], seconds: float) -> Json:
+    def figure(value: float, unit: str, method: str = "kernel-accounting") -> Json:
+        return {"value": value, "unit": unit, "provenance": "measured", "method": method}
+
+    return {
+        "device": name,
+        "read_bytes": figure(sums[2] * _SECTOR_BYTES, "bytes"),
+        "written_bytes": figure(sums[6] * _SECTOR_BYTES, "bytes"),
+        "reads": figure(sums[0], "count"),
+        "writes": figure(sums[4], "count"),
+        "flushes": figure(sums[10], "count"),
+        "mean_in_flight": figure(sums[9] / 1000 / seconds, "ratio", "derived"),
+        "utilisation": figure(min(1.0, sums[8] / 1000 / seconds), "ratio", "derived"),
+    }
+
+
+def names_of(targets: Iterable[Target]) -> tuple[str, ...]:
+    """Devices beneath targets, each once."""
+    return tuple(dict.fromkeys(name for where in targets for name in where.devices))

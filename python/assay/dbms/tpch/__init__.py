@@ -1,0 +1,1 @@
+"""TPC-H-like runs: data, queries, answers, protocols. Not comparable with published TPC results."""

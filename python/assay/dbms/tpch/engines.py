@@ -1,0 +1,39 @@
+"""Engines by name."""
+
+from __future__ import annotations
+
+import os
+
+from assay.dbms.tpch.embedded import DuckDB, EngineError, QueryError, SQLite
+from assay.dbms.tpch.engine import Engine, Wish
+from assay.error import BAD_JOB, AssayError, did_you_mean
+
+NAMES = ("duckdb", "postgres", "sqlite", "sqlserver")
+
+
+def make(wish: Wish) -> Engine:
+    """The engine.
+
+    Raises:
+        AssayError: where there is none of that name, or it cannot do what was asked.
+    """
+    workers = len(os.sched_getaffinity(0))
+    if wish.name == "postgres":
+        from assay.dbms.tpch.postgres import PostgreSQL
+
+        return PostgreSQL(wish, workers)
+    if wish.name == "sqlserver":
+        from assay.dbms.sqlserver.engine import SqlServer
+
+        return SqlServer(wish, workers)
+    if wish.name not in ("duckdb", "sqlite"):
+        raise AssayError(f"there is no engine `{wish.name}`", hint=did_you_mean(wish.name, NAMES), code=BAD_JOB)
+    if wish.wal is not None:
+        hint = "leave --wal out, or take --engine postgres"
+        raise AssayError(f"{wish.name} writes no log in queries that could lie elsewhere", hint=hint, code=BAD_JOB)
+    if wish.name == "duckdb":
+        return DuckDB(workers, wish.temp, wish.limit_s)
+    return SQLite(workers, wish.temp, wish.limit_s)
+
+
+__all__ = ["NAMES", "EngineError", "QueryError", "Wish", "make"]

@@ -1,0 +1,249 @@
+"""PostgreSQL as an engine of TPC-H: a cluster per target, copied from the one that was loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from assay.binary import Binary
+from assay.dbms.postgres import Cluster, Layout, Server, Settings, find, tuned
+from assay.dbms.postgres.server import explained
+from assay.dbms.postgres.settings import WATCHED, hardware
+from assay.dbms.postgres.statistics import shown
+from assay.dbms.tpch import dialect as dialects
+from assay.dbms.tpch.answers import plain
+from assay.dbms.tpch.data import Files
+from assay.dbms.tpch.embedded import QueryError, timed
+from assay.dbms.tpch.engine import Loaded, Node, Plan, Run, Wish
+from assay.dbms.tpch.schema import INDEXES, TABLES, index_name
+from assay.error import FAILED
+
+Json = dict[str, Any]
+Connection = psycopg.Connection[Any]
+# Heap, indexes, and the log of loading them, for the 1.1 GB of text at scale factor 1.
+BYTES_PER_SCALE = 3_200_000_000
+_BLOCK = 1 << 20
+_RANDOM = ("Index Scan", "Index Only Scan", "Bitmap Heap Scan", "Bitmap Index Scan", "Tid Scan")
+
+
+class PostgreSQL:
+    """PostgreSQL, started on folders of our own."""
+
+    name = "postgres"
+    dialect = dialects.POSTGRES
+
+    def __init__(self, wish: Wish, workers: int) -> None:
+        self.workers = workers
+        self._wish = wish
+        self._binaries = find(wish.pg_bin)
+        self.version = self._binaries.version
+        self._tuned: Settings | None = None
+        self._shown: dict[str, str] = {}
+        self._clusters: dict[Path, Cluster] = {}
+        self._server: Server | None = None
+        self._connection: Connection | None = None
+
+    def settings(self) -> Json:
+        """What bears on figures, as the server showed it."""
+        return {**self._shown, "frozen_costs": self._wish.freeze_costs}
+
+    def needed_bytes(self, scale: float) -> int:
+        """Tables, indexes, log."""
+        return int(scale * BYTES_PER_SCALE) + 200_000_000
+
+    def load(self, files: Files, folder: Path) -> Loaded:
+        """COPY, keys, indexes, VACUUM (ANALYZE), CHECKPOINT."""
+        cluster = Cluster.create(self._binaries, self._layout(folder))
+        self._clusters[folder] = cluster
+        seconds: dict[str, float] = {}
+        with Server(cluster, self._settings(folder, files.scale)) as server, explained(server):
+            with server.connect() as connection:
+                self._shown = shown(connection, WATCHED)
+                _fill(connection, files, seconds)
+            with timed(seconds, "checkpoint"):
+                server.checkpoint()
+        return Loaded(seconds, cluster.bytes())
+
+    def copy(self, source: Path, folder: Path) -> None:
+        """The loaded cluster on another target: the same pages, the same statistics."""
+        self._clusters[folder] = Cluster.copy_of(self._clusters[source], self._layout(folder))
+
+    def _layout(self, folder: Path) -> Layout:
+        return Layout(data=folder, wal=self._wish.wal, temp=self._wish.temp)
+
+    def _settings(self, folder: Path, scale: float) -> Settings:
+        """Those of the first target serve all: what differed would change plans."""
+        if self._tuned is None:
+            facts = Binary.find().document("facts", "--on", str(folder))
+            self._tuned = tuned(
+                self._binaries,
+                hardware(facts),
+                warehouse=True,
+                data_bytes=int(scale * BYTES_PER_SCALE),
+                freeze_costs=self._wish.freeze_costs,
+                shared_buffers=self._wish.buffers_bytes,
+            ).with_values({"statement_timeout": str(int(self._wish.limit_s * 1000)), "autovacuum": "off", "jit": "off"})
+        return self._tuned
+
+    def folders(self, folder: Path) -> Sequence[Path]:
+        """Data, log, temporary files."""
+        return self._clusters[folder].folders()
+
+    def start(self, folder: Path) -> None:
+        """Starts the server and connects."""
+        self.stop()
+        if self._tuned is None:
+            raise QueryError("nothing was loaded", hint="load first", code=FAILED)
+        self._server = Server(self._clusters[folder], self._tuned)
+        self._server.start()
+        self._connection = self._server.connect()
+
+    def stop(self) -> None:
+        """Stops the server and waits until it is gone."""
+        if self._connection is not None:
+            self._connection.close()
+        server, self._server, self._connection = self._server, None, None
+        if server is not None:
+            server.stop()
+
+    def kill(self) -> None:
+        """Ends the server at once."""
+        server, self._server, self._connection = self._server, None, None
+        if server is not None:
+            server.kill()
+
+    def close(self) -> None:
+        """Ends the server and removes what was made."""
+        self.kill()
+        for cluster in self._clusters.values():
+            cluster.remove()
+        self._clusters.clear()
+
+    def warm(self) -> str:
+        """Reads all tables and indexes into shared buffers."""
+        server, connection = self._running()
+        with explained(server):
+            there = connection.execute("select 1 from pg_available_extensions where name = 'pg_prewarm'").fetchone()
+            if there is None:
+                return ""
+            connection.execute("create extension if not exists pg_prewarm")
+            sql = """select sum(pg_prewarm(c.oid)), sum(pg_relation_size(c.oid)) from pg_class c
+                     join pg_namespace n on n.oid = relnamespace where nspname = 'public' and relkind in ('r', 'i')"""
+            row = connection.execute(sql).fetchone()
+        buffers = self._shown.get("shared_buffers", "?")
+        return f"pg_prewarm read {int(row[0] or 0)} pages into shared buffers of {buffers}" if row else ""
+
+    def plan(self, sql: str) -> Plan:
+        """The plan; without costs it is the same on every target."""
+        server, connection = self._running()
+        with explained(server):
+            text = "\n".join(row[0] for row in connection.execute(f"explain (costs off) {sql}").fetchall())
+        return Plan(hashlib.sha256(text.encode()).hexdigest()[:12], text)
+
+    def run(self, sql: str) -> Run:
+        """Runs a query to the last row."""
+        server, connection = self._running()
+        with explained(server):
+            self._flush(connection)  # What planning read must not count as this query's.
+            waited, before = self._read_ms(server), server.counters()
+            begun = time.perf_counter()
+            try:
+                rows = connection.execute(sql).fetchall()
+            except psycopg.errors.Error as error:
+                if not server.running:
+                    raise
+                words = str(error).splitlines()[0]
+                raise QueryError(f"postgres: {words}", hint="the engine's own words", code=FAILED) from error
+            seconds = time.perf_counter() - begun
+            self._flush(connection)
+            used = before.until(server.counters())
+            read_s = (self._read_ms(server) - waited) / 1000
+        return Run(
+            seconds=seconds,
+            rows=plain(rows),
+            cpu_s=used.cpu_s,
+            read_bytes=float(used.process_read_bytes),
+            written_bytes=float(used.process_written_bytes),
+            wait_s=min(seconds, max(0.0, read_s) / self._processes(connection, sql)),
+            wait_method="derived",
+            buffer_bytes=used.engine.get("buffer_missed_bytes"),
+        )
+
+    def _flush(self, connection: Connection) -> None:
+        """Sessions hand in what they counted when they are idle, at most once a second unless they are told to."""
+        if self._binaries.major >= 15:
+            connection.execute("select pg_stat_force_next_flush()")
+
+    @staticmethod
+    def _read_ms(server: Server) -> float:
+        """Time that all processes together spent in reads, as `track_io_timing` counts it."""
+        with server.connect() as other:
+            row = other.execute("select sum(blk_read_time) from pg_stat_database").fetchone()
+        return float(row[0] or 0.0) if row else 0.0
+
+    @staticmethod
+    def _processes(connection: Connection, sql: str) -> int:
+        """Processes that share a query: the leader and the workers that its plan wants."""
+        text = "\n".join(row[0] for row in connection.execute(f"explain (costs off) {sql}").fetchall())
+        wanted = [int(line.split(": ")[1]) for line in text.splitlines() if "Workers Planned" in line]
+        return 1 + max(wanted, default=0)
+
+    def profile(self, sql: str) -> Node | None:
+        """The node with the most time of its own."""
+        server, connection = self._running()
+        with explained(server):
+            row = connection.execute(f"explain (analyze, buffers, format json) {sql}").fetchone()
+        if row is None:
+            return None
+        document = row[0] if isinstance(row[0], list) else json.loads(row[0])
+        timings = sorted(own_times(document[0]["Plan"], 1), reverse=True)
+        whole = sum(seconds for seconds, _ in timings)
+        name = timings[0][1]
+        pattern = "sequential" if "Seq Scan" in name else "random" if any(word in name for word in _RANDOM) else ""
+        return Node(name, timings[0][0] / whole, pattern) if whole > 0 else None
+
+    def _running(self) -> tuple[Server, Connection]:
+        if self._server is None or self._connection is None:
+            raise QueryError("postgres is not running", hint="start it first", code=FAILED)
+        return self._server, self._connection
+
+
+def own_times(node: Json, processes: int) -> Iterator[tuple[float, str]]:
+    """Time of each node without that of the nodes below, ms, and its name.
+
+    Below a Gather a node's loops run side by side in `processes` processes.
+    """
+    below = processes if not node["Node Type"].startswith("Gather") else 1 + int(node.get("Workers Launched", 0))
+    children = node.get("Plans", [])
+    own = _whole(node, processes) - sum(_whole(child, below) for child in children)
+    name = " ".join([node["Node Type"], *([node["Relation Name"]] if "Relation Name" in node else [])])
+    yield max(0.0, own), name
+    for child in children:
+        yield from own_times(child, below)
+
+
+def _whole(node: Json, processes: int) -> float:
+    return float(node.get("Actual Total Time", 0.0)) * float(node.get("Actual Loops", 1)) / processes
+
+
+def _fill(connection: Connection, files: Files, seconds: dict[str, float]) -> None:
+    with timed(seconds, "copy"):
+        for table in TABLES:
+            connection.execute(dialects.POSTGRES.create(table))
+            statement = f"copy {table.name} from stdin (delimiter '|')"
+            with connection.cursor().copy(statement) as copy, files.table(table.name).open("rb") as file:
+                while lines := file.readlines(_BLOCK):
+                    copy.write(b"".join(lines).replace(b"|\n", b"\n"))
+    with timed(seconds, "indexes"):
+        for table in TABLES:
+            connection.execute(f"alter table {table.name} add primary key ({', '.join(table.primary_key)})")
+        for name, columns in INDEXES:
+            connection.execute(f"create index {index_name(name, columns)} on {name} ({columns})")
+    with timed(seconds, "analyze"):
+        connection.execute("vacuum (analyze)")

@@ -1,0 +1,232 @@
+"""A run: load once, copy to each target, measure cold and hot, check every answer, compare."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.binary import Binary
+from assay.dbms import cold
+from assay.dbms.target import Counters, Target, check_room, names_of, read_requests, target_of
+from assay.dbms.tpch import answers, check, data, engines, query
+from assay.dbms.tpch.engine import Engine, Loaded
+from assay.dbms.tpch.leave import Pass, record
+from assay.dbms.tpch.sample import Sample
+from assay.dbms.workspace import Workspace
+from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
+from assay.work import save
+from assay.work.run import exit_code as judged
+
+Json = dict[str, Any]
+Listener = Callable[[str], None]
+COLD, HOT, HOT_BUFFERS = "cold", "hot", "hot-sharedbuffers"
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked. `seed` draws parameters; without one they are those of the validation runs."""
+
+    engine: engines.Wish
+    on: Sequence[str]
+    scale: float = 1.0
+    protocols: Sequence[str] = (COLD, HOT)
+    queries: Sequence[int] = query.NUMBERS
+    repeats: int = 1
+    seed: int | None = None
+    out: Path | None = None
+    files: Path | None = None
+    temp: str = ""
+    wal: str = ""
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    records: list[Json] = field(default_factory=list)
+    interrupted: bool = False
+    broke: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """As a process says it: 1 where a check or a query failed, or the engine ended."""
+        if self.interrupted:
+            return INTERRUPTED
+        failed = self.broke or not self.records or any(part["failed"] for one in self.records for part in one["parts"])
+        return FAILED if failed else judged(self.records)
+
+
+def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
+    """Does it all. What is finished is kept, also when it is interrupted."""
+    binary = Binary.find()
+    _refuse_twice(order.on)
+    places = [target_of(binary, name) for name in order.on]
+    engine = engines.make(order.engine)
+    need = engine.needed_bytes(order.scale)
+    text = 0 if order.files else data.needed_bytes(order.scale)
+    # The second engine's copy lies on the first target while answers are checked.
+    second = check.second_bytes(order)
+    check_room([(where, need + (text + second if n == 0 else 0)) for n, where in enumerate(places)])
+    outcome = Outcome()
+    with contextlib.ExitStack() as stack, _terminable():
+        spaces = [stack.enter_context(Workspace(where.folder)) for where in places]
+        stack.callback(engine.close)
+        try:
+            _measure(_Job(order, binary, places, spaces, engine, listen), outcome)
+        except KeyboardInterrupt:
+            outcome.interrupted = True
+    return outcome
+
+
+def _refuse_twice(on: Sequence[str]) -> None:
+    if len({str(Path(one).resolve()) for one in on}) < len(on):
+        raise AssayError("one folder is named twice", hint="name each target once; repeats are --repeats", code=BAD_JOB)
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM ends the run as Ctrl-C does."""
+
+    def raise_(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, raise_)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@dataclass
+class _Job:
+    order: Order
+    binary: Binary
+    places: Sequence[Target]
+    spaces: Sequence[Workspace]
+    engine: Engine
+    listen: Listener
+    folders: list[Path] = field(default_factory=list)
+    loaded: Loaded | None = None
+    source: str = ""
+    reference: check.Reference | None = None
+
+
+def _measure(job: _Job, outcome: Outcome) -> None:
+    _prepare(job)
+    passes = [
+        Pass(where, folder, protocol, Counters(names_of([where])))
+        for where, folder in zip(job.places, job.folders, strict=True)
+        for protocol in job.order.protocols
+    ]
+    try:
+        for repeat in range(job.order.repeats):
+            for one in passes:
+                job.listen(f"{one.protocol} on {one.place.name}, {repeat + 1} of {job.order.repeats}")
+                _once(job, one)
+    except KeyboardInterrupt:
+        outcome.interrupted = True
+        job.engine.kill()
+    except AssayError as error:
+        job.engine.kill()
+        if not any(one.samples for one in passes):
+            raise
+        outcome.broke = True
+        for one in passes:
+            one.broke = one.broke or error.message
+    for one in passes:
+        if any(sample.runs or sample.failures for sample in one.samples.values()):
+            document = record(job, one, passes, interrupted=outcome.interrupted)
+            outcome.records.append(document)
+            if job.order.out is not None:
+                save(job.order.out, document)
+
+
+def _prepare(job: _Job) -> None:
+    order, first = job.order, job.spaces[0]
+    job.listen(f"data of scale factor {order.scale:g}")
+    files = data.check(order.files, order.scale) if order.files else data.generate(first.folder("text"), order.scale)
+    job.source = files.checked
+    job.listen(f"loading into {job.engine.name}")
+    job.folders.append(first.folder("data"))
+    job.loaded = job.engine.load(files, job.folders[0])
+    job.reference = check.reference(order, files, first, job.listen)
+    if not order.files:
+        shutil.rmtree(files.folder)
+    for space in job.spaces[1:]:
+        job.listen(f"copying to {space.target}")
+        folder = space.folder("data")
+        job.engine.copy(job.folders[0], folder)
+        job.folders.append(folder)
+
+
+def _once(job: _Job, one: Pass) -> None:
+    """Every query once on one target."""
+    wanted = query.queries(job.engine.dialect, job.order.scale, job.order.queries, job.order.seed)
+    if one.protocol != COLD:
+        job.engine.start(one.folder)
+        if one.protocol == HOT_BUFFERS and not one.warmed:
+            one.warmed = job.engine.warm()
+        elif one.protocol == HOT_BUFFERS:
+            job.engine.warm()
+    try:
+        for statement in wanted:
+            sample = one.samples.setdefault(statement.name, Sample(statement.name))
+            try:
+                _query(job, one, statement, sample)
+            except engines.QueryError as error:
+                sample.failures.append(error.message)
+                job.engine.stop()
+                if one.protocol != COLD:
+                    job.engine.start(one.folder)
+    finally:
+        job.engine.stop()
+
+
+def _query(job: _Job, one: Pass, statement: query.Query, sample: Sample) -> None:
+    engine = job.engine
+    if one.protocol == COLD:
+        engine.stop()
+        _clear(engine, one)
+        engine.start(one.folder)
+    else:
+        engine.run(statement.sql)  # Not counted: it brings the data near.
+    sample.plans.append(engine.plan(statement.sql))
+    one.counters.open()
+    begun = time.monotonic()
+    found = engine.run(statement.sql)
+    requests, moved, busy_s = read_requests(one.counters.close(time.monotonic() - begun))
+    sample.device_requests += requests
+    sample.device_bytes += moved
+    sample.device_busy_s += busy_s
+    sample.runs.append(found)
+    if not sample.checked:
+        sample.wrong = _judge(job, statement, found.rows)
+        sample.checked = True
+    elif found.rows and not sample.wrong:
+        sample.wrong = answers.difference(found.rows, sample.first_rows)
+    if len(sample.runs) == 1:
+        sample.first_rows = found.rows
+        sample.node = engine.profile(statement.sql)
+
+
+def _clear(engine: Engine, one: Pass) -> None:
+    folders = [path for path in engine.folders(one.folder) if not one.place.in_memory]
+    if folders:
+        one.cleared = cold.clear(folders)
+
+
+def _judge(job: _Job, statement: query.Query, rows: Sequence[answers.Row]) -> str:
+    """How an answer is wrong; empty where it is right."""
+    wrong = answers.misordered(statement.number, rows)
+    if wrong or job.reference is None:
+        return wrong
+    return job.reference.judge(statement.name, rows)
+
+
+__all__ = ["COLD", "DONE", "HOT", "HOT_BUFFERS", "Order", "Outcome", "run"]

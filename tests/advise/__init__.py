@@ -1,0 +1,1 @@
+"""Tests of advice: folders with known differences in, outcomes out."""

@@ -1,0 +1,188 @@
+"""wtperf: what it leaves is read, damaged or not; a stand-in runs through all modes; a real one where it is built."""
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from assay.binary import Binary
+from assay.dbms.wtperf import build, job, parse, run
+from assay.dbms.wtperf.distribution import distribution
+from assay.error import AssayError
+from assay.store.histogram import merged_summary
+from hypothesis import given
+from hypothesis import strategies as st
+
+RECORDED = Path(__file__).with_name("wtperf-output")
+
+
+def recorded(name: str) -> str:
+    return (RECORDED / name).read_text()
+
+
+def test_a_recorded_run_is_read() -> None:
+    found = parse.stat(recorded("test.stat"))
+    assert found.complete
+    assert found.run_s == 3
+    assert (found.load_s, found.load_per_s) == (0.07, 289855)
+    assert found.executed["read"] == parse.Executed(318101, 106033)
+    assert found.executed["scan"] == parse.Executed(0, None)
+
+
+def test_the_recorded_histograms_give_percentiles() -> None:
+    read = parse.latencies(recorded("latency.read"))
+    assert read.operations == 318099
+    # Cumulative counts of the file's third column.
+    assert read.percentile_us(50) == 2
+    assert read.percentile_us(90) == 4
+    assert read.percentile_us(100) == read.edges_us[-1]
+    assert not read.damaged
+    assert parse.latencies(recorded("latency.modify")) == parse.Latencies()
+    assert parse.latencies(recorded("latency.modify")).percentile_us(50) is None
+
+
+def test_both_monitors_say_the_same() -> None:
+    rates = [[point.per_s for point in found] for found in (_json(), parse.monitor_csv(recorded("monitor")))]
+    assert rates[0] == rates[1]
+    assert 115002 in rates[0]
+
+
+def _json() -> list[parse.Point]:
+    return parse.monitor_json(recorded("monitor.json"))
+
+
+@given(cut=st.integers(0, 4000), name=st.sampled_from(["test.stat", "monitor", "monitor.json", "latency.read"]))
+def test_a_file_that_was_cut_off_is_read_as_far_as_it_goes(cut: int, name: str) -> None:
+    text = recorded(name)[:cut]
+    if name == "latency.read":
+        found, full = parse.latencies(text), parse.latencies(recorded(name))
+        assert found.damaged <= 1
+        assert found.sampled <= full.sampled
+    elif name == "test.stat":
+        assert parse.stat(text).complete == (text.find("Run completed: 3 second") >= 0)
+    else:
+        read = parse.monitor_csv if name == "monitor" else parse.monitor_json
+        points = read(text)
+        assert points == read(recorded(name))[: len(points)] or name == "monitor"
+
+
+@given(text=st.text(max_size=400), lines=st.lists(st.text('0123456789,NY:{}" ', max_size=80), max_size=8))
+def test_no_text_breaks_the_readers(text: str, lines: list[str]) -> None:
+    for one in (text, "\n".join(lines), f'{{"wtperf":{text}}}', json.dumps({"wtperf": {"read": text}})):
+        parse.stat(one)
+        parse.monitor_csv(one)
+        parse.monitor_json(one)
+        assert parse.latencies(one).sampled >= 0
+
+
+edges = st.one_of(st.integers(1, 1000), st.integers(2, 1000).map(lambda n: n * 1000))
+buckets = st.dictionaries(edges, st.integers(1, 1000), min_size=1, max_size=20)
+
+
+@given(buckets=buckets, percent=st.floats(0.1, 100))
+def test_percentiles_are_those_of_the_values(buckets: dict[int, int], percent: float) -> None:
+    lines, seen = ["#usecs,operations,cumulative-operations,total-operations"], 0
+    for edge in sorted(buckets):
+        seen += buckets[edge]
+        lines.append(f"{edge},{buckets[edge]},{seen},{sum(buckets.values())}")
+    found = parse.latencies("\n".join(lines))
+    values = sorted(edge for edge, count in buckets.items() for _ in range(count))
+    rank = next(n for n in range(1, len(values) + 1) if n >= percent / 100 * len(values))
+    assert found.percentile_us(percent) == values[rank - 1]
+
+
+@given(one=buckets, other=buckets)
+def test_histograms_of_repeats_merge(one: dict[int, int], other: dict[int, int]) -> None:
+    parts = [parse.Latencies(tuple(sorted(each)), tuple(each[n] for n in sorted(each))) for each in (one, other)]
+    joined = distribution(parts[0].plus(parts[1]))
+    merged = merged_summary([distribution(part) for part in parts])
+    assert joined["count"] == merged["count"]
+    assert joined["max_ns"] == merged["max_ns"]
+    assert joined["p50_ns"] == pytest.approx(merged["p50_ns"], rel=2e-3)
+
+
+STAND_IN = """#!{python}
+import shutil, sys
+from pathlib import Path
+words = sys.argv[1:]
+home, options = Path(words[words.index("-h") + 1]), words[words.index("-o") + 1]
+if "fail" in options:
+    sys.stderr.write("wtperf: no such option\\n")
+    sys.exit(1)
+(home / "table.wt").write_bytes(b"x" * 65536)
+with (home / "asked").open("a") as file:
+    file.write(options + "\\n")
+for name in ("test.stat", "monitor", "monitor.json", "latency.read", "latency.insert", "latency.update"):
+    shutil.copy(Path({recorded!r}) / name, home / name)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> build.Program:
+    path = tmp_path / "wtperf"
+    path.write_text(STAND_IN.format(python=sys.executable, recorded=str(RECORDED)))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    runners = tmp_path / "runners"
+    runners.mkdir()
+    (runners / "tiny.wtperf").write_text('conn_config="cache_size=5MB"\ntable_config="type=file"\nicount=100\n')
+    return build.find(path)
+
+
+@pytest.mark.usefixtures("assayer")
+def test_a_stand_in_runs_in_every_mode_and_nothing_stays(program: build.Program, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    workload = job.Workload.find("tiny", program)
+    outcome = run.run(run.Order(program, [workload], [str(target)], repeats=2, out=tmp_path / "out"))
+    assert outcome.exit_code == 0
+    assert [one["workload"]["parameters"]["page_cache"] for one in outcome.records] == ["on", "off", "cold"]
+    assert all(one["parts"][1]["figures"]["ops_per_s"]["value"] == 106033 for one in outcome.records)
+    assert all(one["parts"][1]["service"]["p50_ns"] == 2000 for one in outcome.records)
+    assert len(list((tmp_path / "out" / "work").iterdir())) == 3
+    assert list(target.iterdir()) == []
+
+
+@pytest.mark.usefixtures("assayer")
+def test_a_program_that_fails_is_told_with_its_words(program: build.Program, tmp_path: Path) -> None:
+    workload = job.Workload.find("tiny", program, ["fail=1"])
+    target = tmp_path / "target"
+    target.mkdir()
+    with pytest.raises(job.WtperfError, match="no such option"):
+        run.run(run.Order(program, [workload], [str(target)]))
+    assert list(target.iterdir()) == []
+
+
+def test_the_page_cache_is_kept_out_by_options_that_work(program: build.Program) -> None:
+    workload = job.Workload.find("tiny", program, ['table_config="type=file,leaf_page_max=4KB"'])
+    table, connection = job._off(workload, "off")
+    assert "leaf_page_max=4KB,os_cache_max=1MB" in table
+    assert "cache_size=5MB,mmap=false" in connection
+    assert job._off(workload, "cold") == []
+
+
+def test_what_is_not_there_is_named(program: build.Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssayError, match="no workload"):
+        job.Workload.find("tinny", program)
+    with pytest.raises(AssayError, match="no program"):
+        build.find(tmp_path / "nothing")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(AssayError, match="was not found") as caught:
+        build.find()
+    assert "install wiredtiger" in caught.value.hint
+
+
+@pytest.mark.usefixtures("assayer")
+def test_a_built_wtperf_really_runs(tmp_path: Path) -> None:
+    try:
+        program = build.find()
+    except AssayError as error:
+        pytest.skip(f"{error.message}; {error.hint}")
+    settings = ["icount=20000", "run_time=1", "populate_threads=1"]
+    workload = job.Workload.find("small-btree", program, settings)
+    outcome = run.run(run.Order(program, [workload], [str(tmp_path)], modes=["cold"]))
+    assert outcome.exit_code == 0
+    (record,) = outcome.records
+    read = next(part for part in record["parts"] if part["name"] == "read")
+    assert read["service"]["count"] > 0
+    assert Binary.find().path.is_file()
