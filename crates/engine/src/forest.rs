@@ -7,7 +7,7 @@ use crate::{
     database::Shared,
     error::{EngineError, Result},
     log::Pace,
-    trees::{Decision, Trees},
+    trees::{Decide, Decision, Trees},
 };
 
 /// One tree per table.
@@ -107,13 +107,7 @@ impl Trees for Hand<'_> {
         self.worker().write()
     }
 
-    fn change(
-        &self,
-        leave: &Writing<'_>,
-        table: u16,
-        key: &[u8],
-        decide: &mut dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Decision,
-    ) -> Result<()> {
+    fn change(&self, leave: &Writing<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
         let changed =
             self.forest.tree(table)?.alter(self.worker(), leave, key, &mut |old, row| match decide(old, row) {
                 Decision::Keep => Change::Keep,

@@ -20,17 +20,14 @@ use crate::{
     error::{EngineError, Result},
     hash,
     locks::Holder,
-    log::{Full, record, record::Kind},
     row::{ROW_HEADER, Stamp},
-    trees::{Decision, Trees},
-    versions::{Found, Replaced},
+    trees::Trees,
+    versions::Found,
     writes::Writes,
 };
 
 /// Reads that are remembered for a newer snapshot.
 const READS: usize = 32;
-/// Deleted rows that a commit removes at most.
-const PURGES: usize = 16;
 
 /// A commit that was made and may not be durable yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +58,9 @@ pub struct Session<'d, T: Trees> {
     pub(crate) slot: usize,
     pub(crate) writes: Writes,
     pub(crate) snapshot: u64,
-    holder: Holder,
+    pub(crate) holder: Holder,
     /// Words that are locked, with the newest commit under each.
-    locked: Vec<(u32, u64)>,
+    pub(crate) locked: Vec<(u32, u64)>,
     /// Words of rows that were read.
     reads: Vec<u32>,
     /// More was read than is remembered.
@@ -71,13 +68,13 @@ pub struct Session<'d, T: Trees> {
     /// The newest commit that was seen.
     pub(crate) newest_seen: u64,
     /// The word that the last transaction lost.
-    lost: Option<u32>,
-    active: bool,
-    record: Vec<u8>,
+    pub(crate) lost: Option<u32>,
+    pub(crate) active: bool,
+    pub(crate) record: Vec<u8>,
     pub(crate) row: Vec<u8>,
     pub(crate) scan: crate::scan::Batch,
-    purges: VecDeque<Purge>,
-    tally: Tally,
+    pub(crate) purges: VecDeque<Purge>,
+    pub(crate) tally: Tally,
 }
 
 impl<'d, T: Trees> Session<'d, T> {
@@ -221,116 +218,6 @@ impl<'d, T: Trees> Session<'d, T> {
         self.trees.prefetch(table, key);
     }
 
-    /// Commits, and waits until that is durable.
-    ///
-    /// # Errors
-    /// Where the log or a page fails. Whether the transaction is there is then open until the database was opened again:
-    /// it is there as a whole or not at all.
-    pub fn commit(&mut self) -> Result<()> {
-        let ticket = self.commit_soon()?;
-        self.wait(ticket)
-    }
-
-    /// Commits without waiting: the transaction is visible soon and durable when [`Session::wait`] says so.
-    ///
-    /// # Errors
-    /// As [`Session::commit`].
-    pub fn commit_soon(&mut self) -> Result<Ticket> {
-        if self.writes.is_empty() {
-            let commit = self.newest_seen;
-            self.lost = None;
-            self.abort();
-            return Ok(Ticket { commit, end: 0 });
-        }
-        if self.core.log.is_some() {
-            self.writes.record(&mut self.record);
-        }
-        let ticket = self.apply();
-        if ticket.is_err() {
-            self.abort();
-        }
-        let ticket = ticket?;
-        self.locked.drain(..).for_each(|(word, _)| self.core.locks.unlock(word, ticket.commit));
-        self.leave_deleted(ticket.commit);
-        self.abort();
-        self.lost = None;
-        self.tally.commits += 1;
-        self.purge(PURGES)?;
-        Ok(ticket)
-    }
-
-    /// Waits until a commit is visible and durable.
-    ///
-    /// # Errors
-    /// Where the log fails before.
-    pub fn wait(&self, ticket: Ticket) -> Result<()> {
-        while self.core.sequence.visible() < ticket.commit {
-            self.core.check()?;
-            self.trees.pause();
-        }
-        let Some(log) = &self.core.log else { return Ok(()) };
-        if ticket.end == 0 {
-            // It only read. What it saw must be durable before anybody hears of it.
-            while self.core.durable_commit() < ticket.commit {
-                log.check()?;
-                log.ask(log.durable() + 1);
-                self.trees.pause();
-            }
-            return Ok(());
-        }
-        if !self.trees.cooperates() {
-            return log.wait(ticket.end);
-        }
-        log.ask_if_idle(ticket.end);
-        while log.durable() < ticket.end {
-            log.check()?;
-            self.trees.pause();
-        }
-        Ok(())
-    }
-
-    /// Removes up to `most` rows that were deleted and that no snapshot asks for any more.
-    ///
-    /// # Errors
-    /// Where a page cannot be had.
-    pub fn purge(&mut self, most: usize) -> Result<()> {
-        if self.purges.is_empty() {
-            return Ok(());
-        }
-        let gone = self.core.oldest().min(self.core.durable_commit());
-        for _ in 0..most.min(self.purges.len()) {
-            let Some(purge) = self.purges.pop_front() else { return Ok(()) };
-            if purge.commit > gone {
-                self.purges.push_front(purge);
-                return Ok(());
-            }
-            self.remove(purge)?;
-        }
-        Ok(())
-    }
-
-    /// Takes over deleted rows that others left behind.
-    pub fn adopt_purges(&mut self) {
-        self.purges.extend(self.core.take_purges());
-    }
-
-    fn remove(&mut self, purge: Purge) -> Result<()> {
-        let word = self.core.locks.word(hash::of(purge.table, &purge.key));
-        let holder = Holder { age: purge.commit, session: self.slot };
-        let Ok(commit) = self.core.locks.lock(word, holder) else {
-            self.purges.push_back(purge);
-            return Ok(());
-        };
-        let leave = self.trees.leave();
-        let removed =
-            self.trees.change(&leave, purge.table, &purge.key, &mut |row, _| match row.and_then(Stamp::split) {
-                Some((stamp, _)) if stamp.deleted && stamp.commit == purge.commit => Decision::Remove,
-                _ => Decision::Keep,
-            });
-        self.core.locks.unlock(word, commit);
-        removed
-    }
-
     /// The newest version of a row.
     pub(crate) fn newest(&self, table: u16, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Stamp>> {
         if !self.trees.read(table, key, into)? {
@@ -429,93 +316,10 @@ impl<'d, T: Trees> Session<'d, T> {
         true
     }
 
-    /// Draws a number, writes the record and changes the trees.
-    fn apply(&mut self) -> Result<Ticket> {
-        loop {
-            let leave = self.trees.leave();
-            self.core.check()?;
-            if !self.core.sequence.has_room(|| self.core.durable_end()) {
-                drop(leave);
-                self.trees.pause();
-                continue;
-            }
-            let position = match &self.core.log {
-                None => 0,
-                Some(log) => match log.reserve(self.slot, self.record.len())? {
-                    Ok(position) => position,
-                    Err(full) => {
-                        drop(leave);
-                        self.wait_for_room(full)?;
-                        continue;
-                    }
-                },
-            };
-            let commit = self.core.sequence.take();
-            if let Some(log) = &self.core.log {
-                let changes = self.writes.len() as u32;
-                record::seal(&mut self.record, log.identity(), position, commit, Kind::Commit, changes);
-                log.fill(self.slot, position, &self.record);
-            }
-            let end = if self.core.log.is_some() { position + self.record.len() as u64 } else { 0 };
-            if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, commit) {
-                self.core.stop(&format!("a commit was in the log and could not be carried out: {error}"));
-                return self.core.check().map(|()| Ticket { commit, end });
-            }
-            self.core.sequence.applied(commit, end);
-            return Ok(Ticket { commit, end });
-        }
-    }
-
-    fn wait_for_room(&self, full: Full) -> Result<()> {
-        match (full, &self.core.log) {
-            (Full::Area, _) => self.trees.need_checkpoint(),
-            (Full::Ring, Some(log)) => {
-                log.ask(log.durable() + 1);
-                self.trees.pause();
-                Ok(())
-            }
-            (Full::Ring, None) => Ok(()),
-        }
-    }
-
-    fn leave_deleted(&mut self, commit: u64) {
-        for index in 0..self.writes.len() {
-            let write = self.writes.write(index);
-            if write.deleted {
-                self.purges.push_back(Purge { commit, table: write.table, key: self.writes.key(index).to_vec() });
-            }
-        }
-    }
-
     /// A deleted row from before the database was opened, which nobody has noted.
     pub(crate) fn purge_later(&mut self, commit: u64, table: u16, key: &[u8]) {
         self.purges.push_back(Purge { commit, table, key: key.to_vec() });
     }
-}
-
-fn change_trees<T: Trees>(
-    core: &Core,
-    trees: &T,
-    writes: &mut Writes,
-    leave: &T::Leave<'_>,
-    commit: u64,
-) -> Result<()> {
-    let keep = core.slots.shared();
-    let oldest = if keep { core.oldest() } else { 0 };
-    for index in 0..writes.len() {
-        let (hash, table) = (writes.write(index).hash, writes.write(index).table);
-        let (key, row) = writes.stamped(index, commit);
-        trees.change(leave, table, key, &mut |old, new| {
-            if let Some((stamp, value)) = old.and_then(Stamp::split).filter(|_| keep) {
-                let value = (!stamp.deleted).then_some(value);
-                let replaced = Replaced { table, key, value, made: stamp.commit, by: commit };
-                core.versions.keep(hash, &replaced, oldest);
-            }
-            new.extend_from_slice(row);
-            Decision::Put
-        })?;
-    }
-    Ok(())
 }
 
 impl<T: Trees> Drop for Session<'_, T> {

@@ -13,6 +13,9 @@ pub enum Decision {
     Remove,
 }
 
+/// Decides on a row: it gets the row, if there is one, and an empty buffer for the new one.
+pub type Decide<'a> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Decision + 'a;
+
 /// A thread's way to ordered maps from keys to rows, one map per table.
 ///
 /// Calls are atomic one by one; the closures they are given may be called again where something came between.
@@ -35,13 +38,7 @@ pub trait Trees {
     ///
     /// # Errors
     /// Where a page cannot be had, or the row does not fit into one.
-    fn change(
-        &self,
-        leave: &Self::Leave<'_>,
-        table: u16,
-        key: &[u8],
-        decide: &mut dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Decision,
-    ) -> Result<()>;
+    fn change(&self, leave: &Self::Leave<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()>;
 
     /// Visits up to `limit` rows with `from <= key < below`, up or down. A row that is there throughout is visited once.
     /// Nothing of the engine is called from `visit`.

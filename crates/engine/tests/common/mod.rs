@@ -8,7 +8,7 @@ use std::{
 
 use assay_engine::{
     Result,
-    trees::{Decision, Trees},
+    trees::{Decide, Decision, Trees},
 };
 
 type Map = BTreeMap<(u16, Vec<u8>), Vec<u8>>;
@@ -32,13 +32,7 @@ impl Trees for Memory {
 
     fn leave(&self) {}
 
-    fn change(
-        &self,
-        _leave: &(),
-        table: u16,
-        key: &[u8],
-        decide: &mut dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Decision,
-    ) -> Result<()> {
+    fn change(&self, _leave: &(), table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
         let mut map = self.map.write().unwrap();
         let (place, mut row) = ((table, key.to_vec()), Vec::new());
         match decide(map.get(&place).map(Vec::as_slice), &mut row) {
