@@ -439,7 +439,7 @@ proptest! {
         for (who, action) in script {
             let session = &mut sessions[who];
             let result = match &action {
-                Action::Put(key, value) => session.put(1, &[*key], &[*value]).map(|()| drop(own[who].insert(*key, Some(*value)))),
+                Action::Put(key, value) => session.put(1, &[*key], &[*value]).map(|()| _ = own[who].insert(*key, Some(*value))),
                 Action::Delete(key) => session.delete(1, &[*key]).map(|there| if there { own[who].insert(*key, None); }),
                 _ => Ok(()),
             };
@@ -451,7 +451,7 @@ proptest! {
             result.unwrap();
             let mut view = committed.range(..=session.snapshot()).next_back().unwrap().1.clone();
             for (key, value) in &own[who] {
-                match value { Some(value) => drop(view.insert(*key, *value)), None => drop(view.remove(key)) }
+                match value { Some(value) => _ = view.insert(*key, *value), None => _ = view.remove(key) }
             }
             match action {
                 Action::Get(key) => {
@@ -473,7 +473,7 @@ proptest! {
                         // The newest state with these changes: the view may be older where others changed other rows.
                         let mut state = committed.values().next_back().unwrap().clone();
                         for (key, value) in std::mem::take(&mut own[who]) {
-                            match value { Some(value) => drop(state.insert(key, value)), None => drop(state.remove(&key)) }
+                            match value { Some(value) => _ = state.insert(key, value), None => _ = state.remove(&key) }
                         }
                         committed.insert(ticket.commit, state);
                     }
