@@ -95,6 +95,11 @@ enum Command {
         /// The job, a JSON document; `-` reads standard input.
         job: PathBuf,
     },
+    /// Run TPC-C on a database: events as NDJSON on standard output, a work record in the last. Exit codes as for run.
+    Tpcc {
+        /// The job, a JSON document; `-` reads standard input.
+        job: PathBuf,
+    },
     /// A JSON Schema.
     Schema {
         /// Of which document.
@@ -135,6 +140,8 @@ enum Document {
     Index,
     /// What a run of the storage engine is asked to do.
     Engine,
+    /// What a run of TPC-C is told.
+    Tpcc,
     /// Questions to twins, with every target, device and host in them.
     Twin,
 }
@@ -165,6 +172,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Index { .. } => commands::index::list(),
         Command::Null { seconds } => commands::null::null(seconds),
         Command::Engine { job } => commands::engine::engine(&job),
+        Command::Tpcc { job } => commands::tpcc::tpcc(&job),
         Command::Schema { document } => commands::schema::schema(document),
         Command::Completion { shell } => commands::schema::completion(shell),
     }

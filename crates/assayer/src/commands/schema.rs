@@ -9,6 +9,7 @@ use assay_twin::Questions;
 use clap::CommandFactory;
 use schemars::schema_for;
 
+use super::tpcc::TpccJob;
 use crate::{Arguments, Document, error::Failure, output};
 
 /// Prints a JSON Schema.
@@ -20,6 +21,7 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Work => schema_for!(WorkRecord),
         Document::Index => schema_for!(IndexJob),
         Document::Engine => schema_for!(EngineJob),
+        Document::Tpcc => schema_for!(TpccJob),
         Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;
