@@ -15,6 +15,7 @@ from assay.cli.claims import claims
 from assay.cli.cost import cost_app
 from assay.cli.dbms import dbms_app
 from assay.cli.fit import fit
+from assay.cli.index import index_app
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
 
@@ -37,6 +38,7 @@ lab_app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
+app.add_typer(index_app, name="index")
 app.add_typer(dbms_app, name="dbms")
 app.add_typer(lab_app, name="lab")
 
