@@ -134,7 +134,7 @@ def _measure(job: _Job, outcome: Outcome) -> None:
         job.engine.kill()
     except AssayError as error:
         job.engine.kill()
-        if not any(one.samples for one in passes):
+        if not any(one.done for one in passes):
             raise
         outcome.broke = True
         for one in passes:
