@@ -9,6 +9,7 @@ pub mod predict;
 pub mod run;
 pub mod schema;
 pub mod scratch;
+pub mod tpcc;
 pub mod verify;
 
 use std::{fs, io::Read, path::Path};

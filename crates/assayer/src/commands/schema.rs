@@ -8,6 +8,7 @@ use assay_twin::Questions;
 use clap::CommandFactory;
 use schemars::schema_for;
 
+use super::tpcc::TpccJob;
 use crate::{Arguments, Document, error::Failure, output};
 
 /// Prints a JSON Schema.
@@ -18,6 +19,7 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Record => schema_for!(Record),
         Document::Work => schema_for!(WorkRecord),
         Document::Index => schema_for!(IndexJob),
+        Document::Tpcc => schema_for!(TpccJob),
         Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;

@@ -27,6 +27,7 @@ from assay.error import BAD_JOB
 
 Connection = psycopg.Connection[Any]
 _PR_SET_PDEATHSIG = 1
+_IPC_RMID = 0
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _START_S = 120.0
 _STOP_S = 120.0
@@ -152,12 +153,26 @@ class Server:
             return PostgresError(f"{what}: {name} from outside ended it", hint=_hint(""))
         return PostgresError(f"{what}: {self.last_words()}", hint=_hint(self.last_words()))
 
+    def wait_ended(self, seconds: float) -> bool:
+        """Whether it has ended by itself, or does within so many seconds."""
+        if self._process is None:
+            return False
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def last_words(self) -> str:
         """The gravest of the last lines of its log."""
         try:
             lines = self._log.read_text(errors="replace").splitlines()[-200:]
         except OSError:
             return "it left no log"
+        # What is wrong with a configuration stands in the lines before.
+        named = [line for line in lines if any(words in line for words in _CONFIGURATION)]
+        if named:
+            return named[-1].split("LOG:")[-1].strip()
         for grade in ("PANIC:", "FATAL:", "ERROR:"):
             found = [line for line in lines if grade in line and not any(word in line for word in _HARMLESS)]
             if found:
@@ -233,9 +248,16 @@ class Server:
                     process.send_signal(number)
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(patience_s)
+            self._free_segment()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+    def _free_segment(self) -> None:
+        """A server that was killed leaves a small segment of shared memory; its note names it."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            note = (self.cluster.data / "postmaster.pid").read_text().splitlines()
+            _LIBC.shmctl(int(note[6].split()[1]), _IPC_RMID, None)
 
     def __enter__(self) -> Self:
         self.start()
@@ -277,6 +299,7 @@ def _end_with(parent: int) -> Any:
 
 # What sessions hear while a server goes or comes: no reason for anything.
 _HARMLESS = ("administrator command", "is starting up", "is shutting down")
+_CONFIGURATION = ("unrecognized configuration parameter", "invalid value for parameter")
 _HINTS = {
     "incompatible with server": "the data folder is damaged, or of another version; load it again",
     "No space left on device": "free space on the target, or choose a smaller scale",
