@@ -11,6 +11,7 @@ use crate::{
     job::IndexJob,
     kind::Kind,
     run::{Watch, run_on},
+    ssd::OnDrive,
 };
 
 /// Runs a job on the index that it names: its record.
@@ -26,7 +27,7 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
         Kind::Bztree => in_pool(BzTrees::default(), job, watch),
         Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, watch),
         Kind::DashLh => in_pool(Tables::<Linear>::default(), job, watch),
-        Kind::SsdBtree => Err(not_there(job.index)),
+        Kind::SsdBtree => run_on(&OnDrive::<assay_btree::Tree>::new(job)?, job, watch),
         Kind::SsdHash => Err(not_there(job.index)),
     }
 }
@@ -38,7 +39,7 @@ pub fn is_there(kind: Kind) -> bool {
         Kind::Bztree => true,
         Kind::DashEh => true,
         Kind::DashLh => true,
-        Kind::SsdBtree => false,
+        Kind::SsdBtree => true,
         Kind::SsdHash => false,
     }
 }
