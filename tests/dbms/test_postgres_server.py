@@ -150,7 +150,7 @@ def test_a_killed_maker_takes_its_server_along(binaries: Binaries, target: Path)
         server = Server(cluster, SMALL)
         server.start()
         (target / "pid").write_text(str(server.pid))
-        time.sleep(60)
+        signal.pause()
         os._exit(0)
     deadline = time.monotonic() + 60
     while not (target / "pid").exists() and time.monotonic() < deadline:

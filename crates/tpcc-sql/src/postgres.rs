@@ -1,6 +1,7 @@
 //! PostgreSQL: several statements in one exchange, rows by the array, COPY for the load.
 
 mod load;
+mod pending;
 mod session;
 mod statements;
 

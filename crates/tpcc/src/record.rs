@@ -87,11 +87,7 @@ pub(crate) fn record(parts: Parts<'_>) -> WorkRecord {
         }
         (None, window) => window,
     };
-    let targets: Vec<WorkTarget> = order
-        .sites
-        .iter()
-        .map(|site| WorkTarget { role: site.role.clone(), target: site.target.clone(), emulated: site.emulated })
-        .collect();
+    let targets = targets(order);
     if let Some(window) = &window {
         // A server's bytes are not this process's: whose they are is told by its own account.
         let foreign = |reason: &&Reason| matches!(reason.code, ReasonCode::ForeignLoad | ReasonCode::DeviceBytesDiffer);
@@ -132,6 +128,13 @@ pub(crate) fn record(parts: Parts<'_>) -> WorkRecord {
         not_measured,
         verdict,
     }
+}
+
+fn targets(order: &Order) -> Vec<WorkTarget> {
+    let sites = order.sites.iter();
+    sites
+        .map(|site| WorkTarget { role: site.role.clone(), target: site.target.clone(), emulated: site.emulated })
+        .collect()
 }
 
 fn workload(order: &Order) -> Workload {

@@ -29,7 +29,7 @@ const THINK_AT_MOST: f64 = 10.0;
 const NAP: Duration = Duration::from_millis(50);
 /// Failures in a row after which a terminal gives up.
 const FAILURES_AT_MOST: u32 = 50;
-/// Longest pause after a conflict, µs.
+/// Longest pause after a conflict, microseconds.
 const PAUSE_US: u32 = 2_000;
 
 /// What all terminals share.

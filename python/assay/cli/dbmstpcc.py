@@ -30,50 +30,72 @@ class Choice(StrEnum):
     ZIPF = "zipf"
 
 
+Database = Annotated[Engine, typer.Option("--engine", help="Which database.")]
+Warehouses = Annotated[int, typer.Option("--warehouses", min=1, help="About 110 MB each.")]
+Terminals = Annotated[int, typer.Option("--terminals", "--threads", min=1, help="Sessions.")]
+Duration = Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the window.")]
+Ramp = Annotated[str, typer.Option("--ramp", metavar="TIME", help="Before it; a tenth of it.")]
+On = Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")]
+Wal = Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres).")]
+Temp = Annotated[str, typer.Option("--temp", metavar="DIR", help="Folder of temporary files (postgres).")]
+Index = Annotated[str, typer.Option("--index", metavar="DIR", help="Folder of the indexes (postgres).")]
+Rate = Annotated[float | None, typer.Option("--rate", help="Transactions a second; else as fast as it goes.")]
+Poisson = Annotated[bool, typer.Option("--poisson", help="With --rate: exponential gaps.")]
+Think = Annotated[
+    float | None, typer.Option("--think", metavar="FACTOR", help="Keying and think times; 1 as specified.")
+]
+Warehouse = Annotated[Choice, typer.Option("--warehouse", help="Whom terminals work for.")]
+Zipf = Annotated[float, typer.Option("--zipf", help="Exponent, with --warehouse zipf.")]
+Mix = Annotated[str, typer.Option("--mix", metavar="LIST", help="Five shares; 45,43,4,4,4.")]
+Isolation = Annotated[
+    str, typer.Option("--isolation", metavar="LEVEL", help="read-committed, repeatable-read, serializable.")
+]
+Synchronous = Annotated[str, typer.Option("--synchronous", metavar="WHEN", help="full, normal or off (sqlite).")]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each, restored before; 3 allow a test.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of the transactions.")]
+Spoil = Annotated[
+    int | None, typer.Option("--spoil", min=1, max=12, help="Break a consistency condition before the checks.")
+]
+Small = Annotated[bool, typer.Option("--small", help="A hundredth of each warehouse, to try things out.")]
+Buffers = Annotated[str, typer.Option("--buffers", metavar="SIZE", help="The database's own cache.")]
+PgBin = Annotated[Path | None, typer.Option("--pg-bin", metavar="DIR", help="Programs of PostgreSQL.")]
+PgSet = Annotated[list[str] | None, typer.Option("--pg-set", metavar="NAME=VALUE", help="A setting of PostgreSQL.")]
+Port = Annotated[int | None, typer.Option("--port", help="Listen there too; else on a socket alone.")]
+FreezeCosts = Annotated[bool, typer.Option("--freeze-costs", help="Equal plans on every target.")]
+Connect = Annotated[str, typer.Option("--connect", metavar="STRING", help="A server that runs already.")]
+External = Annotated[bool, typer.Option("--external", help="With --connect: Assay may work there.")]
+
+
 @dbms_app.command("tpcc")
 def tpcc(
-    engine: Annotated[Engine, typer.Option("--engine", help="Which database.")] = Engine.SQLITE,
-    warehouses: Annotated[int, typer.Option("--warehouses", min=1, help="About 110 MB each.")] = 1,
-    terminals: Annotated[int, typer.Option("--terminals", "--threads", min=1, help="Sessions.")] = 2,
-    duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the window.")] = "60s",
-    ramp: Annotated[str, typer.Option("--ramp", metavar="TIME", help="Before it; a tenth of it.")] = "",
-    on: Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")] = None,
-    wal: Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres).")] = "",
-    temp: Annotated[str, typer.Option("--temp", metavar="DIR", help="Folder of temporary files (postgres).")] = "",
-    index: Annotated[str, typer.Option("--index", metavar="DIR", help="Folder of the indexes (postgres).")] = "",
-    rate: Annotated[
-        float | None, typer.Option("--rate", help="Transactions a second; else as fast as it goes.")
-    ] = None,
-    poisson: Annotated[bool, typer.Option("--poisson", help="With --rate: exponential gaps.")] = False,
-    think: Annotated[
-        float | None, typer.Option("--think", metavar="FACTOR", help="Keying and think times; 1 as specified.")
-    ] = None,
-    warehouse: Annotated[Choice, typer.Option("--warehouse", help="Whom terminals work for.")] = Choice.HOME,
-    zipf: Annotated[float, typer.Option("--zipf", help="Exponent, with --warehouse zipf.")] = 0.99,
-    mix: Annotated[str, typer.Option("--mix", metavar="LIST", help="Five shares; 45,43,4,4,4.")] = "",
-    isolation: Annotated[
-        str, typer.Option("--isolation", metavar="LEVEL", help="read-committed, repeatable-read, serializable.")
-    ] = "read-committed",
-    synchronous: Annotated[
-        str, typer.Option("--synchronous", metavar="WHEN", help="full, normal or off (sqlite).")
-    ] = "full",
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="Runs of each, restored before; 3 allow a test.")
-    ] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Of the transactions.")] = 1,
-    spoil: Annotated[
-        int | None, typer.Option("--spoil", min=1, max=12, help="Break a consistency condition before the checks.")
-    ] = None,
-    small: Annotated[bool, typer.Option("--small", help="A hundredth of each warehouse, to try things out.")] = False,
-    buffers: Annotated[str, typer.Option("--buffers", metavar="SIZE", help="The database's own cache.")] = "",
-    pg_bin: Annotated[Path | None, typer.Option("--pg-bin", metavar="DIR", help="Programs of PostgreSQL.")] = None,
-    pg_set: Annotated[
-        list[str] | None, typer.Option("--pg-set", metavar="NAME=VALUE", help="A setting of PostgreSQL.")
-    ] = None,
-    port: Annotated[int | None, typer.Option("--port", help="Listen there too; else on a socket alone.")] = None,
-    freeze_costs: Annotated[bool, typer.Option("--freeze-costs", help="Equal plans on every target.")] = False,
-    connect: Annotated[str, typer.Option("--connect", metavar="STRING", help="A server that runs already.")] = "",
-    external: Annotated[bool, typer.Option("--external", help="With --connect: Assay may work there.")] = False,
+    engine: Database = Engine.SQLITE,
+    warehouses: Warehouses = 1,
+    terminals: Terminals = 2,
+    duration: Duration = "60s",
+    ramp: Ramp = "",
+    on: On = None,
+    wal: Wal = "",
+    temp: Temp = "",
+    index: Index = "",
+    rate: Rate = None,
+    poisson: Poisson = False,
+    think: Think = None,
+    warehouse: Warehouse = Choice.HOME,
+    zipf: Zipf = 0.99,
+    mix: Mix = "",
+    isolation: Isolation = "read-committed",
+    synchronous: Synchronous = "full",
+    repeats: Repeats = 1,
+    seed: Seed = 1,
+    spoil: Spoil = None,
+    small: Small = False,
+    buffers: Buffers = "",
+    pg_bin: PgBin = None,
+    pg_set: PgSet = None,
+    port: Port = None,
+    freeze_costs: FreezeCosts = False,
+    connect: Connect = "",
+    external: External = False,
     out: Out = None,
     json: Json = False,
 ) -> None:

@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod engine;
 pub mod facts;
 pub mod index;
 pub mod null;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use assay_engine::run::job::EngineJob;
 use assay_index::IndexJob;
 use assay_record::{Event, Job, Record, WorkRecord};
 use assay_twin::Questions;
@@ -19,6 +20,7 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Record => schema_for!(Record),
         Document::Work => schema_for!(WorkRecord),
         Document::Index => schema_for!(IndexJob),
+        Document::Engine => schema_for!(EngineJob),
         Document::Tpcc => schema_for!(TpccJob),
         Document::Twin => schema_for!(Questions),
     };

@@ -16,22 +16,22 @@ use tokio::{
     runtime::{Builder, Runtime},
     try_join,
 };
-use tokio_postgres::{Client, Error, NoTls, Row, Statement, types::ToSql};
+use tokio_postgres::{Client, Error, NoTls, Row, Statement};
 
 use super::{
     PostgresOptions, failure,
+    pending::{COMMIT, Charges, Entered, Paid, Sold, Values, ask},
     statements::{self, Statements},
 };
 
 const REPEATABLE: &str = "begin isolation level repeatable read";
 const SNAPSHOT: &str = "begin isolation level repeatable read, read only";
-const COMMIT: &str = "commit";
 
 /// A session of a `PostgresStore`: a connection, and a loop of its own that serves it.
 pub struct PostgresSession {
-    runtime: Runtime,
-    client: Client,
-    statements: Statements,
+    pub(super) runtime: Runtime,
+    pub(super) client: Client,
+    pub(super) statements: Statements,
     /// Stock for orders of each district, prepared when it is first asked for.
     stock: [Option<(Statement, Statement)>; 10],
     /// How New-Order and Payment begin.
@@ -40,51 +40,11 @@ pub struct PostgresSession {
     begins: Option<&'static str>,
     /// A transaction is open at the server.
     open: bool,
-    items: Vec<Row>,
-    sold: Sold,
+    pub(super) sold: Sold,
     customer: Option<Row>,
     payment: Option<Paid>,
     charges: Option<Charges>,
     entered: Option<Entered>,
-}
-
-/// Rows of stock, in columns as their update wants them.
-#[derive(Default)]
-struct Sold {
-    warehouses: Vec<i32>,
-    items: Vec<i32>,
-    quantities: Vec<i32>,
-    ytd: Vec<i64>,
-    orders: Vec<i32>,
-    remote_orders: Vec<i32>,
-    infos: Vec<Text<24>>,
-    original: Vec<bool>,
-}
-
-struct Paid {
-    place: (i32, i32, i32),
-    account: Account,
-    history: Option<(Payment, History)>,
-}
-
-#[derive(Default)]
-struct Charges {
-    warehouse: i32,
-    districts: Vec<i32>,
-    customers: Vec<i32>,
-    amounts: Vec<i64>,
-}
-
-/// An order and its lines, in columns as their insertion wants them.
-#[derive(Default)]
-struct Entered {
-    place: (i32, i32, i32),
-    row: Order,
-    items: Vec<i32>,
-    supplies: Vec<i32>,
-    quantities: Vec<i32>,
-    amounts: Vec<i64>,
-    infos: Vec<Text<24>>,
 }
 
 impl fmt::Debug for PostgresSession {
@@ -100,30 +60,8 @@ async fn begin(client: &Client, sql: Option<&'static str>) -> std::result::Resul
     }
 }
 
-type Values<'v, const N: usize> = [&'v (dyn ToSql + Sync); N];
-
-async fn ask<const N: usize>(
-    client: &Client,
-    statement: &Statement,
-    values: Values<'_, N>,
-) -> std::result::Result<Vec<Row>, Error> {
-    client.query(statement, &values).await
-}
-
-async fn tell<const N: usize>(
-    client: &Client,
-    statement: &Statement,
-    values: Values<'_, N>,
-) -> std::result::Result<u64, Error> {
-    client.execute(statement, &values).await
-}
-
 fn first(rows: &[Row], what: &str) -> Result<Row> {
     rows.first().cloned().ok_or_else(|| TpccError::damaged(what))
-}
-
-fn is_original(brand: &str) -> bool {
-    brand.contains("ORIGINAL")
 }
 
 impl PostgresSession {
@@ -148,7 +86,6 @@ impl PostgresSession {
             isolated: options.isolation.begin(),
             begins: None,
             open: false,
-            items: Vec::new(),
             sold: Sold::default(),
             customer: None,
             payment: None,
@@ -159,7 +96,6 @@ impl PostgresSession {
 
     fn forget(&mut self) {
         self.begins = None;
-        self.items.clear();
         self.customer = None;
         self.payment = None;
         self.charges = None;
@@ -184,16 +120,14 @@ impl PostgresSession {
     fn sell_line(&mut self, order: &NewOrder, at: usize, sell: &mut impl FnMut(usize, &mut Sale)) -> Result<bool> {
         let line = order.wanted[at];
         let (item, supply) = (line.item as i32, line.supply as i32);
-        let Some(row) = self.items.iter().find(|row| row.get::<_, i32>(0) == item) else { return Ok(false) };
-        let original = is_original(row.get(3));
-        let price = row.get::<_, i32>(1) as u32;
         let sold = &mut self.sold;
         let place = (0..sold.items.len()).find(|place| sold.items[*place] == item && sold.warehouses[*place] == supply);
-        let place = place.ok_or_else(|| TpccError::damaged("a row of stock"))?;
+        // Stock comes together with its item: without one there is no row.
+        let Some(place) = place else { return Ok(false) };
         let mut sale = Sale {
-            price,
+            price: sold.prices[place],
             info: sold.infos[place],
-            original: original && sold.original[place],
+            original: sold.original[place],
             quantity: sold.quantities[place],
             ytd: sold.ytd[place],
             orders: sold.orders[place] as u32,
@@ -205,77 +139,6 @@ impl PostgresSession {
         sold.orders[place] = sale.orders as i32;
         sold.remote_orders[place] = sale.remote_orders as i32;
         Ok(true)
-    }
-
-    fn commit_order(&self, order: &Entered) -> std::result::Result<(), Error> {
-        let Self { client, statements, sold, .. } = self;
-        let (warehouse, district, number) = order.place;
-        let (customer, lines) = (i32::from(order.row.customer), i32::from(order.row.lines));
-        let (entered, local) = (order.row.entered, i32::from(order.row.all_local));
-        let infos: Vec<&str> = order.infos.iter().map(Text::as_str).collect();
-        self.runtime.block_on(async {
-            try_join!(
-                biased;
-                tell(client, &statements.change_stock,
-                    [&sold.warehouses, &sold.items, &sold.quantities, &sold.ytd, &sold.orders, &sold.remote_orders],
-                ),
-                tell(client, &statements.insert_order,
-                    [
-                        &warehouse, &district, &number, &customer, &entered, &lines, &local, &order.items,
-                        &order.supplies, &order.quantities, &order.amounts, &infos,
-                    ],
-                ),
-                client.batch_execute(COMMIT),
-            )
-        })?;
-        Ok(())
-    }
-
-    fn commit_payment(&self, paid: &Paid) -> Result<()> {
-        let Self { client, statements, .. } = self;
-        let (payment, history) =
-            paid.history.as_ref().ok_or_else(|| TpccError::store("a payment without history was committed"))?;
-        let (warehouse, district, customer) = paid.place;
-        let Account { bad_credit, balance, ytd_payment, payments, ref data } = paid.account;
-        let (payments, data) = (payments as i32, data.as_str());
-        let (to_warehouse, to_district) = (payment.warehouse as i32, i32::from(payment.district));
-        let (date, amount, note) = (history.date, history.amount, history.data.as_str());
-        let change = async {
-            if bad_credit {
-                let values: Values<'_, 7> =
-                    [&balance, &ytd_payment, &payments, &warehouse, &district, &customer, &data];
-                tell(client, &statements.change_bad, values).await
-            } else {
-                let values: Values<'_, 6> = [&balance, &ytd_payment, &payments, &warehouse, &district, &customer];
-                tell(client, &statements.change_good, values).await
-            }
-        };
-        self.runtime
-            .block_on(async {
-                try_join!(
-                    biased;
-                    change,
-                    tell(client, &statements.insert_history,
-                        [&warehouse, &district, &customer, &to_warehouse, &to_district, &date, &amount, &note],
-                    ),
-                    client.batch_execute(COMMIT),
-                )
-            })
-            .map_err(failure)?;
-        Ok(())
-    }
-
-    fn commit_charges(&self, charges: &Charges) -> std::result::Result<(), Error> {
-        let Self { client, statements, .. } = self;
-        let Charges { warehouse, districts, customers, amounts } = charges;
-        self.runtime.block_on(async {
-            try_join!(
-                biased;
-                tell(client, &statements.charge, [warehouse, districts, customers, amounts]),
-                client.batch_execute(COMMIT),
-            )
-        })?;
-        Ok(())
     }
 }
 
@@ -335,28 +198,25 @@ impl Session for PostgresSession {
                 ask(client, remote, [&supplies, &items]).await
             }
         };
-        let (_, number, terms, items, stock) = self
+        let (_, terms, stock) = self
             .runtime
             .block_on(async {
                 try_join!(
                     biased;
                     begin(client, begins),
-                    ask(client, &statements.take_number, [&warehouse, &district]),
                     ask(client, &statements.terms, [&warehouse, &district, &customer]),
-                    ask(client, &statements.items, [&items]),
                     stock,
                 )
             })
             .map_err(failure)?;
-        self.items = items;
         self.sold.fill(&stock);
-        let (number, terms) = (first(&number, "a district")?, first(&terms, "a customer")?);
-        std::hint::black_box((terms.get::<_, &str>(2), terms.get::<_, &str>(3)));
+        let terms = first(&terms, "a district, or a customer,")?;
+        std::hint::black_box((terms.get::<_, &str>(4), terms.get::<_, &str>(5)));
         Ok(Terms {
-            order: number.get::<_, i32>(0) as u32,
-            warehouse_tax: terms.get::<_, i32>(0) as u16,
-            district_tax: number.get::<_, i32>(1) as u16,
-            discount: terms.get::<_, i32>(1) as u16,
+            order: terms.get::<_, i32>(0) as u32,
+            district_tax: terms.get::<_, i32>(1) as u16,
+            warehouse_tax: terms.get::<_, i32>(2) as u16,
+            discount: terms.get::<_, i32>(3) as u16,
         })
     }
 
@@ -391,29 +251,23 @@ impl Session for PostgresSession {
             match &payment.by {
                 By::Number(number) => {
                     let number = i32::from(*number);
-                    ask(client, &statements.customer, [&of_warehouse, &of_district, &number]).await
+                    let values: Values<'_, 6> = [&amount, &warehouse, &district, &of_warehouse, &of_district, &number];
+                    ask(client, &statements.receive, values).await
                 }
                 By::Name(last) => {
                     let last = last.as_str();
-                    ask(client, &statements.named_customer, [&of_warehouse, &of_district, &last]).await
+                    let values: Values<'_, 6> = [&amount, &warehouse, &district, &of_warehouse, &of_district, &last];
+                    ask(client, &statements.receive_named, values).await
                 }
             }
         };
-        let (_, warehouse, district, customer) = self
-            .runtime
-            .block_on(async {
-                try_join!(
-                    biased;
-                    begin(client, begins),
-                    ask(client, &statements.warehouse, [&amount, &warehouse]),
-                    ask(client, &statements.district, [&amount, &warehouse, &district]),
-                    customer,
-                )
-            })
-            .map_err(failure)?;
-        self.customer = Some(first(&customer, "a customer")?);
-        let name = |rows: &[Row], what| first(rows, what).map(|row| Text::of(row.get::<_, &str>(0).as_bytes()));
-        Ok((name(&warehouse, "a warehouse")?, name(&district, "a district")?))
+        let (_, rows) =
+            self.runtime.block_on(async { try_join!(biased; begin(client, begins), customer) }).map_err(failure)?;
+        let row = first(&rows, "a warehouse, a district, or a customer,")?;
+        let name = |column: &str| Text::of(row.get::<_, &str>(column).as_bytes());
+        let names = (name("w_name"), name("d_name"));
+        self.customer = Some(row);
+        Ok(names)
     }
 
     fn pay(&mut self, payment: &Payment, change: impl FnOnce(u16, &mut Account)) -> Result<u16> {
@@ -548,33 +402,5 @@ impl Session for PostgresSession {
         let values: Values<'_, 3> = [&warehouse, &district, &threshold];
         let rows = self.runtime.block_on(ask(&self.client, &self.statements.stock_level, values)).map_err(failure)?;
         Ok(first(&rows, "a district")?.get::<_, i64>(0) as u32)
-    }
-}
-
-impl Sold {
-    fn fill(&mut self, rows: &[Row]) {
-        self.warehouses.clear();
-        self.items.clear();
-        self.quantities.clear();
-        self.ytd.clear();
-        self.orders.clear();
-        self.remote_orders.clear();
-        self.original.clear();
-        self.infos.clear();
-        for row in rows {
-            let (warehouse, item) = (row.get::<_, i32>(0), row.get::<_, i32>(1));
-            // A row that two lines name comes twice where it was asked for by a join.
-            if self.items.last() == Some(&item) && self.warehouses.last() == Some(&warehouse) {
-                continue;
-            }
-            self.warehouses.push(warehouse);
-            self.items.push(item);
-            self.quantities.push(row.get(2));
-            self.ytd.push(row.get(3));
-            self.orders.push(row.get(4));
-            self.remote_orders.push(row.get(5));
-            self.original.push(is_original(row.get(6)));
-            self.infos.push(Text::of(row.get::<_, &str>(7).as_bytes()));
-        }
     }
 }

@@ -4,18 +4,12 @@ use tokio_postgres::{Client, Error, Statement};
 
 /// All of them but those of stock, which are ten.
 pub(super) struct Statements {
-    pub(super) take_number: Statement,
     pub(super) terms: Statement,
-    pub(super) items: Statement,
-    pub(super) change_stock: Statement,
-    pub(super) insert_order: Statement,
-    pub(super) warehouse: Statement,
-    pub(super) district: Statement,
-    pub(super) customer: Statement,
-    pub(super) named_customer: Statement,
-    pub(super) change_good: Statement,
-    pub(super) change_bad: Statement,
-    pub(super) insert_history: Statement,
+    pub(super) write_order: Statement,
+    pub(super) receive: Statement,
+    pub(super) receive_named: Statement,
+    pub(super) pay_good: Statement,
+    pub(super) pay_bad: Statement,
     pub(super) number_of_name: Statement,
     pub(super) status: Statement,
     pub(super) balance: Statement,
@@ -26,39 +20,47 @@ pub(super) struct Statements {
     pub(super) stock_level: Statement,
 }
 
-const ACCOUNT: &str = "c_id, c_credit, c_balance, c_ytd_payment, c_payment_cnt,
-    case when c_credit = 'BC' then c_data else '' end, c_first, c_middle, c_last, c_street_1, c_street_2, c_city,
-    c_state, c_zip, c_phone, c_since, c_credit_lim, c_discount";
+/// Adds an amount to warehouse and district, and locks and reads the customer.
+const RECEIVE: &str = "with w as (update warehouse set w_ytd = w_ytd + $1 where w_id = $2
+        returning w_name, w_street_1, w_street_2, w_city, w_state, w_zip),
+    d as (update district set d_ytd = d_ytd + $1 where d_w_id = $2 and d_id = $3
+        returning d_name, d_street_1, d_street_2, d_city, d_state, d_zip)
+    select c_id, c_credit, c_balance, c_ytd_payment, c_payment_cnt,
+        case when c_credit = 'BC' then c_data else '' end, c_first, c_middle, c_last, c_street_1, c_street_2, c_city,
+        c_state, c_zip, c_phone, c_since, c_credit_lim, c_discount, w.*, d.*
+    from w, d, customer where c_w_id = $4 and c_d_id = $5";
 
 /// Of several customers of a name the one in the middle, counted from the first by first name (clause 2.5.2.2).
-const MIDDLE: &str = "(select c_id from (select c_id, row_number() over (order by c_first) as place,
-    count(*) over () as customers from customer where c_w_id = $1 and c_d_id = $2 and c_last = $3) n
-    where place = (customers + 1) / 2)";
+fn middle(warehouse: &str, district: &str, last: &str) -> String {
+    format!(
+        "(select c_id from (select c_id, row_number() over (order by c_first) as place, count(*) over () as customers
+         from customer where c_w_id = {warehouse} and c_d_id = {district} and c_last = {last}) n
+         where place = (customers + 1) / 2)"
+    )
+}
+
+/// Changes an account and adds the row of history; `data` is set where credit is bad.
+fn pay(data: &str) -> String {
+    format!(
+        "with noted as (insert into history values ($4, $5, $6, $7, $8, $9, $10, $11))
+         update customer set c_balance = $1, c_ytd_payment = $2, c_payment_cnt = $3{data}
+         where c_w_id = $4 and c_d_id = $5 and c_id = $6"
+    )
+}
 
 impl Statements {
     pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
-        let named = format!(
-            "select {ACCOUNT} from customer where c_w_id = $1 and c_d_id = $2 and c_id = {MIDDLE}
-            for update"
-        );
-        let numbered = format!(
-            "select {ACCOUNT} from customer where c_w_id = $1 and c_d_id = $2 and c_id = $3
-            for update"
-        );
+        let named = format!("{RECEIVE} and c_id = {} for update of customer", middle("$4", "$5", "$6"));
+        let numbered = format!("{RECEIVE} and c_id = $6 for update of customer");
+        let number_of_name = format!("select c from {} m (c)", middle("$1", "$2", "$3"));
         Ok(Self {
-            take_number: client.prepare(TAKE_NUMBER).await?,
             terms: client.prepare(TERMS).await?,
-            items: client.prepare("select i_id, i_price, i_name, i_data from item where i_id = any($1)").await?,
-            change_stock: client.prepare(CHANGE_STOCK).await?,
-            insert_order: client.prepare(INSERT_ORDER).await?,
-            warehouse: client.prepare(WAREHOUSE).await?,
-            district: client.prepare(DISTRICT).await?,
-            customer: client.prepare(&numbered).await?,
-            named_customer: client.prepare(&named).await?,
-            change_good: client.prepare(CHANGE_GOOD).await?,
-            change_bad: client.prepare(CHANGE_BAD).await?,
-            insert_history: client.prepare("insert into history values ($1, $2, $3, $4, $5, $6, $7, $8)").await?,
-            number_of_name: client.prepare(&format!("select c from {MIDDLE} m (c)")).await?,
+            write_order: client.prepare(WRITE_ORDER).await?,
+            receive: client.prepare(&numbered).await?,
+            receive_named: client.prepare(&named).await?,
+            pay_good: client.prepare(&pay("")).await?,
+            pay_bad: client.prepare(&pay(", c_data = $12")).await?,
+            number_of_name: client.prepare(&number_of_name).await?,
             status: client.prepare(STATUS).await?,
             balance: client.prepare(BALANCE).await?,
             take_oldest: client.prepare(TAKE_OLDEST).await?,
@@ -70,36 +72,35 @@ impl Statements {
     }
 }
 
-/// Stock for orders of a district, of one warehouse or of several; rows are locked in the order of their keys.
+/// Stock for orders of a district with its items, of one warehouse or of several; rows of stock are locked in the order
+/// of their keys.
 pub(super) async fn stock(client: &Client, district: u8) -> Result<(Statement, Statement), Error> {
-    let columns = format!("s_w_id, s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_data, s_dist_{district:02}");
-    let home = format!("select {columns} from stock where s_w_id = $1 and s_i_id = any($2) order by s_i_id for update");
+    let columns = format!(
+        "s_w_id, s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_data, s_dist_{district:02}, i_price, i_data,
+         i_name"
+    );
+    let home = format!(
+        "select {columns} from stock join item on i_id = s_i_id where s_w_id = $1 and s_i_id = any($2)
+         order by s_i_id for update of stock"
+    );
     let remote = format!(
         "select {columns} from unnest($1::int[], $2::int[]) as wanted (w, i) join stock on s_w_id = w and s_i_id = i
-         order by s_w_id, s_i_id for update of stock"
+         join item on i_id = i order by s_w_id, s_i_id for update of stock"
     );
     Ok((client.prepare(&home).await?, client.prepare(&remote).await?))
 }
 
-const TAKE_NUMBER: &str = "update district set d_next_o_id = d_next_o_id + 1 where d_w_id = $1 and d_id = $2
-    returning d_next_o_id - 1, d_tax";
-const TERMS: &str = "select w_tax, c_discount, c_last, c_credit from warehouse, customer
+const TERMS: &str = "with taken as (update district set d_next_o_id = d_next_o_id + 1 where d_w_id = $1 and d_id = $2
+        returning d_next_o_id - 1 as number, d_tax)
+    select number, d_tax, w_tax, c_discount, c_last, c_credit from taken, warehouse, customer
     where w_id = $1 and c_w_id = $1 and c_d_id = $2 and c_id = $3";
-const CHANGE_STOCK: &str = "update stock set s_quantity = q, s_ytd = y, s_order_cnt = o, s_remote_cnt = r
-    from unnest($1::int[], $2::int[], $3::int[], $4::bigint[], $5::int[], $6::int[]) as sold (w, i, q, y, o, r)
-    where s_w_id = w and s_i_id = i";
-const INSERT_ORDER: &str = "with entered as (insert into orders values ($1, $2, $3, $4, $5, null, $6, $7)),
+const WRITE_ORDER: &str = "with changed as (update stock set s_quantity = q, s_ytd = y, s_order_cnt = o, s_remote_cnt = r
+        from unnest($13::int[], $14::int[], $15::int[], $16::bigint[], $17::int[], $18::int[]) as sold (w, i, q, y, o, r)
+        where s_w_id = w and s_i_id = i),
+    entered as (insert into orders values ($1, $2, $3, $4, $5, null, $6, $7)),
     waiting as (insert into new_order values ($1, $2, $3))
     insert into order_line select $1, $2, $3, n, i, s, null, q, a, d
     from unnest($8::int[], $9::int[], $10::int[], $11::bigint[], $12::text[]) with ordinality as l (i, s, q, a, d, n)";
-const WAREHOUSE: &str = "update warehouse set w_ytd = w_ytd + $1 where w_id = $2
-    returning w_name, w_street_1, w_street_2, w_city, w_state, w_zip";
-const DISTRICT: &str = "update district set d_ytd = d_ytd + $1 where d_w_id = $2 and d_id = $3
-    returning d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
-const CHANGE_GOOD: &str = "update customer set c_balance = $1, c_ytd_payment = $2, c_payment_cnt = $3
-    where c_w_id = $4 and c_d_id = $5 and c_id = $6";
-const CHANGE_BAD: &str = "update customer set c_balance = $1, c_ytd_payment = $2, c_payment_cnt = $3, c_data = $7
-    where c_w_id = $4 and c_d_id = $5 and c_id = $6";
 const BALANCE: &str = "select c_balance, c_first, c_middle, c_last from customer
     where c_w_id = $1 and c_d_id = $2 and c_id = $3";
 const STATUS: &str =
