@@ -11,7 +11,7 @@ use crate::{
     job::IndexJob,
     kind::Kind,
     run::{Watch, run_on},
-    ssd::OnDrive,
+    ssd::{OnDrive, Table},
 };
 
 /// Runs a job on the index that it names: its record.
@@ -28,7 +28,7 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
         Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, watch),
         Kind::DashLh => in_pool(Tables::<Linear>::default(), job, watch),
         Kind::SsdBtree => run_on(&OnDrive::<assay_btree::Tree>::new(job)?, job, watch),
-        Kind::SsdHash => Err(not_there(job.index)),
+        Kind::SsdHash => run_on(&OnDrive::<Table>::new(job)?, job, watch),
     }
 }
 
@@ -40,7 +40,7 @@ pub fn is_there(kind: Kind) -> bool {
         Kind::DashEh => true,
         Kind::DashLh => true,
         Kind::SsdBtree => true,
-        Kind::SsdHash => false,
+        Kind::SsdHash => true,
     }
 }
 
@@ -49,13 +49,5 @@ fn in_pool(kind: impl PoolIndex, job: &IndexJob, watch: &mut Watch<'_>) -> Resul
     match &job.as_if {
         None => run_on(&InPool::new(kind, Plain, job)?, job, watch),
         Some(as_if) => run_on(&InPool::new(kind, Delayed(as_if.clone()), job)?, job, watch),
-    }
-}
-
-fn not_there(kind: Kind) -> IndexError {
-    let there: Vec<&str> = Kind::ALL.into_iter().filter(|&kind| is_there(kind)).map(Kind::name).collect();
-    IndexError::NotPossible {
-        reason: format!("this program has no {} ({})", kind.name(), kind.describe()),
-        fix: format!("name one that it has: {}", there.join(", ")),
     }
 }

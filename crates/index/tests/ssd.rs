@@ -12,7 +12,7 @@ use assay_buffer::{
 };
 use assay_index::{
     Index, IndexError, Session,
-    ssd::{Durable, OnPool},
+    ssd::{Durable, OnPool, Table},
 };
 
 fn config() -> Config {
@@ -127,4 +127,84 @@ fn history(world: &Arc<World>, cut: Option<u64>) -> (Models, u64) {
     }
     let ios = world.ios();
     ((durable, begun), ios)
+}
+
+#[test]
+fn a_table_on_a_drive_is_a_map_whose_bucket_every_entry_lies_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("table");
+    let mut model = Model::new();
+    for life in 0..3_u64 {
+        let index = if life == 0 {
+            OnPool::<Table>::create(drive(&file), config()).unwrap()
+        } else {
+            OnPool::<Table>::open(drive(&file), config()).unwrap()
+        };
+        let mut session = index.session();
+        for step in 0..6000_u64 {
+            let number = (life * 6000 + step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let key = (number >> 40).to_be_bytes()[3..3 + 5].to_vec();
+            let value = vec![step as u8; (number % 61) as usize];
+            match number >> 8 & 7 {
+                0 => assert_eq!(session.remove(&key).unwrap(), model.remove(&key).is_some()),
+                1 => {
+                    let there = model.contains_key(&key);
+                    assert_eq!(session.update(&key, &value).unwrap(), there);
+                    model.entry(key).and_modify(|old| *old = value);
+                }
+                2 => assert_eq!(session.upsert(&key, &value).unwrap(), model.insert(key, value).is_none()),
+                _ => {
+                    assert_eq!(session.insert(&key, &value).unwrap(), !model.contains_key(&key));
+                    model.entry(key).or_insert(value);
+                }
+            }
+            if step % 5 == 4 {
+                let gone = model.keys().nth(step as usize % model.len()).unwrap().clone();
+                model.remove(&gone);
+                assert!(session.remove(&gone).unwrap());
+            }
+        }
+        let mut value = Vec::new();
+        for (key, expected) in &model {
+            assert!(session.lookup(key, &mut value).unwrap() && value == *expected, "{key:?}");
+        }
+        let keys: Vec<&[u8]> = model.keys().map(Vec::as_slice).collect();
+        let mut found = 0;
+        session
+            .lookup_many(&keys, &mut |at, value| {
+                assert_eq!(value, model[keys[at]]);
+                found += 1;
+            })
+            .unwrap();
+        assert_eq!(found, model.len());
+        assert!(matches!(session.scan(&[], 1, &mut |_, _| true), Err(IndexError::Unsupported { .. })));
+        drop(session);
+        let worker = index.pool().worker().unwrap();
+        let (entries, buckets, pages) = index.structure().check(&worker).unwrap();
+        assert_eq!(entries as usize, model.len());
+        assert_eq!(pages, index.pool().pages(), "no page is lost");
+        assert!(buckets > 50 && pages < 2 * buckets, "{buckets} buckets, {pages} pages");
+    }
+}
+
+#[test]
+fn threads_share_a_table_while_it_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = OnPool::<Table>::create(drive(&folder.path().join("table")), config()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let index = &index;
+            scope.spawn(move || {
+                let (mut session, mut value) = (index.session(), Vec::new());
+                for number in 0..2000_u64 {
+                    let key = (number * 4 + thread).to_be_bytes();
+                    assert!(session.insert(&key, &[thread as u8; 40]).unwrap());
+                    let earlier = (number / 2 * 4 + thread).to_be_bytes();
+                    assert!(session.lookup(&earlier, &mut value).unwrap() && value == [thread as u8; 40]);
+                }
+            });
+        }
+    });
+    let worker = index.pool().worker().unwrap();
+    assert_eq!(index.structure().check(&worker).unwrap().0, 8000);
 }

@@ -20,10 +20,12 @@ impl Worker<'_> {
     /// # Errors
     /// As [`Worker::retry`]: the rest is not attempted.
     pub fn retry_many(&self, count: usize, attempt: &mut dyn FnMut(usize) -> Attempt<()>) -> Result<(), BufferError> {
-        let mut waiting: Vec<Waiting> = Vec::with_capacity(TOGETHER.min(count));
+        // Pages that are awaited must not push each other out.
+        let together = TOGETHER.min(self.pool.frames() as usize / 8);
+        let mut waiting: Vec<Waiting> = Vec::with_capacity(together.min(count));
         let mut next = 0;
         while next < count || !waiting.is_empty() {
-            while next < count && waiting.len() < TOGETHER {
+            while next < count && waiting.len() < together {
                 let mut entry = Waiting { position: next, page: 0, tries: 0 };
                 next += 1;
                 if !self.advance(&mut entry, attempt)? {

@@ -1,11 +1,14 @@
-//! Indexes on a drive, over the buffer pool.
+//! Indexes on a drive, over the buffer pool: a B+-tree and a hash table.
 //!
 //! Durability. What [`Durable::make_durable`] has covered is there after a crash, as it was at one moment; what came later
 //! is lost as a whole. Closing an index covers everything. A session alone makes nothing durable: the record of a run says
 //! `none`.
 
+mod bucket;
 mod factory;
+mod hash;
 mod session;
+mod table;
 
 use std::sync::Arc;
 
@@ -19,6 +22,7 @@ use crate::{
 
 pub use factory::OnDrive;
 pub use session::SsdSession;
+pub use table::{Put, Table};
 
 /// A structure in a pool that a session works on.
 pub trait Structure: Sized + Send + Sync {
@@ -113,6 +117,11 @@ impl<S: Structure> OnPool<S> {
         let structure = S::open(&pool)?;
         let note = Some(structure.note());
         Ok(Self { structure, pool, note })
+    }
+
+    /// The structure.
+    pub fn structure(&self) -> &S {
+        &self.structure
     }
 
     /// The pool.

@@ -3,6 +3,7 @@
 use assay_btree::{Tree, TreeError};
 use assay_buffer::{Pool, Worker};
 
+use super::Table;
 use crate::{
     error::IndexError,
     index::{Session, Visit},
@@ -69,5 +70,35 @@ impl Session for SsdSession<'_, Tree> {
 
     fn scan(&mut self, from: &[u8], limit: usize, visit: &mut Visit<'_>) -> Result<usize, IndexError> {
         Ok(self.structure.scan(self.worker()?, from, limit as u64, visit)? as usize)
+    }
+}
+
+impl Session for SsdSession<'_, Table> {
+    fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
+        Ok(self.structure.put(self.worker()?, key, value, |there| !there)?.wrote)
+    }
+
+    fn update(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
+        Ok(self.structure.put(self.worker()?, key, value, |there| there)?.wrote)
+    }
+
+    fn upsert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
+        Ok(!self.structure.put(self.worker()?, key, value, |_| true)?.was_there)
+    }
+
+    fn lookup(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, IndexError> {
+        Ok(self.structure.lookup(self.worker()?, key, value)?)
+    }
+
+    fn lookup_many(&mut self, keys: &[&[u8]], found: &mut dyn FnMut(usize, &[u8])) -> Result<(), IndexError> {
+        Ok(self.structure.lookup_many(self.worker()?, keys, found)?)
+    }
+
+    fn remove(&mut self, key: &[u8]) -> Result<bool, IndexError> {
+        Ok(self.structure.remove(self.worker()?, key)?)
+    }
+
+    fn scan(&mut self, _: &[u8], _: usize, _: &mut Visit<'_>) -> Result<usize, IndexError> {
+        Err(IndexError::Unsupported { index: "ssd-hash", operation: "order: it cannot scan" })
     }
 }

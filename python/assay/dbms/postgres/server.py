@@ -18,6 +18,7 @@ from typing import IO, Any, Self
 
 import psycopg
 
+from assay.dbms.place import SOCKETS
 from assay.dbms.postgres import counters, statistics
 from assay.dbms.postgres.cluster import SUPERUSER, TABLESPACES, Cluster
 from assay.dbms.postgres.counters import Counters
@@ -42,6 +43,7 @@ class Server:
         self.settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
+        self._segments: list[Path] = []
 
     @property
     def pid(self) -> int:
@@ -73,6 +75,7 @@ class Server:
                 self._process = self._spawn(log)
             self._wait_ready()
             self._make_tablespaces()
+            self._segments = _segments(self.pid)
         except BaseException:
             self.kill()
             raise
@@ -83,7 +86,7 @@ class Server:
 
     def _socket_folder(self) -> Path:
         """A short path: the name of a socket has at most 107 bytes."""
-        folder = Path(tempfile.mkdtemp(prefix="assay-pg-"))
+        folder = Path(tempfile.mkdtemp(prefix=SOCKETS))
         if self.cluster.user.owner is not None:
             os.chown(folder, *self.cluster.user.owner)
         return folder
@@ -254,7 +257,9 @@ class Server:
             self._folder = None
 
     def _free_segment(self) -> None:
-        """A server that was killed leaves a small segment of shared memory; its note names it."""
+        """A server that was killed leaves shared memory: a segment that its note names, and those it had mapped."""
+        for segment in self._segments:
+            segment.unlink(missing_ok=True)
         with contextlib.suppress(OSError, ValueError, IndexError):
             note = (self.cluster.data / "postmaster.pid").read_text().splitlines()
             _LIBC.shmctl(int(note[6].split()[1]), _IPC_RMID, None)
@@ -284,6 +289,16 @@ def explained(server: Server) -> Iterator[None]:
         if server.running:
             raise
         raise server.ended("the server ended in the middle of the run") from error
+
+
+def _segments(pid: int) -> list[Path]:
+    """Files of shared memory that a server has mapped; it removes them itself unless it is killed."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    except OSError:
+        return []
+    found = {line.split(maxsplit=5)[-1] for line in lines if "/dev/shm/PostgreSQL." in line}  # noqa: S108  The library puts them there.
+    return [Path(name) for name in sorted(found) if not name.endswith("(deleted)")]
 
 
 def _end_with(parent: int) -> Any:
