@@ -1,3 +1,19 @@
 """Assay: what a storage device, an I/O path and a dollar are worth to a database."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assay.notebook import Frames
+
 __version__ = "0.1.0"
+
+
+def load(directory: str | Path) -> Frames:
+    """The results in a folder as data frames and charts, for notebooks (`assay.notebook`)."""
+    from assay.notebook import load as read
+
+    return read(directory)

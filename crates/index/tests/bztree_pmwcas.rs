@@ -254,17 +254,17 @@ fn some_steps(count: usize, random: &mut Xoshiro256PlusPlus) -> Vec<Step> {
 #[test]
 fn all_words_change_or_none_whatever_crash_and_whoever_helps() {
     let (mut images, mut nested) = (0, 0);
-    for seed in 0..24u64 {
+    for seed in 0..12u64 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let threads = 1 + seed % 3;
         let case =
             Case { threads: (0..threads).map(|_| some_steps(12 / threads as usize, &mut random)).collect(), seed };
-        let explorer = Explorer { seed, images: 250, nested_every: 6, nested_images: 32, ..Explorer::default() };
+        let explorer = Explorer { seed, images: 250, nested_every: 12, nested_images: 24, ..Explorer::default() };
         let found = explorer.explore(&case).unwrap_or_else(|violation| panic!("seed {seed}: {violation}"));
         (images, nested) = (images + found.images, nested + found.nested_images);
     }
     println!("{images} images, {nested} of them of recoveries that were cut off");
-    assert!(images > 6000);
+    assert!(images > 3000);
 }
 
 /// One thread stands still before its n-th step, for each n; the other one must come to its end all the same, though it

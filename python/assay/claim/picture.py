@@ -133,7 +133,7 @@ def times(found: Json, palette_: Palette) -> Figure | None:
         "Of each class on the twin: time on the host's CPU, in the path, waiting in queues, in the device, flushing."
     )
     title = f"{found['study']}: where the time goes"
-    return Figure(f"time-{found['study']}", title, "time", caption, (panel,), keys, "time in", tuple(data), wide=True)
+    return Figure(f"time-{found['study']}", title, "bar", caption, (panel,), keys, "time in", tuple(data), wide=True)
 
 
 _SHARE = alt.Scale(domain=[0, 1], nice=False)

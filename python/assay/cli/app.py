@@ -15,6 +15,7 @@ from assay.cli.claims import claims
 from assay.cli.cost import cost_app
 from assay.cli.dbms import dbms_app
 from assay.cli.fit import fit
+from assay.cli.index import index_app
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
 
@@ -37,6 +38,7 @@ lab_app = typer.Typer(
 app.add_typer(bench_app, name="bench")
 app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
+app.add_typer(index_app, name="index")
 app.add_typer(dbms_app, name="dbms")
 app.add_typer(lab_app, name="lab")
 
@@ -191,12 +193,16 @@ def report(
     export: Annotated[
         bool, typer.Option("--export", help="Also write each figure to DIR/figures as PNG, SVG, CSV and Parquet.")
     ] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Also write report.pdf, a summary of one page.")] = False,
     json: Json = False,
 ) -> None:
-    """Write report.html for a result folder."""
+    """Write report.html for a result folder.
+
+    The answer first, then what to change, where the gain is lost, what it costs, and every record.
+    """
     from assay.cli.results import write_report
 
-    raise typer.Exit(write_report(directory, export, json))
+    raise typer.Exit(write_report(directory, export, pdf, json))
 
 
 @app.command()

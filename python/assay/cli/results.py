@@ -18,13 +18,17 @@ from assay.study.files import read_json
 _WIDEST = 60
 
 
-def write_report(directory: Path | None, export: bool, as_json: bool) -> int:
-    """Writes report.html, and with `export` every figure as files."""
-    path = part("report").write(directory or folder.newest(), export=export)
+def write_report(directory: Path | None, export: bool, pdf: bool, as_json: bool) -> int:
+    """Writes report.html, with `export` every figure as files, with `pdf` a page as PDF."""
+    report, where = part("report"), directory or folder.newest()
+    path = report.write(where, export=export, pdf=pdf)
+    short = path.with_suffix(".pdf") if pdf else None
     if as_json:
-        output.emit({"report": str(path)})
-    else:
-        output.say(str(path))
+        output.emit({"report": str(path), "pdf": short and str(short), **report.document(where)})
+        return DONE
+    output.say(str(path))
+    if short:
+        output.say(str(short))
     return DONE
 
 

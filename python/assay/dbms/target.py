@@ -106,10 +106,11 @@ class Counters:
         return [_document(name, sums, max(self.window_s, 1e-9)) for name, sums in self._sums.items()]
 
 
-def read_requests(changes: Mapping[str, Sequence[float]]) -> tuple[float, float]:
-    """Requests and bytes that devices read in a window."""
-    changes_ = list(changes.values())
-    return sum(one[0] for one in changes_), sum(one[2] for one in changes_) * _SECTOR_BYTES
+def read_requests(changes: Mapping[str, Sequence[float]]) -> tuple[float, float, float]:
+    """Requests and bytes that devices read in a window, and the seconds in which the busiest was busy."""
+    found = list(changes.values())
+    busy_s = max((one[8] / 1000 for one in found), default=0.0)
+    return sum(one[0] for one in found), sum(one[2] for one in found) * _SECTOR_BYTES, busy_s
 
 
 def _stat(name: str) -> list[float]:

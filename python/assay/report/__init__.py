@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from assay.report import answer, folder
 from assay.report.answer import Answer
 from assay.report.folder import ReportError
 
-__all__ = ["Answer", "ReportError", "answers", "write"]
+__all__ = ["Answer", "ReportError", "answers", "document", "write"]
 
 
 def answers(directory: Path) -> list[Answer]:
@@ -16,12 +17,30 @@ def answers(directory: Path) -> list[Answer]:
     return answer.of(folder.read(Path(directory)))
 
 
-def write(directory: Path, *, export: bool = False) -> Path:
+def write(directory: Path, *, export: bool = False, pdf: bool = False) -> Path:
     """Writes `report.html` into a result folder and returns its path.
 
-    With `export` every figure is also written to `figures/` as PNG, SVG, CSV and Parquet. Raises `ReportError` where
+    With `export` every figure is also written to `figures/` as PNG, SVG, CSV and Parquet, with `pdf` a summary of one
+    page to `report.pdf`. Raises `ReportError` where
     the folder holds nothing to report, or cannot be written to.
     """
     from assay.report import page
 
-    return page.write(folder.read(Path(directory)), export=export)
+    return page.write(folder.read(Path(directory)), export=export, pdf=pdf)
+
+
+def document(directory: Path) -> dict[str, Any]:
+    """What the report says, as JSON: answers, advice, headroom, and what is wrong with the folder."""
+    from assay.advise import of
+    from assay.advise.facts import Facts
+    from assay.report import headroom
+
+    found = folder.read(Path(directory))
+    return {
+        "answers": [
+            {"question": one.question, "answer": one.plain, "verdict": one.standing} for one in answer.of(found)
+        ],
+        "advice": [one.document() for one in of(Facts(found))],
+        "headroom": [one.document() for one in headroom.find(found)],
+        "problems": list(found.problems),
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import csv
 import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from assay.report.figures import Figure, datum
 from assay.report.folder import ReportError
 
 _WIDTH, _NARROW, _SCALE = 620, 380, 2.0
+# Letters in a line of a caption.
+_CAPTION = 110
 
 
 def write(directory: Path, figures: Sequence[Figure]) -> list[Path]:
@@ -71,13 +74,20 @@ def whole(figure: Figure) -> dict[str, Any]:
     panels = [_fixed(panel.spec, panel.title, width, legend=len(figure.keys) > 1) for panel in figure.panels]
     shared = {"scale": dict.fromkeys(("color", "fill", "stroke", "shape", "strokeDash"), "shared")}
     config = {**theme.config(), "background": theme.PAPER, "padding": 18}
-    title = {"text": figure.title, "fontSize": 15, "anchor": "start", "color": theme.INK}
+    title = {"text": figure.title, "fontSize": 15, "anchor": "start", "color": theme.INK, **subtitle(figure)}
     body: dict[str, Any] = {"concat": panels, "columns": 3, "resolve": shared} if len(panels) > 1 else panels[0]
     if len(panels) == 1:
         body.pop("title", None)
     return theme.literal(
         {"$schema": "https://vega.github.io/schema/vega-lite/v6.1.json", **body, "title": title, "config": config}
     )
+
+
+def subtitle(figure: Figure) -> dict[str, Any]:
+    """The caption with the conditions under which the figure was taken: they go where the picture goes."""
+    lines = [line for text in (figure.caption, figure.conditions) for line in textwrap.wrap(text, _CAPTION)]
+    look = {"subtitleFontSize": 10.5, "subtitleColor": theme.SOFT, "subtitlePadding": 5, "offset": 14}
+    return {"subtitle": lines, **look} if lines else {}
 
 
 def _fixed(spec: dict[str, Any], title: str, width: int, *, legend: bool) -> dict[str, Any]:

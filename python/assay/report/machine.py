@@ -12,7 +12,8 @@ Facts = list[tuple[str, str]]
 
 def environments(folder: Folder) -> list[Json]:
     """Environments of all records, in order."""
-    return [cell.record["environment"] for cell in folder.measured if cell.record is not None]
+    found = [cell.record["environment"] for cell in folder.measured if cell.record is not None]
+    return found + [one.record["environment"] for one in folder.works]
 
 
 def headline(folder: Folder) -> tuple[str, str]:

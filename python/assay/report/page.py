@@ -3,34 +3,77 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from assay import __version__
-from assay.report import answer, machine, shell
+from assay.claim import page as claims
+from assay.report import answer, headroom, machine, shell
 from assay.report.answer import layers, trust
 from assay.report.figures import Figure, Palette
 from assay.report.folder import Folder
-from assay.report.view import gaps
+from assay.report.view import explorer, gaps, works
+from assay.report.view.counsel import Counsel, counsel
 from assay.report.view.section import Section, section
 
 
-def write(folder: Folder, *, export: bool) -> Path:
-    """Writes the page, and its figures as files where asked."""
+def write(folder: Folder, *, export: bool, pdf: bool = False) -> Path:
+    """Writes the page; where asked, its figures as files and a summary of one page as PDF."""
     palette = Palette()
-    sections = [section(folder, study, palette) for study in folder.studies]
+    parts = gather(folder, palette)
     path = folder.directory / "report.html"
-    shell.replace_file(path, render(folder, sections))
+    shell.replace_file(path, render(folder, parts))
     if export:
         from assay.report import export as files
 
-        files.write(folder.directory / "figures", [figure for one in sections for figure in one.figures])
+        files.write(folder.directory / "figures", list(parts.figures))
+    if pdf:
+        from assay.report import summary
+
+        summary.write(folder, _lead(folder, parts.sections), parts.counsel)
     return path
 
 
-def render(folder: Folder, sections: list[Section]) -> str:
+@dataclass(frozen=True)
+class Parts:
+    """All that the page is made of, beside the answers."""
+
+    sections: list[Section]
+    works: list[works.Section]
+    claims: list[claims.Part]
+    counsel: Counsel
+    headroom: list[headroom.Headroom]
+    problems: list[str]
+
+    @property
+    def figures(self) -> Iterator[Figure]:
+        """Every figure of the page."""
+        for study in self.sections:
+            yield from study.figures
+        for work in self.works:
+            yield from work.figures
+        for claimed in self.claims:
+            yield from claimed.figures
+
+
+def gather(folder: Folder, palette: Palette) -> Parts:
+    """Reads and draws everything."""
+    document, problem = claims.read(folder.directory)
+    return Parts(
+        sections=[section(folder, study, palette) for study in folder.studies],
+        works=works.sections(folder.works, palette),
+        claims=claims.parts(document, palette) if document else [],
+        counsel=counsel(folder),
+        headroom=headroom.find(folder),
+        problems=[problem] if problem else [],
+    )
+
+
+def render(folder: Folder, parts: Parts) -> str:
     """The page as text."""
+    sections = parts.sections
     what, where = machine.headline(folder)
     common = gaps.everywhere([one.gaps for one in sections])
     sections = [replace(one, gaps=tuple(gaps.without(one.gaps, common))) for one in sections]
@@ -44,14 +87,19 @@ def render(folder: Folder, sections: list[Section]) -> str:
         "findings": trust.findings(folder),
         "sections": sections,
         "lead": _lead(folder, sections),
+        "works": parts.works,
+        "claims": parts.claims,
+        "counsel": parts.counsel,
+        "headroom": parts.headroom,
+        "explorer": explorer.explorer(folder),
         "machine": machine.facts(folder),
         "common": common,
-        "problems": [*folder.problems, *machine.changes(folder)],
+        "problems": [*folder.problems, *parts.problems, *machine.changes(folder)],
         "command": shlex.join(folder.command),
         "style": shell.style(),
         "scripts": scripts,
         "policy": shell.policy(scripts),
-        "data": shell.data(figure for one in sections for figure in one.figures),
+        "data": shell.data(parts.figures),
         "version": __version__,
     }
     return shell.environment().get_template("report.html.j2").render(context)

@@ -14,6 +14,7 @@ import jinja2
 import vl_convert
 
 from assay.report import labels, reasons, swatch, theme, units
+from assay.report.export import subtitle
 from assay.report.figures.model import Figure
 from assay.report.folder import ReportError
 
@@ -34,10 +35,10 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def scripts() -> list[str]:
-    """The library that draws, and the page's own script."""
+    """The library that draws, and the page's own scripts."""
     return [
         script(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
-        script((_ASSETS / "report.js").read_text(encoding="utf-8")),
+        *(script((_ASSETS / name).read_text(encoding="utf-8")) for name in ("report.js", "explore.js")),
     ]
 
 
@@ -84,6 +85,7 @@ def data(figures: Iterable[Figure]) -> str:
     found = {
         figure.id: {
             "title": figure.title,
+            "subtitle": subtitle(figure).get("subtitle", []),
             "panels": [{"title": panel.title, "spec": panel.spec} for panel in figure.panels],
         }
         for figure in figures

@@ -234,7 +234,8 @@ impl Worker<'_> {
         };
         self.call(Request::flush(Token::Call.encode()))?;
         let group = loop {
-            match self.writes.borrow_mut().borrow_group() {
+            let group = self.writes.borrow_mut().borrow_group();
+            match group {
                 Some(group) => break group,
                 None => self.wait_a_little()?,
             }

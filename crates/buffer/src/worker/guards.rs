@@ -131,6 +131,20 @@ impl<'w> Optimistic<'w> {
         Ok(value)
     }
 
+    /// Goes to the page that `reader` finds in this one, or hands out what it finds instead; as [`Self::read`] and then
+    /// [`Self::follow`], with one look whether this page was unchanged.
+    ///
+    /// # Errors
+    /// As [`Self::follow`].
+    #[inline(always)]
+    pub fn step<T>(&self, reader: impl FnOnce(Racy<'_>) -> Result<PageId, T>) -> Attempt<Result<Optimistic<'w>, T>> {
+        // SAFETY: frames stay mapped as long as the pool, which the guard borrows.
+        match reader(unsafe { Racy::new(self.start, self.worker.pool.page_bytes()) }) {
+            Ok(page) => self.follow(page).map(Ok),
+            Err(found) => self.validate().map(|()| Err(found)),
+        }
+    }
+
     /// Looks at a page that this one refers to: this one still did when the other was reached.
     ///
     /// # Errors

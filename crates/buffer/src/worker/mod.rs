@@ -240,6 +240,11 @@ impl<'p> Worker<'p> {
         Ok(())
     }
 
+    /// Whether the caller runs in a task.
+    pub fn is_in_task(&self) -> bool {
+        self.tasks.current().is_some()
+    }
+
     /// Requests in flight.
     pub fn in_flight(&self) -> u32 {
         self.queue.borrow().in_flight()

@@ -74,10 +74,12 @@ impl Worker<'_> {
             match self.begin_read(page, true) {
                 Begun::Flying(read) => return self.await_read(read),
                 Begun::NothingToDo => return Ok(()),
-                Begun::Elsewhere => match self.reads.borrow_mut().join(page) {
-                    Some(read) => joined = Some(read),
-                    None => self.pause(),
-                },
+                Begun::Elsewhere => {
+                    joined = self.reads.borrow_mut().join(page);
+                    if joined.is_none() {
+                        self.pause();
+                    }
+                }
                 Begun::NoFrame => self.make_room()?,
             }
         }
@@ -85,15 +87,30 @@ impl Worker<'_> {
 
     /// Begins to read a page that will be wanted, where it is not in memory and a frame is free. Does not wait, and says
     /// nothing of errors: who wants the page then meets them. Whoever stops working with reads in flight calls
-    /// [`Worker::settle`], since others wait for them.
-    pub fn prefetch(&self, page: PageId) {
+    /// [`Worker::settle`], since others wait for them. `true` where a read was begun.
+    pub fn prefetch(&self, page: PageId) -> bool {
         let absent = self.pool.words.get(page as usize).is_some_and(|word| {
             let seen = word.load();
             !seen.is_readable() && !seen.is_marked() && !seen.is_loading()
         });
-        if absent {
-            let _ = self.begin_read(page, false);
+        absent && matches!(self.begin_read(page, false), Begun::Flying(_))
+    }
+
+    /// Whether somebody is reading a page into memory.
+    pub fn is_reading(&self, page: PageId) -> bool {
+        self.pool.words.get(page as usize).is_some_and(|word| word.load().is_loading())
+    }
+
+    /// Lets others go on, or waits for one request, whatever this worker has in flight: until a read may have ended.
+    ///
+    /// # Errors
+    /// Where the queue fails.
+    pub fn wait_reads(&self) -> Result<(), BufferError> {
+        if self.tasks.current().is_none() && self.in_flight() > 0 {
+            return self.poll(ONE);
         }
+        self.pause();
+        Ok(())
     }
 
     fn begin_read(&self, page: PageId, waits: bool) -> Begun {

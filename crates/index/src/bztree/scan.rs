@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use assay_pmem::{Medium, PmemError, Pool, pin};
 
-use super::{image::Record, key::Key, leaf::Leaf, restructure::collect, session::BzSession};
+use super::{image::Record, key::Key, leaf::Leaf, meta::SEALED, restructure::collect, session::BzSession};
 use crate::{error::IndexError, index::Visit};
 
 /// Entries of one leaf, as they were at one moment.
@@ -80,24 +80,20 @@ impl<M: Medium, P: Deref<Target = Pool<M>>> BzSession<'_, P> {
     }
 }
 
-/// Live records in order. They are read twice: what did not change in between was so at one moment, as no meta word ever
-/// comes back to what it was. Dirty words are made durable.
+/// Live records in order. They are looked at twice: what did not change in between was so at one moment, as no meta word
+/// ever comes back to what it was. Dirty words are made durable.
 fn at_one_moment<'m, M: Medium>(leaf: &Leaf<'m, M>) -> Result<Vec<Record<'m>>, PmemError> {
-    let (mut before, mut now) = (Vec::new(), Vec::new());
-    settle_all(leaf);
-    collect(leaf, &mut before)?;
+    let mut records = Vec::with_capacity(leaf.0.shape.count + leaf.0.shape.tail);
     loop {
+        records.clear();
         settle_all(leaf);
-        now.clear();
-        collect(leaf, &mut now)?;
-        let same = |(one, other): (&Record<'_>, &Record<'_>)| one.meta == other.meta && one.word == other.word;
-        if before.len() == now.len() && before.iter().zip(&now).all(same) {
+        collect(leaf, &mut records)?;
+        if unchanged(leaf, &records) {
             break;
         }
-        std::mem::swap(&mut before, &mut now);
     }
-    now.sort_by(Record::order);
-    Ok(now)
+    records.sort_by(Record::order);
+    Ok(records)
 }
 
 fn settle_all<M: Medium>(leaf: &Leaf<'_, M>) {
@@ -107,4 +103,17 @@ fn settle_all<M: Medium>(leaf: &Leaf<'_, M>) {
             leaf.word_value(slot.meta);
         }
     }
+}
+
+/// Whether these are still the live records, and nothing of them waits to become durable.
+fn unchanged<M: Medium>(leaf: &Leaf<'_, M>, records: &[Record<'_>]) -> bool {
+    let mut now = leaf.slots().filter(|slot| slot.meta.is_live());
+    let same = |record: &Record<'_>| {
+        let Some(slot) = now.next().filter(|slot| slot.meta.plain() == record.meta && !slot.meta.is_dirty()) else {
+            return false;
+        };
+        // A word that is dirty differs from the plain one that was read.
+        !slot.meta.value_in_word() || leaf.meta(record.meta.offset()).0 & !SEALED == record.word
+    };
+    records.iter().all(same) && now.next().is_none()
 }

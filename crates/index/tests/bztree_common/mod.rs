@@ -143,6 +143,8 @@ pub struct Case {
     pub afterwards: Vec<Operation>,
     pub seed: u64,
     pub nodes: Nodes,
+    /// The first thread stands still before its step of that number until the other one has ended.
+    pub stop: Option<u64>,
 }
 
 impl Case {
@@ -178,7 +180,10 @@ impl CrashCase for Case {
             let tree = open(medium.clone(), self.nodes)?;
             return work_in_turn(&tree, &medium, alone);
         }
-        let turns = Turns::new(medium.clone(), self.threads.len(), self.seed);
+        let turns = match self.stop {
+            Some(step) => Turns::stopping(medium.clone(), step),
+            None => Turns::new(medium.clone(), self.threads.len(), self.seed),
+        };
         let tree = open(Stepped::new(medium.clone(), turns.clone()), self.nodes)?;
         std::thread::scope(|scope| {
             let work = |(number, operations): (usize, &Vec<Operation>)| {
@@ -262,4 +267,25 @@ pub fn by_chance(count: u64, keys: u64, stamp: u64, mut random: impl FnMut() -> 
         Operation { action, key: (dice >> 16) % keys, form, stamp: stamp + index }
     };
     (0..count).map(one).collect()
+}
+
+/// Operations with stamps from a first one on.
+pub fn steps(stamp: u64, steps: &[(Action, u64, u64)]) -> Vec<Operation> {
+    let one = |(index, &(action, key, form)): (usize, &(Action, u64, u64))| {
+        let stamp = stamp + index as u64;
+        Operation { action, key, form, stamp }
+    };
+    steps.iter().enumerate().map(one).collect()
+}
+
+/// The line of code at a place of the form `file:line`.
+pub fn code_at(site: &str) -> String {
+    let (file, line) = site.rsplit_once(':').unwrap();
+    let source = std::fs::read_to_string(format!("{}/../../{file}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    source.lines().nth(line.parse::<usize>().unwrap() - 1).unwrap().trim().to_owned()
+}
+
+/// The line of code that did a step, of this crate alone.
+pub fn line_of(site: &std::panic::Location<'_>) -> String {
+    if site.file().contains("index/src") { code_at(&format!("{}:{}", site.file(), site.line())) } else { String::new() }
 }

@@ -8,7 +8,7 @@ from assay.dbms.tpch.embedded import DuckDB, EngineError, QueryError, SQLite
 from assay.dbms.tpch.engine import Engine, Wish
 from assay.error import BAD_JOB, AssayError, did_you_mean
 
-NAMES = ("duckdb", "postgres", "sqlite")
+NAMES = ("duckdb", "postgres", "sqlite", "sqlserver")
 
 
 def make(wish: Wish) -> Engine:
@@ -22,6 +22,10 @@ def make(wish: Wish) -> Engine:
         from assay.dbms.tpch.postgres import PostgreSQL
 
         return PostgreSQL(wish, workers)
+    if wish.name == "sqlserver":
+        from assay.dbms.sqlserver.engine import SqlServer
+
+        return SqlServer(wish, workers)
     if wish.name not in ("duckdb", "sqlite"):
         raise AssayError(f"there is no engine `{wish.name}`", hint=did_you_mean(wish.name, NAMES), code=BAD_JOB)
     if wish.wal is not None:

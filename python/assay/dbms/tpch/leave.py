@@ -148,6 +148,11 @@ def _reasons(one: Pass, *, interrupted: bool) -> list[Json]:
 
 
 def _lacking(draft: WorkDraft, one: Pass) -> None:
+    if "adapter" in draft.settings:
+        reason_ = f"the adapter of {draft.subject} was {draft.settings['adapter']}"
+        draft.lacks(
+            "a verified adapter", reason_, "hold its figures against the server's own tools before they are used"
+        )
     if one.protocol == "cold" and one.place.in_memory:
         reason_ = f"{one.place.name} is {one.place.file_system}: its files are memory and cannot be evicted"
         draft.lacks(

@@ -134,7 +134,7 @@ def _measure(job: _Job, outcome: Outcome) -> None:
         job.engine.kill()
     except AssayError as error:
         job.engine.kill()
-        if not any(one.samples for one in passes):
+        if not any(one.done for one in passes):
             raise
         outcome.broke = True
         for one in passes:
@@ -200,9 +200,10 @@ def _query(job: _Job, one: Pass, statement: query.Query, sample: Sample) -> None
     one.counters.open()
     begun = time.monotonic()
     found = engine.run(statement.sql)
-    requests, moved = read_requests(one.counters.close(time.monotonic() - begun))
+    requests, moved, busy_s = read_requests(one.counters.close(time.monotonic() - begun))
     sample.device_requests += requests
     sample.device_bytes += moved
+    sample.device_busy_s += busy_s
     sample.runs.append(found)
     if not sample.checked:
         sample.wrong = _judge(job, statement, found.rows)

@@ -30,6 +30,7 @@ class Sample:
     node: Node | None = None
     device_requests: float = 0.0
     device_bytes: float = 0.0
+    device_busy_s: float = 0.0
     failures: list[str] = field(default_factory=list)
     checked: bool = False
     wrong: str = ""
@@ -61,6 +62,11 @@ class Sample:
         """Bytes that devices gave for it, median of the runs."""
         return statistics.median(run.read_bytes for run in self.runs)
 
+    @property
+    def clean(self) -> bool:
+        """The device's counters speak of this query: others read little beside it."""
+        return self.device_bytes <= sum(run.read_bytes for run in self.runs) * FOREIGN
+
     def kind(self) -> str:
         """`cpu`, `sequential`, `random`, or `unknown` where nothing tells them apart."""
         waits = self.wait_share
@@ -68,8 +74,7 @@ class Sample:
             return "unknown"
         if waits < WAITS or self.read_bytes == 0:
             return "cpu"
-        whole = sum(run.read_bytes for run in self.runs)
-        if self.device_requests and self.device_bytes <= whole * FOREIGN:
+        if self.device_requests and self.clean:
             large = self.device_bytes / self.device_requests >= SEQUENTIAL_BYTES
             return "sequential" if large else "random"
         return self.node.pattern or "unknown" if self.node else "unknown"
@@ -112,7 +117,8 @@ class Sample:
         buffered = [run.buffer_bytes for run in self.runs if run.buffer_bytes is not None]
         if buffered:
             found["engine_read_bytes"] = figure(median(buffered), "bytes", method=_KERNEL)
-        if self.device_requests:
+        if self.device_requests and self.clean:
+            found["device_busy_s"] = figure(self.device_busy_s / len(self.runs), "s", "measured", _KERNEL)
             found["device_request_bytes"] = figure(
                 self.device_bytes / self.device_requests, "bytes", "measured", _KERNEL
             )

@@ -92,7 +92,8 @@
     });
     const resolve = { scale: Object.fromEntries(COLOURED.map((name) => [name, "shared"])) };
     const body = several ? { concat: panels, columns: 3, resolve } : panels[0];
-    const title = { text: figure.title, fontSize: 15, anchor: "start", color: "var(--ink)" };
+    const caption = { subtitle: figure.subtitle, subtitleFontSize: 10.5, subtitleColor: "var(--soft)", subtitlePadding: 5, offset: 14 };
+    const title = { text: figure.title, fontSize: 15, anchor: "start", color: "var(--ink)", ...(figure.subtitle.length ? caption : {}) };
     return literal({ ...body, title, config: { ...data.config, background: "var(--paper)", padding: 18 } });
   }
 

@@ -71,3 +71,4 @@ class Figure:
     notes: tuple[str, ...] = field(default=())
     wide: bool = False
     dots: bool = False
+    conditions: str = ""

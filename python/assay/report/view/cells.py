@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.report import labels, reasons, row, units
 from assay.report.answer import trust
@@ -93,11 +94,19 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Head:
+    """Head of a column of figures, with what most of them say of themselves."""
+
+    name: str
+    title: str
+
+
+@dataclass(frozen=True)
 class Table:
     """The table of a study."""
 
     place: tuple[str, ...]
-    columns: tuple[str, ...]
+    columns: tuple[Head, ...]
     entries: tuple[Entry, ...]
 
 
@@ -108,8 +117,32 @@ def table(cells: Sequence[Cell], rows: Sequence[Row]) -> Table | None:
     place = varying(rows, [*factors(rows), "scenario", "repeat"]) or ["scenario"]
     columns = [name for name in _COLUMNS if any(one.metric(name) is not None for one in rows)]
     measured = [cell for cell in cells if cell.record is not None]
-    entries = tuple(_entry(cell, [one for one in rows if one.cell is cell], place, columns) for cell in measured)
-    return Table(tuple(labels.dimension(name) for name in place), tuple(_HEADS[name] for name in columns), entries)
+    own: dict[int, list[Row]] = {}
+    for one in rows:
+        own.setdefault(id(one.cell), []).append(one)
+    entries = [_entry(cell, own.get(id(cell), []), place, columns) for cell in measured]
+    titles = [_usual(entries, index) for index in range(len(columns))]
+    heads = tuple(Head(_HEADS[name], title) for name, title in zip(columns, titles, strict=True))
+    return Table(
+        tuple(labels.dimension(name) for name in place), heads, tuple(_without(entry, titles) for entry in entries)
+    )
+
+
+def _usual(entries: Sequence[Entry], index: int) -> str:
+    """What most figures of a column say of themselves: the head says it once for all of them."""
+    said = Counter(line.values[index].title for entry in entries for line in entry.lines if line.values[index].text)
+    return said.most_common(1)[0][0] if said else ""
+
+
+def _without(entry: Entry, titles: Sequence[str]) -> Entry:
+    lines = (
+        replace(line, values=tuple(
+            replace(value, title="" if value.title == title else value.title)
+            for value, title in zip(line.values, titles, strict=True)
+        ))
+        for line in entry.lines
+    )  # fmt: skip
+    return replace(entry, lines=tuple(lines))
 
 
 def _entry(cell: Cell, rows: Sequence[Row], place: Sequence[str], columns: Sequence[str]) -> Entry:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.report import conditions, labels, row
 from assay.report.answer import together
@@ -48,11 +48,12 @@ def section(folder: Folder, study: Study, palette: Palette) -> Section:
     """Draws and describes a study."""
     own = folder.of(study.name)
     rows = row.rows(own)
+    said = conditions.line(rows)
     return Section(
         anchor=f"study-{study.name}",
         study=study,
-        figures=tuple(draw_all(study, own, palette)),
-        conditions=conditions.line(rows),
+        figures=tuple(replace(figure, conditions=said) for figure in draw_all(study, own, palette)),
+        conditions=said,
         objectives=tuple(_objectives(rows)),
         table=cells.table(own, rows),
         gaps=tuple(gaps.find(own)),

@@ -1,0 +1,107 @@
+"""What a run asked of CPU and device: read out of work records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Json = dict[str, Any]
+# Size of a request where the device's counters do not tell, by class of the query.
+ASSUMED_BYTES = {"sequential": 131_072.0, "random": 8_192.0}
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One query, or a whole window of transactions. Seconds, bytes, counts.
+
+    `wait_s` is the part of `wall_s` in which nothing ran, `busy_s` how long the device was busy meanwhile; none where
+    its counters do not speak of this work alone. `operations` is what a throughput counts; 0 for a query.
+    """
+
+    name: str
+    wall_s: float
+    wait_s: float
+    busy_s: float | None
+    read_bytes: float
+    read_size_bytes: float
+    sequential: bool
+    concurrency: float
+    written_bytes: float = 0.0
+    write_size_bytes: float = 0.0
+    flushes: float = 0.0
+    operations: float = 0.0
+
+
+def demands(record: Json) -> list[Demand]:
+    """Those of a record: one per query of TPC-H, one for a window of anything else; none where it tells too little."""
+    if record["workload"]["name"] == "tpch":
+        return [found for part in record["parts"] if (found := _query(part)) is not None]
+    found = _window(record)
+    return [found] if found is not None else []
+
+
+def _query(part: Json) -> Demand | None:
+    figures = {name: float(one["value"]) for name, one in part["figures"].items()}
+    if "time_s" not in figures or "wait_ratio" not in figures:
+        return None
+    facts = part.get("facts") or {}
+    kind = facts.get("class", "")
+    size = figures.get("device_request_bytes") or ASSUMED_BYTES.get(kind, ASSUMED_BYTES["sequential"])
+    wall = figures["time_s"]
+    return Demand(
+        name=part["name"],
+        wall_s=wall,
+        wait_s=wall * figures["wait_ratio"],
+        busy_s=figures.get("device_busy_s"),
+        read_bytes=figures["device_read_bytes"],
+        read_size_bytes=size,
+        sequential=size >= ASSUMED_BYTES["sequential"] / 2,
+        concurrency=1.0,
+    )
+
+
+def _window(record: Json) -> Demand | None:
+    """A window of operations: what is not CPU is taken for waiting."""
+    rate = next((record["figures"][name] for name in _RATES if name in record["figures"]), None)
+    devices, seconds = record["devices"], float(record["measured_s"])
+    if rate is None or not devices or seconds <= 0:
+        return None
+    cpu = record.get("cpu")
+    used = float(record["figures"]["cpu_s"]["value"]) if "cpu_s" in record["figures"] else _seconds(cpu)
+    usable = float(record["environment"]["cpu"].get("usable") or 1)
+    device = max(devices, key=lambda one: one["utilisation"]["value"])
+    value = {name: float(one["value"]) for name, one in device.items() if isinstance(one, dict)}
+    busy = value["utilisation"] * seconds
+    return Demand(
+        name=record["workload"]["name"],
+        wall_s=seconds,
+        wait_s=max(0.0, seconds - used / usable),
+        busy_s=busy or None,
+        read_bytes=value["read_bytes"],
+        read_size_bytes=value["read_bytes"] / value["reads"] if value["reads"] else 0.0,
+        sequential=False,
+        concurrency=max(1.0, value["mean_in_flight"] * seconds / busy) if busy else 1.0,
+        written_bytes=value["written_bytes"],
+        write_size_bytes=value["written_bytes"] / value["writes"] if value["writes"] else 0.0,
+        flushes=value["flushes"],
+        operations=float(rate["value"]) * seconds,
+    )
+
+
+_RATES = ("transactions_per_s", "ops_per_s", "tpm_per_s")
+
+
+def _seconds(cpu: Json | None) -> float:
+    return sum(float(cpu[name]["value"]) for name in ("user_s", "kernel_s", "helper_s")) if cpu else 0.0
+
+
+def usable(records: Sequence[Json]) -> list[Json]:
+    """Records that speak of a device: measured, and not from memory."""
+    found = []
+    for record in records:
+        hot = str(record["workload"]["parameters"].get("protocol", "")).startswith("hot")
+        modelled = any(reason["code"] == "modelled-target" for reason in record["verdict"]["reasons"])
+        if record["kind"] == "database" and not hot and not modelled:
+            found.append(record)
+    return found

@@ -1,0 +1,9 @@
+"""Runs of persistent indexes: jobs out of flags, waits out of twins, sweeps.
+
+The indexes themselves, their workloads and their checks are the measuring program's (`assayer index`).
+"""
+
+from assay.index.job import Wish, job
+from assay.index.waits import as_if
+
+__all__ = ["Wish", "as_if", "job"]

@@ -1,0 +1,125 @@
+"""Sweeps: indexes x workloads x threads, with every record kept and nothing done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.binary import Binary
+from assay.index.job import Wish, job
+from assay.work import load, run_work, save
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a study of indexes runs."""
+
+    indexes: Sequence[str]
+    workloads: Sequence[tuple[str, str]]
+    threads: Sequence[int]
+
+
+# jungle's second part: FPTree and BzTree and Dash in persistent memory against a B+-tree and a hash table on a drive,
+# single operations and YCSB-like mixes, uniform and skewed, threads from one up.
+JUNGLE = Sweep(
+    indexes=("fptree", "bztree", "dash-eh", "ssd-btree", "ssd-hash"),
+    workloads=(
+        ("lookup", "uniform"),
+        ("lookup", "zipf:0.99"),
+        ("insert", "uniform"),
+        ("update", "uniform"),
+        ("mixed", "self-similar:0.2"),
+        ("ycsb-a", "zipf:0.99"),
+        ("ycsb-b", "zipf:0.99"),
+    ),
+    threads=(1, 2, 4, 8, 16, 20),
+)
+STUDIES = {"jungle": JUNGLE}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of a sweep."""
+
+    wish: Wish
+    identity: tuple[Any, ...]
+
+
+def there(binary: Binary) -> set[str]:
+    """The indexes that the measuring program has."""
+    listed: list[Json] = binary.document("index", "--list")
+    return {str(one["name"]) for one in listed if one["there"]}
+
+
+def cells(sweep: Sweep, base: Wish, places: dict[bool, str], has: set[str], cpus: int) -> list[Cell]:
+    """The runs of a sweep: indexes that are there, threads that the machine has. `places` says where those in memory
+    (True) and on a drive (False) lie."""
+    found = []
+    for index in (name for name in sweep.indexes if name in has):
+        on = places[not index.startswith("ssd-")]
+        for workload, law in sweep.workloads:
+            for threads in (count for count in sweep.threads if count <= cpus):
+                wish = replace(base, index=index, workload=workload, distribution=law, threads=threads, on=on)
+                # A pool is a drive's business here, a twin of memory modules that of the others.
+                wish = replace(wish, as_if="") if index.startswith("ssd-") else replace(wish, pool="")
+                found.append(Cell(wish, identity_of_job(job(wish))))
+    return found
+
+
+def identity_of_job(document: Json) -> tuple[Any, ...]:
+    """What makes two runs the same one."""
+    law = document.get("distribution", {})
+    value = law.get("theta", law.get("skew"))
+    described = f"{law.get('law')} {value:g}" if value is not None else str(law.get("law"))
+    window = document["window"]
+    sizes = document["sizes"]
+    return (
+        document["index"],
+        document["workload"],
+        described,
+        document["threads"],
+        document["keys"],
+        (sizes["key"]["least"], sizes["key"]["most"]),
+        (sizes["value"]["least"], sizes["value"]["most"]),
+        float(window["seconds"]) if "seconds" in window else int(window["operations"]),
+        document["seed"],
+        document.get("as_if", {}).get("twin", ""),
+    )
+
+
+def identity_of_record(record: Json) -> tuple[Any, ...]:
+    """The same, of a record."""
+    asked = record["workload"]["parameters"]
+    window = asked.get("window_s", asked.get("window_operations"))
+    return (
+        record["subject"]["name"],
+        record["workload"]["name"],
+        asked["distribution"],
+        asked["threads"],
+        asked["keys"],
+        tuple(asked["key_bytes"]),
+        tuple(asked["value_bytes"]),
+        window,
+        asked["seed"],
+        record["subject"]["settings"].get("as_if", {}).get("twin", ""),
+    )
+
+
+def run(binary: Binary, wanted: Sequence[Cell], out: Path, tell: Callable[[str], None]) -> Iterator[Json]:
+    """Runs what has no record in `out` yet; yields every record, those that were there included. A run that is
+    interrupted leaves what was finished; started again, it goes on."""
+    known = {identity_of_record(record): record for record in load(out) if record["kind"] == "index"}
+    for position, cell in enumerate(wanted, 1):
+        record = known.get(cell.identity)
+        if record is None:
+            what = f"{cell.wish.index} {cell.wish.workload} {cell.wish.distribution} {cell.wish.threads} threads"
+            tell(f"{position} of {len(wanted)}: {what}")
+            for record in run_work(binary, ["index"], job(cell.wish)):
+                save(out, record)
+                yield record
+        else:
+            yield record

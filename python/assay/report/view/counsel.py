@@ -1,0 +1,73 @@
+"""Advice on the page: what is advised first, with links to records, and what trials brought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.advise import Advice, of
+from assay.advise.facts import Facts
+from assay.advise.trial import read
+from assay.report import labels
+from assay.report.folder import Folder
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What a trial came to."""
+
+    outcome: str
+    sentence: str
+    command: str
+    page: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of advice with its trials."""
+
+    advice: Advice
+    gain: str
+    band: str
+    links: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Counsel:
+    """Pieces with evidence, and rules without any."""
+
+    pieces: tuple[Piece, ...]
+    silent: tuple[Advice, ...]
+
+
+def counsel(folder: Folder) -> Counsel:
+    """The advice of a folder, ready for the page."""
+    found = of(Facts(folder))
+    trials = read(folder.directory)
+    pieces = tuple(_piece(one, trials) for one in found if one.outcome != "no evidence")
+    return Counsel(pieces, tuple(one for one in found if one.outcome == "no evidence"))
+
+
+def _piece(one: Advice, trials: Sequence[Json]) -> Piece:
+    gain, band = "", ""
+    if one.gain is not None:
+        gain = one.gain.said
+        against = "" if one.gain.status == "valid" else f"; the records are {one.gain.status}"
+        origin = "" if one.gain.provenance == "measured" else f"; {one.gain.provenance}"
+        band = f"{one.gain.kind}{origin}{against}"
+    links = tuple((entry.text, tuple((id_, anchor(id_)) for id_ in entry.records)) for entry in one.evidence)
+    return Piece(one, gain, band, links, tuple(_trial(each) for each in trials if each.get("rule") == one.rule))
+
+
+def anchor(record: str) -> str:
+    """Where the page shows a record."""
+    return record if record.startswith("work-") else f"cell-{record}"
+
+
+def _trial(found: Json) -> Trial:
+    words = (labels.clean(str(found.get(name) or "")) for name in ("outcome", "sentence", "command", "page"))
+    return Trial(*words)

@@ -1,0 +1,158 @@
+"""Indexes, engines and databases on the page: one section for each kind, one entry for each record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.report import labels, reasons, units
+from assay.report.figures import Figure, Palette
+from assay.report.view import workfigures
+from assay.report.view.cells import Why
+from assay.report.work import Work
+
+Json = dict[str, Any]
+
+_TITLES = {"index": "Indexes", "engine": "The storage engine", "database": "Databases"}
+_FIRST = ("transactions_per_s", "new_orders_per_s", "queries_per_s", "ops_per_s")
+_MOST_PARTS = 40
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of operation, transaction or query."""
+
+    name: str
+    counts: str
+    latency: str
+    figures: tuple[tuple[str, str], ...]
+    facts: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One record."""
+
+    anchor: str
+    id: str
+    subject: str
+    workload: str
+    where: str
+    rate: str
+    status: str
+    provenance: str
+    figures: tuple[tuple[str, str, str], ...]
+    parts: tuple[Part, ...]
+    checks: str
+    failed: tuple[str, ...]
+    why: tuple[Why, ...]
+    missing: tuple[tuple[str, str, str], ...]
+    facts: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """All records of one kind."""
+
+    anchor: str
+    title: str
+    entries: tuple[Entry, ...]
+    figures: tuple[Figure, ...]
+
+
+def sections(works: Sequence[Work], palette: Palette) -> list[Section]:
+    """One section for each kind of work that the folder holds."""
+    found = []
+    for kind, title in _TITLES.items():
+        own = [one for one in works if one.kind == kind]
+        if own:
+            entries = tuple(entry(one) for one in own)
+            found.append(Section(f"work-of-{kind}", title, entries, tuple(workfigures.draw(kind, own, palette))))
+    return found
+
+
+def entry(one: Work) -> Entry:
+    """A record in words."""
+    record = one.record
+    checks = [each for each in record["checks"] if isinstance(each, dict)]
+    failed = tuple(f"{each.get('name')}: {each.get('evidence')}" for each in checks if not each.get("passed"))
+    return Entry(
+        anchor=one.anchor,
+        id=one.id,
+        subject=labels.clean(f"{one.subject} {record['subject'].get('version') or ''}".strip()),
+        workload=labels.clean(_with(one.workload, one.parameters)),
+        where=labels.clean(one.on),
+        rate=rate_said(one),
+        status=one.status,
+        provenance=one.provenance,
+        figures=tuple(_figures(record["figures"])),
+        parts=tuple(_part(each) for each in record["parts"][:_MOST_PARTS] if isinstance(each, dict)),
+        checks=f"{len(checks) - len(failed)} of {len(checks)} checks held" if checks else "nothing was checked",
+        failed=failed,
+        why=tuple(_why(each) for each in record["verdict"].get("reasons") or ()),
+        missing=tuple(_missing(each) for each in record["not_measured"] if isinstance(each, dict)),
+        facts=_facts(one),
+    )
+
+
+def rate_said(one: Work) -> str:
+    """What was done a second, in words; empty where the record has no such figure."""
+    if one.rate is None:
+        return ""
+    name, value = one.rate
+    return f"{units.count(value)} {name.removesuffix('_per_s').replace('_', ' ')}/s".replace("ops/s", "operations/s")
+
+
+def _with(name: str, parameters: Json) -> str:
+    said = ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in parameters.items() if key != "seed")
+    return f"{name} ({said})" if said else name
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (dict, list)):
+        return f"{len(value)} entries"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _figures(figures: Json) -> Iterable[tuple[str, str, str]]:
+    for name, found in sorted(figures.items(), key=lambda item: (item[0] not in _FIRST, item[0])):
+        value = found.get("value") if isinstance(found, dict) else None
+        if isinstance(value, (int, float)):
+            said = units.figure(float(value), str(found.get("unit") or ""))
+            method = labels.METHODS.get(str(found.get("method") or ""), "")
+            yield labels.clean(name.replace("_", " ")), said, ", ".join(filter(None, (found.get("provenance"), method)))
+
+
+def _part(each: Json) -> Part:
+    counts = [f"{int(each.get(name) or 0):,} {name}" for name in ("succeeded", "empty", "failed") if each.get(name)]
+    service = each.get("response") or each.get("service")
+    latency = ""
+    if isinstance(service, dict):
+        latency = " / ".join(units.time(float(service.get(name) or 0)) for name in ("p50_ns", "p99_ns"))
+    figures = tuple((name, said) for name, said, _ in _figures(each.get("figures") or {}))
+    facts = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in (each.get("facts") or {}).items())
+    return Part(labels.clean(str(each.get("name") or "?")), ", ".join(counts), latency, figures, labels.clean(facts))
+
+
+def _why(reason: Json) -> Why:
+    code = str(reason.get("code") or "")
+    words = (str(reason.get(name) or "") for name in ("evidence", "fix"))
+    return Why(reasons.title(code), str(reason.get("severity") or "note"), code, "", *words)
+
+
+def _missing(each: Json) -> tuple[str, str, str]:
+    return str(each.get("what") or ""), str(each.get("reason") or ""), str(each.get("fix") or "")
+
+
+def _facts(one: Work) -> str:
+    run, cpu = one.record["run"], (one.record["environment"].get("cpu") or {})
+    settings = ", ".join(f"{name} {_plain(value)}" for name, value in one.settings.items())
+    parts = [
+        f"run {run.get('id')} at {run.get('started_at')}",
+        f"{units.duration(float(one.record.get('measured_s') or 0))} measured",
+        f"durability {one.durability}" if one.durability else "",
+        f"settings: {settings}" if settings else "",
+        f"{one.record['environment'].get('host')}, {cpu.get('model')}, {cpu.get('usable')} CPUs",
+    ]
+    return labels.clean("; ".join(part for part in parts if part))

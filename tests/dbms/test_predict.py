@@ -1,0 +1,171 @@
+"""Predictions: arithmetic of a demand on a device, records in and out, a limit of the kernel's beside the forecast."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from assay.binary import Binary
+from assay.dbms.predict import device, forecast, report
+from assay.dbms.predict.demand import Demand, demands, usable
+from assay.dbms.predict.device import Busy
+from assay.error import AssayError
+from hypothesis import given
+from hypothesis import strategies as st
+
+Json = dict[str, Any]
+seconds = st.floats(0.001, 1000)
+
+
+def demand(wall: float = 2.0, wait: float = 1.0, busy: float | None = 1.0, **more: Any) -> Demand:
+    return Demand("q01", wall, wait, busy, 100e6, 131072.0, True, 1.0, **more)
+
+
+@given(wall=seconds, share=st.floats(0, 1), busy=st.one_of(st.none(), seconds), there=seconds, width=st.floats(0, 1))
+def test_a_forecast_lies_in_its_band_and_is_never_shorter_than_work_or_device(
+    wall: float, share: float, busy: float | None, there: float, width: float
+) -> None:
+    found = forecast.of(demand(wall, wall * share, busy), Busy(there, width))
+    assert found.low_s <= found.seconds <= found.high_s
+    assert found.seconds >= max(wall * (1 - share), there) * (1 - 1e-9)
+
+
+@given(wall=seconds, share=st.floats(0, 1))
+def test_on_the_same_device_the_forecast_is_what_was_measured(wall: float, share: float) -> None:
+    wait = wall * share
+    found = forecast.of(demand(wall, wait, wait or 1e-9), Busy(wait, 0.1))
+    assert found.seconds == pytest.approx(wall, rel=1e-6)
+
+
+def test_a_slower_device_takes_longer_and_io_hides_no_more_than_work_can() -> None:
+    one = demand(wall=2, wait=0.5, busy=1)
+    times = [forecast.of(one, Busy(there, 0.0)).seconds for there in (0.1, 1, 10, 100)]
+    assert times == sorted(times)
+    assert times[1] == 2
+    assert times[3] == 100
+
+
+def test_a_limit_is_a_device_too() -> None:
+    assert device.busy("limit:50MB/s", demand()).seconds == pytest.approx(2)
+    assert device.busy("limit:1000/s", demand()).seconds == pytest.approx(100e6 / 131072 / 1000)
+    with pytest.raises(AssayError, match="no twin"):
+        device.busy("p4610", demand())
+
+
+@pytest.mark.usefixtures("assayer")
+def test_twins_are_asked_with_the_demands_own_sizes() -> None:
+    reads = device.busy("twin:p4610", demand())
+    assert 100e6 / 4e9 < reads.seconds < 100e6 / 0.1e9
+    more = {"written_bytes": 8.0e6, "write_size_bytes": 8192.0}
+    unsynced = device.busy("twin:p4610", demand(**more, flushes=0.0))
+    synced = device.busy("twin:p4610", demand(**more, flushes=1000.0))
+    assert reads.seconds < unsynced.seconds < synced.seconds
+
+
+def query_record(name: str = "q01", **figures: float) -> Json:
+    values = {"time_s": 1.0, "wait_ratio": 0.5, "device_read_bytes": 50e6, **figures}
+    part = {"name": name, "figures": {key: {"value": value} for key, value in values.items()}, "facts": {}}
+    return {
+        "kind": "database",
+        "run": {"id": "one"},
+        "subject": {"name": "duckdb", "version": "2", "settings": {}},
+        "workload": {"name": "tpch", "parameters": {"protocol": "cold"}},
+        "targets": [{"role": "data", "target": "here"}],
+        "durability": "none",
+        "parts": [part],
+        "verdict": {"reasons": []},
+    }
+
+
+def window_record() -> Json:
+    names = {"read_bytes": 80e6, "written_bytes": 40e6, "reads": 1e4, "writes": 5e3, "flushes": 2e3}
+    values = {**names, "mean_in_flight": 0.5, "utilisation": 0.5}
+    record = query_record()
+    return record | {
+        "workload": {"name": "tpcc", "parameters": {}},
+        "measured_s": 10.0,
+        "environment": {"cpu": {"usable": 2}},
+        "figures": {"transactions_per_s": {"value": 100.0}, "cpu_s": {"value": 12.0}},
+        "devices": [{"device": "x", **{name: {"value": value} for name, value in values.items()}}],
+    }
+
+
+def test_windows_of_transactions_are_demands() -> None:
+    (found,) = demands(window_record())
+    assert (found.wait_s, found.busy_s, found.concurrency) == (4.0, 5.0, 1.0)
+    assert (found.read_size_bytes, found.write_size_bytes, found.operations) == (8000.0, 8000.0, 1000.0)
+    assert demands(window_record() | {"devices": []}) == []
+
+
+def test_hot_and_modelled_records_are_no_source() -> None:
+    hot = query_record()
+    hot["workload"] = {"name": "tpch", "parameters": {"protocol": "hot"}}
+    modelled = query_record() | {"verdict": {"reasons": [{"code": "modelled-target"}]}}
+    assert usable([query_record(), hot, modelled]) == [query_record()]
+
+
+@pytest.mark.usefixtures("assayer")
+def test_a_forecast_is_a_record_that_says_it_is_modelled(root: Path) -> None:
+    import jsonschema  # type: ignore[import-untyped]
+
+    for source in (query_record(device_busy_s=0.5), window_record()):
+        found = report.forecasts(source, "twin:p4610")
+        document = report.record(Binary.find(), source, "twin:p4610", found)
+        jsonschema.validate(document, json.loads((root / "schema" / "work.schema.json").read_text()))
+        assert document["verdict"]["reasons"][0]["code"] == "modelled-target"
+        assert document["parts"][0]["figures"]["time_s"]["provenance"] == "modelled"
+        assert document["parts"][0]["figures"]["time_s"]["band"]["low"] > 0
+    assert document["figures"]["ops_per_s"]["band"]["low"] < document["figures"]["ops_per_s"]["value"]
+
+
+def test_errors_are_summed_up() -> None:
+    one = forecast.of(demand(), Busy(1.0, 0.1))
+    found = forecast.summary(forecast.against([one], {"q01": 2.0, "q02": 1.0}))
+    assert found["queries"] == 1
+    assert found["median_error_ratio"] == 0
+    assert found["inside_ratio"] == 1
+    assert forecast.summary([]) == {}
+
+
+@pytest.fixture
+def throttle(tmp_path: Path) -> Iterator[Path]:
+    """A control group whose reads of the disk under the tests are limited to 20 MB/s."""
+    number = tmp_path.stat().st_dev
+    place = Path("/sys/dev/block") / f"{os.major(number)}:{os.minor(number)}"
+    if os.geteuid() != 0 or not place.exists():
+        pytest.skip("limits of a disk take root, and a disk under the folder for tests")
+    whole = place.resolve()
+    device_ = (whole.parent if (whole / "partition").exists() else whole) / "dev"
+    root = Path("/sys/fs/cgroup/blkio")
+    if not (root / "blkio.throttle.read_bps_device").exists():
+        pytest.skip("this kernel has no control groups of version 1 with blkio; those of version 2 belong to systemd")
+    group = root / f"assay-test-{os.getpid()}"
+    group.mkdir()
+    try:
+        (group / "blkio.throttle.read_bps_device").write_text(f"{device_.read_text().strip()} {20_000_000}\n")
+        yield group
+    finally:
+        group.rmdir()
+
+
+@pytest.mark.usefixtures("assayer")
+def test_a_forecast_stands_beside_a_run_on_a_limited_disk(throttle: Path, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    words = ["tpch", "--scale", "0.1", "--cold", "--queries", "1,6,12", "--on", str(target), "--out"]
+    command = [sys.executable, "-m", "assay", "dbms"]
+    subprocess.run([*command, *words, str(tmp_path / "here")], check=True, capture_output=True)
+    enter = lambda: (throttle / "cgroup.procs").write_text(str(os.getpid()))  # noqa: E731
+    limited = [*command, *words, str(tmp_path / "there")]
+    subprocess.run(limited, check=True, capture_output=True, preexec_fn=enter)
+    asked = ["predict", str(tmp_path / "here"), "--on", "limit:20MB/s", "--against", str(tmp_path / "there"), "--json"]
+    done = subprocess.run([*command, *asked], check=True, capture_output=True, text=True)
+    (found,) = json.loads(done.stdout)
+    assert [row["name"] for row in found["against"]["rows"]] == ["q01", "q06", "q12"]
+    assert found["against"]["summary"]["sum_ratio"] > 0
+    # Printed where a test fails, and with -rP: how near it came here.
+    sys.stdout.write(json.dumps(found["against"], indent=1))

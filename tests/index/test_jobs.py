@@ -1,0 +1,70 @@
+"""Flags become jobs, and what is no flag's value is refused with a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from assay.error import BAD_JOB, AssayError
+from assay.index.job import INDEXES, Wish, job, number
+from assay.index.sweep import JUNGLE, cells, identity_of_job
+
+WISH = Wish(index="fptree", workload="ycsb-a", on="/tmp", seed=3)
+
+
+def test_a_wish_becomes_a_job() -> None:
+    wish = replace(WISH, keys="2e6", key_bytes="8-64", distribution="zipf:0.8", operations="5k", pool="64MiB")
+    document = job(wish)
+    assert document["keys"] == 2_000_000
+    assert document["sizes"]["key"] == {"least": 8, "most": 64}
+    assert document["distribution"] == {"law": "zipf", "theta": 0.8}
+    assert document["window"] == {"operations": 5000}
+    assert document["pool_bytes"] == 64 << 20
+    assert job(replace(WISH, options=["io=io_uring", "depth=8", "shared=true"]))["options"] == {
+        "io": "io_uring",
+        "depth": 8,
+        "shared": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"index": "fptre"}, "no index"),
+        ({"workload": "ycsb-z"}, "no workload"),
+        ({"keys": "many"}, "no count"),
+        ({"key_bytes": "eight"}, "no length"),
+        ({"distribution": "gauss"}, "no distribution"),
+        ({"distribution": "zipf:steep"}, "no theta"),
+        ({"duration": "1s", "operations": "5"}, "not both"),
+        ({"options": ["loose"]}, "no option"),
+        ({"as_if": "twin:p4610"}, "is a drive"),
+    ],
+)
+def test_what_is_wrong_is_said(change: dict[str, object], said: str) -> None:
+    with pytest.raises(AssayError, match=said) as raised:
+        job(replace(WISH, **change))  # type: ignore[arg-type]
+    assert raised.value.code == BAD_JOB
+    assert raised.value.hint
+
+
+def test_counts() -> None:
+    assert [number(text, "--keys") for text in ("7", "1e6", "50M", "2.5k", "1_000")] == [
+        7,
+        10**6,
+        50 * 10**6,
+        2500,
+        1000,
+    ]
+
+
+def test_a_sweep_has_each_cell_once_and_only_what_is_there(tmp_path: Path) -> None:
+    places = {True: str(tmp_path), False: str(tmp_path)}
+    wanted = cells(JUNGLE, WISH, places, {"fptree", "ssd-hash"}, cpus=3)
+    assert {cell.wish.index for cell in wanted} == {"fptree", "ssd-hash"}
+    assert {cell.wish.threads for cell in wanted} == {1, 2}
+    assert len(wanted) == 2 * len(JUNGLE.workloads) * 2
+    assert len({cell.identity for cell in wanted}) == len(wanted)
+    assert len(set(INDEXES)) == 6
+    assert identity_of_job(job(WISH)) != identity_of_job(job(replace(WISH, seed=4)))
