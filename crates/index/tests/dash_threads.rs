@@ -83,7 +83,8 @@ fn work<D: Directory>(table: &Dash<Mapped, D>, clock: &AtomicU64, thread: u64, s
         let grows = number / 1000 % 2 == 0;
         let (key, new) = ((dice >> 8) % KEYS, number * THREADS + thread + 1);
         let bytes = key_bytes(key);
-        let long: Vec<u8> = new.to_le_bytes().iter().cycle().take(if dice >> 40 & 3 == 0 { 40 } else { 8 }).copied().collect();
+        let long: Vec<u8> =
+            new.to_le_bytes().iter().cycle().take(if dice >> 40 & 3 == 0 { 40 } else { 8 }).copied().collect();
         let from = clock.fetch_add(1, SeqCst);
         let what = match dice % 8 {
             0..4 if grows => What::Insert(new, session.insert(&bytes, &long).unwrap()),

@@ -13,7 +13,9 @@ from assay.index.nodes import SIZES, Tree, best, here, is_twin, on_twin
 from assay.study import progress
 
 
-def show_cost(inside: Path, dram: Sequence[int], quotes: Path | None, as_of: str | None, band: float, json: bool) -> int:
+def show_cost(
+    inside: Path, dram: Sequence[int], quotes: Path | None, as_of: str | None, band: float, json: bool
+) -> int:
     """R of every run of an index in a folder."""
     if any(modules < 0 for modules in dram):
         raise AssayError("there are no fewer than no modules", hint="give --dram 1, 2 or 6", code=BAD_JOB)

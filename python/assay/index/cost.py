@@ -223,7 +223,8 @@ def _winner(rows: Sequence[Json]) -> str:
     rival = next((row for row in rows[1:] if row["index"] != first["index"]), None)
     if rival is None:
         return f"{where}: {best}; no other index was run."
-    sure = first["r_low"] > rival["r_high"]
+    repeated = first["provenance"] == "modelled" or min(first["repeats"], rival["repeats"]) > 1
+    sure = repeated and first["r_low"] > rival["r_high"]
     words = "ahead of" if sure else "not shown to be ahead of"
     return f"{where}: {best}, {words} {rival['index']} on {rival['storage']} with {rival['r']:.4g}."
 

@@ -62,7 +62,9 @@ def on_twin(on: str, sizes: Sequence[str], tree: Tree) -> list[Json]:
     rows = []
     for size in sizes:
         found = predict(Point(on=on, operation="read", size_bytes=parse_bytes(size)))
-        rows.append(_row(on, size, tree, float(found["latency_ns"]["mean"]), "modelled", float(found["band"]["latency"])))
+        rows.append(
+            _row(on, size, tree, float(found["latency_ns"]["mean"]), "modelled", float(found["band"]["latency"]))
+        )
     return rows
 
 
@@ -83,9 +85,9 @@ def here(on: str, path: str, sizes: Sequence[str], tree: Tree, data: str, observ
 
 
 def _measured(on: str, tree: Tree, record: Json) -> Json:
-    size = int(record["job"]["classes"][0]["size_bytes"])
+    size = int(record["job"]["classes"][0]["size"])
     service = record["classes"][0]["service"]
-    row = _row(on, str(size), tree, float(service["mean"]["value"]), str(service["mean"]["provenance"]), 0.0)
+    row = _row(on, str(size), tree, float(service["mean_ns"]), str(service["provenance"]), 0.0)
     return row | {"verdict": record["verdict"]["status"]}
 
 
