@@ -6,7 +6,9 @@ oldest_python_minor=11
 
 # Programs that tests use, and the package that brings each. Tests that miss one are skipped, and say so.
 test_programs=(fio:fio chromium:chromium chromedriver:chromium-driver mkfs.xfs:xfsprogs mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs losetup:mount
-    unshare:util-linux qemu-system-x86_64:qemu-system-x86 busybox:busybox-static)
+    unshare:util-linux qemu-system-x86_64:qemu-system-x86 busybox:busybox-static initdb:postgresql)
+# Folders of programs that are on nobody's PATH.
+off_path=/usr/sbin:/sbin$(printf ':%s' /usr/lib/postgresql/*/bin)
 
 can_link() {
     local out status
@@ -56,7 +58,7 @@ cargo_is_new_enough() {
 missing_test_packages() {
     local pair
     for pair in "${test_programs[@]}"; do
-        PATH=$PATH:/usr/sbin:/sbin command -v "${pair%%:*}" >/dev/null || printf '%s ' "${pair#*:}"
+        PATH=$PATH:$off_path command -v "${pair%%:*}" >/dev/null || printf '%s ' "${pair#*:}"
     done
     # rustup brings these two with the toolchain; distributions have packages of their own.
     command -v cargo-clippy >/dev/null || [[ -x ${HOME-}/.cargo/bin/cargo-clippy ]] || printf 'rust-clippy '

@@ -101,11 +101,17 @@ def test_windows_of_transactions_are_demands() -> None:
     assert demands(window_record() | {"devices": []}) == []
 
 
+def test_a_query_waits_no_longer_than_its_cpu_time_leaves() -> None:
+    (found,) = demands(query_record(wait_ratio=1.0, cpu_utilisation_ratio=0.4))
+    assert found.wait_s == pytest.approx(0.6)
+
+
 def test_hot_and_modelled_records_are_no_source() -> None:
     hot = query_record()
     hot["workload"] = {"name": "tpch", "parameters": {"protocol": "hot"}}
     modelled = query_record() | {"verdict": {"reasons": [{"code": "modelled-target"}]}}
-    assert usable([query_record(), hot, modelled]) == [query_record()]
+    memory = query_record() | {"targets": [{"role": "data", "target": "/dev/shm", "emulated": True}]}
+    assert usable([query_record(), hot, modelled, memory]) == [query_record()]
 
 
 @pytest.mark.usefixtures("assayer")

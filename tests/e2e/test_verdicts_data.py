@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -222,3 +223,34 @@ def test_direct_bytes_agree_with_the_kernels_account(own_disk: tuple[Loop, Path]
     outcome = program.run(job(own_disk[1], both, measure_s=0.3))
     assert "device-bytes-differ" not in outcome.codes()
     assert outcome.record["devices"][0]["device"] == own_disk[0].name
+
+
+# Checks of the work itself.
+
+
+def tpcc(folder: Path, **order: Any) -> tuple[int, Json]:
+    """Exit code and record of a short TPC-C on SQLite."""
+    scale = {"warehouses": 1, "items": 100, "customers": 20}
+    drive = {"terminals": 1, "ramp_s": 0.0, "measure_s": 0.3}
+    wanted: Json = {
+        "store": {"sqlite": {"path": str(folder / "tpcc.sqlite")}},
+        "order": {"scale": scale, "load": True, "drive": drive, "check": True, **order},
+    }
+    command = [str(program.ASSAYER), "tpcc", "-"]
+    done = subprocess.run(command, input=json.dumps(wanted), capture_output=True, text=True, check=False, timeout=120)
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert last["event"] == "worked", done.stdout + done.stderr
+    return done.returncode, last["record"]
+
+
+def test_check_failed_where_a_row_was_spoilt(tmp_path: Path) -> None:
+    code, record = tpcc(tmp_path, spoil=12)
+    reason = record["verdict"]["reasons"][0]
+    assert (code, record["verdict"]["status"], reason["code"]) == (1, "invalid", "check-failed")
+    assert "consistency-12" in reason["evidence"]
+
+
+def test_checks_that_hold_are_not_taken_for_failed_ones(tmp_path: Path) -> None:
+    code, record = tpcc(tmp_path)
+    assert code == 0
+    assert not [one for one in record["verdict"]["reasons"] if one["code"] == "check-failed"]

@@ -12,7 +12,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from assay.lab import apt, guest, machine, workspace
+from assay.lab import apt, emulator, guest, machine, workspace
 from assay.lab.cache import Cache
 from assay.lab.error import GuestError, LabError
 from assay.lab.guest import Guest
@@ -94,7 +94,7 @@ def test_a_machine_that_dies_under_a_command_is_told(tmp_path: Path, share: Path
 def test_without_qemu_the_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(LabError, match="is not installed") as caught:
-        machine.find_qemu()
+        emulator.find(Cache(tmp_path / "cache"))
     assert "qemu-system-x86" in caught.value.hint
     assert caught.value.code == 4
     with pytest.raises(LabError, match="cannot be started"):

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from assay.lab import machine
+from assay.lab import emulator
+from assay.lab.cache import Cache
 from assay.lab.error import LabError
 
 pytestmark = pytest.mark.e2e
@@ -20,7 +21,7 @@ LIMIT_S = 1800
 
 def test_ci(assayer: Path, tmp_path: Path) -> None:
     try:
-        machine.find_qemu()
+        emulator.find(Cache.of_user())
     except LabError as error:
         pytest.skip(f"{error.message}: {error.hint}")
     out = tmp_path / "lab"

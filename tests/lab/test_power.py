@@ -72,6 +72,7 @@ JUDGED = [
     (Expect.SPARED, counted(lost=1), "lost"),
     (Expect.SHOWN, counted(), ""),
     (Expect.SHOWN, counted(lost=60), ""),
+    (Expect.SHOWN, counted(corrupt=2), ""),
 ]
 
 
@@ -169,7 +170,8 @@ def test_a_bare_drive_that_must_lose_data_is_not_a_lucky_one(tmp_path: Path, mon
     # With a cache that kept every write, nothing was lost, and the check said that the control had failed.
     asked: dict[str, float] = {}
 
-    def rebuilt(_log: Any, drive: Path, *_: Any, survive_at_most: float) -> None:
+    def rebuilt(_log: Any, drive: Path, *_: Any, survive_at_most: float, base: Path | None) -> None:
+        assert base is None
         asked[drive.name] = survive_at_most
 
     class Bench:
@@ -187,6 +189,27 @@ def test_a_bare_drive_that_must_lose_data_is_not_a_lucky_one(tmp_path: Path, mon
         cut._rebuilt(Bench(), site, 1)  # type: ignore[arg-type]
     assert asked["nvme-none"] == asked["scsi-none"] == asked["nvme-passthrough-none"] == 0.5
     assert asked["nvme-flushed"] == 1.0
+
+
+def test_a_place_that_is_only_shown_breaks_nothing_when_it_does_not_come_back() -> None:
+    """The write hole of a RAID 5 without a log may take the file system along."""
+    sites = {site.name: site for site in power.DEGRADED}
+    gone = [Found(name, 1, {}, {}, "it did not come back: mount failed") for name in sites]
+    wrong = power.judge(power.DEGRADED, Outcome(1, 1.0, {}, gone))
+    assert [name for name in sites if any(one.startswith(f"{name}:") for one in wrong)] == [
+        "raid10-degraded",
+        "raid5-ppl-degraded",
+    ]
+
+
+def test_a_degraded_array_comes_back_without_its_last_member() -> None:
+    site = next(site for site in power.DEGRADED if site.name == "raid10-degraded")
+    script = cut._back(site, ["/dev/a", "/dev/b", "/dev/c", "/dev/d"])
+    assert "set -- /dev/a /dev/b /dev/c\n" in script
+
+
+def test_every_file_system_that_is_cut_has_its_structure_looked_at() -> None:
+    assert all(site.audit for site in (*power.JOURNALLED, *power.COPIED, *power.RECOVERY))
 
 
 def test_caches_of_all_kinds_are_drawn() -> None:

@@ -10,7 +10,7 @@ import pytest
 from assay.lab import logwrites
 from assay.lab.error import LabError
 from assay.lab.logwrites import DISCARD, FLUSH, FUA
-from assay.lab.rebuild import KEEPS_ALL, KEEPS_NOTHING, Cache, Fates, rebuild
+from assay.lab.rebuild import KEEPS_ALL, KEEPS_NOTHING, Cache, Fates, copy_sparse, rebuild
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -99,6 +99,34 @@ def test_the_old_file_stays_where_the_log_cannot_be_read(folder: Path) -> None:
         rebuild(log, folder / "drive", BYTES, 1)
     assert (folder / "drive").read_bytes() == b"old"
     assert [path.name for path in folder.iterdir()] == ["drive"]
+
+
+def test_a_second_log_goes_on_from_what_was_there(folder: Path) -> None:
+    first, _ = remade(folder, [write(0, 4, 1), flush()], cache=KEEPS_NOTHING)
+    copy_sparse(folder / "drive", folder / "before")
+    did = [write(2, 1, 2), flush(), write(3, 1, 3)]
+    log = logwrites.read(save(folder / "second", did), BYTES)
+    rebuild(log, folder / "drive", BYTES, 1, KEEPS_NOTHING, base=folder / "before")
+    content = (folder / "drive").read_bytes()
+    sectors = [content[at : at + SECTOR] for at in range(0, BYTES, SECTOR)]
+    assert len(content) == BYTES
+    assert sectors == [*first[:2], did[0].data(2), *first[3:]]
+
+
+@given(pieces=some.lists(some.tuples(some.integers(0, 63), some.binary(min_size=1, max_size=9000)), max_size=8))
+@settings(max_examples=40, deadline=None)
+def test_a_sparse_copy_is_the_same_file(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[tuple[int, bytes]]
+) -> None:
+    folder = tmp_path_factory.mktemp("sparse")
+    with (folder / "a").open("wb") as file:
+        file.truncate(1 << 20)
+        for place, data in pieces:
+            file.seek(place << 14)
+            file.write(data)
+    copy_sparse(folder / "a", folder / "b")
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+    assert (folder / "b").stat().st_blocks <= (folder / "a").stat().st_blocks + 8
 
 
 def test_a_drive_wide_discard_takes_no_room(folder: Path) -> None:

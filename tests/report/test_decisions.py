@@ -40,8 +40,8 @@ def test_headroom_names_the_next_better_configuration(results: Path) -> None:
     assert reads.rungs[1].factor == pytest.approx(8, rel=0.05)
     assert reads.rungs[1].factor * reads.rungs[1].share == pytest.approx(1.0)
     assert "Most is lost between io_uring direct" in reads.lost
-    assert [rung.name for rung in found["work-tpcc"].rungs] == [
-        "sqlite, fdatasync durability, on memory", "sqlite, fdatasync durability, on drive",
+    assert [rung.name for rung in found["work-tpcc-threads-2"].rungs] == [
+        "sqlite, durability fdatasync, on memory", "sqlite, durability fdatasync, on drive",
     ]  # fmt: skip
 
 

@@ -90,6 +90,16 @@ enum Command {
         #[arg(long, default_value_t = 1.0)]
         seconds: f64,
     },
+    /// Run a workload on the storage engine; events and exit codes as for `run`.
+    Engine {
+        /// The job, a JSON document; `-` reads standard input.
+        job: PathBuf,
+    },
+    /// Run TPC-C on a database: events as NDJSON on standard output, a work record in the last. Exit codes as for run.
+    Tpcc {
+        /// The job, a JSON document; `-` reads standard input.
+        job: PathBuf,
+    },
     /// A JSON Schema.
     Schema {
         /// Of which document.
@@ -128,6 +138,10 @@ enum Document {
     Work,
     /// A run of an index.
     Index,
+    /// What a run of the storage engine is asked to do.
+    Engine,
+    /// What a run of TPC-C is told.
+    Tpcc,
     /// Questions to twins, with every target, device and host in them.
     Twin,
 }
@@ -157,6 +171,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Index { job: Some(job), list: false } => commands::index::index(&job),
         Command::Index { .. } => commands::index::list(),
         Command::Null { seconds } => commands::null::null(seconds),
+        Command::Engine { job } => commands::engine::engine(&job),
+        Command::Tpcc { job } => commands::tpcc::tpcc(&job),
         Command::Schema { document } => commands::schema::schema(document),
         Command::Completion { shell } => commands::schema::completion(shell),
     }

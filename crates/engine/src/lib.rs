@@ -1,1 +1,28 @@
 //! The storage engine: transactions, log and recovery on the B+-tree and the buffer manager.
+
+mod commit;
+pub mod core;
+mod database;
+mod durability;
+mod error;
+pub mod forest;
+mod hash;
+pub mod kv;
+mod locks;
+pub mod log;
+mod note;
+mod recovery;
+mod row;
+pub mod run;
+mod scan;
+mod sequence;
+mod session;
+mod slots;
+pub mod trees;
+mod versions;
+mod writes;
+
+pub use database::{Database, Disks, Options, Recovered};
+pub use durability::Durability;
+pub use error::{EngineError, Result};
+pub use session::{Session, Tally, Ticket};

@@ -81,6 +81,9 @@ pub enum IndexError {
         /// The kernel's answer.
         source: std::io::Error,
     },
+    /// A drive, or the index on it.
+    #[error(transparent)]
+    Drive(assay_btree::TreeError),
     /// Persistent memory, or the pool in it.
     #[error(transparent)]
     Pmem(#[from] assay_pmem::PmemError),
@@ -104,6 +107,7 @@ impl IndexError {
             Self::Job { fix, .. } | Self::NotPossible { fix, .. } => fix.clone(),
             Self::Interrupted { .. } => "run it again".to_owned(),
             Self::Io { .. } => "see that the folder exists, is writable and has space".to_owned(),
+            Self::Drive(error) => error.fix(),
             Self::Pmem(error) => error.fix(),
         }
     }
@@ -122,6 +126,8 @@ impl IndexError {
 
     /// No space is left: what is there stays.
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::Pmem(assay_pmem::PmemError::Full { .. }))
+        use assay_btree::TreeError::Buffer;
+        let drive = matches!(self, Self::Drive(Buffer(assay_buffer::BufferError::Full { .. })));
+        drive || matches!(self, Self::Pmem(assay_pmem::PmemError::Full { .. }))
     }
 }

@@ -14,6 +14,7 @@ mod open;
 pub mod pmwcas;
 pub mod run;
 mod sizes;
+pub mod ssd;
 pub mod workload;
 
 pub use error::IndexError;

@@ -11,6 +11,7 @@ use crate::{
     job::IndexJob,
     kind::Kind,
     run::{Watch, run_on},
+    ssd::{OnDrive, Table},
 };
 
 /// Runs a job on the index that it names: its record.
@@ -26,8 +27,8 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
         Kind::Bztree => in_pool(BzTrees::default(), job, watch),
         Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, watch),
         Kind::DashLh => in_pool(Tables::<Linear>::default(), job, watch),
-        Kind::SsdBtree => Err(not_there(job.index)),
-        Kind::SsdHash => Err(not_there(job.index)),
+        Kind::SsdBtree => run_on(&OnDrive::<assay_btree::Tree>::new(job)?, job, watch),
+        Kind::SsdHash => run_on(&OnDrive::<Table>::new(job)?, job, watch),
     }
 }
 
@@ -38,8 +39,8 @@ pub fn is_there(kind: Kind) -> bool {
         Kind::Bztree => true,
         Kind::DashEh => true,
         Kind::DashLh => true,
-        Kind::SsdBtree => false,
-        Kind::SsdHash => false,
+        Kind::SsdBtree => true,
+        Kind::SsdHash => true,
     }
 }
 
@@ -48,13 +49,5 @@ fn in_pool(kind: impl PoolIndex, job: &IndexJob, watch: &mut Watch<'_>) -> Resul
     match &job.as_if {
         None => run_on(&InPool::new(kind, Plain, job)?, job, watch),
         Some(as_if) => run_on(&InPool::new(kind, Delayed(as_if.clone()), job)?, job, watch),
-    }
-}
-
-fn not_there(kind: Kind) -> IndexError {
-    let there: Vec<&str> = Kind::ALL.into_iter().filter(|&kind| is_there(kind)).map(Kind::name).collect();
-    IndexError::NotPossible {
-        reason: format!("this program has no {} ({})", kind.name(), kind.describe()),
-        fix: format!("name one that it has: {}", there.join(", ")),
     }
 }

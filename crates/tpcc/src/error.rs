@@ -26,6 +26,9 @@ pub enum TpccError {
         /// What to do: one sentence.
         fix: &'static str,
     },
+    /// The user ended it.
+    #[error("it was interrupted before there was a record")]
+    Interrupted,
     /// A thread of the driver ended with a panic.
     #[error("a terminal ended unexpectedly; this is a defect of assay")]
     TerminalLost,
@@ -53,12 +56,17 @@ impl TpccError {
             Self::Store(_) => "read the store's words, and its log where it keeps one",
             Self::Damaged { .. } => "load the data set again, and name the number of warehouses that was loaded",
             Self::Asked { fix, .. } => fix,
+            Self::Interrupted => "run it again",
             Self::TerminalLost => "report it with the job and the lines on standard error",
         }
     }
 
-    /// Exit code of the process: 1 failed, 2 bad job.
+    /// Exit code of the process: 1 failed, 2 bad job, 3 interrupted.
     pub fn exit_code(&self) -> u8 {
-        if matches!(self, Self::Asked { .. }) { 2 } else { 1 }
+        match self {
+            Self::Asked { .. } => 2,
+            Self::Interrupted => 3,
+            _ => 1,
+        }
     }
 }

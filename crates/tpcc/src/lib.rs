@@ -4,18 +4,26 @@
 //! *TPC-C-like* and cannot be compared with published results.
 
 pub mod check;
+pub mod driver;
 pub mod error;
 pub mod input;
 pub mod key;
 pub mod kv;
 mod kvstore;
 pub mod memory;
+pub mod null;
+pub mod order;
 pub mod population;
 pub mod random;
+mod record;
 pub mod row;
 pub mod rows;
+pub mod run;
 pub mod scale;
+pub mod server;
 pub mod store;
+pub mod tally;
+mod terminal;
 pub mod text;
 pub mod transaction;
 

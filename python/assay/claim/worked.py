@@ -17,8 +17,6 @@ from assay.report.work import Work
 Json = dict[str, Any]
 T = TypeVar("T")
 
-# What must be alike in all records of one comparison: the size of the problem.
-_SIZE = ("scale", "scale_factor", "warehouses", "keys", "records")
 _TIMES = ("wall_s", "time_s", "elapsed_s", "median_s", "duration_s")
 _WHOLE = "all"
 
@@ -76,16 +74,17 @@ class Worked:
             for name, selector in selectors.items():
                 if _fits(one, selector):
                     own = "" if any(each.subject for each in selectors.values()) else one.subject
-                    keyed.setdefault((own, *_size(one)), {}).setdefault(name, []).append(one)
+                    keyed.setdefault((own, *one.problem), {}).setdefault(name, []).append(one)
         full = [group for group in keyed.values() if set(group) == set(wanted)]
-        yield from sorted(full, key=lambda group: -sum(len(works) for works in group.values()))
+        # The studies emptied caches before each query: cold runs answer first.
+        yield from sorted(full, key=lambda group: (not _cold(group), -sum(len(works) for works in group.values())))
 
     def _differs(self, text: str, group: dict[str, list[Work]]) -> list[str]:
         """What is not as the study had it."""
         found = []
         for name in dict.fromkeys(each.split(".")[0] for each in names(text)):
             one, like = group[name][0], self._study.works[name].like
-            size = ", ".join(_size(one))
+            size = ", ".join(one.problem)
             found.append(f"{one.subject}{f' ({size})' if size else ''} on {one.on} in place of {like}")
         return found
 
@@ -99,8 +98,8 @@ def _fits(one: Work, selector: Works) -> bool:
     )
 
 
-def _size(one: Work) -> tuple[str, ...]:
-    return tuple(f"{name} {one.parameters[name]}" for name in _SIZE if name in one.parameters)
+def _cold(group: dict[str, list[Work]]) -> bool:
+    return all(one.parameters.get("protocol") == "cold" for works in group.values() for one in works)
 
 
 def _needs(selectors: Sequence[Works]) -> str:

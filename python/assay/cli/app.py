@@ -14,6 +14,7 @@ from assay.cli.choose import choose
 from assay.cli.claims import claims
 from assay.cli.cost import cost_app
 from assay.cli.dbms import dbms_app
+from assay.cli.engine import engine_app
 from assay.cli.fit import fit
 from assay.cli.index import index_app
 from assay.cli.predict import predict
@@ -40,6 +41,7 @@ app.add_typer(fio_app, name="fio")
 app.add_typer(cost_app, name="cost")
 app.add_typer(index_app, name="index")
 app.add_typer(dbms_app, name="dbms")
+app.add_typer(engine_app, name="engine")
 app.add_typer(lab_app, name="lab")
 
 

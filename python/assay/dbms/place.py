@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -16,6 +17,8 @@ from pathlib import Path
 from assay.error import BAD_JOB, FAILED, AssayError
 
 _PREFIX = "assay-dbms-"
+SOCKETS = "assay-pg-"
+"""What names of folders begin with that hold the socket of a server."""
 _MARK = ".assay-dbms.json"
 # Share of a file system that stays free, as for measured folders.
 _RESERVE = 0.05
@@ -98,6 +101,8 @@ def clean(target: Path) -> list[Path]:
     for path in found:
         for note in path.rglob("postmaster.pid"):
             _end_server(note)
+        for settings in path.rglob("postgresql.auto.conf"):
+            _remove_socket(settings)
         shutil.rmtree(path, ignore_errors=True)
     return found
 
@@ -117,6 +122,14 @@ def _began(pid: int) -> int:
     except OSError:
         return 0
     return int(text.rsplit(")", 1)[1].split()[19])
+
+
+def _remove_socket(settings: Path) -> None:
+    """Removes the folder of a server's socket, which only its settings name, if it is one of ours."""
+    with contextlib.suppress(OSError):
+        for name in re.findall(r"unix_socket_directories = '([^']*)'", settings.read_text()):
+            if Path(name).name.startswith(SOCKETS):
+                shutil.rmtree(name, ignore_errors=True)
 
 
 def _end_server(note: Path) -> None:

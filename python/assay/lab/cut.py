@@ -9,7 +9,7 @@ import shlex
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from assay.lab.guest import Completed, Guest, Job
 from assay.lab.lab import Lab
 from assay.lab.place import namespace
 from assay.lab.qemu import MIB, Drive, Nvdimm
-from assay.lab.rebuild import Fates, rebuild
+from assay.lab.rebuild import Fates, copy_sparse, rebuild
 from assay.lab.site import SHARED, Expect, Site
 from assay.lab.workspace import sparse
 
@@ -35,6 +35,8 @@ _STREAM_BYTES = 1024
 """Of a cell, before the power is cut: thirty entries, for some fifteen writes."""
 _RUN_S = (2.0, 6.0)
 """Writers run this long, seconds, before the power is cut."""
+_RECOVERY_S = (0.1, 3.0)
+"""Places come back for this long, seconds, before the power is cut again."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Found:
     datasets: dict[str, Json]
     """What `assayer verify` counted, by cell."""
     failed: str = ""
-    """Why nothing could be looked at: the place did not come back."""
+    """Why nothing could be looked at: the place did not come back; or what its own program found wrong with it."""
 
 
 @dataclass
@@ -60,10 +62,17 @@ class Outcome:
     refused: dict[str, str]
     """Sites that could not be made, or whose writers ended by themselves, with the reason."""
     found: list[Found]
+    recovering: list[str] = field(default_factory=list)
+    """Sites that had not come back when the power was cut for the second time."""
 
 
-def power_cut(lab: Lab, sites: Sequence[Site], seed: int, states: int, tell: Callable[[str], None]) -> Outcome:
-    """Runs the writers of all sites at once, cuts the power, and looks at `states` states that the drives may be in."""
+def power_cut(
+    lab: Lab, sites: Sequence[Site], seed: int, states: int, tell: Callable[[str], None], again: bool = False
+) -> Outcome:
+    """Runs the writers of all sites at once, cuts the power, and looks at `states` states that the drives may be in.
+
+    With `again`, the power is cut once more while the places come back, before anybody looks.
+    """
     dice = random.Random(seed)  # noqa: S311  A cut that can be made again.
     bench = _Bench(lab, sites, tell)
     outcome = Outcome(seed, round(dice.uniform(*_RUN_S), 3), {}, [])
@@ -72,7 +81,12 @@ def power_cut(lab: Lab, sites: Sequence[Site], seed: int, states: int, tell: Cal
         left = [site for site in sites if site.name not in outcome.refused]
         on_drives = any(site.bus != "pmem" for site in left)
         for state in range(states if on_drives else min(len(left), 1)):
-            outcome.found += _look(lab, bench, left, dice.randrange(1 << 32), first=state == 0)
+            drawn, first = dice.randrange(1 << 32), state == 0
+            fates = _anew(bench, left, drawn)
+            if again:
+                recovering, fates = _cut_recovery(lab, bench, left, drawn)
+                outcome.recovering += recovering
+            outcome.found += _look(lab, bench, left, drawn, fates, first)
     finally:
         # Whoever comes next gets a guest of its own.
         lab.cut()
@@ -160,6 +174,10 @@ class _Bench:
         """The file of a drive."""
         return self._lab.folder / f"power-{name}"
 
+    def before(self, name: str) -> Path:
+        """What a drive held when it was switched on again."""
+        return self._lab.folder / f"power-{name}.before"
+
     def log(self, name: str) -> Path:
         """The log of a drive."""
         return self._lab.folder / f"power-{name}.log"
@@ -209,20 +227,9 @@ def _devices(guest: Guest, bench: _Bench, with_pmem: bool = True) -> dict[str, l
     """The guest's devices of each site. Namespaces of persistent memory are made where they are not there."""
     seen = find_drives(guest, [name for site in bench.on_drives() for name in bench.names(site)])
     found = {site.name: [seen[name] for name in bench.names(site)] for site in bench.on_drives()}
-    # Regions are numbered as they please; the handle of a module is its slot.
-    modules = bench.on_pmem() if with_pmem else []
-    regions = dict(line.split() for line in guest.run(_REGIONS).stdout.splitlines()) if modules else {}
-    for slot, site in enumerate(modules, 1):
-        found[site.name] = [namespace(guest, int(regions[f"{slot:#x}"]), site.namespace).device]
+    for module, site in enumerate(bench.on_pmem() if with_pmem else []):
+        found[site.name] = [namespace(guest, module, site.namespace).device]
     return found
-
-
-_REGIONS = """
-for each in /sys/bus/nd/devices/region*; do
-    module=$(cut -d, -f1 "$each"/mapping0)
-    echo "$(cat /sys/bus/nd/devices/"$module"/nfit/handle) ${each##*region}"
-done
-"""
 
 
 def _script(site: Site, body: str, devices: Sequence[str]) -> str:
@@ -325,21 +332,68 @@ def _why(bench: _Bench, site: Site) -> str:
     return f"the writer ended by itself: {said or 'it said nothing'}"
 
 
-def _look(lab: Lab, bench: _Bench, sites: Sequence[Site], seed: int, first: bool) -> list[Found]:
-    """Makes the drives anew, boots, and looks. Persistent memory has one state, which the first look shows."""
+def _anew(bench: _Bench, sites: Sequence[Site], seed: int) -> dict[str, dict[str, Fates]]:
+    """Brings every drive into a state that it may be in after the cut."""
     bench.tell(f"the drives are made anew with seed {seed}, and the guest boots again")
-    fates = {site.name: _rebuilt(bench, site, seed) for site in sites if site.bus != "pmem"}
+    return {site.name: _rebuilt(bench, site, seed) for site in sites if site.bus != "pmem"}
+
+
+def _cut_recovery(
+    lab: Lab, bench: _Bench, sites: Sequence[Site], seed: int
+) -> tuple[list[str], dict[str, dict[str, Fates]]]:
+    """Lets the places come back, cuts the power in the middle of it, and makes the drives anew once more.
+
+    Who had not come back by then, and what became of the drives' writes since the first cut.
+    """
+    left = [site for site in sites if site.bus != "pmem"]
+    for name in (name for site in left for name in bench.names(site)):
+        bench.log(name).unlink(missing_ok=True)
+        # The guest writes to the drive itself; what it held before is what the second log begins from.
+        copy_sparse(bench.file(name), bench.before(name))
+    guest = lab.renew(drives=bench.drives(logged=True), nvdimms=[])
+    devices = _devices(guest, bench, with_pmem=False)
+    jobs = [(site, guest.start(_back(site, devices[site.name]))) for site in left]
+    dice = random.Random(f"{seed}/again")  # noqa: S311
+    after_s = round(dice.uniform(*_RECOVERY_S), 3)
+    bench.tell(f"the places come back; the power is cut again in {after_s} s")
+    time.sleep(after_s)
+    recovering = [site.name for site, job in jobs if not job.done]
+    cut(guest)
+    bench.tell("the drives are made anew once more, and the guest boots again")
+    fates = {site.name: _rebuilt(bench, site, seed + 1, onto_itself=True) for site in left}
+    return recovering, fates
+
+
+def _look(
+    lab: Lab, bench: _Bench, sites: Sequence[Site], seed: int, fates: dict[str, dict[str, Fates]], first: bool
+) -> list[Found]:
+    """Boots, and looks. Persistent memory has one state, which the first look shows."""
     guest = lab.renew(drives=bench.drives(logged=False), nvdimms=bench.nvdimms() if first else [])
     devices = _devices(guest, bench, with_pmem=first)
     shown = [site for site in sites if first or site.bus != "pmem"]
     jobs = [(site, guest.start(_revival(site, devices[site.name]))) for site in shown]
-    return [_found(site, seed, fates.get(site.name, {}), job.wait(_VERIFY_S)) for site, job in jobs]
+    seen = [(site, _found(site, seed, fates.get(site.name, {}), job.wait(_VERIFY_S))) for site, job in jobs]
+    return [_audited(guest, site, devices[site.name], found) for site, found in seen]
+
+
+def _back(site: Site, devices: Sequence[str]) -> str:
+    # What a script of the place says is not what the check found.
+    return _script(site, f"{{ {site.revive or ':'}\n}} >&2", devices[: len(devices) - site.absent])
 
 
 def _revival(site: Site, devices: Sequence[str]) -> str:
-    # What a script of the place says is not what the check found.
-    back = _script(site, f"{{ {site.revive or ':'}\n}} >&2", devices)
-    return f"{back}set +e\n{_surroundings(site)}{site.checker}\n"
+    return f"{_back(site, devices)}set +e\n{_surroundings(site)}{site.checker}\n"
+
+
+def _audited(guest: Guest, site: Site, devices: Sequence[str], found: Found) -> Found:
+    """What the place's own program says of its structure, after the look."""
+    if not site.audit or found.failed:
+        return found
+    done = guest.start(_script(site, site.audit, devices[: len(devices) - site.absent])).wait(_VERIFY_S)
+    if done.returncode == 0:
+        return found
+    said = _last(done.stdout) or _last(done.stderr)
+    return replace(found, failed=f"its structure is not sound (exit code {done.returncode}): {said}")
 
 
 def _found(site: Site, seed: int, fates: dict[str, Fates], done: Completed) -> Found:
@@ -351,14 +405,16 @@ def _found(site: Site, seed: int, fates: dict[str, Fates], done: Completed) -> F
     return Found(site.name, seed, fates, counted)
 
 
-def _rebuilt(bench: _Bench, site: Site, seed: int) -> dict[str, Fates]:
+def _rebuilt(bench: _Bench, site: Site, seed: int, onto_itself: bool = False) -> dict[str, Fates]:
+    """New contents of a site's drives: from nothing and the log, or from what they held and a second log."""
     fates = {}
     for name in bench.names(site):
         log = logwrites.read(bench.log(name), site.drive_bytes)
         own = random.Random(f"{seed}/{name}").randrange(1 << 32)  # noqa: S311
         # A drive that keeps all that was never flushed is a lucky one, and shows nothing of who relies on it.
         kept = _LUCK if site.kind != "folder" and any(cell.expect is Expect.LOST for cell in site.cells) else 1.0
-        fates[name] = rebuild(log, bench.file(name), site.drive_bytes, own, survive_at_most=kept)
+        file = bench.before(name) if onto_itself else None
+        fates[name] = rebuild(log, bench.file(name), site.drive_bytes, own, survive_at_most=kept, base=file)
     return fates
 
 

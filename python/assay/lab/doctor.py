@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from assay.error import AssayError
-from assay.lab import accel, apt, kernel, machine, tools
+from assay.lab import accel, apt, emulator, kernel, tools
 from assay.lab.cache import Cache
 from assay.lab.error import LabError
 from assay.lab.workspace import require_memory, with_room
@@ -33,7 +33,7 @@ class Finding:
 def examine() -> list[Finding]:
     """Looks; downloads and boots nothing."""
     topics: list[tuple[str, bool, Callable[[], str]]] = [
-        ("qemu", True, lambda: machine.qemu_version(machine.find_qemu())),
+        ("qemu", True, lambda: emulator.describe(Cache.of_user())),
         ("kernel", True, _kernel),
         ("tools", True, _tools),
         ("kvm", False, _kvm),

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import platform
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.error import BAD_JOB, NOT_POSSIBLE
-from assay.lab import accel, kernel, rootfs, tools
+from assay.error import BAD_JOB
+from assay.lab import accel, emulator, kernel, rootfs, tools
 from assay.lab.cache import Cache
 from assay.lab.error import LabError
 from assay.lab.kernel import Kernel
 from assay.lab.qemu import GIB, MIB, MachineSpec
 from assay.lab.tools import Tools
 
-QEMU = "qemu-system-x86_64"
 _SMALLEST_MEMORY = 768 * MIB
 
 
@@ -68,9 +65,11 @@ class Parts:
 def assemble(wanted: Wanted, assayer: Path, tell: Callable[[str], None]) -> Parts:
     """Finds and makes all parts. `tell` hears what takes long."""
     _check(wanted)
-    program = find_qemu()
-    version = qemu_version(program)
     cache = Cache.of_user()
+    if emulator.pending(cache):
+        tell("unpacking QEMU out of packages, about 20 MB, once")
+    program = emulator.find(cache)
+    version = emulator.version(program)
     if cache.newest("kernel") is None or cache.newest("rootfs") is None:
         tell(f"assembling the guest in {cache.root}: kernel and tools out of packages, about 100 MB, once")
     found = tools.assemble(cache, [assayer])
@@ -79,32 +78,6 @@ def assemble(wanted: Wanted, assayer: Path, tell: Callable[[str], None]) -> Part
     spec = MachineSpec(image.image, initrd, program=program, memory_bytes=wanted.memory_bytes)
     chosen, reason = accel.choose(cache, spec, wanted.accel, f"{version} {image.version} {platform.release()}", tell)
     return Parts(program, version, image, found, initrd, chosen, reason, assayer, wanted.memory_bytes)
-
-
-def find_qemu() -> str:
-    """QEMU's program."""
-    if platform.machine() not in ("x86_64", "AMD64"):
-        message = f"the lab's guest is an x86-64 machine, and there are packages for {platform.machine()} here"
-        raise LabError(message, hint="use an x86-64 machine", code=NOT_POSSIBLE)
-    found = shutil.which(QEMU)
-    if found is None:
-        hint = "sudo apt-get install -y --no-install-recommends qemu-system-x86"
-        raise LabError(f"{QEMU} is not installed", hint=hint, code=NOT_POSSIBLE)
-    return found
-
-
-def qemu_version(program: str) -> str:
-    """As it says itself."""
-    try:
-        done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=20)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LabError(f"{program} does not start: {error}", code=NOT_POSSIBLE) from error
-    lines = done.stdout.splitlines()
-    if done.returncode != 0 or not lines:
-        complaint = done.stderr.strip().splitlines()
-        said = complaint[-1] if complaint else f"exit code {done.returncode}"
-        raise LabError(f"{program} does not start: {said}", hint="install qemu-system-x86 again", code=NOT_POSSIBLE)
-    return lines[0]
 
 
 def _check(wanted: Wanted) -> None:

@@ -59,18 +59,26 @@ class Fates:
 
 
 def rebuild(
-    log: Log, drive: Path, drive_bytes: int, seed: int, cache: Cache | None = None, survive_at_most: float = 1.0
+    log: Log,
+    drive: Path,
+    drive_bytes: int,
+    seed: int,
+    cache: Cache | None = None,
+    survive_at_most: float = 1.0,
+    base: Path | None = None,
 ) -> Fates:
-    """Makes the drive's content anew, from nothing and the log; the log has to be of the drive's whole life.
+    """Makes the drive's content anew, from the log and from what was there before it: `base`, or nothing.
 
-    Without a cache, one is drawn, which keeps an unflushed write with a probability of `survive_at_most`. The file
-    `drive` is replaced once the new one is complete.
+    The log has to hold all that was written since. Without a cache, one is drawn, which keeps an unflushed write with a
+    probability of `survive_at_most`. The file `drive` is replaced once the new one is complete.
     """
     dice = random.Random(seed)  # noqa: S311  A state that can be made again.
     fates = Fates(cache=cache or Cache.drawn(dice, survive_at_most))
     new = drive.with_name(drive.name + ".rebuilt")
     try:
-        with _Pen.on(log, new, drive_bytes) as pen:
+        if base is not None:
+            copy_sparse(base, new)
+        with _Pen.on(log, new, drive_bytes, afresh=base is None) as pen:
             for entry, durable in _with_durability(log):
                 _apply(pen, entry, durable, fates, dice)
         new.replace(drive)
@@ -106,6 +114,30 @@ def _apply(pen: _Pen, entry: Entry, durable: bool, fates: Fates, dice: random.Ra
         fates.lost += 1
 
 
+def copy_sparse(source: Path, target: Path) -> None:
+    """Copies what a file holds; its holes stay holes."""
+    with source.open("rb") as read, target.open("wb") as written:
+        size = os.fstat(read.fileno()).st_size
+        os.ftruncate(written.fileno(), size)
+        at = 0
+        while (found := _data_from(read.fileno(), at)) < size:
+            end = os.lseek(read.fileno(), found, os.SEEK_HOLE)
+            for piece in range(found, end, _PIECE):
+                data = os.pread(read.fileno(), min(_PIECE, end - piece), piece)
+                os.pwrite(written.fileno(), data, piece)
+            at = end
+
+
+def _data_from(descriptor: int, at: int) -> int:
+    """Where the next data of a file begin; beyond its end where there are none."""
+    try:
+        return os.lseek(descriptor, at, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            return 1 << 62
+        raise
+
+
 class _Pen:
     """Writes sectors of the log to the drive."""
 
@@ -116,10 +148,11 @@ class _Pen:
 
     @classmethod
     @contextmanager
-    def on(cls, log: Log, drive: Path, drive_bytes: int) -> Iterator[_Pen]:
+    def on(cls, log: Log, drive: Path, drive_bytes: int, afresh: bool) -> Iterator[_Pen]:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if afresh else 0)
         source = os.open(log.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            target = os.open(drive, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            target = os.open(drive, flags, 0o600)
             try:
                 os.ftruncate(target, drive_bytes)
                 yield cls(source, target, log.sector_bytes)
@@ -145,14 +178,7 @@ class _Pen:
 
     def _clear(self, at: int, end: int) -> None:
         """Zeros, where the file holds something; what it does not hold is zeros already."""
-        while at < end:
-            try:
-                at = os.lseek(self._drive, at, os.SEEK_DATA)
-            except OSError as error:
-                if error.errno == errno.ENXIO:
-                    return
-                raise
+        while (at := _data_from(self._drive, at)) < end:
             length = min(_PIECE, end - at)
-            if length > 0:
-                self._put(bytes(length), at)
-                at += length
+            self._put(bytes(length), at)
+            at += length

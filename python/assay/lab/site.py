@@ -74,6 +74,8 @@ class Cell:
         first = f" ({counted['examples'][0]})" if counted.get("examples") else ""
         if acknowledged < _ACKNOWLEDGED_AT_LEAST:
             return f"{self.name}: {acknowledged} blocks were acknowledged / {_ACKNOWLEDGED_AT_LEAST} at least"
+        if self.expect is Expect.SHOWN:
+            return ""
         if corrupt:
             return f"{self.name}: {corrupt} of {acknowledged} blocks are corrupt{first} / none"
         if self.expect is Expect.LOST and not lost:
@@ -122,6 +124,10 @@ class Site:
     """What a module of persistent memory is made: `fsdax`, `devdax` or `sector`."""
     needs: Sequence[str] = field(default_factory=tuple)
     """Programs and modules, as a check names them."""
+    audit: str = ""
+    """After the look: unmounts the place and has its own program say whether its structure is sound; 0 where it is."""
+    absent: int = 0
+    """Drives, the last ones, that do not come back after the cut."""
     writer: str = _RUN
     checker: str = f"assayer verify {SHARED}/$SITE.job"
 
@@ -129,6 +135,11 @@ class Site:
         """Sentences about the cells that are not as expected."""
         said = (cell.judge(counted.get(cell.name)) for cell in self.cells)
         return [f"{self.name}: {one}" for one in said if one]
+
+    @property
+    def judged(self) -> bool:
+        """Whether anything is expected of it."""
+        return any(cell.expect is not Expect.SHOWN for cell in self.cells)
 
     @property
     def folder(self) -> str:

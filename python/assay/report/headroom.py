@@ -191,8 +191,7 @@ def _work(works: Sequence[Work]) -> Iterable[Headroom]:
     keyed: dict[tuple[str, ...], list[Work]] = {}
     for one in works:
         if one.rate is not None:
-            size = sorted(f"{name} {one.parameters[name]}" for name in _SIZES if name in one.parameters)
-            keyed.setdefault((one.workload, one.rate[0], *size), []).append(one)
+            keyed.setdefault((one.workload, one.rate[0], *one.problem), []).append(one)
     for key, own in keyed.items():
         steps = [
             _Step(_configured(one), one.rate[1], one.status, one.provenance, one.anchor)
@@ -200,14 +199,13 @@ def _work(works: Sequence[Work]) -> Iterable[Headroom]:
             if one.rate is not None
         ]
         title = f"{key[0]}, {key[1].removesuffix('_per_s').replace('_', ' ')} a second"
-        yield _ranked(f"work-{key[0]}", ", ".join((title, *key[2:])), "ops/s", steps)
+        yield _ranked(
+            "-".join(("work", key[0], *key[2:])).replace(" ", "-"), ", ".join((title, *key[2:])), "ops/s", steps
+        )
 
 
 def _configured(one: Work) -> str:
-    return f"{one.subject}, {one.durability or 'no'} durability, on {one.medium or one.on}"
-
-
-_SIZES = ("scale", "warehouses", "keys", "records", "threads")
+    return f"{one.subject}, durability {one.durability or 'unsaid'}, on {one.medium or one.on}"
 
 
 def _factors(rows: Sequence[Row]) -> list[str]:

@@ -27,6 +27,7 @@ _PARTS: dict[str, type] = {
     "verdict": dict,
 }
 _MEMORY = {"tmpfs", "ramfs"}
+_PROBLEM = ("scale", "warehouses", "keys", "records", "protocol", "queries", "threads", "terminals", "mix", "seconds")
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,13 @@ class Work:
             value = self.figure(name)
             if value is not None:
                 return name, value
-        return None
+        total = self.figure("sum_s")
+        return ("queries_per_s", len(self.record["parts"]) / total) if total else None
+
+    @property
+    def problem(self) -> tuple[str, ...]:
+        """What must be alike for two records to compare: the size of the problem, and how caches were."""
+        return tuple(f"{name} {self.parameters[name]}" for name in _PROBLEM if name in self.parameters)
 
 
 def read(directory: Path, parsed: Callable[[Path, str], Json | None], problems: list[str]) -> tuple[Work, ...]:

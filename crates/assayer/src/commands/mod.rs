@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod engine;
 pub mod facts;
 pub mod index;
 pub mod null;
@@ -9,6 +10,7 @@ pub mod predict;
 pub mod run;
 pub mod schema;
 pub mod scratch;
+pub mod tpcc;
 pub mod verify;
 
 use std::{fs, io::Read, path::Path};

@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
+use assay_engine::run::job::EngineJob;
 use assay_index::IndexJob;
 use assay_record::{Event, Job, Record, WorkRecord};
 use assay_twin::Questions;
 use clap::CommandFactory;
 use schemars::schema_for;
 
+use super::tpcc::TpccJob;
 use crate::{Arguments, Document, error::Failure, output};
 
 /// Prints a JSON Schema.
@@ -18,6 +20,8 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Record => schema_for!(Record),
         Document::Work => schema_for!(WorkRecord),
         Document::Index => schema_for!(IndexJob),
+        Document::Engine => schema_for!(EngineJob),
+        Document::Tpcc => schema_for!(TpccJob),
         Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;

@@ -1,22 +1,12 @@
 //! Finding entries, one at a time or many at once.
 
-use assay_buffer::{Attempt, PageId, Stop, Worker};
+use assay_buffer::{Attempt, Worker};
 
 use super::{Tree, chain, under};
 use crate::{
     TreeError,
     node::{Value, View},
 };
-
-/// Look-ups that are under way together at most.
-const TOGETHER: usize = 128;
-
-/// A look-up that waits for a page.
-struct Waiting {
-    position: usize,
-    page: PageId,
-    tries: u32,
-}
 
 impl Tree {
     /// Puts the value of a key into `value`, which is cleared first; `false` where the key is not there.
@@ -66,62 +56,14 @@ impl Tree {
         keys: &[&[u8]],
         found: &mut dyn FnMut(usize, &[u8]),
     ) -> Result<(), TreeError> {
+        keys.iter().try_for_each(|key| self.check_key(key))?;
         let mut value = Vec::new();
-        let mut waiting: Vec<Waiting> = Vec::with_capacity(TOGETHER);
-        let mut next = 0;
-        while next < keys.len() || !waiting.is_empty() {
-            while next < keys.len() && waiting.len() < TOGETHER {
-                self.check_key(keys[next])?;
-                let mut entry = Waiting { position: next, page: 0, tries: 0 };
-                next += 1;
-                if !self.advance(worker, keys, &mut entry, &mut value, found)? {
-                    waiting.push(entry);
-                }
+        worker.retry_many(keys.len(), &mut |position| {
+            if self.try_lookup(worker, keys[position], &mut value)? {
+                found(position, &value);
             }
-            if waiting.is_empty() {
-                break;
-            }
-            worker.wait_reads()?;
-            let mut index = 0;
-            while index < waiting.len() {
-                let entry = &mut waiting[index];
-                let ready = entry.page == 0 || !worker.is_reading(entry.page);
-                if ready && self.advance(worker, keys, entry, &mut value, found)? {
-                    waiting.swap_remove(index);
-                } else {
-                    index += 1;
-                }
-            }
-        }
+            Ok(())
+        })?;
         Ok(())
-    }
-
-    /// Takes a look-up as far as it goes without waiting; `true` where it has ended.
-    fn advance(
-        &self,
-        worker: &Worker<'_>,
-        keys: &[&[u8]],
-        entry: &mut Waiting,
-        value: &mut Vec<u8>,
-        found: &mut dyn FnMut(usize, &[u8]),
-    ) -> Result<bool, TreeError> {
-        loop {
-            match self.try_lookup(worker, keys[entry.position], value) {
-                Ok(there) => {
-                    if there {
-                        found(entry.position, value);
-                    }
-                    return Ok(true);
-                }
-                // A page that was read ahead in vain was damaged or unreadable: waiting for it says which.
-                Err(Stop::Missing(page))
-                    if entry.page != page && (worker.is_reading(page) || worker.prefetch(page)) =>
-                {
-                    entry.page = page;
-                    return Ok(false);
-                }
-                Err(stop) => worker.overcome(stop, &mut entry.tries)?,
-            }
-        }
     }
 }

@@ -13,6 +13,7 @@
 
 mod checkpoint;
 mod guards;
+mod many;
 mod racy;
 mod reads;
 mod room;

@@ -15,6 +15,10 @@ use assay_pmem::{
     Medium, Pool, Shape,
     crash::{CrashCase, Mark, Recorder},
 };
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{RngCore, SeedableRng},
+};
 use turns::{Stepped, Turns};
 
 /// Nodes so small that a few operations split and merge them.
@@ -288,4 +292,15 @@ pub fn code_at(site: &str) -> String {
 /// The line of code that did a step, of this crate alone.
 pub fn line_of(site: &std::panic::Location<'_>) -> String {
     if site.file().contains("index/src") { code_at(&format!("{}:{}", site.file(), site.line())) } else { String::new() }
+}
+
+/// A history by chance: few keys, so that leaves fill, split, empty and merge, and threads meet.
+pub fn some_case(seed: u64, threads: u64) -> Case {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let keys = [6, 16, 40][(random.next_u64() % 3) as usize];
+    let loaded = (0..keys).filter(|_| random.next_u64() % 2 == 0).collect();
+    let each = 24 / threads;
+    let threads = (0..threads).map(|thread| by_chance(each, keys, 1000 * (thread + 1), || random.next_u64())).collect();
+    let afterwards = by_chance(6, keys, 9000, || random.next_u64());
+    Case { loaded, threads, afterwards, seed, nodes: TINY, stop: None }
 }

@@ -1,6 +1,7 @@
 //! Block families: flash, Optane drives, disks, cloud volumes and instances.
 
-pub mod disk;
+mod alone;
+mod disk;
 pub mod nand;
 pub mod network;
 pub mod optane;

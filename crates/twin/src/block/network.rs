@@ -5,6 +5,8 @@
 //! servers and join (the mean of the largest of k waits that are each exponential with the probability of waiting), and
 //! work in the background that nobody waits for but that blocks whoever arrives (programs, erases, copies).
 
+use super::alone;
+
 /// Stations that a drive has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -24,8 +26,8 @@ pub enum At {
 
 /// How many kinds of stations there are.
 pub const STATIONS: usize = 5;
-const ROUNDS_AT_MOST: usize = 400;
-const CLOSE_ENOUGH: f64 = 1e-7;
+pub(super) const ROUNDS_AT_MOST: usize = 400;
+pub(super) const CLOSE_ENOUGH: f64 = 1e-7;
 /// Beyond this many waits the harmonic sum continues as a logarithm.
 const FORK_TERMS: usize = 16;
 
@@ -161,12 +163,23 @@ pub fn largest(fork: f64, waits: f64) -> f64 {
 
 /// Finds throughput and latency of all classes; `flows` may hold an earlier answer to begin with.
 pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
-    let mut pace: Vec<Pace> = vec![Pace { queue: [0.0; STATIONS + 1], step: 0.7, up: true }; customers.len()];
     for (customer, flow) in customers.iter().zip(flows.iter_mut()) {
         if !(flow.rate > 0.0 && flow.rate.is_finite()) {
             flow.rate = first_guess(group, customer);
         }
     }
+    match (customers, &mut *flows) {
+        // Flushes and programs slow down who causes them, which may have more than one point of rest: rounds find the slow one.
+        ([customer], [flow]) if customer.flushes == 0.0 && customer.background == 0.0 => {
+            alone::settle(group, customer, flow)
+        }
+        _ => settle_together(group, customers, flows),
+    }
+}
+
+/// Rounds in which waits and rates of all classes come to rest.
+pub(super) fn settle_together(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
+    let mut pace: Vec<Pace> = vec![Pace { queue: [0.0; STATIONS + 1], step: 0.7, up: true }; customers.len()];
     for _ in 0..ROUNDS_AT_MOST {
         let state = load(group, customers, flows);
         if round(group, customers, flows, &mut pace, &state) < CLOSE_ENOUGH {
@@ -189,7 +202,7 @@ struct Pace {
 }
 
 /// Little's law: what a closed class does not spend away it spends here.
-fn close(customer: &Customer, flow: &mut Flow) {
+pub(super) fn close(customer: &Customer, flow: &mut Flow) {
     if flow.rate >= customer.rate * (1.0 - 1e-9) {
         return;
     }
@@ -198,7 +211,7 @@ fn close(customer: &Customer, flow: &mut Flow) {
     flow.mean_ns = stay;
 }
 
-fn first_guess(group: &Group, customer: &Customer) -> f64 {
+pub(super) fn first_guess(group: &Group, customer: &Customer) -> f64 {
     let alone: f64 = customer.visits.iter().map(|visit| visit.stages * visit.service_ns).sum();
     let latency = customer.delay_ns + alone + customer.think_ns;
     let demand = (0..STATIONS).fold(0.0, |most: f64, at| {
@@ -209,7 +222,7 @@ fn first_guess(group: &Group, customer: &Customer) -> f64 {
     (customer.in_flight / latency.max(1e-3)).min(limit).min(customer.rate)
 }
 
-fn load(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
+pub(super) fn load(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
     let mut state = sum(group, customers, flows);
     let most = state.busiest().1;
     if most > 1.0 {
@@ -233,7 +246,10 @@ fn sum(group: &Group, customers: &[Customer], flows: &[Flow]) -> State {
     }
     state.stopped = (flushes * group.flush_ns * group.flush_blocks).min(0.95);
     let medium = (state.busy[0] + state.background) / (1.0 - state.stopped);
-    state.full = medium.clamp(0.0, 1.0).powf(group.buffer_slots.min(64.0));
+    // Nobody asks for the buffer where nothing is written.
+    if state.background > 0.0 {
+        state.full = medium.clamp(0.0, 1.0).powf(group.buffer_slots.min(64.0));
+    }
     state
 }
 

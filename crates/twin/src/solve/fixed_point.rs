@@ -12,6 +12,8 @@ use crate::{
 
 const ROUNDS_AT_MOST: usize = 200;
 const CLOSE_ENOUGH: f64 = 1e-5;
+/// Rounds after which a bracket is given up: what is asked for is not quite a function of what is tried alone.
+const BRACKETED_ROUNDS: usize = 40;
 /// Least part of the way to the think time that a round asks for.
 const STEP_AT_LEAST: f64 = 0.02;
 
@@ -35,23 +37,73 @@ pub struct Seat {
     trail: Trail,
 }
 
-/// The round before: what think time was tried, and which one it asked for.
+/// What think times were tried, and which ones they asked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trail {
+    before: Tried,
+    /// The longest think time that asked for a longer one, since a shorter one was asked for.
+    short: Option<Tried>,
+    /// The shortest that asked for a shorter one.
+    long: Option<Tried>,
+    /// On which side of the bracket the last round was.
+    was_short: Option<bool>,
+    rounds: usize,
+}
+
+/// A think time that was tried, and the one that it asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tried {
     tried_ns: f64,
     wanted_ns: f64,
 }
 
-impl Trail {
-    /// What to try next. What is asked for falls as what is tried rises, so that going all the way overshoots: the
-    /// slope between two rounds says how far to go (a secant for each stream).
-    fn next(&mut self, tried_ns: f64, wanted_ns: f64) -> f64 {
-        let (run, rise) = (tried_ns - self.tried_ns, wanted_ns - self.wanted_ns);
-        let known = self.wanted_ns > 0.0 && run.abs() > 1e-9 * tried_ns;
-        *self = Self { tried_ns, wanted_ns };
-        let slope = if known { (rise / run).min(0.0) } else { 0.0 };
-        tried_ns + (wanted_ns - tried_ns) * (1.0 / (1.0 - slope)).max(STEP_AT_LEAST)
+impl Tried {
+    fn missing_ns(&self) -> f64 {
+        self.wanted_ns - self.tried_ns
     }
+}
+
+impl Trail {
+    /// What to try next. A stream that is alone has its answer between two ends that close in; several move one another, and
+    /// each follows its own secant.
+    fn next(&mut self, tried_ns: f64, wanted_ns: f64, alone: bool) -> f64 {
+        let now = Tried { tried_ns, wanted_ns };
+        let free = self.free(now);
+        self.before = now;
+        self.rounds += 1;
+        self.bracket(now);
+        match (self.short, self.long) {
+            (Some(short), Some(long)) if alone && self.rounds < BRACKETED_ROUNDS => between(short, long),
+            _ => free,
+        }
+    }
+
+    /// What is asked for falls as what is tried rises, so that going all the way overshoots: the slope between two rounds
+    /// says how far to go.
+    fn free(&self, now: Tried) -> f64 {
+        let (run, rise) = (now.tried_ns - self.before.tried_ns, now.wanted_ns - self.before.wanted_ns);
+        let known = self.before.wanted_ns > 0.0 && run.abs() > 1e-9 * now.tried_ns;
+        let slope = if known { (rise / run).min(0.0) } else { 0.0 };
+        now.tried_ns + now.missing_ns() * (1.0 / (1.0 - slope)).max(STEP_AT_LEAST)
+    }
+
+    /// The end on the side of `now` moves there. The other one counts half as far off when it stays for a second time, so
+    /// that it moves as well (the Illinois rule of false position).
+    fn bracket(&mut self, now: Tried) {
+        let short = now.missing_ns() > 0.0;
+        let (near, far) = if short { (&mut self.short, &mut self.long) } else { (&mut self.long, &mut self.short) };
+        if let Some(far) = far.as_mut().filter(|_| self.was_short == Some(short)) {
+            far.wanted_ns = far.tried_ns + far.missing_ns() / 2.0;
+        }
+        *near = Some(now);
+        self.was_short = Some(short);
+    }
+}
+
+/// Where the line through both ends asks for what is tried; well inside of the bracket.
+fn between(short: Tried, long: Tried) -> f64 {
+    let share = short.missing_ns() / (short.missing_ns() - long.missing_ns());
+    short.tried_ns + (long.tried_ns - short.tried_ns) * share.clamp(0.02, 0.98)
 }
 
 impl Seat {
@@ -193,7 +245,7 @@ fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &
         // The worker's queue lies before the device's customers, not between two of their operations.
         let wanted = (seat.cpu_ns + seat.wakeup_ns) * seat.ahead;
         change = change.max((wanted - load.think_ns).abs() / wanted.max(1.0));
-        load.think_ns = seat.trail.next(load.think_ns, wanted);
+        load.think_ns = seat.trail.next(load.think_ns, wanted, streams.len() == 1);
     }
     change
 }

@@ -5,13 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from assay.advise.advice import ALONE, Evidence, Finding, Gain
+from assay.advise.advice import ALONE, Evidence, Finding, Gain, Outcome
 from assay.advise.facts import Facts
 from assay.advise.rule import Rule
 from assay.report import labels, units
 from assay.report.work import Work
-
-_SETUP = {"seed", "seconds", "warmup_s"}
 
 
 def _find(facts: Facts) -> Finding | None:
@@ -26,20 +24,20 @@ def _find(facts: Facts) -> Finding | None:
         return None
     gains = [_gain(drive, memory) for drive, memory in found]
     best = max(gains, key=lambda one: one.ratio)
-    says = (
-        "Storage is a good part of what this database waits for."
-        if best.outcome == "advised"
-        else "Memory in the place of the drive gains little: the time goes elsewhere (CPU, locks, plans)."
-    )
-    return Finding(says, tuple(_evidence(*pair) for pair in found), best)
+    outcomes = {one.outcome for one in gains}
+    outcome: Outcome = best.outcome if len(outcomes) == 1 else "depends"
+    says = {
+        "advised": "Storage is a good part of what this database waits for.",
+        "depends": "Some of this work may gain and some may not: it depends on how much of it has to be read.",
+    }.get(outcome, "Memory in the place of the drive gains little: the time goes elsewhere (CPU, locks, plans).")
+    return Finding(says, tuple(_evidence(*pair) for pair in found), best, outcome)
 
 
 def _groups(works: Sequence[Work]) -> dict[tuple[str, ...], list[Work]]:
     found: dict[tuple[str, ...], list[Work]] = {}
     for one in works:
         if one.rate is not None:
-            asked = sorted(f"{name}={value}" for name, value in one.parameters.items() if name not in _SETUP)
-            found.setdefault((one.subject, one.workload, one.durability, *asked), []).append(one)
+            found.setdefault((one.subject, one.workload, one.durability, *one.problem), []).append(one)
     return found
 
 
@@ -61,8 +59,9 @@ def _gain(drive: Sequence[Work], memory: Sequence[Work]) -> Gain:
 def _evidence(drive: Sequence[Work], memory: Sequence[Work]) -> Evidence:
     name = (drive[0].rate or ("", 0.0))[0].replace("_per_s", "/s")
     rates = [units.count(statistics.median(_rates(side))) for side in (drive, memory)]
+    problem = ", ".join(("", *drive[0].problem))
     return Evidence(
-        f"{drive[0].subject}, {drive[0].workload}: {rates[0]} {name} on a drive, {rates[1]} on memory",
+        f"{drive[0].subject}, {drive[0].workload}{problem}: {rates[0]} {name} on a drive, {rates[1]} on memory",
         tuple(one.anchor for one in (*drive, *memory)),
     )
 

@@ -17,8 +17,7 @@ def _find(facts: Facts) -> Finding | None:
     groups: dict[tuple[str, ...], dict[str, list[Work]]] = {}
     for one in facts.works:
         if one.kind == "index" and one.rate is not None and one.status != "invalid":
-            asked = tuple(f"{name}={value}" for name, value in sorted(one.parameters.items()) if name != "seed")
-            groups.setdefault((one.workload, one.on, *asked), {}).setdefault(one.subject, []).append(one)
+            groups.setdefault((one.workload, one.on, *one.problem), {}).setdefault(one.subject, []).append(one)
     compared = {key: found for key, found in groups.items() if len(found) > 1}
     if not compared:
         return None

@@ -147,7 +147,7 @@ class Cluster:
         if "wal" in self.places:
             _point(self.data / "pg_wal", self.folder("wal"))
         for link in sorted((self.data / "pg_tblspc").iterdir()):
-            role = next(role for role in TABLESPACES if link.readlink() == other.folder(role))
+            role = next(role for role in other.places if link.readlink() == other.folder(role))
             _point(link, self.folder(role))
 
     def restore(self, other: Cluster) -> None:

@@ -18,6 +18,7 @@ from typing import IO, Any, Self
 
 import psycopg
 
+from assay.dbms.place import SOCKETS
 from assay.dbms.postgres import counters, statistics
 from assay.dbms.postgres.cluster import SUPERUSER, TABLESPACES, Cluster
 from assay.dbms.postgres.counters import Counters
@@ -27,6 +28,7 @@ from assay.error import BAD_JOB
 
 Connection = psycopg.Connection[Any]
 _PR_SET_PDEATHSIG = 1
+_IPC_RMID = 0
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _START_S = 120.0
 _STOP_S = 120.0
@@ -41,6 +43,7 @@ class Server:
         self.settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
+        self._segments: list[Path] = []
 
     @property
     def pid(self) -> int:
@@ -72,6 +75,7 @@ class Server:
                 self._process = self._spawn(log)
             self._wait_ready()
             self._make_tablespaces()
+            self._segments = _segments(self.pid)
         except BaseException:
             self.kill()
             raise
@@ -82,7 +86,7 @@ class Server:
 
     def _socket_folder(self) -> Path:
         """A short path: the name of a socket has at most 107 bytes."""
-        folder = Path(tempfile.mkdtemp(prefix="assay-pg-"))
+        folder = Path(tempfile.mkdtemp(prefix=SOCKETS))
         if self.cluster.user.owner is not None:
             os.chown(folder, *self.cluster.user.owner)
         return folder
@@ -152,12 +156,26 @@ class Server:
             return PostgresError(f"{what}: {name} from outside ended it", hint=_hint(""))
         return PostgresError(f"{what}: {self.last_words()}", hint=_hint(self.last_words()))
 
+    def wait_ended(self, seconds: float) -> bool:
+        """Whether it has ended by itself, or does within so many seconds."""
+        if self._process is None:
+            return False
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
     def last_words(self) -> str:
         """The gravest of the last lines of its log."""
         try:
             lines = self._log.read_text(errors="replace").splitlines()[-200:]
         except OSError:
             return "it left no log"
+        # What is wrong with a configuration stands in the lines before.
+        named = [line for line in lines if any(words in line for words in _CONFIGURATION)]
+        if named:
+            return named[-1].split("LOG:")[-1].strip()
         for grade in ("PANIC:", "FATAL:", "ERROR:"):
             found = [line for line in lines if grade in line and not any(word in line for word in _HARMLESS)]
             if found:
@@ -233,9 +251,18 @@ class Server:
                     process.send_signal(number)
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         process.wait(patience_s)
+            self._free_segment()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+
+    def _free_segment(self) -> None:
+        """A server that was killed leaves shared memory: a segment that its note names, and those it had mapped."""
+        for segment in self._segments:
+            segment.unlink(missing_ok=True)
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            note = (self.cluster.data / "postmaster.pid").read_text().splitlines()
+            _LIBC.shmctl(int(note[6].split()[1]), _IPC_RMID, None)
 
     def __enter__(self) -> Self:
         self.start()
@@ -264,6 +291,16 @@ def explained(server: Server) -> Iterator[None]:
         raise server.ended("the server ended in the middle of the run") from error
 
 
+def _segments(pid: int) -> list[Path]:
+    """Files of shared memory that a server has mapped; it removes them itself unless it is killed."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    except OSError:
+        return []
+    found = {line.split(maxsplit=5)[-1] for line in lines if "/dev/shm/PostgreSQL." in line}  # noqa: S108  The library puts them there.
+    return [Path(name) for name in sorted(found) if not name.endswith("(deleted)")]
+
+
 def _end_with(parent: int) -> Any:
     """The server does not outlive this process, however that ends: it shuts down at once."""
 
@@ -277,6 +314,7 @@ def _end_with(parent: int) -> Any:
 
 # What sessions hear while a server goes or comes: no reason for anything.
 _HARMLESS = ("administrator command", "is starting up", "is shutting down")
+_CONFIGURATION = ("unrecognized configuration parameter", "invalid value for parameter")
 _HINTS = {
     "incompatible with server": "the data folder is damaged, or of another version; load it again",
     "No space left on device": "free space on the target, or choose a smaller scale",

@@ -52,7 +52,8 @@ def _query(part: Json) -> Demand | None:
     return Demand(
         name=part["name"],
         wall_s=wall,
-        wait_s=wall * figures["wait_ratio"],
+        # However long it waited, its CPU time took its share of the workers' time.
+        wait_s=wall * min(figures["wait_ratio"], 1 - figures.get("cpu_utilisation_ratio", 0.0)),
         busy_s=figures.get("device_busy_s"),
         read_bytes=figures["device_read_bytes"],
         read_size_bytes=size,
@@ -102,6 +103,7 @@ def usable(records: Sequence[Json]) -> list[Json]:
     for record in records:
         hot = str(record["workload"]["parameters"].get("protocol", "")).startswith("hot")
         modelled = any(reason["code"] == "modelled-target" for reason in record["verdict"]["reasons"])
-        if record["kind"] == "database" and not hot and not modelled:
+        memory = any(one.get("emulated") for one in record["targets"] if one["role"] == "data")
+        if record["kind"] == "database" and not hot and not modelled and not memory:
             found.append(record)
     return found

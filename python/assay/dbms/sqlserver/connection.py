@@ -102,7 +102,8 @@ def connect(where: Address) -> Connection:
             login_timeout=15,
         )
     except (OSError, pytds.Error) as error:
-        message = f"SQL Server at {where.server}:{where.port} takes no connection: {error}"
+        words = str(error).strip() or type(error).__name__
+        message = f"SQL Server at {where.server}:{where.port} takes no connection: {words}"
         raise ServerError(
             message, hint="look whether it runs, and whether the user may log in", code=NOT_POSSIBLE
         ) from error

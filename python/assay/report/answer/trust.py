@@ -24,8 +24,8 @@ class Finding:
 
 
 def counts(folder: Folder) -> Counter[str]:
-    """Cells by verdict; `not measured` for those without a record."""
-    return Counter(status(cell) for cell in folder.cells)
+    """Cells and records of work by verdict; `not measured` for cells without a record."""
+    return Counter([*(status(cell) for cell in folder.cells), *(one.status for one in folder.works)])
 
 
 def status(cell: Cell) -> str:
@@ -55,7 +55,7 @@ def _finding(code: str, severity: str, entries: list[tuple[Cell, Json]]) -> Find
 
 def find(folder: Folder) -> Answer:
     """The answer; there always is one."""
-    found, total = counts(folder), len(folder.cells)
+    found, total = counts(folder), len(folder.cells) + len(folder.works)
     measured = total - found["not measured"]
     words = [f"{found['valid']} of {measured} records {'is' if found['valid'] == 1 else 'are'} valid"]
     words += [f"{found[name]} {name}" for name in ("suspect", "invalid") if found[name]]

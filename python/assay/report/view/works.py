@@ -17,6 +17,7 @@ Json = dict[str, Any]
 _TITLES = {"index": "Indexes", "engine": "The storage engine", "database": "Databases"}
 _FIRST = ("transactions_per_s", "new_orders_per_s", "queries_per_s", "ops_per_s")
 _MOST_PARTS = 40
+_WIDEST = 24
 
 
 @dataclass(frozen=True)
@@ -105,13 +106,20 @@ def rate_said(one: Work) -> str:
 
 
 def _with(name: str, parameters: Json) -> str:
-    said = ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in parameters.items() if key != "seed")
+    said = ", ".join(
+        f"{key.replace('_', ' ')} {_plain(value)}" for key, value in parameters.items() if _short(key, value)
+    )
     return f"{name} ({said})" if said else name
+
+
+def _short(key: str, value: Any) -> bool:
+    """Sentences among the parameters stand in the record; the line above it has what fits."""
+    return key != "seed" and len(_plain(value)) <= _WIDEST
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, (dict, list)):
-        return f"{len(value)} entries"
+        return ", ".join(map(str, value)) if len(value) <= 6 else f"{len(value)} entries"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

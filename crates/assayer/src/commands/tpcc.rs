@@ -1,0 +1,127 @@
+//! Runs TPC-C on a store.
+
+use std::{collections::BTreeMap, path::Path, process::ExitCode};
+
+use assay_record::{Event, FORMAT_VERSION, Subject, WorkRecord};
+use assay_tpcc::{
+    Store, TpccError,
+    null::NullStore,
+    order::Order,
+    run::{About, Around, perform},
+};
+use assay_tpcc_sql::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::read_document;
+use crate::{error::Failure, interrupt, output};
+
+/// Largest job that is read, bytes.
+const JOB_BYTES_AT_MOST: u64 = 1 << 20;
+
+/// What a run of TPC-C is told.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TpccJob {
+    /// The database.
+    pub store: StoreSpec,
+    /// What to do with it.
+    pub order: Order,
+}
+
+/// The database.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum StoreSpec {
+    /// A file of SQLite's.
+    Sqlite(SqliteOptions),
+    /// A PostgreSQL server.
+    Postgres(PostgresOptions),
+    /// None: the driver's own ceiling.
+    Null,
+}
+
+impl From<TpccError> for Failure {
+    fn from(error: TpccError) -> Self {
+        Self { reason: error.to_string(), fix: error.fix().to_owned(), exit_code: error.exit_code() }
+    }
+}
+
+/// Runs a job and prints its events. Exit code 1 where a check failed.
+pub fn tpcc(path: &Path) -> Result<ExitCode, Failure> {
+    let outcome = try_run(path);
+    if let Err(failure) = &outcome {
+        let (reason, fix) = (failure.reason.clone(), failure.fix.clone());
+        // Where standard output is gone, standard error still tells.
+        let _ = output::line(&Event::Refused { reason, fix, exit_code: i32::from(failure.exit_code) });
+    }
+    outcome
+}
+
+fn try_run(path: &Path) -> Result<ExitCode, Failure> {
+    let text = read_document(path, "job", JOB_BYTES_AT_MOST)?;
+    let job: TpccJob = serde_json::from_str(&text).map_err(|error| Failure {
+        reason: format!("the job is none of TPC-C: {error}"),
+        fix: "compare it with `assayer schema tpcc`".to_owned(),
+        exit_code: 2,
+    })?;
+    job.order.validate()?;
+    let interrupted = interrupt::watch()?;
+    let seconds = job.order.drive.as_ref().map_or(0.0, |drive| drive.ramp_s + drive.measure_s);
+    let (name, pid) = (job.order.name.clone(), std::process::id());
+    output::line(&Event::Started { version: FORMAT_VERSION, name, pid, seconds })?;
+    let mut lost_reader = None;
+    let mut emit = |event: Event| {
+        if let Err(failure) = output::line(&event) {
+            lost_reader.get_or_insert(failure);
+            interrupted.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    };
+    let record = run(&job, &mut Around { emit: &mut emit, interrupted: &interrupted })?;
+    if let Some(failure) = lost_reader {
+        return Err(failure);
+    }
+    let failed = record.checks.iter().any(|check| !check.passed);
+    let code = if failed { 1 } else { u8::from(interrupted.load(std::sync::atomic::Ordering::Relaxed)) * 3 };
+    output::line(&Event::Worked { record: Box::new(record) })?;
+    Ok(ExitCode::from(code))
+}
+
+fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, TpccError> {
+    match &job.store {
+        StoreSpec::Sqlite(options) => {
+            let store = SqliteStore::new(options.clone());
+            let settings = [
+                ("synchronous", serde_json::to_value(options.synchronous)),
+                ("cache_bytes", serde_json::to_value(options.cache_bytes)),
+                ("checkpoint_bytes", serde_json::to_value(options.checkpoint_bytes)),
+            ];
+            let durability = store.durability().to_owned();
+            perform_on(&store, job, around, ("sqlite", SqliteStore::version()), settings, (durability, true))
+        }
+        StoreSpec::Postgres(options) => {
+            let store = PostgresStore::new(options.clone())?;
+            let settings = [("isolation", serde_json::to_value(options.isolation))];
+            let (version, durability) = (store.version()?, store.durability()?);
+            perform_on(&store, job, around, ("postgres", &version), settings, (durability, false))
+        }
+        StoreSpec::Null => {
+            let store = NullStore { items: job.order.scale.items };
+            perform_on(&store, job, around, ("null", ""), [], ("none".to_owned(), true))
+        }
+    }
+}
+
+fn perform_on<S: Store, const N: usize>(
+    store: &S,
+    job: &TpccJob,
+    around: &mut Around<'_>,
+    (name, version): (&str, &str),
+    settings: [(&str, serde_json::Result<serde_json::Value>); N],
+    (durability, in_process): (String, bool),
+) -> Result<WorkRecord, TpccError> {
+    let settings: BTreeMap<String, serde_json::Value> =
+        settings.into_iter().map(|(name, value)| (name.to_owned(), value.unwrap_or_default())).collect();
+    let subject = Subject { name: name.to_owned(), version: version.to_owned(), settings };
+    perform(store, &job.order, About { subject, durability, in_process }, around)
+}

@@ -1,0 +1,209 @@
+//! What the pool and the tree cost, measured side by side with what lies beneath: `buffer_speed FOLDER [MIB]`.
+//!
+//! Each pair takes turns in one run, so that a busy machine disturbs both alike; ratios are of medians over the turns.
+
+#![allow(clippy::print_stdout, reason = "its output is what it is for")]
+
+use std::{
+    collections::BTreeMap,
+    hint::black_box,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use assay_btree::Tree;
+use assay_buffer::{
+    Config, HEADER_BYTES, PageId, Pool, Worker,
+    disk::{Access, Action, Disk, Drive, Memory, ONE, Request},
+};
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{RngCore, SeedableRng},
+};
+
+type Failure = Box<dyn std::error::Error>;
+
+const DEPTH: u32 = 64;
+const TURNS: usize = 5;
+const TURN: Duration = Duration::from_millis(500);
+
+fn main() -> Result<(), Failure> {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().ok_or("name a folder on the drive")?);
+    let mib = arguments.next().map_or(Ok(512), |text| text.parse::<u64>())?;
+    hot()?;
+    let file = folder.join("buffer-speed");
+    let done = points(&file, mib).and_then(|()| scans(&file, mib));
+    std::fs::remove_file(&file)?;
+    done
+}
+
+/// Makes the file anew.
+fn drive(file: &Path, bytes: u64) -> Result<Arc<dyn Disk>, Failure> {
+    if file.exists() {
+        std::fs::remove_file(file)?;
+    }
+    Ok(Arc::new(Drive::create(&[file.to_owned()], bytes, Access::default())?))
+}
+
+/// Takes turns at two things and prints how fast each was.
+fn compare(
+    what: &str,
+    unit: &str,
+    mut ours: impl FnMut(Duration) -> Result<f64, Failure>,
+    mut theirs: impl FnMut(Duration) -> Result<f64, Failure>,
+) -> Result<(), Failure> {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        a.push(ours(TURN)?);
+        b.push(theirs(TURN)?);
+    }
+    let (a, b) = (median(a), median(b));
+    println!("{what}: {a:.3} against {b:.3} {unit}, ratio {:.2}", a / b);
+    Ok(())
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Calls `step` for so long; steps counted by what it returns, per second in millions.
+fn rate(time: Duration, mut step: impl FnMut() -> Result<u64, Failure>) -> Result<f64, Failure> {
+    let (start, mut done) = (Instant::now(), 0);
+    while start.elapsed() < time {
+        done += step()?;
+    }
+    Ok(done as f64 / start.elapsed().as_secs_f64() / 1e6)
+}
+
+/// Look-ups with everything in memory, against the standard library's tree of the same entries.
+fn hot() -> Result<(), Failure> {
+    const KEYS: u64 = 1_000_000;
+    let folder = tempfile::tempdir()?;
+    let config = Config { pool_bytes: 128 << 20, ..Config::default() };
+    let pool = Pool::create(drive(&folder.path().join("hot"), 1 << 30)?, config)?;
+    let worker = pool.worker()?;
+    let tree = Tree::create(&worker, &worker.write())?;
+    let entries = (0..KEYS).map(|key| (key.wrapping_mul(0x9e37_79b9_7f4a_7c15), key));
+    let map: BTreeMap<[u8; 8], [u8; 8]> =
+        entries.map(|(key, value)| (key.to_be_bytes(), value.to_be_bytes())).collect();
+    tree.load(&worker, &worker.write(), map.iter())?;
+    let mut random = (Xoshiro256PlusPlus::seed_from_u64(1), Xoshiro256PlusPlus::seed_from_u64(1));
+    let key =
+        |random: &mut Xoshiro256PlusPlus| (random.next_u64() % KEYS).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+    let mut value = Vec::new();
+    let ours = |time| {
+        rate(time, || {
+            for _ in 0..1000 {
+                black_box(tree.lookup(&worker, &key(&mut random.0), &mut value)?);
+            }
+            Ok(1000)
+        })
+    };
+    let theirs = |time| {
+        rate(time, || {
+            for _ in 0..1000 {
+                black_box(map.get(&key(&mut random.1)));
+            }
+            Ok(1000)
+        })
+    };
+    compare("hot look-ups, 1 M keys of 8 B, tree against BTreeMap", "M/s", ours, theirs)
+}
+
+/// Makes pages and writes them to the drive.
+fn fill(worker: &Worker<'_>, pages: u64) -> Result<Vec<PageId>, Failure> {
+    let mut made = Vec::new();
+    for number in 0..pages {
+        let writing = worker.write();
+        made.push(worker.retry(|| {
+            let mut page = worker.allocate(&writing)?;
+            page.bytes_mut()[HEADER_BYTES..HEADER_BYTES + 8].copy_from_slice(&number.to_le_bytes());
+            Ok(page.page())
+        })?);
+    }
+    worker.checkpoint(Vec::new, || Ok(()))?;
+    Ok(made)
+}
+
+/// Random reads of pages out of memory, against the same reads by the queue alone.
+fn points(file: &Path, mib: u64) -> Result<(), Failure> {
+    let disk = drive(file, (mib * 2) << 20)?;
+    let config = Config { pool_bytes: (mib << 20) / 32, depth: DEPTH, ..Config::default() };
+    let pool = Pool::create(Arc::clone(&disk), config)?;
+    let worker = pool.worker()?;
+    let pages = fill(&worker, mib * 256)?;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+    let ours = |time| {
+        rate(time, || {
+            let wanted: Vec<_> = (0..4096).map(|_| pages[random.next_u64() as usize % pages.len()]).collect();
+            worker
+                .retry_many(wanted.len(), &mut |at| worker.look(wanted[at])?.read(|page| _ = page.u64(HEADER_BYTES)))?;
+            Ok(4096)
+        })
+    };
+    let before = worker.counters();
+    let mut raw = Xoshiro256PlusPlus::seed_from_u64(3);
+    let theirs = |time| raw_reads(&*disk, time, 4096, &mut || raw.next_u64() % (mib * 256));
+    compare("4 KiB reads out of memory, pool (1/32 of the data) against queue", "M/s", ours, theirs)?;
+    let after = worker.counters();
+    println!("  of the pool's, {} hits and {} reads", after.hits - before.hits, after.prefetched - before.prefetched);
+    Ok(())
+}
+
+/// Reads of the queue alone at the same depth; millions a second.
+fn raw_reads(disk: &dyn Disk, time: Duration, bytes: u32, next: &mut dyn FnMut() -> u64) -> Result<f64, Failure> {
+    let memory = Arc::new(Memory::new((DEPTH * 2 * bytes) as usize)?);
+    let mut queue = disk.queue(DEPTH * 2, &memory)?;
+    let mut push = |queue: &mut dyn assay_buffer::disk::Queue, token: u64| {
+        let offset = (128 << 10) + next() * u64::from(bytes);
+        let request = Request { action: Action::Read, offset, memory: token as usize * bytes as usize, bytes, token };
+        // SAFETY: nobody looks at the memory of these reads.
+        unsafe { queue.push(request) };
+    };
+    (0..u64::from(DEPTH)).for_each(|token| push(&mut *queue, token));
+    let mut done = Vec::new();
+    rate(time, || {
+        queue.reap(ONE, &mut done)?;
+        let count = done.len() as u64;
+        for completion in done.drain(..) {
+            completion.result?;
+            push(&mut *queue, completion.token);
+        }
+        Ok(count)
+    })
+}
+
+/// A scan of a tree of pages of 64 KiB, against reads of 64 KiB in order by the queue alone.
+fn scans(file: &Path, mib: u64) -> Result<(), Failure> {
+    const VALUE: usize = 1000;
+    let disk = drive(file, (mib * 3) << 20)?;
+    let config = Config { page_bytes: 65536, pool_bytes: (mib << 20) / 8, depth: DEPTH, ..Config::default() };
+    let pool = Pool::create(Arc::clone(&disk), config)?;
+    let worker = pool.worker()?;
+    let tree = Tree::create(&worker, &worker.write())?;
+    let entries = (0..mib * 1024).map(|key| (key.to_be_bytes(), [7_u8; VALUE]));
+    tree.load(&worker, &worker.write(), entries)?;
+    worker.checkpoint(Vec::new, || Ok(()))?;
+    let leaves = tree.check(&worker)?.leaf_pages;
+    let ours = |_| {
+        let (start, mut bytes) = (Instant::now(), 0);
+        tree.scan(&worker, &[], u64::MAX, &mut |_, value| {
+            bytes += value.len();
+            true
+        })?;
+        black_box(bytes);
+        Ok((leaves << 16) as f64 / start.elapsed().as_secs_f64() / 1e6)
+    };
+    let mut at = 0;
+    let theirs = |time| {
+        let mut next = || {
+            at += 1;
+            at % leaves
+        };
+        Ok(raw_reads(&*disk, time, 65536, &mut next)? * 65536.0)
+    };
+    compare("64 KiB scans, pool (1/8 of the data) against queue", "MB/s", ours, theirs)
+}

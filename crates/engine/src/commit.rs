@@ -1,0 +1,212 @@
+//! Commits: one leave to change, one number, one record; and rows that were deleted going for good.
+
+use crate::{
+    core::{Core, Purge},
+    error::Result,
+    hash,
+    locks::Holder,
+    log::{Full, record, record::Kind},
+    row::Stamp,
+    session::{Session, Ticket},
+    trees::{Decision, Trees},
+    versions::Replaced,
+    writes::Writes,
+};
+
+/// Deleted rows that a commit removes at most.
+const PURGES: usize = 16;
+
+impl<T: Trees> Session<'_, T> {
+    /// Commits, and waits until that is durable.
+    ///
+    /// # Errors
+    /// Where the log or a page fails. Whether the transaction is there is then open until the database was opened again:
+    /// it is there as a whole or not at all.
+    pub fn commit(&mut self) -> Result<()> {
+        let ticket = self.commit_soon()?;
+        self.wait(ticket)
+    }
+
+    /// Commits without waiting: the transaction is visible soon and durable when [`Session::wait`] says so.
+    ///
+    /// # Errors
+    /// As [`Session::commit`].
+    pub fn commit_soon(&mut self) -> Result<Ticket> {
+        if self.writes.is_empty() {
+            let commit = self.newest_seen;
+            self.lost = None;
+            self.abort();
+            return Ok(Ticket { commit, end: 0 });
+        }
+        if self.core.log.is_some() {
+            self.writes.record(&mut self.record);
+        }
+        let ticket = self.apply();
+        if ticket.is_err() {
+            self.abort();
+        }
+        let ticket = ticket?;
+        self.locked.drain(..).for_each(|(word, _)| self.core.locks.unlock(word, ticket.commit));
+        self.leave_deleted(ticket.commit);
+        self.abort();
+        self.lost = None;
+        self.tally.commits += 1;
+        self.purge(PURGES)?;
+        Ok(ticket)
+    }
+
+    /// Waits until a commit is visible and durable.
+    ///
+    /// # Errors
+    /// Where the log fails before.
+    pub fn wait(&self, ticket: Ticket) -> Result<()> {
+        while self.core.sequence.visible() < ticket.commit {
+            self.core.check()?;
+            self.trees.pause();
+        }
+        let Some(log) = &self.core.log else { return Ok(()) };
+        if ticket.end == 0 {
+            // It only read. What it saw must be durable before anybody hears of it.
+            while self.core.durable_commit() < ticket.commit {
+                log.check()?;
+                log.ask(log.durable() + 1);
+                self.trees.pause();
+            }
+            return Ok(());
+        }
+        if !self.trees.cooperates() {
+            return log.wait(ticket.end);
+        }
+        log.ask_if_idle(ticket.end);
+        while log.durable() < ticket.end {
+            log.check()?;
+            self.trees.pause();
+        }
+        Ok(())
+    }
+
+    /// Removes up to `most` rows that were deleted and that no snapshot asks for any more.
+    ///
+    /// # Errors
+    /// Where a page cannot be had.
+    pub fn purge(&mut self, most: usize) -> Result<()> {
+        if self.purges.is_empty() {
+            return Ok(());
+        }
+        let gone = self.core.oldest().min(self.core.durable_commit());
+        for _ in 0..most.min(self.purges.len()) {
+            let Some(purge) = self.purges.pop_front() else { return Ok(()) };
+            if purge.commit > gone {
+                self.purges.push_front(purge);
+                return Ok(());
+            }
+            self.remove(purge)?;
+        }
+        Ok(())
+    }
+
+    /// Takes over deleted rows that others left behind.
+    pub fn adopt_purges(&mut self) {
+        self.purges.extend(self.core.take_purges());
+    }
+
+    fn remove(&mut self, purge: Purge) -> Result<()> {
+        let word = self.core.locks.word(hash::of(purge.table, &purge.key));
+        let holder = Holder { age: purge.commit, session: self.slot };
+        let Ok(commit) = self.core.locks.lock(word, holder) else {
+            self.purges.push_back(purge);
+            return Ok(());
+        };
+        let leave = self.trees.leave();
+        let removed =
+            self.trees.change(&leave, purge.table, &purge.key, &mut |row, _| match row.and_then(Stamp::split) {
+                Some((stamp, _)) if stamp.deleted && stamp.commit == purge.commit => Decision::Remove,
+                _ => Decision::Keep,
+            });
+        self.core.locks.unlock(word, commit);
+        removed
+    }
+
+    /// Draws a number, writes the record and changes the trees.
+    fn apply(&mut self) -> Result<Ticket> {
+        loop {
+            let leave = self.trees.leave();
+            self.core.check()?;
+            if !self.core.sequence.has_room(|| self.core.durable_end()) {
+                drop(leave);
+                self.trees.pause();
+                continue;
+            }
+            let position = match &self.core.log {
+                None => 0,
+                Some(log) => match log.reserve(self.slot, self.record.len())? {
+                    Ok(position) => position,
+                    Err(full) => {
+                        drop(leave);
+                        self.wait_for_room(full)?;
+                        continue;
+                    }
+                },
+            };
+            let commit = self.core.sequence.take();
+            if let Some(log) = &self.core.log {
+                let changes = self.writes.len() as u32;
+                record::seal(&mut self.record, log.identity(), position, commit, Kind::Commit, changes);
+                log.fill(self.slot, position, &self.record);
+            }
+            let end = if self.core.log.is_some() { position + self.record.len() as u64 } else { 0 };
+            if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, commit) {
+                self.core.stop(&format!("a commit was in the log and could not be carried out: {error}"));
+                return self.core.check().map(|()| Ticket { commit, end });
+            }
+            self.core.sequence.applied(commit, end);
+            return Ok(Ticket { commit, end });
+        }
+    }
+
+    fn wait_for_room(&self, full: Full) -> Result<()> {
+        match (full, &self.core.log) {
+            (Full::Area, _) => self.trees.need_checkpoint(),
+            (Full::Ring, Some(log)) => {
+                log.ask(log.durable() + 1);
+                self.trees.pause();
+                Ok(())
+            }
+            (Full::Ring, None) => Ok(()),
+        }
+    }
+
+    fn leave_deleted(&mut self, commit: u64) {
+        for index in 0..self.writes.len() {
+            let write = self.writes.write(index);
+            if write.deleted {
+                self.purges.push_back(Purge { commit, table: write.table, key: self.writes.key(index).to_vec() });
+            }
+        }
+    }
+}
+
+fn change_trees<T: Trees>(
+    core: &Core,
+    trees: &T,
+    writes: &mut Writes,
+    leave: &T::Leave<'_>,
+    commit: u64,
+) -> Result<()> {
+    let keep = core.slots.shared();
+    let oldest = if keep { core.oldest() } else { 0 };
+    for index in 0..writes.len() {
+        let (hash, table) = (writes.write(index).hash, writes.write(index).table);
+        let (key, row) = writes.stamped(index, commit);
+        trees.change(leave, table, key, &mut |old, new| {
+            if let Some((stamp, value)) = old.and_then(Stamp::split).filter(|_| keep) {
+                let value = (!stamp.deleted).then_some(value);
+                let replaced = Replaced { table, key, value, made: stamp.commit, by: commit };
+                core.versions.keep(hash, &replaced, oldest);
+            }
+            new.extend_from_slice(row);
+            Decision::Put
+        })?;
+    }
+    Ok(())
+}

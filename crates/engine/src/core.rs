@@ -1,0 +1,114 @@
+//! What all sessions of an open database share.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
+
+use crate::{
+    error::{EngineError, Result},
+    locks::Locks,
+    log::{Log, Pace},
+    sequence::Sequence,
+    slots::Slots,
+    versions::Versions,
+};
+
+/// Words of the table of locks: 8 MiB.
+const LOCKS: usize = 1 << 20;
+
+/// A deleted row that goes when no snapshot is older.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Purge {
+    /// The commit that deleted it.
+    pub commit: u64,
+    /// The table.
+    pub table: u16,
+    /// The key.
+    pub key: Vec<u8>,
+}
+
+/// What all sessions of an open database share.
+#[derive(Debug)]
+pub struct Core {
+    /// Sessions and their snapshots.
+    pub slots: Slots,
+    /// Commit numbers.
+    pub sequence: Sequence,
+    /// Locks of rows.
+    pub locks: Locks,
+    /// Replaced versions.
+    pub versions: Versions,
+    /// The log, if there is one.
+    pub log: Option<Arc<Log>>,
+    /// The newest commit when the database was opened.
+    pub opened: u64,
+    /// Who waits for a lock waits no longer than this; nothing where all transactions are driven by one thread.
+    pub patience: Duration,
+    /// Deleted rows that sessions left behind.
+    purges: Mutex<VecDeque<Purge>>,
+    failure: OnceLock<String>,
+}
+
+impl Core {
+    /// A database whose newest commit is `commit`.
+    pub fn new(log: Option<Arc<Log>>, commit: u64, versions_bytes: usize, pace: Pace) -> Self {
+        let patience = if pace == Pace::Asked { Duration::ZERO } else { Duration::from_secs(2) };
+        Self {
+            slots: Slots::new(),
+            sequence: Sequence::from(commit),
+            locks: Locks::new(if pace == Pace::Asked { LOCKS >> 8 } else { LOCKS }, commit),
+            versions: Versions::new(versions_bytes),
+            log,
+            opened: commit,
+            patience,
+            purges: Mutex::default(),
+            failure: OnceLock::new(),
+        }
+    }
+
+    /// The oldest snapshot that anybody reads or could begin to read.
+    pub fn oldest(&self) -> u64 {
+        self.slots.oldest(|| self.sequence.visible())
+    }
+
+    /// The newest commit up to which all are durable; without a log, all that are visible.
+    pub fn durable_commit(&self) -> u64 {
+        self.sequence.durable(self.durable_end())
+    }
+
+    /// How far the log is durable.
+    pub fn durable_end(&self) -> u64 {
+        self.log.as_ref().map_or(u64::MAX, |log| log.durable())
+    }
+
+    /// Whether the database still works.
+    ///
+    /// # Errors
+    /// [`EngineError::Stopped`] where it does not.
+    pub fn check(&self) -> Result<()> {
+        match self.failure.get() {
+            Some(reason) => Err(EngineError::Stopped { reason: reason.clone() }),
+            None => self.log.as_ref().map_or(Ok(()), |log| log.check()),
+        }
+    }
+
+    /// Says that the database works no longer: what is in memory may be half of a transaction.
+    pub fn stop(&self, reason: &str) {
+        let _first = self.failure.set(reason.to_owned());
+        if let Some(log) = &self.log {
+            log.stop(reason.to_owned());
+        }
+    }
+
+    /// Takes over deleted rows from a session that ends.
+    pub fn leave_purges(&self, purges: impl IntoIterator<Item = Purge>) {
+        self.purges.lock().unwrap_or_else(PoisonError::into_inner).extend(purges);
+    }
+
+    /// Deleted rows that sessions left behind.
+    pub fn take_purges(&self) -> VecDeque<Purge> {
+        std::mem::take(&mut self.purges.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

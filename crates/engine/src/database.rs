@@ -1,0 +1,470 @@
+//! A database: its pages, its log, its sessions; made, opened, closed.
+
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use assay_buffer::{
+    BufferError, Config, Counters, Pool, Worker,
+    disk::{Disk, Memory},
+};
+use assay_pmem::Medium;
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{RngCore, SeedableRng},
+};
+
+use crate::{
+    core::Core,
+    durability::Durability,
+    error::{EngineError, Result},
+    forest::{Forest, Hand},
+    log::{Area, Log, Pace, Tail, Writer, Written, area::BLOCK},
+    note::{Note, TABLES_AT_MOST},
+    recovery::recover,
+    session::Session,
+};
+
+/// How often the checkpointing thread looks.
+const LOOK: Duration = Duration::from_millis(20);
+/// Share of the log's area that a recovery may have to read before a checkpoint is begun.
+const LOG_SHARE: f64 = 0.4;
+/// Share of the free space that pages written since the last checkpoint may take before the next one is begun.
+const SPACE_SHARE: f64 = 0.5;
+
+/// How a database is made or opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The pool. A checkpointing thread and the threads of a recovery are among its workers.
+    pub pool: Config,
+    /// What makes commits durable.
+    pub durability: Durability,
+    /// Whether threads of the engine's own work unasked; simulations ask.
+    pub pace: Pace,
+    /// Bytes of the log's tail in memory: no transaction is longer than half of it. Given when the database is made.
+    pub tail_bytes: u64,
+    /// Bytes of replaced versions that are kept at most.
+    pub versions_bytes: usize,
+    /// Threads of a recovery.
+    pub recovery_threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            pool: Config::default(),
+            durability: Durability::Fdatasync,
+            pace: Pace::Eager,
+            tail_bytes: 16 << 20,
+            versions_bytes: 256 << 20,
+            recovery_threads: 2,
+        }
+    }
+}
+
+/// What a database lies on.
+pub struct Disks {
+    /// Its pages.
+    pub data: Arc<dyn Disk>,
+    /// Its log; none where nothing is to be durable but checkpoints.
+    pub log: Option<Arc<dyn Disk>>,
+    /// Persistent memory for the log's tail.
+    pub tail: Option<Box<dyn Medium>>,
+}
+
+/// What opening a database came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// It had been closed in order.
+    pub closed: bool,
+    /// Commits that were carried out again.
+    pub commits: u64,
+    /// Bytes of the log that they took.
+    pub log_bytes: u64,
+}
+
+/// What sessions and the checkpointing thread share.
+pub(crate) struct Shared {
+    pub(crate) pool: Pool,
+    pub(crate) core: Arc<Core>,
+    pub(crate) forest: Forest,
+    pub(crate) pace: Pace,
+    identity: u64,
+    durability: Durability,
+    has_log: bool,
+    checkpoints: AtomicU64,
+    /// Bytes of the disk in use after the last checkpoint.
+    used: AtomicU64,
+    bell: Mutex<Bell>,
+    rung: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Bell {
+    wanted: bool,
+    stop: bool,
+}
+
+/// An open database.
+pub struct Database {
+    // Dropped in this order: the checkpointing thread waits for the log.
+    checkpointer: Option<JoinHandle<()>>,
+    writer: Option<Writer>,
+    shared: Arc<Shared>,
+    recovered: Recovered,
+}
+
+impl Database {
+    /// Makes an empty database of `tables` tables, over whatever the disks hold.
+    ///
+    /// # Errors
+    /// Where a disk fails or is too small, or there is not enough memory.
+    pub fn create(disks: Disks, options: &Options, tables: usize, seed: u64) -> Result<Self> {
+        if tables == 0 || tables > TABLES_AT_MOST {
+            let what = format!("{tables} tables were asked for");
+            return Err(EngineError::unfit(what, format!("a database has 1 to {TABLES_AT_MOST}")));
+        }
+        // Seeded, so that simulations repeat; databases get a seed of their own.
+        let identity = Xoshiro256PlusPlus::seed_from_u64(seed).next_u64();
+        let has_log = disks.log.is_some();
+        let log = plan_log(disks.log, disks.tail, options, identity)?;
+        let pool = Pool::create(disks.data, options.pool)?;
+        let forest = {
+            let worker = pool.worker()?;
+            Forest::create(&worker, tables)?
+        };
+        if let Some(((area, disk), tail)) = &log {
+            area.create(&**disk)?;
+            tail.claim(identity);
+        }
+        let note = Note {
+            identity,
+            begin: 0,
+            commit: 0,
+            durability: options.durability,
+            closed: false,
+            has_log,
+            roots: forest.roots(),
+        };
+        Self::assemble(pool, forest, log, options, note, Recovered::default())
+    }
+
+    /// Opens a database: everything that was acknowledged is there, and nothing of what was not is there in part.
+    ///
+    /// # Errors
+    /// Where none is there, or another version's; where something of it is missing or damaged.
+    pub fn open(disks: Disks, options: &Options) -> Result<Self> {
+        let name = disks.data.name().to_owned();
+        let pool = Pool::open(Arc::clone(&disks.data), options.pool)?;
+        let note = Note::parse(&pool.note(), &name)?;
+        let forest = Forest::open(&pool, &note.roots);
+        check_parts(&note, &disks, options, &name)?;
+        let mut recovered = Recovered { closed: note.closed, ..Recovered::default() };
+        let mut next = note.clone();
+        let mut log = None;
+        if let Some(disk) = disks.log.filter(|_| note.has_log) {
+            let area = Area::open(&*disk)?;
+            if area.identity != note.identity {
+                let what = format!("the log in {} belongs to another database than {name}", disk.name());
+                let fix = "name the log that the database was made with".to_owned();
+                return Err(EngineError::Foreign { what, fix });
+            }
+            let tail = tail_of(disks.tail, area.ring)?;
+            if tail.bytes() > area.ring {
+                let what = format!("the log in {} was made for a tail of {} bytes", disk.name(), area.ring);
+                return Err(EngineError::unfit(what, "name no more persistent memory than that, and 4096 bytes"));
+            }
+            let in_memory = note.durability == Durability::Pmem && !note.closed;
+            if in_memory {
+                tail.check(note.identity)?;
+            }
+            let threads = if options.pace == Pace::Asked { 1 } else { options.recovery_threads };
+            let hand = || Hand::recovering(&pool, &forest);
+            let end = recover(area, &*disk, Some(&tail).filter(|_| in_memory), note.begin, threads, hand)?;
+            recovered.commits = end.commits;
+            recovered.log_bytes = end.position - note.begin;
+            // Nothing that was under way when power failed lies beyond two rounds of the tail: the log goes on where no
+            // piece of a lost record can ever be taken for one of its own.
+            next.begin = end.position.next_multiple_of(BLOCK) + 2 * area.ring;
+            next.commit = note.commit.max(end.commit);
+            tail.claim(note.identity);
+            log = Some(((area, disk), tail));
+        }
+        next.durability = options.durability;
+        next.closed = false;
+        Self::assemble(pool, forest, log, options, next, recovered)
+    }
+
+    fn assemble(
+        pool: Pool,
+        forest: Forest,
+        log: Option<Planned>,
+        options: &Options,
+        note: Note,
+        recovered: Recovered,
+    ) -> Result<Self> {
+        {
+            let worker = pool.worker()?;
+            worker.checkpoint(|| note.to_bytes(), || Ok(()))?;
+        }
+        let (mut running, mut writer) = (None, None);
+        if let Some(((area, disk), tail)) = log.filter(|_| options.durability.logs()) {
+            let log = Arc::new(Log::new(area, tail, options.durability, options.pace, note.begin));
+            writer = Some(Writer::start(Arc::clone(&log), disk)?);
+            running = Some(log);
+        }
+        let core = Arc::new(Core::new(running, note.commit, options.versions_bytes, options.pace));
+        let used = AtomicU64::new(pool.used_bytes());
+        let shared = Arc::new(Shared {
+            pool,
+            core,
+            forest,
+            pace: options.pace,
+            identity: note.identity,
+            durability: options.durability,
+            has_log: note.has_log,
+            checkpoints: AtomicU64::new(0),
+            used,
+            bell: Mutex::default(),
+            rung: Condvar::new(),
+        });
+        let mut database = Self { checkpointer: None, writer, shared, recovered };
+        if options.pace == Pace::Eager {
+            database.checkpointer = Some(start(&database.shared)?);
+        }
+        Ok(database)
+    }
+
+    /// A session with a worker of its own, for the calling thread.
+    ///
+    /// # Errors
+    /// Where there are too many, or the disk gives no queue.
+    pub fn session(&self) -> Result<Session<'_, Hand<'_>>> {
+        Session::new(&self.shared.core, Hand::of(&self.shared)?)
+    }
+
+    /// A worker, for [`Database::session_on`].
+    ///
+    /// # Errors
+    /// Where there are too many, or the disk gives no queue.
+    pub fn worker(&self) -> Result<Worker<'_>> {
+        Ok(self.shared.pool.worker()?)
+    }
+
+    /// A session on a thread's worker, for one of its tasks.
+    ///
+    /// # Errors
+    /// Where there are too many.
+    pub fn session_on<'d>(&'d self, worker: &'d Worker<'d>) -> Result<Session<'d, Hand<'d>>> {
+        Session::new(&self.shared.core, Hand::on(&self.shared, worker))
+    }
+
+    /// Makes a checkpoint now.
+    ///
+    /// # Errors
+    /// Where something cannot be written: the checkpoint before still holds.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.purge()?;
+        let worker = self.shared.pool.worker()?;
+        self.shared.checkpoint(&worker, false)
+    }
+
+    /// Ends the database in order: opening it again has nothing to carry out. Sessions have ended before.
+    ///
+    /// # Errors
+    /// Where something cannot be written; what was acknowledged is there all the same.
+    pub fn close(mut self) -> Result<()> {
+        self.stop_checkpointer();
+        self.purge()?;
+        let worker = self.shared.pool.worker()?;
+        let closed = self.shared.checkpoint(&worker, true);
+        drop(worker);
+        drop(self.writer.take());
+        closed
+    }
+
+    fn purge(&self) -> Result<()> {
+        let mut session = self.session()?;
+        session.adopt_purges();
+        session.purge(usize::MAX)
+    }
+
+    /// What opening it came to.
+    pub fn recovered(&self) -> Recovered {
+        self.recovered
+    }
+
+    /// What the log has written so far.
+    pub fn log_written(&self) -> Written {
+        self.shared.core.log.as_ref().map_or_else(Written::default, |log| log.written())
+    }
+
+    /// What the pool's ended workers have counted.
+    pub fn counters(&self) -> Counters {
+        self.shared.pool.counters()
+    }
+
+    /// Checkpoints since it was opened.
+    pub fn checkpoints(&self) -> u64 {
+        self.shared.checkpoints.load(SeqCst)
+    }
+
+    /// The pool beneath.
+    pub fn pool(&self) -> &Pool {
+        &self.shared.pool
+    }
+
+    /// What makes its commits durable.
+    pub fn durability(&self) -> Durability {
+        self.shared.durability
+    }
+
+    fn stop_checkpointer(&mut self) {
+        self.shared.bell().stop = true;
+        self.shared.rung.notify_all();
+        if let Some(thread) = self.checkpointer.take() {
+            // A failure has stopped the database already.
+            let _ended = thread.join();
+        }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.stop_checkpointer();
+    }
+}
+
+impl Shared {
+    fn bell(&self) -> std::sync::MutexGuard<'_, Bell> {
+        self.bell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the checkpointing thread for a checkpoint.
+    pub(crate) fn ring(&self) {
+        self.bell().wanted = true;
+        self.rung.notify_one();
+    }
+
+    /// Makes a checkpoint.
+    pub(crate) fn checkpoint(&self, worker: &Worker<'_>, closed: bool) -> Result<()> {
+        self.core.check()?;
+        let (log, mut begin, mut failed) = (self.core.log.as_ref(), 0, None);
+        let capture = || {
+            begin = log.map_or(0, |log| log.reserved());
+            let (commit, roots) = (self.core.sequence.taken(), self.forest.roots());
+            let (identity, durability, has_log) = (self.identity, self.durability, self.has_log);
+            Note { identity, begin, commit, durability, closed, has_log, roots }.to_bytes()
+        };
+        let before_commit = || {
+            // A transaction of the checkpoint that the log lost would leave a gap before those that it has.
+            log.map_or(Ok(()), |log| log.sync()).map_err(|error| {
+                let told = BufferError::unfit(error.to_string(), error.fix());
+                failed = Some(error);
+                told
+            })
+        };
+        let made = worker.checkpoint(capture, before_commit);
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        made?;
+        if let Some(log) = log {
+            log.forget_before(begin);
+        }
+        self.used.store(self.pool.used_bytes(), SeqCst);
+        self.checkpoints.fetch_add(1, SeqCst);
+        Ok(())
+    }
+
+    fn is_due(&self) -> bool {
+        let log = self.core.log.as_ref().is_some_and(|log| log.fullness() > LOG_SHARE);
+        let (used, after, all) = (self.pool.used_bytes(), self.used.load(SeqCst), self.pool.disk().bytes());
+        let room = all.saturating_sub(after) as f64;
+        log || used.saturating_sub(after) as f64 > room * SPACE_SHARE
+    }
+}
+
+fn start(shared: &Arc<Shared>) -> Result<JoinHandle<()>> {
+    let shared = Arc::clone(shared);
+    let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(move || {
+        if let Err(error) = serve(&shared) {
+            shared.core.stop(&format!("a checkpoint failed: {error}"));
+        }
+    });
+    thread.map_err(|error| EngineError::unfit(format!("no thread could be had: {error}"), "end other processes"))
+}
+
+fn serve(shared: &Shared) -> Result<()> {
+    let worker = shared.pool.worker()?;
+    loop {
+        let wanted = {
+            let bell = shared.bell();
+            let (mut bell, _) = shared.rung.wait_timeout(bell, LOOK).unwrap_or_else(PoisonError::into_inner);
+            if bell.stop {
+                return Ok(());
+            }
+            std::mem::take(&mut bell.wanted)
+        };
+        if wanted || shared.is_due() {
+            shared.checkpoint(&worker, false)?;
+        }
+    }
+}
+
+type Planned = ((Area, Arc<dyn Disk>), Tail);
+
+fn plan_log(
+    disk: Option<Arc<dyn Disk>>,
+    tail: Option<Box<dyn Medium>>,
+    options: &Options,
+    identity: u64,
+) -> Result<Option<Planned>> {
+    let Some(disk) = disk else {
+        if options.durability.logs() {
+            let what = format!("durability {} needs a log, and none was named", options.durability.name());
+            return Err(EngineError::unfit(what, "name one, or ask for durability none"));
+        }
+        return Ok(None);
+    };
+    if options.durability == Durability::Pmem && tail.is_none() {
+        return Err(no_memory());
+    }
+    let tail = tail_of(tail, options.tail_bytes / BLOCK * BLOCK)?;
+    Ok(Some(((Area::plan(&*disk, identity, tail.bytes())?, disk), tail)))
+}
+
+fn no_memory() -> EngineError {
+    EngineError::unfit("durability pmem needs persistent memory, and none was named", "name where it is")
+}
+
+fn tail_of(medium: Option<Box<dyn Medium>>, bytes: u64) -> Result<Tail> {
+    Ok(match medium {
+        Some(medium) => Tail::Persistent(medium),
+        None => Tail::Volatile(Arc::new(Memory::new(bytes as usize)?)),
+    })
+}
+
+fn check_parts(note: &Note, disks: &Disks, options: &Options, name: &str) -> Result<()> {
+    let foreign = |what: String, fix: &str| Err(EngineError::Foreign { what, fix: fix.to_owned() });
+    if note.has_log && disks.log.is_none() {
+        return foreign(format!("the database in {name} has a log, and none was named"), "name its log");
+    }
+    if options.durability.logs() && !note.has_log {
+        let what = format!("the database in {name} was made without a log");
+        return foreign(what, "open it with durability none, or make a new one");
+    }
+    if note.durability == Durability::Pmem && !note.closed && disks.tail.is_none() {
+        let what = format!("the newest commits of the database in {name} are in persistent memory, and none was named");
+        return foreign(what, "name the persistent memory that it was opened with last");
+    }
+    if options.durability == Durability::Pmem && disks.tail.is_none() {
+        return Err(no_memory());
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! What an engine cannot do, in words.
+
+use assay_buffer::BufferError;
+use thiserror::Error;
+
+/// The result of what an engine does.
+pub type Result<T> = std::result::Result<T, EngineError>;
+
+/// What went wrong. [`EngineError::fix`] says what to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// Another transaction changed the row first.
+    #[error("another transaction changed the same row of table {table}")]
+    Conflict {
+        /// The table.
+        table: u16,
+    },
+    /// Old versions that the transaction needs were given up, because too many were kept for it.
+    #[error("the transaction is too old: versions of table {table} that it would see were given up for space")]
+    SnapshotTooOld {
+        /// The table.
+        table: u16,
+    },
+    /// A transaction that the log cannot take.
+    #[error("a transaction of {bytes} bytes was to be committed; the log takes at most {most}")]
+    TooLarge {
+        /// Its bytes in the log.
+        bytes: usize,
+        /// The most that the log takes.
+        most: usize,
+    },
+    /// An earlier failure left it open what is durable.
+    #[error("the engine has stopped: {reason}")]
+    Stopped {
+        /// What failed.
+        reason: String,
+    },
+    /// No room for another session.
+    #[error("{most} sessions are open already")]
+    Sessions {
+        /// How many there can be.
+        most: usize,
+    },
+    /// The log lacks something that had been durable.
+    #[error(
+        "the log {log} lost its middle: what is at position {lost} cannot be read, and position {seen}, which was \
+         written when all before it was durable, can"
+    )]
+    LostMiddle {
+        /// The log.
+        log: String,
+        /// First position that cannot be read.
+        lost: u64,
+        /// A later one that can.
+        seen: u64,
+    },
+    /// What should be a database or its log is something else.
+    #[error("{what}")]
+    Foreign {
+        /// What was seen.
+        what: String,
+        /// What to do.
+        fix: String,
+    },
+    /// Stored bytes that are not what was written.
+    #[error("{place} is damaged: {what}")]
+    Damaged {
+        /// Where.
+        place: String,
+        /// What was seen.
+        what: String,
+    },
+    /// A value that makes no sense.
+    #[error("{what}")]
+    Unfit {
+        /// What was given, and what is possible.
+        what: String,
+        /// What to do.
+        fix: String,
+    },
+    /// The buffer manager, or a disk beneath it.
+    #[error(transparent)]
+    Buffer(#[from] BufferError),
+    /// Persistent memory.
+    #[error(transparent)]
+    Pmem(#[from] assay_pmem::PmemError),
+}
+
+impl EngineError {
+    /// A value that makes no sense.
+    pub fn unfit(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Unfit { what: what.into(), fix: fix.into() }
+    }
+
+    /// The transaction may be tried again and may succeed then.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::SnapshotTooOld { .. })
+    }
+
+    /// Exit code of the process: 1 failed, 2 bad job, 4 not possible here.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Unfit { .. } | Self::Buffer(BufferError::Unfit { .. }) => 2,
+            Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. }) => 4,
+            Self::Buffer(BufferError::Path(error)) => error.exit_code() as u8,
+            _ => 1,
+        }
+    }
+
+    /// What to do about it: one sentence.
+    pub fn fix(&self) -> String {
+        match self {
+            Self::Conflict { .. } | Self::SnapshotTooOld { .. } => "run the transaction again".to_owned(),
+            Self::TooLarge { .. } => "commit more often, or make the log's buffer larger".to_owned(),
+            Self::Stopped { .. } => "open the database again: everything that was acknowledged is there".to_owned(),
+            Self::Sessions { .. } => "use fewer threads and tasks".to_owned(),
+            Self::LostMiddle { .. } | Self::Damaged { .. } => {
+                "restore a backup; the device, or what is between, broke a promise: look at dmesg and its health"
+                    .to_owned()
+            }
+            Self::Foreign { fix, .. } | Self::Unfit { fix, .. } => fix.clone(),
+            Self::Buffer(error) => error.fix(),
+            Self::Pmem(error) => error.fix(),
+        }
+    }
+}

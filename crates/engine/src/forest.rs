@@ -1,0 +1,169 @@
+//! The tables: one B+-tree each, and a thread's way to them.
+
+use assay_btree::{Change, Tree, TreeError};
+use assay_buffer::{PageId, Pool, Worker, Writing};
+
+use crate::{
+    database::Shared,
+    error::{EngineError, Result},
+    log::Pace,
+    trees::{Decide, Decision, Trees},
+};
+
+/// One tree per table.
+#[derive(Clone, Debug)]
+pub(crate) struct Forest {
+    trees: Vec<Tree>,
+}
+
+impl Forest {
+    /// Makes `tables` empty trees.
+    pub fn create(worker: &Worker<'_>, tables: usize) -> Result<Self> {
+        let writing = worker.write();
+        let trees = (0..tables).map(|_| Tree::create(worker, &writing).map_err(told));
+        Ok(Self { trees: trees.collect::<Result<_>>()? })
+    }
+
+    /// The trees with these roots.
+    pub fn open(pool: &Pool, roots: &[PageId]) -> Self {
+        Self { trees: roots.iter().map(|&root| Tree::open(pool, root)).collect() }
+    }
+
+    /// Where their roots are: those never move.
+    pub fn roots(&self) -> Vec<PageId> {
+        self.trees.iter().map(Tree::root).collect()
+    }
+
+    fn tree(&self, table: u16) -> Result<&Tree> {
+        self.trees.get(table as usize).ok_or_else(|| {
+            let what = format!("table {table} was asked for, and the database has {}", self.trees.len());
+            EngineError::unfit(what, "name one that it has")
+        })
+    }
+}
+
+pub(crate) fn told(error: TreeError) -> EngineError {
+    match error {
+        TreeError::Buffer(error) => EngineError::Buffer(error),
+        TreeError::Damaged { page, what } => EngineError::Damaged { place: format!("page {page}"), what },
+        other => EngineError::unfit(other.to_string(), other.fix()),
+    }
+}
+
+/// A worker of one's own, or one that tasks share.
+enum Held<'d> {
+    Own(Box<Worker<'d>>),
+    Lent(&'d Worker<'d>),
+}
+
+/// A thread's way to the tables.
+pub struct Hand<'d> {
+    held: Held<'d>,
+    forest: &'d Forest,
+    /// None during a recovery, when there are no transactions.
+    shared: Option<&'d Shared>,
+}
+
+impl<'d> Hand<'d> {
+    /// With a worker of its own.
+    pub(crate) fn of(shared: &'d Shared) -> Result<Self> {
+        let held = Held::Own(Box::new(shared.pool.worker()?));
+        Ok(Self { held, forest: &shared.forest, shared: Some(shared) })
+    }
+
+    /// On a thread's worker, for one of its tasks.
+    pub(crate) fn on(shared: &'d Shared, worker: &'d Worker<'d>) -> Self {
+        Self { held: Held::Lent(worker), forest: &shared.forest, shared: Some(shared) }
+    }
+
+    /// For a recovery.
+    pub(crate) fn recovering(pool: &'d Pool, forest: &'d Forest) -> Result<Self> {
+        Ok(Self { held: Held::Own(Box::new(pool.worker()?)), forest, shared: None })
+    }
+
+    /// The worker beneath.
+    #[inline]
+    pub fn worker(&self) -> &Worker<'d> {
+        match &self.held {
+            Held::Own(worker) => worker,
+            Held::Lent(worker) => worker,
+        }
+    }
+}
+
+impl Trees for Hand<'_> {
+    type Leave<'a>
+        = Writing<'a>
+    where
+        Self: 'a;
+
+    #[inline]
+    fn read(&self, table: u16, key: &[u8], row: &mut Vec<u8>) -> Result<bool> {
+        self.forest.tree(table)?.lookup(self.worker(), key, row).map_err(told)
+    }
+
+    #[inline]
+    fn leave(&self) -> Writing<'_> {
+        self.worker().write()
+    }
+
+    fn change(&self, leave: &Writing<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
+        let changed =
+            self.forest.tree(table)?.alter(self.worker(), leave, key, &mut |old, row| match decide(old, row) {
+                Decision::Keep => Change::Keep,
+                Decision::Put => Change::Put,
+                Decision::Remove => Change::Remove,
+            });
+        changed.map(drop).map_err(told)
+    }
+
+    fn scan(
+        &self,
+        table: u16,
+        (from, below): (&[u8], &[u8]),
+        down: bool,
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        let tree = self.forest.tree(table)?;
+        let mut left = limit;
+        // A scan down begins at `below` itself, which is not asked for.
+        let mut inside = |key: &[u8], row: &[u8]| {
+            if down && key >= below {
+                return true;
+            }
+            let inside = left > 0 && key >= from && key < below;
+            if inside {
+                visit(key, row);
+                left -= 1;
+            }
+            inside && left > 0
+        };
+        let visited = if down {
+            tree.scan_back(self.worker(), Some(below), limit as u64 + 1, &mut inside)
+        } else {
+            tree.scan(self.worker(), from, limit as u64, &mut inside)
+        };
+        visited.map(drop).map_err(told)
+    }
+
+    fn prefetch(&self, _table: u16, _key: &[u8]) {}
+
+    fn pause(&self) {
+        self.worker().pause();
+    }
+
+    fn cooperates(&self) -> bool {
+        self.worker().is_in_task()
+    }
+
+    fn need_checkpoint(&self) -> Result<()> {
+        let Some(shared) = self.shared else { return Ok(()) };
+        if shared.pace == Pace::Asked {
+            return shared.checkpoint(self.worker(), false);
+        }
+        shared.ring();
+        self.pause();
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! The engine as a store of TPC-C.
+
+use std::ops::ControlFlow;
+
+use assay_tpcc::{Kv, KvSession, Result, TpccError, key::Table};
+
+use crate::{database::Database, error::EngineError, forest::Hand, session::Session};
+
+/// Tables of TPC-C.
+pub const TABLES: usize = Table::ALL.len();
+
+/// A database that holds TPC-C's tables.
+pub struct Tpcc<'d>(pub &'d Database);
+
+impl Kv for Tpcc<'_> {
+    type Session<'a>
+        = TpccSession<'a>
+    where
+        Self: 'a;
+
+    fn session(&self) -> Result<Self::Session<'_>> {
+        Ok(TpccSession::new(self.0.session().map_err(told)?))
+    }
+
+    fn loaded(&self) -> Result<()> {
+        self.0.checkpoint().map_err(told)
+    }
+}
+
+/// A session of it.
+pub struct TpccSession<'d> {
+    session: Session<'d, Hand<'d>>,
+    value: Vec<u8>,
+}
+
+impl<'d> TpccSession<'d> {
+    /// On a session of the database.
+    pub fn new(session: Session<'d, Hand<'d>>) -> Self {
+        Self { session, value: Vec::new() }
+    }
+
+    fn scan(
+        &mut self,
+        table: Table,
+        (from, below): (&[u8], &[u8]),
+        down: bool,
+        mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let scanned = self.session.scan(table as u16, from, below, down, |key, value| visit(key, value).is_continue());
+        scanned.map_err(told)
+    }
+}
+
+fn told(error: EngineError) -> TpccError {
+    if error.is_passing() { TpccError::Conflict } else { TpccError::store(error) }
+}
+
+impl KvSession for TpccSession<'_> {
+    fn begin(&mut self, _read_only: bool) -> Result<()> {
+        self.session.begin().map_err(told)
+    }
+
+    fn get<R>(&mut self, table: Table, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
+        let found = self.session.get(table as u16, key, &mut self.value).map_err(told)?;
+        Ok(found.then(|| read(&self.value)))
+    }
+
+    fn update<R>(&mut self, table: Table, key: &[u8], change: impl FnOnce(&mut [u8]) -> R) -> Result<Option<R>> {
+        if !self.session.get_to_change(table as u16, key, &mut self.value).map_err(told)? {
+            return Ok(None);
+        }
+        let result = change(&mut self.value);
+        self.session.put(table as u16, key, &self.value).map_err(told)?;
+        Ok(Some(result))
+    }
+
+    fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
+        self.session.put(table as u16, key, value).map_err(told)
+    }
+
+    fn delete(&mut self, table: Table, key: &[u8]) -> Result<bool> {
+        self.session.delete(table as u16, key).map_err(told)
+    }
+
+    fn scan(
+        &mut self,
+        table: Table,
+        from: &[u8],
+        below: &[u8],
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan(table, (from, below), false, visit)
+    }
+
+    fn scan_back(
+        &mut self,
+        table: Table,
+        from: &[u8],
+        below: &[u8],
+        visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.scan(table, (from, below), true, visit)
+    }
+
+    fn prefetch(&mut self, table: Table, key: &[u8]) {
+        self.session.prefetch(table as u16, key);
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.session.commit().map_err(told)
+    }
+
+    fn abort(&mut self) -> Result<()> {
+        self.session.abort();
+        Ok(())
+    }
+}

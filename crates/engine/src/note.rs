@@ -1,0 +1,123 @@
+//! What the engine notes in each checkpoint of its pool.
+//!
+//! ```text
+//! 0   magic "engine" and version (2)
+//! 8   identity of the database, which its log has too
+//! 16  position of the log from which a recovery reads
+//! 24  newest commit that the checkpoint holds
+//! 32  durability (1), closed in order (1), there is a log (1), nothing, tables (2), nothing
+//! 40  root page of each table
+//! ```
+
+use assay_buffer::{NOTE_BYTES, PageId};
+
+use crate::{
+    durability::Durability,
+    error::{EngineError, Result},
+};
+
+const MAGIC: &[u8; 6] = b"engine";
+/// Version of the database's format.
+pub const VERSION: u16 = 1;
+const FRONT: usize = 40;
+/// Tables of a database at most.
+pub const TABLES_AT_MOST: usize = (NOTE_BYTES - FRONT) / 8;
+const DURABILITIES: [Durability; 4] = [Durability::None, Durability::Fdatasync, Durability::Plp, Durability::Pmem];
+
+/// A note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Identity of the database.
+    pub identity: u64,
+    /// Position of the log from which a recovery reads.
+    pub begin: u64,
+    /// Newest commit that the checkpoint holds.
+    pub commit: u64,
+    /// What made commits durable after it.
+    pub durability: Durability,
+    /// Nothing was committed after it.
+    pub closed: bool,
+    /// There is a log.
+    pub has_log: bool,
+    /// Root page of each table.
+    pub roots: Vec<PageId>,
+}
+
+impl Note {
+    /// As it is stored.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(FRONT + self.roots.len() * 8);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        for word in [self.identity, self.begin, self.commit] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        bytes.extend_from_slice(&[self.durability as u8, u8::from(self.closed), u8::from(self.has_log), 0]);
+        bytes.extend_from_slice(&(self.roots.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(&[0; 2]);
+        self.roots.iter().for_each(|root| bytes.extend_from_slice(&root.to_le_bytes()));
+        bytes
+    }
+
+    /// Reads a note; `name` is that of the disk.
+    ///
+    /// # Errors
+    /// Where it is not an engine's, or another version's.
+    pub fn parse(bytes: &[u8], name: &str) -> Result<Self> {
+        let foreign = |what: String, fix: &str| EngineError::Foreign { what, fix: fix.to_owned() };
+        if bytes.len() < FRONT || &bytes[..6] != MAGIC {
+            let what = format!("no database of the engine is in {name}: its pages belong to something else");
+            return Err(foreign(what, "name the file of a database, or make a new one"));
+        }
+        let version = u16::from_le_bytes([bytes[6], bytes[7]]);
+        if version != VERSION {
+            let what =
+                format!("the database in {name} has version {version}, and this program reads version {VERSION}");
+            return Err(foreign(what, "open it with the program that made it"));
+        }
+        let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        let tables = u16::from_le_bytes([bytes[36], bytes[37]]) as usize;
+        let durability = DURABILITIES.get(bytes[32] as usize).copied();
+        let damaged = || EngineError::Damaged {
+            place: format!("the database in {name}"),
+            what: "the note in its checkpoint makes no sense".to_owned(),
+        };
+        if bytes.len() < FRONT + tables * 8 {
+            return Err(damaged());
+        }
+        Ok(Self {
+            identity: long(8),
+            begin: long(16),
+            commit: long(24),
+            durability: durability.ok_or_else(damaged)?,
+            closed: bytes[33] != 0,
+            has_log: bytes[34] != 0,
+            roots: (0..tables).map(|table| long(FRONT + table * 8)).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_come_back_and_others_are_refused() {
+        let note = Note {
+            identity: 1,
+            begin: 4096,
+            commit: 77,
+            durability: Durability::Pmem,
+            closed: true,
+            has_log: true,
+            roots: (1..=TABLES_AT_MOST as u64).collect(),
+        };
+        let mut bytes = note.to_bytes();
+        assert!(bytes.len() <= NOTE_BYTES);
+        assert_eq!(Note::parse(&bytes, "it").unwrap(), note);
+        assert!(matches!(Note::parse(&bytes[..bytes.len() - 1], "it"), Err(EngineError::Damaged { .. })));
+        bytes[6] = 9;
+        assert!(Note::parse(&bytes, "it").unwrap_err().to_string().contains("version 9"));
+        assert!(matches!(Note::parse(b"", "it"), Err(EngineError::Foreign { .. })));
+    }
+}

@@ -1,0 +1,136 @@
+//! Opening after a crash: what the log has beyond the last checkpoint is carried out again.
+//!
+//! The checkpoint holds all commits up to a position of the log and none after it, so each change is carried out exactly
+//! once more, in the order of the log. One thread reads; changes are dealt out by the hash of their key, so that each row
+//! is always in the same hands and keeps its order. The log's area bounds what there is to do. Nothing is written to the
+//! log meanwhile: a crash in the middle leaves everything as it was.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use assay_buffer::disk::Disk;
+
+use crate::{
+    error::{EngineError, Result},
+    hash,
+    log::{
+        Area, End, Reader, Tail,
+        record::{self, Change},
+    },
+    row::Stamp,
+    trees::{Decision, Trees},
+};
+
+/// Bytes of changes that go to a thread at once.
+const PARCEL: usize = 256 << 10;
+/// Parcels that wait for a thread at most.
+const WAITING: usize = 4;
+
+/// Changes for one thread.
+#[derive(Debug, Default)]
+struct Parcel {
+    bytes: Vec<u8>,
+    /// Commit, table, end of the key, end of the value and whether there is one.
+    changes: Vec<(u64, u16, usize, usize, bool)>,
+}
+
+impl Parcel {
+    fn push(&mut self, commit: u64, change: &Change<'_>) {
+        self.bytes.extend_from_slice(change.key);
+        let key = self.bytes.len();
+        self.bytes.extend_from_slice(change.value.unwrap_or_default());
+        self.changes.push((commit, change.table, key, self.bytes.len(), change.value.is_some()));
+    }
+
+    fn carry_out(&self, trees: &impl Trees) -> Result<()> {
+        let mut start = 0;
+        for &(commit, table, key, end, there) in &self.changes {
+            let value = there.then(|| &self.bytes[key..end]);
+            carry_out(trees, commit, &Change { table, key: &self.bytes[start..key], value })?;
+            start = end;
+        }
+        Ok(())
+    }
+}
+
+/// Carries a change out again.
+fn carry_out(trees: &impl Trees, commit: u64, change: &Change<'_>) -> Result<()> {
+    let mut newer = None;
+    let leave = trees.leave();
+    trees.change(&leave, change.table, change.key, &mut |old, row| {
+        newer = old.and_then(Stamp::split).map(|(stamp, _)| stamp.commit).filter(|&there| there >= commit);
+        match change.value {
+            _ if newer.is_some() => Decision::Keep,
+            Some(value) => {
+                row.extend_from_slice(&Stamp { commit, deleted: false }.to_bytes());
+                row.extend_from_slice(value);
+                Decision::Put
+            }
+            None => Decision::Remove,
+        }
+    })?;
+    match newer {
+        None => Ok(()),
+        Some(newer) => Err(EngineError::Damaged {
+            place: format!("a row of table {}", change.table),
+            what: format!("it is of commit {newer}, and the log changes it in commit {commit}, which came before"),
+        }),
+    }
+}
+
+/// Carries out what the log has from `begin` on, with a thread for each of `hands`; one hand works on this thread.
+///
+/// # Errors
+/// Where the log or a page cannot be read, or the log has lost its middle.
+pub fn recover<T: Trees>(
+    area: Area,
+    disk: &dyn Disk,
+    tail: Option<&Tail>,
+    begin: u64,
+    threads: usize,
+    hand: impl Fn() -> Result<T> + Sync,
+) -> Result<End> {
+    let mut reader = Reader::new(area, disk, tail)?;
+    if threads <= 1 {
+        let trees = hand()?;
+        return reader
+            .read(begin, |head, bytes| record::changes(bytes, head, |change| carry_out(&trees, head.commit, &change)));
+    }
+    std::thread::scope(|scope| {
+        let (mut senders, mut workers) = (Vec::new(), Vec::new());
+        for _ in 0..threads {
+            let (sender, receiver) = sync_channel(WAITING);
+            senders.push(sender);
+            let hand = &hand;
+            workers.push(scope.spawn(move || work(&receiver, hand)));
+        }
+        let read = deal_out(&mut reader, begin, &senders);
+        drop(senders);
+        // What stopped a worker is why its parcels could not be handed over.
+        for worker in workers {
+            worker.join().map_err(|_| EngineError::Stopped { reason: "a recovery's thread panicked".to_owned() })??;
+        }
+        read
+    })
+}
+
+fn work<T: Trees>(parcels: &Receiver<Parcel>, hand: &impl Fn() -> Result<T>) -> Result<()> {
+    let trees = hand()?;
+    parcels.iter().try_for_each(|parcel| parcel.carry_out(&trees))
+}
+
+fn deal_out(reader: &mut Reader<'_>, begin: u64, workers: &[SyncSender<Parcel>]) -> Result<End> {
+    let gone = |_| EngineError::Stopped { reason: "a recovery's thread ended early".to_owned() };
+    let mut parcels: Vec<Parcel> = workers.iter().map(|_| Parcel::default()).collect();
+    let end = reader.read(begin, |head, bytes| {
+        record::changes(bytes, head, |change| {
+            let worker = (hash::of(change.table, change.key) >> 32) as usize % workers.len();
+            parcels[worker].push(head.commit, &change);
+            if parcels[worker].bytes.len() < PARCEL {
+                return Ok(());
+            }
+            workers[worker].send(std::mem::take(&mut parcels[worker])).map_err(gone)
+        })
+    })?;
+    parcels.into_iter().zip(workers).try_for_each(|(parcel, worker)| worker.send(parcel).map_err(gone))?;
+    Ok(end)
+}

@@ -1,0 +1,175 @@
+//! What a run of the engine is asked to do.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    durability::Durability,
+    error::{EngineError, Result},
+};
+
+/// Version of the document. A reader refuses any other.
+pub const JOB_VERSION: u32 = 1;
+
+/// One run of the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EngineJob {
+    /// [`JOB_VERSION`].
+    pub version: u32,
+    /// Name of the run.
+    pub name: String,
+    /// Folder for the pages' file.
+    pub target: PathBuf,
+    /// Folder for the log's file; the pages' where none is given.
+    #[serde(default)]
+    pub log_target: Option<PathBuf>,
+    /// Folder for the log's tail in persistent memory; on a file system without DAX it stands in for it.
+    #[serde(default)]
+    pub tail_target: Option<PathBuf>,
+    /// What makes commits durable.
+    #[serde(default)]
+    pub durability: Durability,
+    /// Bytes of the pool.
+    pub pool_bytes: u64,
+    /// Bytes of a page.
+    #[serde(default = "page")]
+    pub page_bytes: u32,
+    /// Bytes of the log's file.
+    #[serde(default = "log")]
+    pub log_bytes: u64,
+    /// Threads.
+    pub threads: u32,
+    /// Cooperative tasks of each thread; of TPC-C each thread is a terminal, and has one.
+    #[serde(default = "one")]
+    pub tasks: u32,
+    /// Seconds before the window.
+    #[serde(default)]
+    pub warmup_s: f64,
+    /// Seconds of the window.
+    pub duration_s: f64,
+    /// Seed of everything that is left to chance.
+    #[serde(default)]
+    pub seed: u64,
+    /// Folder in which the database is made and kept, or, where it is there already, opened: nothing is loaded then.
+    #[serde(default)]
+    pub keep: Option<PathBuf>,
+    /// What is done.
+    pub workload: Workload,
+}
+
+/// What is done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Workload {
+    /// TPC-C's five transactions.
+    Tpcc {
+        /// Warehouses.
+        warehouses: u32,
+        /// A hundredth of each, for trials.
+        #[serde(default)]
+        small: bool,
+    },
+    /// Reads and changes of single rows.
+    Ycsb {
+        /// Rows.
+        rows: u64,
+        /// Bytes of a value.
+        value_bytes: u32,
+        /// Share of reads; the others change the whole value.
+        read_share: f64,
+        /// Skew of the Zipf distribution; 0 for all rows alike.
+        zipf: f64,
+    },
+    /// All rows from first to last, again and again, each thread a part of them.
+    Scan {
+        /// Rows.
+        rows: u64,
+        /// Bytes of a value.
+        value_bytes: u32,
+    },
+}
+
+impl Workload {
+    /// Its name, as records have it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Tpcc { .. } => "tpcc",
+            Self::Ycsb { .. } => "ycsb",
+            Self::Scan { .. } => "scan",
+        }
+    }
+
+    /// Bytes that the pages' file may grow to: it is sparse.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        match self {
+            Self::Tpcc { warehouses, .. } => u64::from(*warehouses) * (400 << 20) + (4 << 30),
+            Self::Ycsb { rows, value_bytes, .. } | Self::Scan { rows, value_bytes } => {
+                rows * (u64::from(*value_bytes) + 64) * 4 + (1 << 30)
+            }
+        }
+    }
+}
+
+fn page() -> u32 {
+    4096
+}
+
+fn log() -> u64 {
+    256 << 20
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl EngineJob {
+    /// Reads and validates a document.
+    ///
+    /// # Errors
+    /// With what is wrong in it.
+    pub fn parse(text: &str) -> Result<Self> {
+        let job: Self = serde_json::from_str(text).map_err(|error| {
+            EngineError::unfit(format!("the job cannot be read: {error}"), "compare it with `assayer schema engine`")
+        })?;
+        job.validate()?;
+        Ok(job)
+    }
+
+    fn validate(&self) -> Result<()> {
+        let rows = match self.workload {
+            Workload::Tpcc { warehouses, .. } => u64::from(warehouses),
+            Workload::Ycsb { rows, .. } | Workload::Scan { rows, .. } => rows,
+        };
+        let (share, zipf, value) = match self.workload {
+            Workload::Ycsb { read_share, zipf, value_bytes, .. } => (read_share, zipf, value_bytes),
+            Workload::Scan { value_bytes, .. } => (1.0, 0.0, value_bytes),
+            Workload::Tpcc { .. } => (1.0, 0.0, 8),
+        };
+        let bounds = [
+            (self.version == JOB_VERSION, format!("version {} was given", self.version), "version 1"),
+            (rows > 0 && rows < 1 << 40, format!("{rows} rows or warehouses were asked for"), "at least 1"),
+            ((8..=65536).contains(&value), format!("values of {value} bytes were asked for"), "8 to 65536 bytes"),
+            ((0.0..=1.0).contains(&share), format!("a share of reads of {share} was asked for"), "0 to 1"),
+            ((0.0..2.0).contains(&zipf), format!("a skew of {zipf} was asked for"), "0 to less than 2"),
+            ((1..=48).contains(&self.threads), format!("{} threads were asked for", self.threads), "1 to 48 threads"),
+            (
+                (1..=1000).contains(&self.tasks) && self.threads * self.tasks <= 1000,
+                format!("{} tasks on {} threads were asked for", self.tasks, self.threads),
+                "1 to 1000 tasks in all",
+            ),
+            (
+                self.duration_s > 0.0 && self.duration_s <= 86400.0 && (0.0..=3600.0).contains(&self.warmup_s),
+                format!("a window of {} s after {} s was asked for", self.duration_s, self.warmup_s),
+                "up to 86400 s after up to 3600 s",
+            ),
+            (self.log_bytes >= 1 << 20, format!("a log of {} bytes was asked for", self.log_bytes), "at least 1 MiB"),
+        ];
+        match bounds.into_iter().find(|(good, ..)| !good) {
+            Some((_, seen, possible)) => Err(EngineError::unfit(seen, format!("ask for {possible}"))),
+            None => Ok(()),
+        }
+    }
+}

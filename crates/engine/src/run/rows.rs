@@ -1,0 +1,404 @@
+//! Single rows and scans: threads, each with cooperative tasks.
+
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use assay_load::{
+    clock::Clock,
+    distribution::distribution,
+    tally::{Latencies, Snapshot, Sum},
+    work::{Done, WorkPlace, WorkWatch, work_run, work_verdict},
+};
+use assay_record::{
+    Event, FORMAT_VERSION, Figure, Provenance, Unit, WorkCheck, WorkKind, WorkPart, WorkRecord, Workload as Work,
+};
+use rand_distr::{Distribution, Zipf};
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{RngCore, SeedableRng},
+};
+use serde_json::json;
+
+use super::{
+    Doings, Figures, Watch, counted, derived,
+    job::{EngineJob, Workload},
+    place::Place,
+    subject, targets,
+};
+use crate::{database::Database, error::Result, forest::Hand, session::Session};
+
+const TABLE: u16 = 0;
+/// Rows of one transaction of a load.
+const LOAD_ROWS: u64 = 500;
+/// Rows of a scan's part: the operation that is counted and timed.
+const SCAN_ROWS: u64 = 10_000;
+
+/// What one thread counts.
+#[derive(Debug, Default)]
+struct Counts {
+    reads: Latencies,
+    changes: Latencies,
+    conflicts: AtomicU64,
+    bytes: AtomicU64,
+    wrong: AtomicU64,
+}
+
+#[derive(Clone, Copy)]
+struct Shape {
+    rows: u64,
+    value_bytes: usize,
+    read_share: f64,
+    zipf: f64,
+    scans: bool,
+}
+
+impl Shape {
+    fn of(workload: &Workload) -> Self {
+        match *workload {
+            Workload::Ycsb { rows, value_bytes, read_share, zipf } => {
+                Self { rows, value_bytes: value_bytes as usize, read_share, zipf, scans: false }
+            }
+            Workload::Scan { rows, value_bytes } => {
+                Self { rows, value_bytes: value_bytes as usize, read_share: 1.0, zipf: 0.0, scans: true }
+            }
+            Workload::Tpcc { .. } => unreachable!("the caller looked"),
+        }
+    }
+}
+
+pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> Result<WorkRecord> {
+    let began = Instant::now();
+    let shape = Shape::of(&job.workload);
+    let (database, there) = place.database(job, 1)?;
+    if !there {
+        load(&database, shape, job.threads as u64, watch)?;
+    }
+    let prepared = began.elapsed();
+    let before = Doings::of(&database);
+    let counts: Vec<Counts> = (0..job.threads).map(|_| Counts::default()).collect();
+    let seen = work(&database, job, shape, &counts, place, watch)?;
+    let after = Doings::of(&database);
+    let mut record = record(job, place, seen, &counts, (began, prepared), shape);
+    let transactions = record.parts.iter().map(|part| part.succeeded).sum();
+    after.figures(&before, transactions, &mut record.figures);
+    if job.keep.is_some() {
+        database.close()?;
+    }
+    Ok(record)
+}
+
+/// A value says whose it is, so that a wrong one is noticed.
+fn fill(value: &mut [u8], row: u64, change: u64) {
+    value.fill(row as u8 ^ change as u8);
+    value[..8].copy_from_slice(&row.to_le_bytes());
+}
+
+fn load(database: &Database, shape: Shape, threads: u64, watch: &mut Watch<'_>) -> Result<()> {
+    (watch.emit)(Event::Progress { stage: "load".to_owned(), done: 0.0, detail: String::new() });
+    let part = shape.rows.div_ceil(threads);
+    let results: Vec<Result<()>> = std::thread::scope(|scope| {
+        let load =
+            |thread: u64| move || load_part(database, shape, thread * part..((thread + 1) * part).min(shape.rows));
+        let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(load(thread))).collect();
+        workers.into_iter().map(|worker| worker.join().expect("a loader does not panic")).collect()
+    });
+    results.into_iter().collect::<Result<()>>()?;
+    database.checkpoint()
+}
+
+fn load_part(database: &Database, shape: Shape, rows: std::ops::Range<u64>) -> Result<()> {
+    let (mut session, mut value) = (database.session()?, vec![0; shape.value_bytes]);
+    for first in rows.clone().step_by(LOAD_ROWS as usize) {
+        loop {
+            session.begin()?;
+            let group = first..(first + LOAD_ROWS).min(rows.end);
+            let loaded = group.into_iter().try_for_each(|row| {
+                fill(&mut value, row, 0);
+                session.put(TABLE, &row.to_be_bytes(), &value)
+            });
+            match loaded.and_then(|()| session.commit()) {
+                // Rows of two loaders may share a lock's word.
+                Err(error) if error.is_passing() => session.abort(),
+                other => break other?,
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Seen {
+    window: assay_load::work::WorkWindow,
+    reads: Sum,
+    changes: Sum,
+    bytes: u64,
+    conflicts: u64,
+}
+
+fn work(
+    database: &Database,
+    job: &EngineJob,
+    shape: Shape,
+    counts: &[Counts],
+    place: &Place,
+    watch: &mut Watch<'_>,
+) -> Result<Seen> {
+    let (stop, clock) = (AtomicBool::new(false), Clock::new());
+    let ready = Barrier::new(counts.len() + 1);
+    std::thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for (thread, counts) in counts.iter().enumerate() {
+            let (stop, ready) = (&stop, &ready);
+            workers.push(scope.spawn(move || {
+                let worker = database.worker();
+                ready.wait();
+                let ended = worker.and_then(|worker| {
+                    let failed = std::cell::RefCell::new(None);
+                    worker.run(job.tasks as usize, |task| {
+                        let seed = job.seed ^ (thread as u64) << 32 ^ (task as u64) << 8;
+                        let part = (thread as u64 * u64::from(job.tasks) + task as u64, job.threads * job.tasks);
+                        let done = database
+                            .session_on(&worker)
+                            .and_then(|session| Task { session, shape, counts, clock, stop, seed, part }.work());
+                        if let Err(error) = done {
+                            failed.borrow_mut().get_or_insert(error);
+                            stop.store(true, Relaxed);
+                        }
+                    })?;
+                    failed.into_inner().map_or(Ok(()), Err)
+                });
+                if ended.is_err() {
+                    stop.store(true, Relaxed);
+                }
+                ended
+            }));
+        }
+        ready.wait();
+        let seen = control(job, counts, place, watch, &stop, clock);
+        stop.store(true, Relaxed);
+        let ends: Vec<Result<()>> =
+            workers.into_iter().map(|worker| worker.join().expect("a worker does not panic")).collect();
+        ends.into_iter().collect::<Result<()>>()?;
+        Ok(seen)
+    })
+}
+
+fn control(
+    job: &EngineJob,
+    counts: &[Counts],
+    place: &Place,
+    watch: &mut Watch<'_>,
+    stop: &AtomicBool,
+    clock: Clock,
+) -> Seen {
+    let nap = |seconds: f64| {
+        let until = Instant::now() + Duration::from_secs_f64(seconds);
+        while Instant::now() < until && !watch.interrupted.load(Relaxed) && !stop.load(Relaxed) {
+            std::thread::sleep(Duration::from_millis(10).min(until.saturating_duration_since(Instant::now())));
+        }
+    };
+    nap(job.warmup_s);
+    let places: Vec<WorkPlace> = targets(job, place.emulated_tail)
+        .into_iter()
+        .map(|target| WorkPlace { role: target.role, path: target.target.into() })
+        .collect();
+    let window = WorkWatch::open(clock, &places);
+    let mut seen: Vec<(Snapshot, Snapshot)> = counts.iter().map(|_| Default::default()).collect();
+    let mut drain = || {
+        let (mut reads, mut changes) = (Sum::default(), Sum::default());
+        for (counts, (read, changed)) in counts.iter().zip(&mut seen) {
+            counts.reads.drain_into(read, &mut reads);
+            counts.changes.drain_into(changed, &mut changes);
+        }
+        (reads, changes)
+    };
+    let total = |pick: fn(&Counts) -> &AtomicU64| counts.iter().map(|one| pick(one).load(Relaxed)).sum::<u64>();
+    drop(drain());
+    let (bytes, conflicts) = (total(|one| &one.bytes), total(|one| &one.conflicts));
+    nap(job.duration_s);
+    let (reads, changes) = drain();
+    let (bytes, conflicts) = (total(|one| &one.bytes) - bytes, total(|one| &one.conflicts) - conflicts);
+    let done = Done { bytes, ..Done::operations(reads.count() + changes.count(), Provenance::Measured) };
+    Seen { window: window.close(&done), reads, changes, bytes, conflicts }
+}
+
+/// One task of a thread.
+struct Task<'a> {
+    session: Session<'a, Hand<'a>>,
+    shape: Shape,
+    counts: &'a Counts,
+    clock: Clock,
+    stop: &'a AtomicBool,
+    seed: u64,
+    /// Its number, and how many there are.
+    part: (u64, u32),
+}
+
+impl Task<'_> {
+    fn work(mut self) -> Result<()> {
+        let mut chance = Xoshiro256PlusPlus::seed_from_u64(self.seed);
+        if self.shape.scans {
+            return self.scan();
+        }
+        let zipf = (self.shape.zipf > 0.0).then(|| Zipf::new(self.shape.rows as f64, self.shape.zipf));
+        let zipf = zipf.and_then(std::result::Result::ok);
+        let (mut value, mut change) = (Vec::new(), 0);
+        while !self.stop.load(Relaxed) {
+            let row = match &zipf {
+                // Popular rows lie apart, as in YCSB.
+                Some(zipf) => {
+                    (zipf.sample(&mut chance) as u64 - 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % self.shape.rows
+                }
+                None => chance.next_u64() % self.shape.rows,
+            };
+            let reads = (chance.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 <= self.shape.read_share;
+            let start = self.clock.now();
+            if reads {
+                self.read(row, &mut value)?;
+            } else {
+                change += 1;
+                self.change(row, change, &mut value)?;
+            }
+            let latency = self.clock.ticks_to_ns(self.clock.now() - start);
+            if reads { self.counts.reads.record(latency) } else { self.counts.changes.record(latency) }
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, row: u64, value: &mut Vec<u8>) -> Result<()> {
+        self.session.begin()?;
+        let there = self.session.get(TABLE, &row.to_be_bytes(), value)?;
+        self.session.commit()?;
+        if !there || value.get(..8) != Some(&row.to_le_bytes()[..]) {
+            self.counts.wrong.fetch_add(1, Relaxed);
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, row: u64, change: u64, value: &mut Vec<u8>) -> Result<()> {
+        value.resize(self.shape.value_bytes, 0);
+        fill(value, row, change);
+        loop {
+            self.session.begin()?;
+            let done = self.session.put(TABLE, &row.to_be_bytes(), value).and_then(|()| self.session.commit());
+            match done {
+                Err(error) if error.is_passing() => {
+                    self.session.abort();
+                    self.counts.conflicts.fetch_add(1, Relaxed);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn scan(&mut self) -> Result<()> {
+        let (rows, (number, parts)) = (self.shape.rows, self.part);
+        let mut first = rows / u64::from(parts) * number;
+        while !self.stop.load(Relaxed) {
+            let start = self.clock.now();
+            let end = (first + SCAN_ROWS).min(rows);
+            let (mut visited, mut bytes) = (0, 0);
+            self.session.begin()?;
+            self.session.scan(TABLE, &first.to_be_bytes(), &end.to_be_bytes(), false, |key, value| {
+                visited += 1;
+                bytes += (key.len() + value.len()) as u64;
+                true
+            })?;
+            self.session.commit()?;
+            self.counts.wrong.fetch_add(u64::from(visited != end - first), Relaxed);
+            self.counts.bytes.fetch_add(bytes, Relaxed);
+            self.counts.reads.record(self.clock.ticks_to_ns(self.clock.now() - start));
+            first = if end == rows { 0 } else { end };
+        }
+        Ok(())
+    }
+}
+
+fn record(
+    job: &EngineJob,
+    place: &Place,
+    seen: Seen,
+    counts: &[Counts],
+    (began, prepared): (Instant, Duration),
+    shape: Shape,
+) -> WorkRecord {
+    let measured_s = seen.window.measured_s;
+    let done = seen.reads.count() + seen.changes.count();
+    let mut figures = Figures::new();
+    let mut set = |name: &str, figure: Figure| figures.insert(name.to_owned(), figure);
+    set("transactions_per_s", counted(done as f64 / measured_s, Unit::OpsPerSecond));
+    set("conflicts_per_transaction", derived(seen.conflicts as f64 / done.max(1) as f64, Unit::PerOp));
+    if shape.scans {
+        set("bandwidth_bytes_per_s", counted(seen.bytes as f64 / measured_s, Unit::BytesPerSecond));
+    }
+    let per = |bytes: f64| derived(bytes / done.max(1) as f64, Unit::PerOp);
+    set("device_read_bytes_per_transaction", per(seen.window.devices.iter().map(|one| one.read_bytes.value).sum()));
+    let written: f64 = seen.window.devices.iter().map(|one| one.written_bytes.value).sum();
+    set("device_written_bytes_per_transaction", per(written));
+    let changed = seen.changes.count() * (shape.value_bytes as u64 + 8);
+    if changed > 0 {
+        set("write_amplification", derived(written / changed as f64, Unit::Ratio));
+    }
+    set("cycles_per_transaction", derived(seen.window.cpu.cycles_per_op.value, Unit::CyclesPerOp));
+    let kinds = if shape.scans { ["scan", "change"] } else { ["read", "change"] };
+    let parts: Vec<WorkPart> = kinds
+        .into_iter()
+        .zip([&seen.reads, &seen.changes])
+        .filter(|(_, sum)| sum.count() > 0)
+        .map(|(name, sum)| part(name, sum, measured_s))
+        .collect();
+    let wrong: u64 = counts.iter().map(|one| one.wrong.load(Relaxed)).sum();
+    let evidence = format!("{wrong} of the reads found a row that is not there, or another one");
+    let checks = vec![WorkCheck { name: "rows".to_owned(), passed: wrong == 0, evidence }];
+    let targets = targets(job, place.emulated_tail);
+    WorkRecord {
+        version: FORMAT_VERSION,
+        kind: WorkKind::Engine,
+        run: work_run(began, prepared),
+        subject: subject(job),
+        workload: workload(job),
+        durability: job.durability.name().to_owned(),
+        environment: seen.window.environment,
+        measured_s,
+        figures,
+        intervals: Vec::new(),
+        cpu: Some(seen.window.cpu),
+        driver_cpu: None,
+        devices: seen.window.devices,
+        not_measured: Vec::new(),
+        verdict: work_verdict(seen.window.reasons, &checks, &parts, &targets),
+        targets,
+        parts,
+        checks,
+    }
+}
+
+fn part(name: &str, sum: &Sum, measured_s: f64) -> WorkPart {
+    let per_s = counted(sum.count() as f64 / measured_s, Unit::OpsPerSecond);
+    WorkPart {
+        name: name.to_owned(),
+        succeeded: sum.count(),
+        empty: 0,
+        failed: 0,
+        service: Some(distribution(sum, Provenance::Measured)),
+        response: None,
+        figures: Figures::from([("transactions_per_s".to_owned(), per_s)]),
+        facts: Default::default(),
+    }
+}
+
+fn workload(job: &EngineJob) -> Work {
+    let document = serde_json::to_value(&job.workload).unwrap_or_default();
+    let mut parameters: std::collections::BTreeMap<String, serde_json::Value> =
+        document.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())).collect();
+    parameters.remove("kind");
+    parameters.insert("threads".to_owned(), json!(job.threads));
+    parameters.insert("tasks".to_owned(), json!(job.tasks));
+    parameters.insert("warmup_s".to_owned(), json!(job.warmup_s));
+    parameters.insert("seed".to_owned(), json!(job.seed));
+    Work { name: job.workload.name().to_owned(), parameters }
+}

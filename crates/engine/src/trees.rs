@@ -1,0 +1,71 @@
+//! Where rows are kept, as transactions see it.
+
+use crate::error::Result;
+
+/// What becomes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// It stays as it is.
+    Keep,
+    /// It is what was put into the buffer.
+    Put,
+    /// It is gone.
+    Remove,
+}
+
+/// Decides on a row: it gets the row, if there is one, and an empty buffer for the new one.
+pub type Decide<'a> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Decision + 'a;
+
+/// A thread's way to ordered maps from keys to rows, one map per table.
+///
+/// Calls are atomic one by one; the closures they are given may be called again where something came between.
+pub trait Trees {
+    /// Leave to change trees: what is changed under one of them is in a checkpoint as a whole or not at all.
+    type Leave<'a>
+    where
+        Self: 'a;
+
+    /// Puts the row of a key into `row`, which is cleared first; `false` where there is none.
+    ///
+    /// # Errors
+    /// Where a page cannot be had.
+    fn read(&self, table: u16, key: &[u8], row: &mut Vec<u8>) -> Result<bool>;
+
+    /// Waits for leave to change trees. A checkpoint waits as long as it is held.
+    fn leave(&self) -> Self::Leave<'_>;
+
+    /// Lets `decide` say what becomes of the row of a key: it gets the row, if there is one, and an empty buffer.
+    ///
+    /// # Errors
+    /// Where a page cannot be had, or the row does not fit into one.
+    fn change(&self, leave: &Self::Leave<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()>;
+
+    /// Visits up to `limit` rows with `from <= key < below`, up or down. A row that is there throughout is visited once.
+    /// Nothing of the engine is called from `visit`.
+    ///
+    /// # Errors
+    /// Where a page cannot be had.
+    fn scan(
+        &self,
+        table: u16,
+        range: (&[u8], &[u8]),
+        down: bool,
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()>;
+
+    /// Begins to fetch what a read of the key will need.
+    fn prefetch(&self, _table: u16, _key: &[u8]) {}
+
+    /// Lets others go on.
+    fn pause(&self);
+
+    /// Whether waiting must leave the thread to others: then [`Trees::pause`] is called until it is over.
+    fn cooperates(&self) -> bool;
+
+    /// The log's area is full: a checkpoint must make room. Returns when it may have.
+    ///
+    /// # Errors
+    /// Where it fails.
+    fn need_checkpoint(&self) -> Result<()>;
+}

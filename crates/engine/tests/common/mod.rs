@@ -1,0 +1,76 @@
+//! Trees in plain memory: what transactions promise is tried on them without any disk.
+#![allow(dead_code)]
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, RwLock},
+};
+
+use assay_engine::{
+    Result,
+    trees::{Decide, Decision, Trees},
+};
+
+type Map = BTreeMap<(u16, Vec<u8>), Vec<u8>>;
+
+/// Trees in memory.
+#[derive(Clone, Default)]
+pub struct Memory {
+    pub map: Arc<RwLock<Map>>,
+}
+
+impl Trees for Memory {
+    type Leave<'a> = ();
+
+    fn read(&self, table: u16, key: &[u8], row: &mut Vec<u8>) -> Result<bool> {
+        let map = self.map.read().unwrap();
+        let found = map.get(&(table, key.to_vec()));
+        row.clear();
+        row.extend(found.into_iter().flatten());
+        Ok(found.is_some())
+    }
+
+    fn leave(&self) {}
+
+    fn change(&self, _leave: &(), table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
+        let mut map = self.map.write().unwrap();
+        let (place, mut row) = ((table, key.to_vec()), Vec::new());
+        match decide(map.get(&place).map(Vec::as_slice), &mut row) {
+            Decision::Keep => {}
+            Decision::Put => drop(map.insert(place, row)),
+            Decision::Remove => drop(map.remove(&place)),
+        }
+        Ok(())
+    }
+
+    fn scan(
+        &self,
+        table: u16,
+        (from, below): (&[u8], &[u8]),
+        down: bool,
+        limit: usize,
+        visit: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<()> {
+        let map = self.map.read().unwrap();
+        let range = map.range((table, from.to_vec())..(table, below.to_vec()));
+        let mut each = |(key, row): (&(u16, Vec<u8>), &Vec<u8>)| visit(&key.1, row);
+        if down {
+            range.rev().take(limit).for_each(&mut each)
+        } else {
+            range.take(limit).for_each(&mut each)
+        }
+        Ok(())
+    }
+
+    fn pause(&self) {
+        std::thread::yield_now();
+    }
+
+    fn cooperates(&self) -> bool {
+        false
+    }
+
+    fn need_checkpoint(&self) -> Result<()> {
+        Ok(())
+    }
+}

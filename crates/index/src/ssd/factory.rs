@@ -1,0 +1,141 @@
+//! What makes and opens an index on a drive for a run.
+
+use std::{collections::BTreeMap, marker::PhantomData, path::PathBuf, sync::Arc, time::Instant};
+
+use assay_btree::TreeError;
+use assay_buffer::{
+    Config,
+    disk::{Access, Disk, Drive},
+};
+use assay_path::Scratch;
+use assay_record::PathKind;
+use serde_json::Value;
+
+use super::{OnPool, SsdSession, Structure};
+use crate::{
+    error::IndexError,
+    index::Session,
+    job::{IndexJob, Window},
+    run::{About, Factory, Opened},
+    workload::Operation,
+};
+
+/// Bytes of the buffer pool where the job does not say.
+const POOL_BYTES: u64 = 256 << 20;
+/// Inserts a second and thread that a file has room for. The file is sparse: room costs nothing.
+const INSERTS_PER_S: f64 = 1e6;
+
+/// Makes and opens one index in one file.
+pub struct OnDrive<S> {
+    file: PathBuf,
+    named: bool,
+    bytes: u64,
+    config: Config,
+    access: Access,
+    _scratch: Option<Scratch>,
+    structure: PhantomData<fn() -> S>,
+}
+
+impl<S: Structure> OnDrive<S> {
+    /// Of a job. Options: `page_bytes` (4096), `io` (`io_uring`, `libaio` or `pread`), `direct` (true).
+    ///
+    /// # Errors
+    /// Where nothing can be made at its target, or an option is not known.
+    pub fn new(job: &IndexJob) -> Result<Self, IndexError> {
+        let (mut config, mut access) = (Config::default(), Access::default());
+        config.pool_bytes = job.pool_bytes.unwrap_or(POOL_BYTES);
+        config.workers = job.threads as usize + 2;
+        for (name, value) in &job.options {
+            option(name, value, &mut config, &mut access)?;
+        }
+        let (file, scratch) = place(job)?;
+        let named = job.pool_file.is_some();
+        Ok(Self { file, named, bytes: room(job), config, access, _scratch: scratch, structure: PhantomData })
+    }
+
+    fn drive(&self, make: bool) -> Result<Arc<dyn Disk>, IndexError> {
+        let paths = [self.file.clone()];
+        let drive =
+            if make { Drive::create(&paths, self.bytes, self.access) } else { Drive::open(&paths, self.access) };
+        Ok(Arc::new(drive.map_err(TreeError::from)?))
+    }
+}
+
+fn option(name: &str, value: &Value, config: &mut Config, access: &mut Access) -> Result<(), IndexError> {
+    match (name, value.as_u64(), value.as_str(), value.as_bool()) {
+        ("page_bytes", Some(bytes), ..) => config.page_bytes = u32::try_from(bytes).unwrap_or(u32::MAX),
+        ("io", _, Some("io_uring"), _) => access.path = PathKind::IoUring,
+        ("io", _, Some("libaio"), _) => access.path = PathKind::Libaio,
+        ("io", _, Some("pread"), _) => access.path = PathKind::Pread,
+        ("direct", .., Some(direct)) => access.direct = direct,
+        _ => {
+            let fix = "indexes on a drive know page_bytes (4096 to 65536), io (io_uring, libaio, pread) and direct";
+            return Err(IndexError::job(format!("the option {name} = {value} is not known"), fix));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the file: room for what is loaded and what the window may add, with copies that a checkpoint needs.
+fn room(job: &IndexJob) -> u64 {
+    let share = f64::from(job.workload.mix().0[Operation::Insert as usize]) / 1000.0;
+    let added = match job.window {
+        Window::Seconds(seconds) => (seconds + job.warmup_s) * INSERTS_PER_S * f64::from(job.threads),
+        Window::Operations(operations) => operations as f64,
+    };
+    let entry = job.sizes.key.most + job.sizes.value.most + 64;
+    ((job.keys as f64 + share * added) * entry as f64 * 6.0) as u64 + (1 << 30)
+}
+
+fn place(job: &IndexJob) -> Result<(PathBuf, Option<Scratch>), IndexError> {
+    if let Some(file) = &job.pool_file {
+        return Ok((file.clone(), None));
+    }
+    if !job.target.is_dir() {
+        let fix = "name a folder; Assay makes a file of its own in it and removes it again";
+        return Err(IndexError::job(format!("{} is no folder", job.target.display()), fix));
+    }
+    let name = format!("assay-index-{}", std::process::id());
+    let failed = |error| TreeError::from(assay_buffer::BufferError::from(error));
+    let mut scratch = Scratch::open(&job.target, &name).map_err(failed)?;
+    let file = scratch.claim("pool").map_err(failed)?;
+    Ok((file, Some(scratch)))
+}
+
+impl<S: Structure> Factory for OnDrive<S>
+where
+    for<'a> SsdSession<'a, S>: Session,
+{
+    type Index = OnPool<S>;
+    type Counted = OnPool<S>;
+
+    fn is_there(&self) -> bool {
+        self.named && self.file.is_file()
+    }
+
+    fn create(&self) -> Result<OnPool<S>, IndexError> {
+        OnPool::create(self.drive(true)?, self.config)
+    }
+
+    fn open(&self) -> Result<Opened<OnPool<S>>, IndexError> {
+        let start = Instant::now();
+        let index = OnPool::open(self.drive(false)?, self.config)?;
+        Ok(Opened { index, recovery: start.elapsed() })
+    }
+
+    fn open_counted(&self) -> Option<Result<OnPool<S>, IndexError>> {
+        None
+    }
+
+    fn about(&self) -> About {
+        let settings: [(&str, Value); 5] = [
+            ("pool_bytes", self.config.pool_bytes.into()),
+            ("page_bytes", self.config.page_bytes.into()),
+            ("io", assay_path::open::kind_name(self.access.path).into()),
+            ("direct", self.access.direct.into()),
+            ("file_bytes_at_most", self.bytes.into()),
+        ];
+        let settings: BTreeMap<_, _> = settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        About { emulated: false, durability: "none", settings }
+    }
+}

@@ -1,0 +1,175 @@
+//! Indexes on a drive, over the buffer pool: a B+-tree and a hash table.
+//!
+//! Durability. What [`Durable::make_durable`] has covered is there after a crash, as it was at one moment; what came later
+//! is lost as a whole. Closing an index covers everything. A session alone makes nothing durable: the record of a run says
+//! `none`.
+
+mod bucket;
+mod factory;
+mod hash;
+mod session;
+mod table;
+
+use std::sync::Arc;
+
+use assay_btree::{Tree, TreeError};
+use assay_buffer::{BufferError, Config, Pool, Worker, disk::Disk};
+
+use crate::{
+    error::IndexError,
+    index::{Index, Session},
+};
+
+pub use factory::OnDrive;
+pub use session::SsdSession;
+pub use table::{Put, Table};
+
+/// A structure in a pool that a session works on.
+pub trait Structure: Sized + Send + Sync {
+    /// Makes an empty one.
+    ///
+    /// # Errors
+    /// Where there is no space.
+    fn create(worker: &Worker<'_>) -> Result<Self, TreeError>;
+
+    /// The one that the owner's note tells of.
+    ///
+    /// # Errors
+    /// Where the note is another structure's.
+    fn open(pool: &Pool) -> Result<Self, TreeError>;
+
+    /// What the note tells: a name of eight bytes and the number of the first page.
+    fn note(&self) -> Vec<u8>;
+}
+
+/// The note of a structure: its name and its first page.
+fn note(name: &[u8; 8], first: u64) -> Vec<u8> {
+    [name.as_slice(), &first.to_le_bytes()].concat()
+}
+
+/// The first page that a note names, where it is of a structure of this name.
+fn first_page(pool: &Pool, name: &[u8; 8]) -> Result<u64, TreeError> {
+    let note = pool.note();
+    match (note.first_chunk::<8>(), note.last_chunk::<8>()) {
+        (Some(found), Some(first)) if note.len() == 16 && found == name => Ok(u64::from_le_bytes(*first)),
+        _ => Err(BufferError::unfit(
+            format!("the pool holds {:?}, not {:?}", String::from_utf8_lossy(&note), String::from_utf8_lossy(name)),
+            "name the file of such an index",
+        )
+        .into()),
+    }
+}
+
+impl Structure for Tree {
+    fn create(worker: &Worker<'_>) -> Result<Self, TreeError> {
+        Self::create(worker, &worker.write())
+    }
+
+    fn open(pool: &Pool) -> Result<Self, TreeError> {
+        Ok(Self::open(pool, first_page(pool, b"ssdbtree")?))
+    }
+
+    fn note(&self) -> Vec<u8> {
+        note(b"ssdbtree", self.root())
+    }
+}
+
+/// An index whose changes become durable when it is told so.
+pub trait Durable: Index {
+    /// Makes durable what has been acknowledged.
+    ///
+    /// # Errors
+    /// Where the drive does not take it: what was durable before still is.
+    fn make_durable(&self) -> Result<(), IndexError>;
+}
+
+/// A structure and the pool that it lies in.
+pub struct OnPool<S> {
+    structure: S,
+    pool: Pool,
+    /// What a clean end writes down.
+    note: Option<Vec<u8>>,
+}
+
+impl<S: Structure> OnPool<S> {
+    /// Makes an empty index on a disk, durably.
+    ///
+    /// # Errors
+    /// Where the disk or the memory does not suffice.
+    pub fn create(disk: Arc<dyn Disk>, config: Config) -> Result<Self, IndexError> {
+        let pool = Pool::create(disk, config).map_err(TreeError::from)?;
+        let structure = {
+            let worker = pool.worker().map_err(TreeError::from)?;
+            S::create(&worker)?
+        };
+        let note = Some(structure.note());
+        let this = Self { structure, pool, note };
+        this.checkpoint()?;
+        Ok(this)
+    }
+
+    /// Opens the index on a disk, as the last checkpoint has it.
+    ///
+    /// # Errors
+    /// Where there is none, or it is damaged.
+    pub fn open(disk: Arc<dyn Disk>, config: Config) -> Result<Self, IndexError> {
+        let pool = Pool::open(disk, config).map_err(TreeError::from)?;
+        let structure = S::open(&pool)?;
+        let note = Some(structure.note());
+        Ok(Self { structure, pool, note })
+    }
+
+    /// The structure.
+    pub fn structure(&self) -> &S {
+        &self.structure
+    }
+
+    /// The pool.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    fn checkpoint(&self) -> Result<(), IndexError> {
+        let worker = self.pool.worker().map_err(TreeError::from)?;
+        worker.checkpoint(|| self.structure.note(), || Ok(())).map_err(TreeError::from)?;
+        Ok(())
+    }
+}
+
+impl<S> Drop for OnPool<S> {
+    /// A clean end: all is durable, if the drive takes it; otherwise the last checkpoint holds, as after a crash.
+    fn drop(&mut self) {
+        if let Some(note) = self.note.take() {
+            if let Ok(worker) = self.pool.worker() {
+                let _ = worker.checkpoint(|| note, || Ok(()));
+            }
+        }
+    }
+}
+
+impl<S: Structure> Index for OnPool<S>
+where
+    for<'a> SsdSession<'a, S>: Session,
+{
+    type Session<'a>
+        = SsdSession<'a, S>
+    where
+        Self: 'a;
+
+    fn session(&self) -> SsdSession<'_, S> {
+        SsdSession::new(&self.structure, &self.pool)
+    }
+
+    fn used_bytes(&self) -> u64 {
+        self.pool.used_bytes()
+    }
+}
+
+impl<S: Structure> Durable for OnPool<S>
+where
+    for<'a> SsdSession<'a, S>: Session,
+{
+    fn make_durable(&self) -> Result<(), IndexError> {
+        self.checkpoint()
+    }
+}

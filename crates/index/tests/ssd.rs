@@ -1,0 +1,210 @@
+//! The B+-tree on a drive behind the traits of all indexes: closed and opened again, and by power cuts on a simulated disk.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use assay_btree::Tree;
+use assay_buffer::{
+    Config,
+    disk::{
+        Access, Disk, Drive,
+        sim::{Fate, World},
+    },
+};
+use assay_index::{
+    Index, IndexError, Session,
+    ssd::{Durable, OnPool, Table},
+};
+
+fn config() -> Config {
+    Config { pool_bytes: 64 * 4096, workers: 6, depth: 16, ..Config::default() }
+}
+
+fn drive(path: &Path) -> Arc<dyn Disk> {
+    let (paths, access) = ([path.to_owned()], Access::default());
+    Arc::new(if path.exists() { Drive::open(&paths, access) } else { Drive::create(&paths, 1 << 26, access) }.unwrap())
+}
+
+#[test]
+fn four_threads_write_and_a_clean_end_keeps_it_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("index");
+    let index = OnPool::<Tree>::create(drive(&file), config()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let index = &index;
+            scope.spawn(move || {
+                let mut session = index.session();
+                for number in 0..1000 {
+                    let key = (number * 4 + thread).to_be_bytes();
+                    assert!(session.insert(&key, &number.to_le_bytes()).unwrap());
+                    assert!(!session.insert(&key, b"again").unwrap());
+                }
+            });
+        }
+    });
+    drop(index);
+    let index = OnPool::<Tree>::open(drive(&file), config()).unwrap();
+    let mut session = index.session();
+    let mut seen = 0_u64;
+    let count = session.scan(&[], usize::MAX, &mut |key, value| {
+        assert_eq!(key, seen.to_be_bytes());
+        assert_eq!(value, (seen / 4).to_le_bytes());
+        seen += 1;
+        true
+    });
+    assert_eq!(count.unwrap(), 4000);
+    let keys: Vec<_> = (0..5000_u64).map(u64::to_be_bytes).collect();
+    let refs: Vec<_> = keys.iter().map(<[u8; 8]>::as_slice).collect();
+    let mut found = 0;
+    session
+        .lookup_many(&refs, &mut |at, value| {
+            assert_eq!(value, (at as u64 / 4).to_le_bytes());
+            found += 1;
+        })
+        .unwrap();
+    assert_eq!(found, 4000);
+    assert!(session.update(&keys[7], b"new").unwrap() && session.remove(&keys[8]).unwrap());
+    assert!(!session.update(&keys[8], b"new").unwrap() && session.upsert(&keys[8], b"there").unwrap());
+    assert!(index.used_bytes() > 4000 * 16);
+    let long = session.insert(&[1; 600], b"");
+    assert!(matches!(long, Err(IndexError::KeyLength { bytes: 600, most: 512 })), "{long:?}");
+}
+
+#[test]
+fn what_was_made_durable_survives_torn_writes_and_lost_flushes_are_not_believed() {
+    let all = history(&World::new(3), None).1;
+    for io in (0..all).step_by(3) {
+        for fate in [Fate::Lost, Fate::Torn(io)] {
+            let world = World::new(3);
+            let (models, _) = history(&world, Some(io));
+            let disk: Arc<dyn Disk> = world.image().after(fate).disk(0);
+            let Ok(index) = OnPool::<Tree>::open(disk, config()) else {
+                assert!(models.0.is_empty(), "cut at {io}, {fate:?}: it cannot be opened");
+                continue;
+            };
+            let mut seen = BTreeMap::new();
+            let mut session = index.session();
+            session
+                .scan(&[], usize::MAX, &mut |key, value| seen.insert(key.to_vec(), value.to_vec()).is_none())
+                .unwrap();
+            let allowed = models.0.last().into_iter().chain(&models.1).any(|model| *model == seen);
+            assert!(allowed || models.0.is_empty(), "cut at {io}, {fate:?}: {} entries", seen.len());
+        }
+    }
+}
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+/// Models that were made durable, and the one that was being made so.
+type Models = (Vec<Model>, Option<Model>);
+
+/// Works until power is cut; models, and I/Os.
+fn history(world: &Arc<World>, cut: Option<u64>) -> (Models, u64) {
+    let disk: Arc<dyn Disk> = world.add("index", 1 << 22);
+    if let Some(io) = cut {
+        world.cut_power(io);
+    }
+    let (mut durable, mut begun, mut model) = (Vec::new(), None, Model::new());
+    if let Ok(index) = OnPool::<Tree>::create(disk, config()) {
+        durable.push(Model::new());
+        'all: for round in 0..3_u64 {
+            let mut session = index.session();
+            for number in 0..300_u64 {
+                let (key, value) = ((number * 7 % 500).to_be_bytes(), vec![round as u8; number as usize % 300]);
+                if session.upsert(&key, &value).is_err() {
+                    break 'all;
+                }
+                model.insert(key.to_vec(), value);
+            }
+            drop(session);
+            begun = Some(model.clone());
+            if index.make_durable().is_err() {
+                break;
+            }
+            durable.push(model.clone());
+        }
+        // The clean end of the index is a checkpoint as well.
+        begun = begun.filter(|_| durable.last() != Some(&model)).or(Some(model));
+    }
+    let ios = world.ios();
+    ((durable, begun), ios)
+}
+
+#[test]
+fn a_table_on_a_drive_is_a_map_whose_bucket_every_entry_lies_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("table");
+    let mut model = Model::new();
+    for life in 0..3_u64 {
+        let index = if life == 0 {
+            OnPool::<Table>::create(drive(&file), config()).unwrap()
+        } else {
+            OnPool::<Table>::open(drive(&file), config()).unwrap()
+        };
+        let mut session = index.session();
+        for step in 0..6000_u64 {
+            let number = (life * 6000 + step).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let key = (number >> 40).to_be_bytes()[3..3 + 5].to_vec();
+            let value = vec![step as u8; (number % 61) as usize];
+            match number >> 8 & 7 {
+                0 => assert_eq!(session.remove(&key).unwrap(), model.remove(&key).is_some()),
+                1 => {
+                    let there = model.contains_key(&key);
+                    assert_eq!(session.update(&key, &value).unwrap(), there);
+                    model.entry(key).and_modify(|old| *old = value);
+                }
+                2 => assert_eq!(session.upsert(&key, &value).unwrap(), model.insert(key, value).is_none()),
+                _ => {
+                    assert_eq!(session.insert(&key, &value).unwrap(), !model.contains_key(&key));
+                    model.entry(key).or_insert(value);
+                }
+            }
+            if step % 5 == 4 {
+                let gone = model.keys().nth(step as usize % model.len()).unwrap().clone();
+                model.remove(&gone);
+                assert!(session.remove(&gone).unwrap());
+            }
+        }
+        let mut value = Vec::new();
+        for (key, expected) in &model {
+            assert!(session.lookup(key, &mut value).unwrap() && value == *expected, "{key:?}");
+        }
+        let keys: Vec<&[u8]> = model.keys().map(Vec::as_slice).collect();
+        let mut found = 0;
+        session
+            .lookup_many(&keys, &mut |at, value| {
+                assert_eq!(value, model[keys[at]]);
+                found += 1;
+            })
+            .unwrap();
+        assert_eq!(found, model.len());
+        assert!(matches!(session.scan(&[], 1, &mut |_, _| true), Err(IndexError::Unsupported { .. })));
+        drop(session);
+        let worker = index.pool().worker().unwrap();
+        let (entries, buckets, pages) = index.structure().check(&worker).unwrap();
+        assert_eq!(entries as usize, model.len());
+        assert_eq!(pages, index.pool().pages(), "no page is lost");
+        assert!(buckets > 50 && pages < 2 * buckets, "{buckets} buckets, {pages} pages");
+    }
+}
+
+#[test]
+fn threads_share_a_table_while_it_grows() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = OnPool::<Table>::create(drive(&folder.path().join("table")), config()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let index = &index;
+            scope.spawn(move || {
+                let (mut session, mut value) = (index.session(), Vec::new());
+                for number in 0..2000_u64 {
+                    let key = (number * 4 + thread).to_be_bytes();
+                    assert!(session.insert(&key, &[thread as u8; 40]).unwrap());
+                    let earlier = (number / 2 * 4 + thread).to_be_bytes();
+                    assert!(session.lookup(&earlier, &mut value).unwrap() && value == [thread as u8; 40]);
+                }
+            });
+        }
+    });
+    let worker = index.pool().worker().unwrap();
+    assert_eq!(index.structure().check(&worker).unwrap().0, 8000);
+}

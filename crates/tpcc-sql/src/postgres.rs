@@ -1,0 +1,191 @@
+//! PostgreSQL: several statements in one exchange, rows by the array, COPY for the load.
+
+mod load;
+mod pending;
+mod session;
+mod statements;
+
+use std::ops::ControlFlow;
+
+use assay_record::WorkCheck;
+use assay_tpcc::{Result, Scale, Store, TpccError};
+use postgres::{Client, NoTls, error::SqlState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::conditions;
+pub use session::PostgresSession;
+
+/// How New-Order and Payment are kept apart. Reads that are followed by a write lock their rows, so that even the first
+/// is as good as serialisable for these transactions; the others are always at `repeatable-read`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Each statement sees what was committed before it.
+    #[default]
+    ReadCommitted,
+    /// Each transaction sees what was committed before it.
+    RepeatableRead,
+    /// As if one after the other.
+    Serializable,
+}
+
+impl Isolation {
+    fn begin(self) -> &'static str {
+        match self {
+            Self::ReadCommitted => "begin isolation level read committed",
+            Self::RepeatableRead => "begin isolation level repeatable read",
+            Self::Serializable => "begin isolation level serializable",
+        }
+    }
+}
+
+/// How a server is used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PostgresOptions {
+    /// Connection string, `key=value` or a URL.
+    pub connection: String,
+    /// Isolation of New-Order and Payment.
+    #[serde(default)]
+    pub isolation: Isolation,
+    /// Tablespace of all indexes; the default one where there is none.
+    #[serde(default)]
+    pub index_tablespace: Option<String>,
+    /// Schema of the tables. A load drops it first.
+    #[serde(default = "default_schema")]
+    pub schema: String,
+}
+
+fn default_schema() -> String {
+    "assay_tpcc".to_owned()
+}
+
+/// A server.
+#[derive(Debug)]
+pub struct PostgresStore {
+    options: PostgresOptions,
+}
+
+/// What a failure is: another transaction in the way, or a defect.
+pub(crate) fn failure(error: postgres::Error) -> TpccError {
+    match error.code() {
+        Some(code)
+            if [
+                SqlState::T_R_SERIALIZATION_FAILURE,
+                SqlState::T_R_DEADLOCK_DETECTED,
+                SqlState::LOCK_NOT_AVAILABLE,
+                // What follows a conflict in the same exchange.
+                SqlState::IN_FAILED_SQL_TRANSACTION,
+            ]
+            .contains(code) =>
+        {
+            TpccError::Conflict
+        }
+        Some(_) => TpccError::store(Spoken(error)),
+        None => TpccError::store(error),
+    }
+}
+
+/// An error of the server with its own words, which the library's short form leaves out.
+#[derive(Debug)]
+struct Spoken(postgres::Error);
+
+impl std::fmt::Display for Spoken {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.as_db_error() {
+            Some(said) => write!(to, "{}: {} ({})", said.severity(), said.message(), said.code().code()),
+            None => self.0.fmt(to),
+        }
+    }
+}
+
+impl std::error::Error for Spoken {}
+
+impl PostgresStore {
+    /// The store of a server.
+    ///
+    /// # Errors
+    /// [`TpccError::Asked`] where a name could not be an identifier.
+    pub fn new(options: PostgresOptions) -> Result<Self> {
+        let names = [Some(&options.schema), options.index_tablespace.as_ref()];
+        let plain = |name: &String| {
+            !name.is_empty()
+                && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+        };
+        if let Some(name) = names.into_iter().flatten().find(|name| !plain(name)) {
+            let reason = format!("`{name}` is no plain name of a schema or tablespace");
+            return Err(TpccError::Asked { reason, fix: "use small letters, digits and underscores" });
+        }
+        Ok(Self { options })
+    }
+
+    /// Version of the server.
+    ///
+    /// # Errors
+    /// Where it does not answer.
+    pub fn version(&self) -> Result<String> {
+        let mut client = self.client()?;
+        let row = client.query_one("show server_version", &[]).map_err(failure)?;
+        Ok(row.get::<_, String>(0).split(' ').next().unwrap_or_default().to_owned())
+    }
+
+    /// What makes a commit durable, as the server is set.
+    ///
+    /// # Errors
+    /// Where it does not answer.
+    pub fn durability(&self) -> Result<String> {
+        let row = self
+            .client()?
+            .query_one(
+                "select current_setting('fsync'), current_setting('synchronous_commit'),
+                    current_setting('wal_sync_method')",
+                &[],
+            )
+            .map_err(failure)?;
+        let (fsync, commit, method): (String, String, String) = (row.get(0), row.get(1), row.get(2));
+        Ok(match (fsync.as_str(), commit.as_str()) {
+            ("off", _) => "none".to_owned(),
+            (_, "off") => format!("{method}, later than the commit"),
+            _ => method,
+        })
+    }
+
+    pub(crate) fn client(&self) -> Result<Client> {
+        let mut client = Client::connect(&self.options.connection, NoTls).map_err(failure)?;
+        client.batch_execute(&format!("set search_path = {}", self.options.schema)).map_err(failure)?;
+        Ok(client)
+    }
+}
+
+impl Store for PostgresStore {
+    type Session<'a> = PostgresSession;
+
+    fn session(&self) -> Result<PostgresSession> {
+        PostgresSession::open(&self.options)
+    }
+
+    fn load(&self, scale: &Scale, seed: u64, progress: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Result<()> {
+        load::load(self, scale, seed, progress)
+    }
+
+    fn check(&self, scale: &Scale, delivered: u64) -> Result<Vec<WorkCheck>> {
+        let mut client = self.client()?;
+        let mut ask = client.build_transaction().read_only(true).start().map_err(failure)?;
+        conditions::check(scale, delivered, |sql| {
+            let row = ask.query_one(sql, &[]).map_err(failure)?;
+            Ok((row.get(0), row.get(1)))
+        })
+    }
+
+    fn spoil(&self, condition: u8) -> Result<()> {
+        let mut client = self.client()?;
+        conditions::spoil(condition)?.iter().try_for_each(|sql| client.batch_execute(sql).map_err(failure))
+    }
+
+    fn orders_taken(&self, scale: &Scale) -> Result<u64> {
+        let sql = format!("select ({})::bigint", conditions::orders_taken(scale));
+        let row = self.client()?.query_one(&sql, &[]).map_err(failure)?;
+        Ok(row.get::<_, i64>(0).unsigned_abs())
+    }
+}

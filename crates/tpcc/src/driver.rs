@@ -1,0 +1,318 @@
+//! Drives the terminals: ramp-up, the window, its series, and what came of it.
+
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+use assay_load::{
+    clock::Clock,
+    tally::{Latencies, Snapshot, Sum},
+    work::{Done, WorkPlace, WorkWatch, WorkWindow},
+};
+use assay_record::{IntervalPoint, Provenance};
+
+use crate::{
+    error::{Result, TpccError},
+    input::Asker,
+    order::{Drive, Pace, Site},
+    random::{NonUniform, stream_seed},
+    scale::Scale,
+    server::{ServerUse, ServerWatch},
+    store::Store,
+    tally::{AUDITED, Tally, touched},
+    terminal::{Shared, Terminal},
+    transaction::Kind,
+};
+
+/// How often the controller looks at the clock.
+const NAP: Duration = Duration::from_millis(10);
+
+/// What a kind of transaction came to in the window.
+#[derive(Debug, Default)]
+pub struct KindSum {
+    /// From the start of the first try to the end of the last.
+    pub service: Sum,
+    /// From the intended start.
+    pub response: Option<Sum>,
+    /// Committed.
+    pub committed: u64,
+    /// Rolled back by rule.
+    pub rolled_back: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Tries that met another transaction.
+    pub conflicts: u64,
+}
+
+/// What a drive came to.
+#[derive(Debug)]
+pub struct Driven {
+    /// The window.
+    pub window: WorkWindow,
+    /// By kind, in the order of [`Kind::ALL`].
+    pub kinds: [KindSum; 5],
+    /// The series of all kinds together.
+    pub intervals: Vec<IntervalPoint>,
+    /// Counters of the audit in the window.
+    pub audit: [u64; AUDITED],
+    /// Late starts that were the driver's own.
+    pub lateness: Option<Sum>,
+    /// Warehouses that were used, ramp-up included.
+    pub touched: u32,
+    /// Orders delivered, ramp-up included.
+    pub delivered: u64,
+    /// Orders taken, ramp-up included.
+    pub ordered: u64,
+    /// What the server used in the window.
+    pub server: Option<ServerUse>,
+    /// It was interrupted.
+    pub interrupted: bool,
+}
+
+/// What surrounds a drive.
+pub struct Surroundings<'a> {
+    /// Where the store's parts lie.
+    pub sites: &'a [Site],
+    /// First process of the server.
+    pub server_pid: Option<u32>,
+    /// Gets the share done, and transactions per second of the last interval.
+    pub progress: &'a mut dyn FnMut(f64, f64),
+    /// Set where the user wants to end it.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// Drives a store that was loaded with `load_seed`.
+///
+/// # Errors
+/// Where a terminal ended with an error, or the drive cannot be.
+pub fn drive<S: Store>(
+    store: &S,
+    scale: &Scale,
+    drive: &Drive,
+    seeds: (u64, u64),
+    around: &mut Surroundings<'_>,
+) -> Result<Driven> {
+    let open = matches!(drive.pace, Pace::Rate { .. });
+    let tallies: Vec<Tally> = (0..drive.terminals).map(|_| Tally::new(scale.warehouses, open)).collect();
+    let (seed, load_seed) = seeds;
+    let constants = NonUniform::for_run(&NonUniform::for_load(load_seed), seed);
+    let askers: Vec<Asker> = (0..drive.terminals)
+        .map(|terminal| {
+            let own = stream_seed(seed, u64::from(terminal) + 1);
+            Asker::new(*scale, drive.choice, &drive.mix, constants, terminal, own)
+        })
+        .collect::<Result<_>>()?;
+    let clock = Clock::new();
+    let (stop, ready) = (AtomicBool::new(false), Barrier::new(drive.terminals as usize + 1));
+    let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
+    let shared = Shared { clock, began: clock.now(), date, stop: &stop, drive };
+    thread::scope(|scope| {
+        let mut workers = Vec::with_capacity(tallies.len());
+        for ((tally, asker), number) in tallies.iter().zip(askers).zip(0..) {
+            let (shared, stop, ready) = (&shared, &stop, &ready);
+            workers.push(scope.spawn(move || {
+                let terminal = Terminal::new(store, shared, asker, tally);
+                ready.wait();
+                let ended = terminal.and_then(|terminal| terminal.work(number, seed));
+                if ended.is_err() {
+                    stop.store(true, Relaxed);
+                }
+                ended
+            }));
+        }
+        ready.wait();
+        let driven = Controller { drive, tallies: &tallies, stop: &stop, clock }.run(around);
+        stop.store(true, Relaxed);
+        let ends: Vec<Result<()>> =
+            workers.into_iter().map(|worker| worker.join().map_err(|_| TpccError::TerminalLost)?).collect();
+        ends.into_iter().collect::<Result<()>>()?;
+        Ok(finish(driven, &tallies))
+    })
+}
+
+/// Counts what ended after the window, for the checks: orders and deliveries of the whole drive.
+fn finish(mut driven: Driven, tallies: &[Tally]) -> Driven {
+    driven.touched = touched(tallies);
+    driven.delivered = tallies.iter().map(|tally| tally.delivered.load(Relaxed)).sum();
+    driven.ordered = tallies.iter().map(|tally| tally.of(Kind::NewOrder).committed.load(Relaxed)).sum();
+    driven
+}
+
+struct Controller<'a> {
+    drive: &'a Drive,
+    tallies: &'a [Tally],
+    stop: &'a AtomicBool,
+    clock: Clock,
+}
+
+/// What the controller has read of one histogram of every terminal.
+#[derive(Default)]
+struct Reader {
+    seen: Vec<Snapshot>,
+}
+
+impl Reader {
+    fn drain<'t>(&mut self, histograms: impl Iterator<Item = &'t Latencies>, into: &mut Sum) {
+        for (at, histogram) in histograms.enumerate() {
+            if self.seen.len() == at {
+                self.seen.push(Snapshot::default());
+            }
+            histogram.drain_into(&mut self.seen[at], into);
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    kinds: [[u64; 4]; 5],
+    audit: [u64; AUDITED],
+}
+
+impl Controller<'_> {
+    fn run(&self, around: &mut Surroundings<'_>) -> Driven {
+        self.wait(Duration::from_secs_f64(self.drive.ramp_s), around.interrupted);
+        let mut readers = Readers::default();
+        readers.drain(self.tallies, &mut Default::default());
+        let places: Vec<WorkPlace> =
+            around.sites.iter().map(|site| WorkPlace { role: site.role.clone(), path: site.path.clone() }).collect();
+        let watch = WorkWatch::open(self.clock, &places);
+        // Opening takes a while: what was done meanwhile is not in the window.
+        readers.drain(self.tallies, &mut Default::default());
+        let server = around.server_pid.map(ServerWatch::open);
+        let before = self.counts();
+        let mut sums = Sums::default();
+        let intervals = self.measure(&watch, &mut readers, &mut sums, around);
+        let after = self.counts();
+        let operations = sums.kinds.iter().map(|sum| sum.service.count()).sum();
+        let server = server.map(|server| server.close(operations, self.clock.hz()));
+        let window = watch.close(&Done::operations(operations, Provenance::Measured));
+        let mut kinds = sums.kinds;
+        for (at, kind) in kinds.iter_mut().enumerate() {
+            let [committed, rolled_back, failed, conflicts] =
+                std::array::from_fn(|counter| after.kinds[at][counter] - before.kinds[at][counter]);
+            (kind.committed, kind.rolled_back, kind.failed, kind.conflicts) =
+                (committed, rolled_back, failed, conflicts);
+        }
+        Driven {
+            window,
+            kinds,
+            intervals,
+            audit: std::array::from_fn(|at| after.audit[at] - before.audit[at]),
+            lateness: sums.lateness,
+            touched: 0,
+            delivered: 0,
+            ordered: 0,
+            server,
+            interrupted: around.interrupted.load(Relaxed),
+        }
+    }
+
+    fn measure(
+        &self,
+        watch: &WorkWatch,
+        readers: &mut Readers,
+        sums: &mut Sums,
+        around: &mut Surroundings<'_>,
+    ) -> Vec<IntervalPoint> {
+        let mut points = Vec::new();
+        let mut last_s = 0.0;
+        while last_s < self.drive.measure_s && !self.ends(around.interrupted) {
+            let next_s = (last_s + self.drive.interval_s).min(self.drive.measure_s);
+            self.wait(Duration::from_secs_f64((next_s - watch.elapsed_s()).max(0.0)), around.interrupted);
+            let at_s = watch.elapsed_s();
+            let point = readers.interval(self.tallies, sums, at_s, at_s - last_s);
+            (around.progress)(at_s / self.drive.measure_s, point.operations as f64 / point.length_s.max(1e-9));
+            points.push(point);
+            last_s = at_s;
+        }
+        points
+    }
+
+    fn ends(&self, interrupted: &AtomicBool) -> bool {
+        self.stop.load(Relaxed) || interrupted.load(Relaxed)
+    }
+
+    fn wait(&self, length: Duration, interrupted: &AtomicBool) {
+        let until = Instant::now() + length;
+        while !self.ends(interrupted) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            thread::sleep(left.min(NAP));
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        let add = |to: &mut u64, from: &AtomicU64| *to += from.load(Relaxed);
+        for tally in self.tallies {
+            for (to, kind) in counts.kinds.iter_mut().zip(&tally.kinds) {
+                let from = [&kind.committed, &kind.rolled_back, &kind.failed, &kind.conflicts];
+                to.iter_mut().zip(from).for_each(|(to, from)| add(to, from));
+            }
+            counts.audit.iter_mut().zip(&tally.audit).for_each(|(to, from)| add(to, from));
+        }
+        counts
+    }
+}
+
+#[derive(Default)]
+struct Sums {
+    kinds: [KindSum; 5],
+    lateness: Option<Sum>,
+}
+
+#[derive(Default)]
+struct Readers {
+    service: [Reader; 5],
+    response: [Reader; 5],
+    lateness: Reader,
+}
+
+impl Readers {
+    fn drain(&mut self, tallies: &[Tally], sums: &mut Sums) {
+        for (at, sum) in sums.kinds.iter_mut().enumerate() {
+            self.service[at].drain(tallies.iter().map(|tally| &tally.kinds[at].service), &mut sum.service);
+            if tallies.iter().any(|tally| tally.kinds[at].response.is_some()) {
+                let histograms = tallies.iter().filter_map(|tally| tally.kinds[at].response.as_ref());
+                self.response[at].drain(histograms, sum.response.get_or_insert_default());
+            }
+        }
+        if tallies.iter().any(|tally| tally.lateness.is_some()) {
+            let histograms = tallies.iter().filter_map(|tally| tally.lateness.as_ref());
+            self.lateness.drain(histograms, sums.lateness.get_or_insert_default());
+        }
+    }
+
+    fn interval(&mut self, tallies: &[Tally], sums: &mut Sums, at_s: f64, length_s: f64) -> IntervalPoint {
+        let mut fresh = Sums::default();
+        self.drain(tallies, &mut fresh);
+        let mut all = Sum::default();
+        for (kind, more) in sums.kinds.iter_mut().zip(&fresh.kinds) {
+            all.merge(&more.service);
+            kind.service.merge(&more.service);
+            if let Some(response) = &more.response {
+                kind.response.get_or_insert_default().merge(response);
+            }
+        }
+        if let Some(lateness) = &fresh.lateness {
+            sums.lateness.get_or_insert_default().merge(lateness);
+        }
+        IntervalPoint {
+            at_s,
+            length_s,
+            operations: all.count(),
+            bytes: 0,
+            mean_ns: all.mean(),
+            p50_ns: all.histogram().value_at_percentile(50.0),
+            p99_ns: all.histogram().value_at_percentile(99.0),
+            max_ns: all.histogram().max(),
+        }
+    }
+}

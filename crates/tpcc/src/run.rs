@@ -1,0 +1,159 @@
+//! A whole run: load, drive, spoil, check, and the record of it.
+
+use std::{
+    ops::ControlFlow,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+use assay_load::{
+    clock::Clock,
+    work::{Done, WorkPlace, WorkWatch},
+};
+use assay_record::{Event, Provenance, Subject, WorkCheck, WorkRecord};
+
+use crate::{
+    driver::{Driven, Surroundings, drive},
+    error::{Result, TpccError},
+    null::NullStore,
+    order::{Drive, Order, Pace},
+    record,
+    store::Store,
+};
+
+/// Seconds for which the driver alone is measured.
+const CEILING_S: f64 = 0.3;
+
+/// What is driven, in words.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Name, version and settings.
+    pub subject: Subject,
+    /// What makes a commit durable.
+    pub durability: String,
+    /// It runs inside this process, so that its CPU cannot be told from the driver's.
+    pub in_process: bool,
+}
+
+/// What surrounds a run.
+pub struct Around<'a> {
+    /// Gets events other than the record.
+    pub emit: &'a mut dyn FnMut(Event),
+    /// Set where the user wants to end it.
+    pub interrupted: &'a AtomicBool,
+}
+
+/// What the driver does without a store.
+#[derive(Clone, Copy, Debug)]
+pub struct Ceiling {
+    /// Transactions per second of one terminal.
+    pub per_s: f64,
+    /// CPU seconds of one transaction.
+    pub cpu_s: f64,
+}
+
+/// Does what is ordered. The record of a run whose checks fail says so in its verdict.
+///
+/// # Errors
+/// Where the order cannot be, the store fails, or the load was interrupted.
+pub fn perform<S: Store>(store: &S, order: &Order, about: About, around: &mut Around<'_>) -> Result<WorkRecord> {
+    order.validate()?;
+    let began = Instant::now();
+    let load = if order.load { Some(load(store, order, around)?) } else { None };
+    let prepared = began.elapsed();
+    let ceiling = order.drive.as_ref().map(|_| ceiling(order)).transpose()?;
+    let driven = match &order.drive {
+        Some(asked) => Some(run_drive(store, order, asked, around)?),
+        None => None,
+    };
+    let mut checks = checks(store, order, driven.as_ref(), around)?;
+    checks.extend(driven.as_ref().zip(order.drive.as_ref()).and_then(|(driven, asked)| record::audit(driven, asked)));
+    let window = driven.is_none().then(|| empty_window(order));
+    Ok(record::record(record::Parts { order, about, began, prepared, load, ceiling, driven, window, checks }))
+}
+
+fn load<S: Store>(store: &S, order: &Order, around: &mut Around<'_>) -> Result<Duration> {
+    let began = Instant::now();
+    let mut shown = -1.0;
+    let done = store.load(&order.scale, order.load_seed, &mut |done| {
+        if done - shown >= 0.01 {
+            shown = done;
+            (around.emit)(Event::Progress { stage: "load".to_owned(), done, detail: String::new() });
+        }
+        if around.interrupted.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    if around.interrupted.load(Relaxed) {
+        return Err(TpccError::Interrupted);
+    }
+    done.map(|()| began.elapsed())
+}
+
+fn run_drive<S: Store>(store: &S, order: &Order, asked: &Drive, around: &mut Around<'_>) -> Result<Driven> {
+    let Around { emit, interrupted } = around;
+    let mut progress = |done: f64, per_s: f64| {
+        emit(Event::Progress { stage: "drive".to_owned(), done, detail: format!("{per_s:.0} transactions/s") });
+    };
+    let mut surroundings =
+        Surroundings { sites: &order.sites, server_pid: order.server_pid, progress: &mut progress, interrupted };
+    drive(store, &order.scale, asked, (order.seed, order.load_seed), &mut surroundings)
+}
+
+/// The driver alone, on a store that does nothing: one terminal as fast as it goes.
+///
+/// # Errors
+/// Where it cannot be driven.
+pub fn ceiling(order: &Order) -> Result<Ceiling> {
+    let asked = Drive {
+        terminals: 1,
+        ramp_s: 0.05,
+        measure_s: CEILING_S,
+        interval_s: CEILING_S,
+        pace: Pace::Closed,
+        ..order.drive.clone().unwrap_or_else(|| Drive::new(1, CEILING_S))
+    };
+    let interrupted = AtomicBool::new(false);
+    let mut around = Surroundings { sites: &[], server_pid: None, progress: &mut |_, _| {}, interrupted: &interrupted };
+    let driven = drive(
+        &NullStore { items: order.scale.items },
+        &order.scale,
+        &asked,
+        (order.seed, order.load_seed),
+        &mut around,
+    )?;
+    let count = driven.kinds.iter().map(|kind| kind.service.count()).sum::<u64>().max(1) as f64;
+    let cpu = &driven.window.cpu;
+    Ok(Ceiling { per_s: count / driven.window.measured_s, cpu_s: (cpu.user_s.value + cpu.kernel_s.value) / count })
+}
+
+/// The consistency conditions, and that what was acknowledged is there.
+fn checks<S: Store>(
+    store: &S,
+    order: &Order,
+    driven: Option<&Driven>,
+    around: &mut Around<'_>,
+) -> Result<Vec<WorkCheck>> {
+    if let Some(condition) = order.spoil {
+        store.spoil(condition)?;
+    }
+    if !order.check {
+        return Ok(Vec::new());
+    }
+    (around.emit)(Event::Progress { stage: "check".to_owned(), done: 0.0, detail: String::new() });
+    let mut checks = store.check(&order.scale, driven.map_or(0, |driven| driven.delivered))?;
+    if let Some(driven) = driven {
+        let taken = store.orders_taken(&order.scale)?;
+        checks.push(WorkCheck {
+            name: "acknowledged".to_owned(),
+            passed: taken == driven.ordered,
+            evidence: format!("{} orders were acknowledged, and the districts counted {taken}", driven.ordered),
+        });
+    }
+    Ok(checks)
+}
+
+/// The machine, where nothing was driven.
+fn empty_window(order: &Order) -> assay_load::work::WorkWindow {
+    let places: Vec<WorkPlace> =
+        order.sites.iter().map(|site| WorkPlace { role: site.role.clone(), path: site.path.clone() }).collect();
+    WorkWatch::open(Clock::new(), &places).close(&Done::operations(0, Provenance::Measured))
+}

@@ -1,0 +1,170 @@
+//! A class that has the group to itself, and causes neither flushes nor work in the background.
+//!
+//! The rules are those of [`super::network`], whose rounds bring waits and rates to rest together. Of a single class the
+//! waits at a given rate are known at once, because they are linear in the work that stands at a station; what is left is
+//! one equation for the rate, which a secant solves in a few rounds.
+
+use super::network::{At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, close, largest, load};
+
+/// Part of the way that is gone before anything is known of the slope.
+const FIRST_STEP: f64 = 0.5;
+/// Least part of the way that a round goes.
+const STEP_AT_LEAST: f64 = 1e-3;
+/// From here on a station is full, but for rounding.
+const FULL: f64 = 1.0 - 1e-9;
+/// Least part of a station that must be left for what comes to be served.
+const LEFT_AT_LEAST: f64 = 1e-6;
+
+/// Finds throughput and latency of the class; `flow.rate` is where it begins.
+pub(super) fn settle(group: &Group, customer: &Customer, flow: &mut Flow) -> State {
+    let mut pace = Pace::default();
+    for _ in 0..ROUNDS_AT_MOST {
+        let state = load(group, std::slice::from_ref(customer), std::slice::from_mut(flow));
+        if round(group, customer, flow, &mut pace, &state) < CLOSE_ENOUGH {
+            break;
+        }
+    }
+    let state = load(group, std::slice::from_ref(customer), std::slice::from_mut(flow));
+    close(customer, flow);
+    state
+}
+
+/// The rate that was tried in the round before, the one that it asked for, and how much of the way is gone.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    tried: f64,
+    wanted: f64,
+    step: f64,
+    up: bool,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { tried: 0.0, wanted: 0.0, step: 1.0, up: true }
+    }
+}
+
+impl Pace {
+    /// The rate to try next. What is asked for falls as what is tried rises, so that going all the way overshoots: the
+    /// slope between two rounds says how far to go.
+    fn next(&mut self, tried: f64, wanted: f64) -> f64 {
+        let (run, rise) = (tried - self.tried, wanted - self.wanted);
+        let known = self.wanted > 0.0 && run.abs() > 1e-12 * tried;
+        let slope = if known { (rise / run).min(0.0) } else { 0.0 };
+        let up = wanted > tried;
+        self.step = if up == self.up { (self.step * 1.5).min(1.0) } else { (self.step * 0.7).max(0.05) };
+        *self = Self { tried, wanted, up, ..*self };
+        let way = if known { 1.0 / (1.0 - slope) } else { FIRST_STEP };
+        tried + (wanted - tried) * (way * self.step).max(STEP_AT_LEAST)
+    }
+}
+
+/// One round; how far the class is from rest, relative.
+fn round(group: &Group, customer: &Customer, flow: &mut Flow, pace: &mut Pace, state: &State) -> f64 {
+    let stay = Stay::of(group, customer, flow, state);
+    (flow.flush_ns, flow.queue_ns) = (0.0, stay.queue_ns);
+    let mean_ns = stay.served_ns + flow.queue_ns;
+    let settled = (mean_ns - flow.mean_ns).abs() / mean_ns.max(1.0);
+    flow.mean_ns = mean_ns;
+    let wanted = (customer.in_flight / (customer.think_ns + mean_ns).max(1e-6)).min(customer.rate);
+    let (off, moved) = ((wanted - flow.rate).abs() / wanted.max(1e-18), (flow.rate - pace.tried).abs() / flow.rate);
+    flow.rate = pace.next(flow.rate, wanted);
+    // A station that is full holds the rate where it is, whatever the class would like.
+    settled.max(if state.busiest().1 >= FULL { moved } else { off })
+}
+
+struct Stay {
+    served_ns: f64,
+    queue_ns: f64,
+}
+
+impl Stay {
+    /// Time of an operation at all stations.
+    fn of(group: &Group, customer: &Customer, flow: &Flow, state: &State) -> Self {
+        let mut stay = Self { served_ns: customer.delay_ns, queue_ns: 0.0 };
+        for at in 0..STATIONS {
+            let visit = &customer.visits[at];
+            if visit.stages == 0.0 {
+                continue;
+            }
+            let wait = Waiting::of(group, customer, flow, at).time();
+            if !(customer.behind && at == At::WriteLink as usize) {
+                let waits = state.busy[at].min(1.0);
+                stay.queue_ns += visit.stages * wait * largest(visit.fork, waits);
+                let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
+                stay.served_ns += visit.stages * (served + visit.slowest_ns);
+            }
+        }
+        stay
+    }
+}
+
+/// Waiting at a station: `w = (1 - 1 / n) u`, where `u` is the unfinished work, of which an arrival does not find its own
+/// share (Schweitzer). By Little's law `u = a + c w`.
+struct Waiting {
+    /// Unfinished work if nobody waited, ns: what is in service, less the part of it that is done.
+    a: f64,
+    /// Work that a ns of waiting adds, ns.
+    c: f64,
+    /// Share of the work that an arrival finds.
+    others: f64,
+}
+
+impl Waiting {
+    fn of(group: &Group, customer: &Customer, flow: &Flow, at: usize) -> Self {
+        let (visit, service) = (&customer.visits[at], customer.visits[at].service_ns);
+        let busy = flow.rate * visit.stages * visit.fork / group.servers[at] * service;
+        let a = busy * service * (1.0 + group.variation[at]) / 2.0;
+        Self { a, c: busy, others: 1.0 - 1.0 / customer.in_flight.max(1.0) }
+    }
+
+    fn time(&self) -> f64 {
+        self.others * self.a / (1.0 - self.others * self.c).max(LEFT_AT_LEAST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::network::{Visit, first_guess, settle_together};
+    use super::*;
+
+    fn group(servers: f64, variation: f64) -> Group {
+        Group {
+            servers: [servers, 1.0, 1.0, 1.0, 1.0],
+            variation: [variation, 0.0, 0.0, 0.0, 0.0],
+            background_ns: 0.0,
+            pause_ns: 0.0,
+            buffer_slots: 16.0,
+            members: 1.0,
+            flush_ns: 50_000.0,
+            flush_blocks: 1.0,
+            flush_drain: f64::INFINITY,
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// One class gives what the rounds for several classes give, where those come to rest.
+        #[test]
+        fn the_answer_is_that_of_the_rounds(
+            in_flight in 1_u32..200, think_ns in 0.0..1e6_f64, servers in 1_u32..64, service_ns in 1e3..1e5_f64,
+            link_ns in 1e2..1e4_f64, fork in 1_u32..4, variation in 0.0..1.0_f64,
+        ) {
+            let group = group(f64::from(servers), variation);
+            let mut customer = Customer {
+                in_flight: f64::from(in_flight), think_ns, rate: f64::INFINITY, delay_ns: 5e3, ..Customer::default()
+            };
+            customer.visits[1] = Visit { stages: 1.0, fork: 1.0, service_ns: link_ns, slowest_ns: 0.0 };
+            customer.visits[0] = Visit { stages: 1.0, fork: f64::from(fork), service_ns, slowest_ns: 0.0 };
+            let begin = Flow { rate: first_guess(&group, &customer), ..Flow::default() };
+            let (mut one, mut many) = (begin, [begin]);
+            let state = settle(&group, &customer, &mut one);
+            settle_together(&group, &[customer], &mut many);
+            prop_assert!((one.rate / many[0].rate - 1.0).abs() < 2e-3, "{} and {}", one.rate, many[0].rate);
+            prop_assert!(state.busiest().1 <= 1.0 + 1e-6);
+        }
+    }
+}

@@ -1,0 +1,178 @@
+"""`assay dbms tpcc`: its options, and what it shows."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.dbms import Json, Out, dbms_app
+
+if TYPE_CHECKING:
+    from assay.dbms.tpcc.order import Order
+    from assay.dbms.tpcc.run import Outcome
+
+
+class Engine(StrEnum):
+    """Databases that run TPC-C."""
+
+    SQLITE = "sqlite"
+    POSTGRES = "postgres"
+
+
+class Choice(StrEnum):
+    """Which warehouses terminals work for."""
+
+    HOME = "home"
+    UNIFORM = "uniform"
+    ZIPF = "zipf"
+
+
+Database = Annotated[Engine, typer.Option("--engine", help="Which database.")]
+Warehouses = Annotated[int, typer.Option("--warehouses", min=1, help="About 110 MB each.")]
+Terminals = Annotated[int, typer.Option("--terminals", "--threads", min=1, help="Sessions.")]
+Duration = Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the window.")]
+Ramp = Annotated[str, typer.Option("--ramp", metavar="TIME", help="Before it; a tenth of it.")]
+On = Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")]
+Wal = Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres).")]
+Temp = Annotated[str, typer.Option("--temp", metavar="DIR", help="Folder of temporary files (postgres).")]
+Index = Annotated[str, typer.Option("--index", metavar="DIR", help="Folder of the indexes (postgres).")]
+Rate = Annotated[float | None, typer.Option("--rate", help="Transactions a second; else as fast as it goes.")]
+Poisson = Annotated[bool, typer.Option("--poisson", help="With --rate: exponential gaps.")]
+Think = Annotated[
+    float | None, typer.Option("--think", metavar="FACTOR", help="Keying and think times; 1 as specified.")
+]
+Warehouse = Annotated[Choice, typer.Option("--warehouse", help="Whom terminals work for.")]
+Zipf = Annotated[float, typer.Option("--zipf", help="Exponent, with --warehouse zipf.")]
+Mix = Annotated[str, typer.Option("--mix", metavar="LIST", help="Five shares; 45,43,4,4,4.")]
+Isolation = Annotated[
+    str, typer.Option("--isolation", metavar="LEVEL", help="read-committed, repeatable-read, serializable.")
+]
+Synchronous = Annotated[str, typer.Option("--synchronous", metavar="WHEN", help="full, normal or off (sqlite).")]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each, restored before; 3 allow a test.")]
+Seed = Annotated[int, typer.Option("--seed", help="Of the transactions.")]
+Spoil = Annotated[
+    int | None, typer.Option("--spoil", min=1, max=12, help="Break a consistency condition before the checks.")
+]
+Small = Annotated[bool, typer.Option("--small", help="A hundredth of each warehouse, to try things out.")]
+Buffers = Annotated[str, typer.Option("--buffers", metavar="SIZE", help="The database's own cache.")]
+PgBin = Annotated[Path | None, typer.Option("--pg-bin", metavar="DIR", help="Programs of PostgreSQL.")]
+PgSet = Annotated[list[str] | None, typer.Option("--pg-set", metavar="NAME=VALUE", help="A setting of PostgreSQL.")]
+Port = Annotated[int | None, typer.Option("--port", help="Listen there too; else on a socket alone.")]
+FreezeCosts = Annotated[bool, typer.Option("--freeze-costs", help="Equal plans on every target.")]
+Connect = Annotated[str, typer.Option("--connect", metavar="STRING", help="A server that runs already.")]
+External = Annotated[bool, typer.Option("--external", help="With --connect: Assay may work there.")]
+
+
+@dbms_app.command("tpcc")
+def tpcc(
+    engine: Database = Engine.SQLITE,
+    warehouses: Warehouses = 1,
+    terminals: Terminals = 2,
+    duration: Duration = "60s",
+    ramp: Ramp = "",
+    on: On = None,
+    wal: Wal = "",
+    temp: Temp = "",
+    index: Index = "",
+    rate: Rate = None,
+    poisson: Poisson = False,
+    think: Think = None,
+    warehouse: Warehouse = Choice.HOME,
+    zipf: Zipf = 0.99,
+    mix: Mix = "",
+    isolation: Isolation = "read-committed",
+    synchronous: Synchronous = "full",
+    repeats: Repeats = 1,
+    seed: Seed = 1,
+    spoil: Spoil = None,
+    small: Small = False,
+    buffers: Buffers = "",
+    pg_bin: PgBin = None,
+    pg_set: PgSet = None,
+    port: Port = None,
+    freeze_costs: FreezeCosts = False,
+    connect: Connect = "",
+    external: External = False,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run TPC-C's five transactions on each target, with its twelve consistency conditions checked.
+
+    For example: assay dbms tpcc --engine postgres --warehouses 10 --on /mnt/a --on /mnt/b --repeats 3
+    """
+    from assay.dbms.tpcc.order import Order
+    from assay.study.units import parse_bytes, parse_seconds
+
+    order = Order(
+        engine=engine.value,
+        warehouses=warehouses,
+        terminals=terminals,
+        duration_s=parse_seconds(duration),
+        ramp_s=parse_seconds(ramp) if ramp else None,
+        on=on or ["."],
+        wal=wal,
+        temp=temp,
+        index=index,
+        rate=rate,
+        poisson=poisson,
+        think=think,
+        choice=warehouse.value,
+        zipf=zipf,
+        mix=mix,
+        isolation=isolation,
+        synchronous=synchronous,
+        repeats=repeats,
+        seed=seed,
+        spoil=spoil,
+        small=small,
+        buffers=int(parse_bytes(buffers)) if buffers else None,
+        pg_bin=pg_bin,
+        pg_settings=tuple(pg_set or ()),
+        port=port,
+        freeze_costs=freeze_costs,
+        connect=connect,
+        external=external,
+    )
+    raise typer.Exit(_run(order, out, json))
+
+
+def _run(order: Order, out: Path | None, as_json: bool) -> int:
+    from datetime import UTC, datetime
+
+    from assay.cli import output
+    from assay.dbms.tpcc.contrast import durable_writes_per_s
+    from assay.dbms.tpcc.run import run
+
+    folder = out or Path("assay-results") / f"tpcc-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
+    several = [] if order.connect or len(order.on) < 2 else order.on
+    probes = {name: durable_writes_per_s(Path(name).expanduser()) for name in several if Path(name).is_dir()}
+    outcome = run(order, folder, output.tell)
+    if as_json:
+        output.emit(outcome.records)
+    else:
+        _show(outcome, probes)
+        output.say(f"records in {folder}/work")
+    if outcome.broke:
+        output.tell(f"error: {outcome.broke}")
+    return outcome.exit_code
+
+
+def _show(outcome: Outcome, probes: dict[str, float]) -> None:
+    import sys
+
+    from rich.console import Console
+
+    from assay.cli import output
+    from assay.dbms.tpcc.contrast import sentences
+    from assay.work import show
+
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 140)
+    with output.to_reader():
+        for record in outcome.records:
+            show(record, console)
+        for sentence in sentences(outcome.records, probes):
+            console.print(sentence, markup=False)
+        console.print("TPC-C-like: not audited, and not to be compared with published TPC-C results.", markup=False)

@@ -1,0 +1,97 @@
+"""What targets differ in, and how much of the device's own difference is left in transactions."""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from scipy import stats
+
+from assay.report import units
+
+Json = dict[str, Any]
+# Below this share of time in which a device was busy, equal throughput says nothing about devices.
+USED = 0.3
+REPEATS_AT_LEAST = 3
+_PROBE_S = 0.5
+_PROBE_BYTES = 8192
+
+
+def durable_writes_per_s(folder: Path) -> float:
+    """Durable writes a second of one thread: 8 KiB and fdatasync, over a file that is written already."""
+    path = folder / ".assay-probe"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    page = os.urandom(_PROBE_BYTES)
+    try:
+        os.pwrite(handle, page * 64, 0)
+        os.fsync(handle)
+        count, began = 0, time.monotonic()
+        while time.monotonic() - began < _PROBE_S:
+            os.pwrite(handle, page, count % 64 * _PROBE_BYTES)
+            os.fdatasync(handle)
+            count += 1
+        return count / (time.monotonic() - began)
+    finally:
+        os.close(handle)
+        path.unlink(missing_ok=True)
+
+
+def throughputs(records: Sequence[Json]) -> dict[str, list[float]]:
+    """Transactions a second of every run, by where the data lay."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        if "transactions_per_s" in record["figures"]:
+            found.setdefault(_place(record), []).append(float(record["figures"]["transactions_per_s"]["value"]))
+    return found
+
+
+def _place(record: Json) -> str:
+    return next((str(one["target"]) for one in record["targets"] if one["role"] == "data"), "elsewhere")
+
+
+def sentences(records: Sequence[Json], probes: Mapping[str, float]) -> list[str]:
+    """Every target against the first one."""
+    found = throughputs(records)
+    names = list(found)
+    if len(names) < 2:
+        return []
+    return [_against(names[0], name, found, records, probes) for name in names[1:]]
+
+
+def _against(
+    first: str, other: str, found: Mapping[str, list[float]], records: Sequence[Json], probes: Mapping[str, float]
+) -> str:
+    ratio = statistics.median(found[other]) / max(statistics.median(found[first]), 1e-9)
+    text = f"{other} against {first}: {units.significant(ratio)} times the transactions"
+    device = probes.get(other, 0.0) / probes[first] if probes.get(first) else 0.0
+    if device > 0:
+        text += f"; durable writes of one thread {units.significant(device)} times"
+        if abs(math.log(device)) > 0.1:
+            text += f", of which {100 * math.log(ratio) / math.log(device):.0f} % (of the logarithm) is left"
+    return f"{text}. {_judged(found[first], found[other])} {_used(records)}"
+
+
+def _judged(first: Sequence[float], other: Sequence[float]) -> str:
+    """Welch's test on logarithms."""
+    if min(len(first), len(other)) < REPEATS_AT_LEAST:
+        return f"Fewer than {REPEATS_AT_LEAST} runs each: undecided."
+    test = stats.ttest_ind([math.log(one) for one in other], [math.log(one) for one in first], equal_var=False)
+    interval = test.confidence_interval(0.95)
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    verdict = "different" if test.pvalue < 0.05 else "no difference was shown"
+    return f"95 % of the ratio between {units.significant(low)} and {units.significant(high)}: {verdict}."
+
+
+def _used(records: Sequence[Json]) -> str:
+    shares = [
+        one["figures"]["device_utilisation"]["value"] for one in records if "device_utilisation" in one["figures"]
+    ]
+    if not shares:
+        return "How busy the devices were is not known."
+    text = f"The busiest device was busy {100 * max(shares):.0f} % of the time"
+    return f"{text}: this says nothing about devices." if max(shares) < USED else f"{text}."

@@ -1,0 +1,130 @@
+"""A run: load once on the first target, copy to each, drive, check, restore before the next repeat, compare."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.binary import Binary
+from assay.dbms.target import Target, check_room, target_of
+from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.stores import Bench, ExternalBench, PostgresBench, SqliteBench
+from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
+from assay.work import save
+from assay.work.run import exit_code as judged
+from assay.work.run import run_work
+
+Json = dict[str, Any]
+Listener = Callable[[str], None]
+
+
+@dataclass
+class Outcome:
+    """What came of it."""
+
+    records: list[Json] = field(default_factory=list)
+    loaded: Json | None = None
+    interrupted: bool = False
+    broke: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a check failed or a run broke off; what was finished before is kept."""
+        if self.interrupted:
+            return INTERRUPTED
+        return FAILED if self.broke or not self.records else judged(self.records) or DONE
+
+
+def run(order: Order, out: Path, listen: Listener = lambda _: None) -> Outcome:
+    """Does it all, and saves each record as it comes."""
+    order.validate()
+    binary = Binary.find()
+    outcome = Outcome()
+    if order.connect:
+        bench = ExternalBench(order)
+        try:
+            _drive_all(order, binary, out, [bench], outcome, listen)
+        finally:
+            bench.remove()
+        return outcome
+    targets = [target_of(binary, name) for name in order.on]
+    if len({target.folder for target in targets}) < len(targets):
+        raise AssayError("one folder is named twice", hint="name each target once; repeats are --repeats", code=BAD_JOB)
+    # Each target holds its copy and what runs add; the copy that is restored from lies on the first one.
+    check_room([(target, order.data_bytes() * (2 if place == 0 else 1)) for place, target in enumerate(targets)])
+    with _benches(order, binary, targets) as benches:
+        _drive_all(order, binary, out, benches, outcome, listen)
+    return outcome
+
+
+@contextlib.contextmanager
+def _benches(order: Order, binary: Binary, targets: Sequence[Target]) -> Iterator[list[Bench]]:
+    """One per target; what they made is removed in the end."""
+    kind = PostgresBench if order.engine == "postgres" else SqliteBench
+    benches: list[Bench] = []
+    try:
+        for target in targets:
+            benches.append(kind(order, binary, target))  # noqa: PERF401  Those made so far are removed on failure.
+        yield benches
+    finally:
+        for bench in benches:
+            bench.remove()
+
+
+def _drive_all(
+    order: Order, binary: Binary, out: Path, benches: Sequence[Bench], outcome: Outcome, listen: Listener
+) -> None:
+    first = benches[0]
+    listen(f"loading {order.warehouses} warehouses on {first.name}")
+    outcome.loaded = _work(binary, first, order.job(first.store(), first.sites(), load=True, check=True), listen)
+    if judged([outcome.loaded]):
+        outcome.records.append(outcome.loaded)
+        save(out, outcome.loaded)
+        return
+    snapshot = first.snapshot()
+    try:
+        for repeat in range(order.repeats):
+            for bench in benches:
+                listen(f"{bench.name}, run {repeat + 1} of {order.repeats}")
+                if snapshot is not None:
+                    bench.restore(snapshot)
+                _keep(_measured(order, binary, bench, listen), out, outcome)
+    except KeyboardInterrupt:
+        outcome.interrupted = True
+    except AssayError as error:
+        if not outcome.records:
+            raise
+        outcome.broke = f"{error.message}; {error.hint}"
+    finally:
+        if snapshot is not None:
+            snapshot.remove()
+
+
+def _measured(order: Order, binary: Binary, bench: Bench, listen: Listener) -> Json:
+    with bench.running():
+        more: Json = {"drive": order.drive(), "check": True, "server_pid": bench.server_pid()}
+        if order.spoil is not None:
+            more["spoil"] = order.spoil
+        before = bench.engine_counts()
+        record = _work(binary, bench, order.job(bench.store(), bench.sites(), **more), listen)
+        bench.account(record, before)
+    return record
+
+
+def _keep(record: Json, out: Path, outcome: Outcome) -> None:
+    outcome.records.append(record)
+    save(out, record)
+
+
+def _work(binary: Binary, bench: Bench, job: Json, listen: Listener) -> Json:
+    def progress(event: Mapping[str, Any]) -> None:
+        if event["event"] == "progress" and event["detail"]:
+            listen(f"  {bench.name}: {event['detail']}")
+
+    with bench.running(), bench.explained():
+        job["order"]["server_pid"] = bench.server_pid()
+        job["store"] = bench.store()
+        return run_work(binary, ["tpcc"], job, progress)[0]
