@@ -163,3 +163,47 @@ def study(
         seed=seed,
     )
     raise typer.Exit(run_study(name.value, base, {True: on, False: on_drive}, only or [], threads, out, json))
+
+
+@index_app.command("cost")
+def cost(
+    inside: Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder that `index run --out` wrote to.")],
+    dram: Annotated[
+        list[int] | None, typer.Option("--dram", metavar="N", help="Modules of 32 GB of DRAM; may be repeated.")
+    ] = None,
+    quotes: Annotated[
+        Path | None, typer.Option("--quotes", metavar="FILE", help="Your own prices and exchange rates; they win.")
+    ] = None,
+    band: Annotated[float, typer.Option("--band", help="Sensitivity: each price from 1/BAND to BAND times.")] = 2.0,
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", metavar="DATE", help="Prices of that day at the latest.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Performance per dollar of runs, on this machine and on the hardware of a published study through twins."""
+    from assay.cli.indexcost import show_cost
+
+    raise typer.Exit(show_cost(inside, dram or [1, 2, 6], quotes, as_of, band, json))
+
+
+@index_app.command("nodes")
+def nodes(
+    on: Annotated[list[str], typer.Option("--on", metavar="TARGET", help="A folder or a twin; may be repeated.")],
+    keys: Annotated[str, typer.Option("--keys", metavar="N", help="Entries of the tree, such as 1e8.")] = "1e8",
+    path: Annotated[
+        str, typer.Option("--path", metavar="PATH", help="In a folder: DAX, or `file I/O, direct`.")
+    ] = "file I/O, direct",
+    sizes: Annotated[
+        list[str] | None, typer.Option("--size", metavar="BYTES", help="Of a node; may be repeated.")
+    ] = None,
+    entry: Annotated[int, typer.Option("--entry-bytes", min=2, help="Key and child of an entry.")] = 16,
+    data: Annotated[str, typer.Option("--data", metavar="BYTES", help="Read from, in a folder.")] = "1GiB",
+    json: Json = False,
+) -> None:
+    """Lookup time against node size: depth of the tree times what reading a node takes, measured or on twins."""
+    from assay.cli.indexcost import show_nodes
+    from assay.index.job import number
+    from assay.index.nodes import Tree
+
+    tree = Tree(number(keys, "--keys"), entry)
+    raise typer.Exit(show_nodes(on, path, sizes or [], tree, data, json))

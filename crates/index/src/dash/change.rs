@@ -122,8 +122,8 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         medium.store(found.bucket, head.0);
         medium.flush(found.bucket, 8); // slot free
         if let Some(home) = home {
+            // Not flushed: a home that remembers too much costs a look into the stash, no more.
             medium.store(found.home.own, home.0);
-            medium.flush(found.home.own, 8); // overflow forgotten
         }
         medium.fence(); // removed
         Ok(())

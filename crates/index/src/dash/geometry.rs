@@ -15,6 +15,8 @@ pub(super) mod root {
     pub(in crate::dash) const SHAPE: usize = 2;
     /// Linear hashing: its arrays of segments.
     pub(in crate::dash) const ARRAYS: usize = 3;
+    /// The last opening, in the line of the marker.
+    pub(in crate::dash) const OPENED: usize = 4;
 }
 
 /// Where in a segment its identity lies: which keys are its own.

@@ -209,9 +209,6 @@ impl<M: Medium, D: Directory> Dash<M, D> {
 
     /// The same where blocks change hands with it.
     fn commit_heads(&self, mut transaction: Transaction<'_, M>, heads: &Heads) -> Result<(), PmemError> {
-        if let Some((home, _)) = heads.all[1] {
-            self.medium().flush(home, 24); // overflow fingerprint
-        }
         for (bucket, head) in heads.all.iter().flatten() {
             transaction.set(Offset::new(*bucket), head.0)?;
         }

@@ -85,6 +85,11 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             let seen = self.bucket(bucket)[WORD].load(Acquire);
             if seen < self.floor {
                 self.repair(segment);
+                let now = self.bucket(bucket)[WORD].load(Acquire);
+                assert!(
+                    now >= self.floor,
+                    "bucket {bucket:#x} is older than its segment's repair: the table is damaged"
+                );
             } else if !self.is_locked(seen) {
                 return seen;
             } else {

@@ -38,6 +38,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         let mut transaction = pool.begin();
         D::create(&pool, shape, &mut transaction)?;
         transaction.set(pool.root(root::SHAPE), shape.encode())?;
+        transaction.set(pool.root(root::OPENED), pool.incarnation())?;
         transaction.set(pool.root(root::MARKER), pool.incarnation() << 1)?;
         transaction.commit();
         let floor = pool.incarnation();
@@ -57,7 +58,13 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             .ok_or_else(|| damaged(format!("the table's shape is {word:#x}; it was never finished, or overwritten")))?;
         let marker = medium.load(root(root::MARKER));
         let floor = if marker & CLOSED == CLOSED { marker >> 1 } else { pool.incarnation() };
-        medium.publish(root(root::MARKER), floor << 1); // open, and what the last crash left is void
+        let (now, last) = (pool.incarnation(), medium.load(root(root::OPENED)));
+        if last >= now {
+            return Err(damaged(format!("opening {now} of the pool comes after opening {last} of the table")));
+        }
+        medium.store(root(root::OPENED), now);
+        medium.store(root(root::MARKER), floor << 1);
+        medium.persist(root(root::DIRECTORY), 64); // open, and what the last crash left is void
         Self::with(pool, shape, floor)
     }
 

@@ -1,0 +1,107 @@
+"""Performance per dollar of index runs, and node sizes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from assay.error import AssayError
+from assay.index.cost import STUDIED, Seen, cost, measured, predicted, seen
+from assay.index.nodes import SIZES, Tree, best, on_twin
+from assay.price.book import open_book
+from assay.price.ledger import Ledger
+
+
+def _record(index: str, run: str, rate: float, figures: dict[str, float] | None = None) -> dict[str, Any]:
+    usual = {
+        "ops_per_s": rate,
+        "cpu_utilisation": 0.5,
+        "cpu_ns_per_op": 200.0,
+        "blocks_read_per_op": 2.0,
+        "blocks_written_per_op": 0.0,
+    }
+    return {
+        "version": 1,
+        "kind": "index",
+        "run": {"id": run, "started_at": "2026-01-01T00:00:00Z"},
+        "subject": {"name": index},
+        "workload": {"name": "lookup", "parameters": {"threads": 2}},
+        "targets": [{"role": "data", "target": "/dev/shm", "emulated": True}],
+        "verdict": {"status": "valid", "reasons": []},
+        "figures": {name: {"value": value} for name, value in (figures or usual).items()},
+    }
+
+
+def _folder(tmp_path: Path, *records: dict[str, Any]) -> Path:
+    (tmp_path / "work").mkdir()
+    for record in records:
+        (tmp_path / "work" / f"{record['run']['id']}.json").write_text(json.dumps(record))
+    return tmp_path
+
+
+def _ledger() -> Ledger:
+    return Ledger(open_book(None, "2026-01-01"))
+
+
+def test_r_is_the_equation_of_the_study(tmp_path: Path) -> None:
+    directory = _folder(tmp_path, _record("dash-eh", "a", 1e6))
+    rows = cost(_ledger(), directory, [6], 2.0).figures["rows"]
+    one = next(row for row in rows if row["provenance"] == "emulated" and row["storage"] == "pmem100-128g")
+    assert one["usd"] == pytest.approx(546.75 + 1157.94 + 2 * 0.5 * 2517 / 40, abs=0.01)
+    assert one["r"] == pytest.approx(1e6 / one["usd"])
+    assert one["price_band"]["low"] < one["r"] < one["price_band"]["high"]
+
+
+def test_repeats_span_and_single_runs_are_never_ahead(tmp_path: Path) -> None:
+    directory = _folder(
+        tmp_path, _record("dash-eh", "a", 1e6), _record("dash-eh", "b", 1.2e6), _record("fptree", "c", 1e5)
+    )
+    runs = {run.index: run for run in seen(directory)}
+    assert (measured(runs["dash-eh"]).low, measured(runs["dash-eh"]).high) == (1e6, 1.2e6)
+    lines = cost(_ledger(), directory, [6], 2.0).lines
+    assert any("dash-eh" in line and "not shown to be ahead of fptree" in line for line in lines)
+
+
+def test_slower_modules_take_longer_and_the_wait_is_cpu_time(tmp_path: Path) -> None:
+    (run,) = seen(_folder(tmp_path, _record("dash-eh", "a", 1e6)))
+    reached = [predicted(run, storage.twin) for storage in STUDIED if storage.in_memory]
+    assert all(one.low <= one.rate <= one.high and one.utilisation == 1.0 for one in reached)
+    assert all(one.rate < 2 * 1e9 / run.cpu_ns for one in reached)
+    assert reached[0].rate <= reached[-1].rate * 1.001
+
+
+def test_a_drive_is_waited_for_without_the_cpu() -> None:
+    run = Seen("ssd-btree", "lookup", 4, False, (1e4,), 0.1, 2000.0, 1.0, 0.0, False)
+    reached = predicted(run, "twin:p4800x")
+    assert 1e5 < reached.rate < 5e5
+    assert reached.utilisation == pytest.approx(reached.rate * 2000.0 / 1e9 / 4)
+
+
+def test_a_run_that_counted_nothing_is_refused(tmp_path: Path) -> None:
+    figures = {"ops_per_s": 1e6, "cpu_utilisation": 0.5, "cpu_ns_per_op": 200.0}
+    with pytest.raises(AssayError, match="blocks_read_per_op"):
+        seen(_folder(tmp_path, _record("dash-eh", "a", 1e6, figures)))
+
+
+def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="holds no run"):
+        seen(tmp_path)
+
+
+def test_depth_is_the_least_that_reaches_all_keys() -> None:
+    tree = Tree(10**8)
+    for size in (256, 512, 1024, 4096, 16384):
+        fanout, depth = int((size - 32) / 16 * 0.69), tree.depth(size)
+        assert fanout ** (depth - 1) < 10**8 <= fanout**depth
+    with pytest.raises(AssayError, match="has room for"):
+        Tree(100, entry_bytes=200).depth(256)
+
+
+def test_small_nodes_suit_persistent_memory_and_large_ones_a_drive() -> None:
+    memory = on_twin("twin:pmem100-512g*2", SIZES, Tree(10**8))
+    drive = on_twin("twin:p4510", SIZES[1:], Tree(10**8))
+    shortest = [min(rows, key=lambda row: float(row["lookup_ns"]))["node_bytes"] for rows in (memory, drive)]
+    assert shortest[0] <= 2048 < shortest[1]
+    assert "is best" in best(memory)
