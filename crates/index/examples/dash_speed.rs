@@ -78,10 +78,10 @@ fn all<D: Directory>(table: Dash<Mapped, D>, keys: u64, operations: u64, threads
     phase(&table, "load", 0..keys, threads, insert);
     let filling = table.filling();
     println!("{filling:?}, load factor {:.3}", filling.load_factor());
-    phase(&table, "found", 0..operations, threads, |session, _, number| session.get(key(mix(number, keys))).is_some());
     phase(&table, "found, bytes", 0..operations, threads, |session, value, number| {
         session.lookup(&key(mix(number, keys)).to_le_bytes(), value).expect("it reads")
     });
+    phase(&table, "found", 0..operations, threads, |session, _, number| session.get(key(mix(number, keys))).is_some());
     phase(&table, "missing", 0..operations, threads, |session, _, number| {
         session.get(key(mix(number, keys) + (1 << 40))).is_some()
     });

@@ -40,11 +40,11 @@ fn linear_hashing_survives_sampled_crashes() {
 #[test]
 #[ignore = "takes minutes"]
 fn a_hundred_thousand_images_of_extendible_hashing() {
-    explore::<Extendible>(MANY, 2_000, 1000);
+    explore::<Extendible>(MANY, 700, 1000);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn a_hundred_thousand_images_of_linear_hashing() {
-    explore::<Linear>(MANY, 2_000, 1000);
+    explore::<Linear>(MANY, 700, 1000);
 }

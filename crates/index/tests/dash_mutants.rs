@@ -107,13 +107,25 @@ fn lines_that_every_change_goes_through() {
 #[test]
 fn moving_a_record_out_of_the_way() {
     let mut sites = Sites::new();
-    let seeds: Vec<u64> = seeds_with::<Linear>("// its slot is free", 6).take(2).collect();
-    work::<Linear>(&mut sites, seeds, 6, 400);
+    let seeds: Vec<u64> = seeds_with::<Linear>("// its slot is free", 6).take(1).collect();
+    work::<Linear>(&mut sites, seeds, 6, 150);
     let counts = |line: &str| sites.iter().find(|(site, _)| source(site).contains(line)).map(|(_, counts)| *counts);
     for line in ["// copy durable", "// its slot is free"] {
         eprintln!("{line}: {:?}", counts(line));
     }
     assert!(counts("// copy durable").is_some_and(|(caught, _)| caught > 0), "{sites:?}");
+}
+
+/// What makes a new segment reachable is durable before anybody can use it.
+#[test]
+fn splitting_in_turn() {
+    let mut sites = Sites::new();
+    let seeds: Vec<u64> = seeds_with::<Linear>("// split", 4).take(1).collect();
+    work::<Linear>(&mut sites, seeds, 4, 200);
+    for line in ["// new segment durable", "// split"] {
+        let found = sites.iter().find(|(site, _)| source(site).contains(line));
+        assert!(found.is_some_and(|(_, (caught, _))| *caught > 0), "{line}: {found:?}");
+    }
 }
 
 #[test]
@@ -124,6 +136,8 @@ fn every_line_is_caught_or_argued_for() {
     work::<Linear>(&mut sites, 1..5, 14, 300);
     let moving: Vec<u64> = seeds_with::<Linear>("// its slot is free", 6).take(6).collect();
     work::<Linear>(&mut sites, moving, 6, 400);
+    let splitting: Vec<u64> = seeds_with::<Linear>("// split", 4).take(4).collect();
+    work::<Linear>(&mut sites, splitting, 4, 300);
     recovery::<Extendible>(&mut sites, 1..7);
     recovery::<Linear>(&mut sites, 1..7);
     judge(&sites);

@@ -43,8 +43,9 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         loop {
             let Some(found) = self.find(key) else { return Ok(false) };
             let Some(held) = self.lock_found(&found) else { continue };
+            // Looked at before the flush, which may take the line out of the caches.
+            let empty = found.overflow.is_none() && self.head(found.bucket).without(found.slot).slots() == 0;
             self.erase(&found)?;
-            let empty = found.overflow.is_none() && self.head(found.bucket).slots() == 0;
             drop(held);
             if empty {
                 D::emptied(self, key.hash)?;

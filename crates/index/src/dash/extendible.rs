@@ -279,3 +279,35 @@ pub(super) fn write_empty<M: Medium>(pool: &Pool<M>, shape: &DashShape, segment:
         write_block(pool.medium(), segment + index * BUCKET_BYTES, &words);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_pmem::{Mapped, Shape};
+
+    use super::*;
+    use crate::index::{Index, Session};
+
+    /// Keys whose hash begins with these bits.
+    fn keys(prefix: Prefix, count: usize) -> impl Iterator<Item = u64> {
+        (0u64..).filter(move |&key| prefix.covers(Hash::of_word(key))).take(count)
+    }
+
+    #[test]
+    fn a_split_that_changes_many_entries_writes_the_directory_anew() {
+        let pool = Pool::create(Mapped::memory(16 << 20).unwrap(), &Shape::new(Extendible::LAYOUT)).unwrap();
+        let table: Dash<Mapped, Extendible> = Dash::create(pool, &DashShape::tiny()).unwrap();
+        let mut session = table.session();
+        let mut insert = |key: u64| assert!(session.insert(&key.to_le_bytes(), &key.to_le_bytes()).unwrap());
+        // Segments of one corner split again and again; the other half of all hashes stays one segment.
+        keys(Prefix { depth: 6, bits: 0 }, 300).for_each(&mut insert);
+        let deep = current(&table);
+        let half = Prefix { depth: 1, bits: 1 };
+        assert!(half.half(1).entries(deep.depth).count() as u64 > MOST_ENTRIES, "{deep:?}");
+        keys(half, 300).for_each(&mut insert);
+        let after = current(&table);
+        assert!(after.depth == deep.depth && after.at != deep.at, "{deep:?} {after:?}");
+        assert_eq!(table.verify().unwrap().records, 600);
+        let mut found = |key: u64| session.get(key) == Some(key);
+        assert!(keys(half, 300).all(&mut found) && keys(Prefix { depth: 6, bits: 0 }, 300).all(found));
+    }
+}

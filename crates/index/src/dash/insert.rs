@@ -46,6 +46,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         loop {
             let spot = D::locate(self, key.hash);
             let home = self.shape.home(spot.segment, key.hash);
+            self.prefetch(&home);
             let held = self.lock_home(&home);
             if !D::still(self, key.hash, spot) {
                 continue;

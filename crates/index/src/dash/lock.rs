@@ -33,15 +33,21 @@ const VERSION: u64 = (1 << STAMP_SHIFT) - 2;
 const PATIENCE: u32 = 200;
 
 /// Buckets that this thread has locked; unlocked on drop.
+///
+/// It knows the words that unlock them: a flush may have taken the line out of the caches, and a store does not wait for
+/// it to come back, where a load would.
 #[derive(Debug)]
 pub(super) struct Held<'t, M: Medium, D: Directory> {
     table: &'t Dash<M, D>,
     buckets: [u64; 2],
+    unlocked: [u64; 2],
 }
 
 impl<M: Medium, D: Directory> Drop for Held<'_, M, D> {
     fn drop(&mut self) {
-        self.buckets.iter().filter(|&&bucket| bucket != 0).for_each(|&bucket| self.table.unlock(bucket));
+        for (&bucket, &word) in self.buckets.iter().zip(&self.unlocked).filter(|&(&bucket, _)| bucket != 0) {
+            self.table.medium().store(bucket + LOCK, word);
+        }
     }
 }
 
@@ -139,8 +145,13 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// Unlocks with the next version.
     #[inline(always)]
     pub(super) fn unlock(&self, bucket: u64) {
-        let seen = self.bucket(bucket)[WORD].load(Relaxed);
-        self.medium().store(bucket + LOCK, self.now | (seen + 2) & VERSION);
+        self.medium().store(bucket + LOCK, self.unlocked(bucket));
+    }
+
+    /// The word that unlocks a bucket which this thread has locked.
+    #[inline(always)]
+    fn unlocked(&self, bucket: u64) -> u64 {
+        self.now | (self.bucket(bucket)[WORD].load(Relaxed) + 2) & VERSION
     }
 
     /// Both buckets of a key.
@@ -149,12 +160,14 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         let (first, second) = if home.own < home.next { (home.own, home.next) } else { (home.next, home.own) };
         self.lock(home.segment, first);
         self.lock(home.segment, second);
-        Held { table: self, buckets: [first, second] }
+        self.hold([first, second])
     }
 
     /// Takes over buckets that are locked already; 0 stands for none.
+    #[inline(always)]
     pub(super) fn hold(&self, buckets: [u64; 2]) -> Held<'_, M, D> {
-        Held { table: self, buckets }
+        let unlocked = buckets.map(|bucket| if bucket == 0 { 0 } else { self.unlocked(bucket) });
+        Held { table: self, buckets, unlocked }
     }
 
     /// Every bucket of a segment: nobody reads or changes it, its chain included, until the answer is dropped.

@@ -120,7 +120,7 @@ impl<D: Directory> Case<D> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut dice = move |most: u64| random.next_u64() % most;
         let segments = if D::NAME == "dash-eh" { 1 } else { 4 };
-        let keys = 90 * segments;
+        let keys = if segments > 1 { 400 } else { 90 };
         let shrinks = dice(3) == 0;
         let mut stamp = 0;
         let mut one = |actions: &[Action], key: u64, dice: &mut dyn FnMut(u64) -> u64| {
@@ -130,7 +130,7 @@ impl<D: Directory> Case<D> {
         let grow: &[Action] =
             &[Action::Insert, Action::Insert, Action::Insert, Action::Upsert, Action::Update, Action::Remove];
         let shrink: &[Action] = &[Action::Remove, Action::Remove, Action::Remove, Action::Insert, Action::Update];
-        let filled = if shrinks { keys } else { (50 + dice(24)) * segments };
+        let filled = if shrinks { keys } else { (50 + dice(24) + if segments > 1 { 12 } else { 0 }) * segments };
         let mut before: Vec<_> = (0..filled).map(|key| one(&[Action::Insert], key, &mut dice)).collect();
         if shrinks {
             let left = 20 + dice(12);
