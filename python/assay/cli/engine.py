@@ -24,9 +24,25 @@ class Durability(StrEnum):
     PMEM = "pmem"
 
 
-On = Annotated[Path, typer.Option("--on", metavar="DIR", help="Folder for the pages.")]
-Log = Annotated[Path | None, typer.Option("--log", metavar="DIR", help="Folder for the log; that of the pages.")]
-Tail = Annotated[Path | None, typer.Option("--pmem", metavar="DIR", help="Persistent memory for the log's tail.")]
+class Placement(StrEnum):
+    """What happens to a page in the memory below that is read."""
+
+    COPY = "copy"
+    IN_PLACE = "in-place"
+    HOT = "hot"
+
+
+On = Annotated[str, typer.Option("--on", metavar="DIR|twin:NAME", help="Folder or twin for the pages.")]
+Log = Annotated[str, typer.Option("--log", metavar="DIR|twin:NAME", help="For the log; that of the pages.")]
+Tail = Annotated[str, typer.Option("--pmem", metavar="DIR|twin:NAME", help="Persistent memory for the log's tail.")]
+Host = Annotated[str, typer.Option("--host", metavar="NAME", help="Runs the engine on a twin; `assay list hosts`.")]
+Cores = Annotated[int | None, typer.Option("--cores", min=1, help="Cores of that host.")]
+Clock = Annotated[float | None, typer.Option("--clock", metavar="GHZ", min=0.1, help="Its clock.")]
+Below = Annotated[
+    str, typer.Option("--tier", metavar="DIR|twin:NAME:BYTES", help="Memory below the pool, such as /mnt/pmem:4GiB.")
+]
+Place = Annotated[Placement, typer.Option("--placement", help="What happens to a page below that is read.")]
+Turn = Annotated[str, typer.Option("--turn", metavar="TIME", help="CPU time of a turn on a twin; measured without it.")]
 Pool = Annotated[str, typer.Option("--pool", metavar="BYTES", help="The buffer pool.")]
 Page = Annotated[str, typer.Option("--page", metavar="BYTES", help="A page: 4 to 64 KiB.")]
 LogSize = Annotated[str, typer.Option("--log-size", metavar="BYTES", help="The log's file, given when it is made.")]
@@ -45,9 +61,9 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document on standar
 def tpcc(
     warehouses: Annotated[int, typer.Option("--warehouses", min=1, help="Size of the data set.")] = 1,
     small: Annotated[bool, typer.Option("--small", help="A hundredth of each warehouse, for trials.")] = False,
-    on: On = Path(),
-    log: Log = None,
-    pmem: Tail = None,
+    on: On = ".",
+    log: Log = "",
+    pmem: Tail = "",
     pool: Pool = "1GiB",
     page: Page = "4KiB",
     log_size: LogSize = "256MiB",
@@ -57,6 +73,12 @@ def tpcc(
     durability: Durable = Durability.FDATASYNC,
     keep: Keep = None,
     seed: Seed = 0,
+    tier: Below = "",
+    placement: Place = Placement.HOT,
+    host: Host = "",
+    cores: Cores = None,
+    clock: Clock = None,
+    turn: Turn = "",
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -64,7 +86,7 @@ def tpcc(
 
     For example: assay engine tpcc --on /mnt/a --warehouses 5 --pool 2GiB --threads 2
     """
-    from assay.cli.enginerun import Wanted, run
+    from assay.cli.enginerun import HostFlags, TierFlags, Wanted, run
 
     workload = {"kind": "tpcc", "warehouses": warehouses, "small": small}
     wanted = Wanted(
@@ -84,6 +106,8 @@ def tpcc(
         seed,
         out,
         json,
+        HostFlags(host, cores, clock, turn),
+        TierFlags(tier, placement.value),
     )
     raise typer.Exit(run(wanted))
 
@@ -94,9 +118,9 @@ def ycsb(
     value: Annotated[str, typer.Option("--value", metavar="BYTES", help="Of each row.")] = "120",
     reads: Annotated[float, typer.Option("--reads", min=0, max=1, help="Share of reads; the others change.")] = 1.0,
     zipf: Annotated[float, typer.Option("--zipf", min=0, help="Skew; 0 for all rows alike.")] = 0.0,
-    on: On = Path(),
-    log: Log = None,
-    pmem: Tail = None,
+    on: On = ".",
+    log: Log = "",
+    pmem: Tail = "",
     pool: Pool = "1GiB",
     page: Page = "4KiB",
     log_size: LogSize = "256MiB",
@@ -107,6 +131,12 @@ def ycsb(
     durability: Durable = Durability.FDATASYNC,
     keep: Keep = None,
     seed: Seed = 0,
+    tier: Below = "",
+    placement: Place = Placement.HOT,
+    host: Host = "",
+    cores: Cores = None,
+    clock: Clock = None,
+    turn: Turn = "",
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -114,7 +144,7 @@ def ycsb(
 
     For example: assay engine ycsb --on /mnt/a --rows 10000000 --pool 1GiB --reads 0.5 --threads 2
     """
-    from assay.cli.enginerun import Wanted, run
+    from assay.cli.enginerun import HostFlags, TierFlags, Wanted, run
     from assay.study.units import parse_bytes
 
     workload = {
@@ -141,6 +171,8 @@ def ycsb(
         seed,
         out,
         json,
+        HostFlags(host, cores, clock, turn),
+        TierFlags(tier, placement.value),
     )
     raise typer.Exit(run(wanted))
 
@@ -149,8 +181,8 @@ def ycsb(
 def scan(
     rows: Annotated[int, typer.Option("--rows", min=1, help="Rows that are loaded.")] = 1_000_000,
     value: Annotated[str, typer.Option("--value", metavar="BYTES", help="Of each row.")] = "120",
-    on: On = Path(),
-    log: Log = None,
+    on: On = ".",
+    log: Log = "",
     pool: Pool = "1GiB",
     page: Page = "4KiB",
     log_size: LogSize = "256MiB",
@@ -161,6 +193,12 @@ def scan(
     durability: Durable = Durability.FDATASYNC,
     keep: Keep = None,
     seed: Seed = 0,
+    tier: Below = "",
+    placement: Place = Placement.HOT,
+    host: Host = "",
+    cores: Cores = None,
+    clock: Clock = None,
+    turn: Turn = "",
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -168,7 +206,7 @@ def scan(
 
     For example: assay engine scan --on /mnt/a --rows 10000000 --pool 256MiB --page 64KiB
     """
-    from assay.cli.enginerun import Wanted, run
+    from assay.cli.enginerun import HostFlags, TierFlags, Wanted, run
     from assay.study.units import parse_bytes
 
     workload = {"kind": "scan", "rows": rows, "value_bytes": int(parse_bytes(value))}
@@ -176,7 +214,7 @@ def scan(
         workload,
         on,
         log,
-        None,
+        "",
         pool,
         page,
         log_size,
@@ -189,5 +227,7 @@ def scan(
         seed,
         out,
         json,
+        HostFlags(host, cores, clock, turn),
+        TierFlags(tier, placement.value),
     )
     raise typer.Exit(run(wanted))

@@ -57,6 +57,11 @@ impl<'p> Worker<'p> {
         Ok(Optimistic { worker: self, word, seen, start: self.pool.frame(seen.frame()), page })
     }
 
+    /// A guard of a page that was seen readable, at its first byte.
+    pub(super) fn optimistic(&self, page: PageId, seen: Seen, start: *const u8) -> Optimistic<'_> {
+        Optimistic { worker: self, word: &self.pool.words[page as usize], seen, start, page }
+    }
+
     #[cold]
     fn look_again(&self, page: PageId) -> Attempt<Optimistic<'_>> {
         let word = &self.pool.words[page as usize];
@@ -68,10 +73,10 @@ impl<'p> Worker<'p> {
             Barrier::Free => Err(Stop::Gone(page)),
             Barrier::Absent => Err(Stop::Missing(page)),
             Barrier::Busy => Err(Stop::Restart),
-            Barrier::Marked => {
-                word.touch(seen);
-                self.look_again(page)
-            }
+            Barrier::Marked => match self.look_marked(page, word, seen)? {
+                Some(below) => Ok(below),
+                None => self.look_again(page),
+            },
         }
     }
 
@@ -158,11 +163,18 @@ impl<'w> Optimistic<'w> {
         }
     }
 
+    /// Latches are for pages in DRAM.
+    #[inline(always)]
+    fn is_up(&self) -> Attempt<()> {
+        if self.worker.pool.is_below(self.seen.frame()) { Err(Stop::Below(self.page)) } else { Ok(()) }
+    }
+
     /// Keeps others from changing the page.
     ///
     /// # Errors
     /// [`Stop::Restart`] where it has changed, or somebody is changing it.
     pub fn share(self) -> Attempt<Shared<'w>> {
+        self.is_up()?;
         if !self.word.share(self.seen) {
             return Err(Stop::Restart);
         }
@@ -178,6 +190,7 @@ impl<'w> Optimistic<'w> {
     #[inline]
     pub fn lock(self, writing: &Writing<'_>) -> Attempt<Exclusive<'w>> {
         debug_assert!(std::ptr::eq(writing.worker.pool, self.worker.pool));
+        self.is_up()?;
         let Some(held) = self.word.lock(self.seen) else { return Err(Stop::Restart) };
         self.worker.latched();
         let guard = Exclusive { worker: self.worker, word: self.word, held, page: self.page };
