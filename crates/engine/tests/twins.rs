@@ -114,7 +114,7 @@ fn a_faster_drive_and_a_wider_stripe_help_where_the_device_is_the_limit() {
     let reads = |data: Driven| {
         let mut job = job(data, Durability::None);
         job.workload = Workload::Ycsb { rows: 20_000, value_bytes: 120, read_share: 1.0, zipf: 0.0 };
-        (job.threads, job.tasks, job.pool_bytes, job.duration_s) = (12, 16, 1 << 20, 0.02);
+        (job.threads, job.tasks, job.pool_bytes, job.duration_s) = (12, 8, 2 << 20, 0.02);
         let record = play(&job);
         (rate(&record), bound_by(&record).to_owned())
     };

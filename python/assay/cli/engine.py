@@ -231,3 +231,19 @@ def scan(
         TierFlags(tier, placement.value),
     )
     raise typer.Exit(run(wanted))
+
+
+@engine_app.command("tiers")
+def tiers(
+    study: Annotated[str, typer.Argument(help="A study of tiers, or a file made like one.")] = "lessons-tiers",
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Result folder.")] = Path("results/engine-tiers"),
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Compare where pages may lie that DRAM has no room for: policies, at several sizes of the pool.
+
+    For example: assay engine tiers lessons-tiers
+    """
+    from assay.cli.enginetiers import run_study
+
+    raise typer.Exit(run_study(study, out, seed, json))

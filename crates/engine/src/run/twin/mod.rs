@@ -42,7 +42,7 @@ use super::{
 use crate::{
     database::{Database, Disks, Options},
     error::{EngineError, Result},
-    log::tail::PMEM_HEADER,
+    log::{Pace, tail::PMEM_HEADER},
 };
 
 /// Pieces of a window: its series, and how CPU time spreads.
@@ -230,7 +230,9 @@ pub(super) fn run(job: &EngineJob, twins: &OnTwins, watch: &mut Watch<'_>) -> Re
 /// Makes and loads the database, and closes it.
 fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) -> Result<()> {
     let tables = if matches!(job.workload, Workload::Tpcc { .. }) { crate::kv::TABLES } else { 1 };
-    let database = Database::create(set.disks(job)?, options, tables, job.seed)?;
+    // One thread and nobody else: the same rows are then always in the same places. TPC-C is filled by several.
+    let pace = if tables == 1 { Pace::Asked } else { options.pace };
+    let database = Database::create(set.disks(job)?, &Options { pace, ..options.clone() }, tables, job.seed)?;
     match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::load(&database, warehouses, small, watch)?,
         Workload::Ycsb { .. } | Workload::Scan { .. } => {

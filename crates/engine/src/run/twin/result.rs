@@ -89,7 +89,7 @@ fn bound_by(cpu: f64, data: f64, [computing, device, others]: [f64; 3], logs: bo
     if cpu >= SATURATED || computing >= SATURATED {
         return "cpu";
     }
-    if data >= SATURATED && device >= others {
+    if data >= SATURATED && (device >= others || !logs) {
         return "device";
     }
     let waits = if logs { "log" } else { "locks" };
