@@ -8,11 +8,11 @@ third. A flush has no sectors: it is counted where it is asked for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from assay.trace.device import SECTOR, Device
-from assay.trace.operation import OTHER, Operation
+from assay.trace.operation import KERNEL, OTHER, OWN, Operation
 
 _LINE = re.compile(
     r"^ *(?P<comm>.*)-(?P<task>\d+) +\[\d+\] \S+ +(?P<at>\d+\.\d+): (?P<event>\w+)(?:\(|: )(?P<rest>.*)$",
@@ -21,6 +21,7 @@ _ASKED = re.compile(r"^(?P<dev>\d+,\d+) (?P<flags>\w+) (?P<sector>\d+) \+ (?P<co
 _ISSUED = re.compile(r"^(?P<dev>\d+,\d+) (?P<flags>\w+) (?P<bytes>\d+) \(.*\) (?P<sector>\d+) \+ (?P<count>\d+) ")
 _ENDED = re.compile(r"^(?P<dev>\d+,\d+) (?P<flags>\w+) \(.*\) (?P<sector>\d+) \+ (?P<count>\d+) ")
 _FORKED = re.compile(r" pid=(?P<parent>\d+) child_comm=.* child_pid=(?P<child>\d+)")
+_INODE = re.compile(r"^bdi (?P<bdi>\S+): ino=(?P<ino>\d+) ")
 _SYNC = ("sys_fsync", "sys_fdatasync", "sys_msync", "sys_sync_file_range", "sys_sync")
 
 
@@ -34,9 +35,16 @@ class Blocks:
 
 
 class Reader:
-    """Reads lines in order. `own` are the database's tasks, and grows with those that they start."""
+    """Reads lines in order. `own` are the database's tasks, and grows with those that they start; `inodes` its files,
+    by which it is known whose pages a thread of the kernel writes back."""
 
-    def __init__(self, devices: Sequence[Device], own: set[int] | None, is_kernel: Callable[[int, str], bool]) -> None:
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        own: set[int] | None,
+        is_kernel: Callable[[int, str], bool],
+        inodes: Collection[int] = (),
+    ) -> None:
         self._devices = {f"{device.number[0]},{device.number[1]}": device for device in devices}
         self._own = own
         self._is_kernel = is_kernel
@@ -44,6 +52,8 @@ class Reader:
         self._open: dict[tuple[str, int], Operation] = {}
         self._flushes: dict[str, list[Operation]] = {}
         self._origins: dict[int, str] = {}
+        self._inodes = frozenset(inodes)
+        self._writes_back: dict[int, bool] = {}
         self.found = Blocks()
 
     def read(self, lines: Iterable[str]) -> Blocks:
@@ -65,6 +75,8 @@ class Reader:
             self._ended(at_s, rest)
         elif event == "sched_process_fork":
             self._forked(rest)
+        elif event == "writeback_single_inode_start" and (match := _INODE.match(rest)) is not None:
+            self._writes_back[task] = int(match["ino"]) in self._inodes
         elif event in _SYNC:
             self.found.sync_tasks.append(task)
 
@@ -81,7 +93,7 @@ class Reader:
             flush = Operation("flush", match["dev"], 0, 0, at_s, -1.0, task, self._origin(task, comm), sync=True)
             self.found.operations.append(flush)
             self._flushes.setdefault(match["dev"], []).append(flush)
-        self._askers[match["dev"], int(match["sector"])] = (task, comm)
+        self._askers[match["dev"], int(match["sector"])] = (task, self._origin(task, comm))
 
     def _issued(self, task: int, comm: str, at_s: float, rest: str) -> None:
         match = _ISSUED.match(rest)
@@ -92,7 +104,8 @@ class Reader:
         kind = {"R": "read", "W": "write", "D": "discard"}.get(flags[:1])
         if kind is None or not device.holds(sector) or int(match["bytes"]) == 0:
             return
-        asker = self._askers.pop((match["dev"], sector), (task, comm))
+        asked = self._askers.pop((match["dev"], sector), None)
+        asker = asked if asked is not None else (task, self._origin(task, comm))
         operation = Operation(
             kind=kind,
             place=device.name,
@@ -101,7 +114,7 @@ class Reader:
             at_s=at_s,
             end_s=-1.0,
             task=asker[0],
-            origin=self._origin(*asker),
+            origin=asker[1],
             sync="S" in flags or kind == "read",
             metadata="M" in flags,
         )
@@ -122,13 +135,19 @@ class Reader:
             operation.end_s = at_s
 
     def _origin(self, task: int, comm: str) -> str:
-        if self._own is None:
-            return "own"
-        if task in self._own:
-            return "own"
+        """Whose request it is now. Write-back of files that are not the database's is somebody else's."""
+        if self._own is None or task in self._own:
+            return OWN
         if task not in self._origins:
-            self._origins[task] = "kernel" if self._is_kernel(task, comm) else OTHER
+            self._origins[task] = KERNEL if self._is_kernel(task, comm) else OTHER
+        if self._origins[task] == KERNEL and not self._writes_back.get(task, True):
+            return OTHER
         return self._origins[task]
+
+    @property
+    def knows_inodes(self) -> bool:
+        """It was seen whose pages the kernel wrote back."""
+        return bool(self._inodes) and bool(self._writes_back)
 
     def own_sync_calls(self) -> int:
         """Calls that make data durable, by the database's tasks."""

@@ -71,7 +71,11 @@ def classes_of(moved: Moved, used: Used | None, seconds: float) -> list[Seen]:
 
     Flushes of the device are the process's in the part that its writes have in those of the device.
     """
-    bytes_ = (moved.bytes[0], moved.bytes[1]) if used is None else (float(used.read_bytes), float(used.written_bytes))
+    bytes_ = moved.bytes
+    if used is not None:
+        # The process's counter has pages that were made dirty, several times or whole folios: an upper bound.
+        written = min(float(used.written_bytes), moved.bytes[1] or float(used.written_bytes))
+        bytes_ = (float(used.read_bytes), written)
     part = min(1.0, bytes_[1] / moved.bytes[1]) if moved.bytes[1] > 0 else 1.0
     flushes = moved.flushes * part / seconds
     found = [

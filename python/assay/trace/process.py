@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pwd
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -148,6 +149,16 @@ def open_files(pids: Iterable[int]) -> set[Path]:
                     found.add(path)
             except OSError:
                 continue
+    return found
+
+
+def inodes(paths: Iterable[Path]) -> set[int]:
+    """Numbers of files, and of all files in folders."""
+    found: set[int] = set()
+    for path in paths:
+        for one in path.rglob("*") if path.is_dir() else (path,):
+            with contextlib.suppress(OSError):
+                found.add(one.stat().st_ino)
     return found
 
 

@@ -46,6 +46,7 @@ class Watch:
         self._looked = 0.0
         self.pids: set[int] = set()
         self.tasks: set[int] = set()
+        self.inodes: set[int] = set()
         self.stopped = ""
 
     def __call__(self) -> bool:
@@ -59,6 +60,7 @@ class Watch:
             self._looked = time.monotonic()
             self.pids |= set(process.tree(pid))
             self.tasks |= process.tasks(self.pids)
+            self.inodes |= process.inodes(process.open_files(self.pids))
         return bool(self.stopped)
 
 
@@ -145,9 +147,10 @@ def _blocks(subject: Subject, seconds: float, watch: Watch) -> Found:
         lost, full, lines = tracing.lost(), tracing.full, tracing.text().splitlines()
     used = process.used(watch.pids).since(before)
     own = watch.tasks if subject.pid is not None else None
-    reader = Reader(subject.devices, own, _is_kernel)
+    reader = Reader(subject.devices, own, _is_kernel, watch.inodes | process.inodes(subject.folders))
     seen = reader.read(lines)
-    share = _kernel_share(seen.operations, used.written_bytes) if subject.pid is not None else 1.0
+    guess = subject.pid is not None and not reader.knows_inodes
+    share = _kernel_share(seen.operations, used.written_bytes) if guess else 1.0
     recording = Recording("block", lasted, seen.operations, kernel_share=share, lost=lost)
     found = Found("block", lasted, classes.classes_of(recording))
     found.stopped = "the recording had no room for more" if full else ""
@@ -155,7 +158,7 @@ def _blocks(subject: Subject, seconds: float, watch: Watch) -> Found:
         "which file an operation was for: offsets are those of the device",
         "what the page cache answered: that is no block operation",
     ]
-    found.assumed = _assumed(subject, share, any(one.name == "write-back" for one in found.classes))
+    found.assumed = _assumed(share if guess else None, {one.name for one in found.classes})
     foreign = [one for one in seen.operations if one.origin == OTHER]
     found.facts = {
         "devices": [one.name for one in subject.devices],
@@ -171,9 +174,11 @@ def _blocks(subject: Subject, seconds: float, watch: Watch) -> Found:
     return found
 
 
-def _assumed(subject: Subject, share: float, write_back: bool) -> list[str]:
+def _assumed(share: float | None, names: set[str]) -> list[str]:
     found = ["a request is a read or write of the same size at the same relative place of a file of its own"]
-    if subject.pid is not None and write_back:
+    if "metadata" in names:
+        found.append("all of the file system's own journal is the database's where a thread of the kernel writes it")
+    if share is not None and "write-back" in names:
         found.append(
             f"of what the kernel wrote back {share:.0%} is the database's: what the process made dirty and "
             "did not write itself"

@@ -21,6 +21,8 @@ _USUAL = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 _BLOCK = ("block/block_getrq", "block/block_rq_issue", "block/block_rq_complete")
 _SYNC = tuple(f"syscalls/sys_enter_{name}" for name in ("fsync", "fdatasync", "msync", "sync_file_range", "sync"))
 _FORK = ("sched/sched_process_fork",)
+# Says whose pages a thread of the kernel writes back.
+_INODE = ("writeback/writeback_single_inode_start",)
 _BUFFER_KIB_PER_CPU = 16 * 1024
 _CHUNK = 1 << 20
 # What is kept of a recording, compressed; beyond it the recording ends early and says so.
@@ -105,6 +107,9 @@ class Tracing:
             for event in _SYNC:
                 (self._folder / "events" / event / "enable").write_text("1")
             self.with_sync_calls = True
+        with contextlib.suppress(OSError):
+            for event in _INODE:
+                (self._folder / "events" / event / "enable").write_text("1")
         pipe = os.open(self._folder / "trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         begun = time.monotonic()
         try:
