@@ -58,6 +58,12 @@ impl<'a> View<'a> {
         there.then(|| self.0.slice(self.0.u16(UPPER_FENCE) as usize, self.0.u16(UPPER_FENCE + 2) as usize))
     }
 
+    /// Whether it is a leaf, and the one for a key.
+    #[inline]
+    pub fn is_for(self, key: &[u8]) -> bool {
+        self.level() == 0 && self.lower() <= key && self.upper().is_none_or(|upper| key < upper)
+    }
+
     #[inline(always)]
     fn slot_head(self, slot: usize) -> u32 {
         self.0.u32(SLOTS + slot * SLOT + 4)
