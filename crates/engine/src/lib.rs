@@ -6,6 +6,7 @@ mod crew;
 mod database;
 mod durability;
 mod error;
+pub mod files;
 pub mod forest;
 mod hash;
 pub mod kv;
