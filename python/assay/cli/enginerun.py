@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from assay import work
 from assay.binary import Binary
 from assay.cli import output
+from assay.cli.engineflags import Durability, Flags
 from assay.error import BAD_JOB, AssayError
 from assay.study.target import parse
 from assay.study.units import parse_bytes, parse_seconds
@@ -23,67 +23,9 @@ Json = dict[str, Any]
 _VERSION = 1
 
 
-@dataclass(frozen=True)
-class HostFlags:
-    """Who runs the engine where it runs on a twin."""
-
-    name: str
-    cores: int | None
-    clock_ghz: float | None
-    turn: str
-
-    def wish(self) -> HostWish:
-        """As the twins' own flags say it."""
-        return HostWish(self.name, self.cores, self.clock_ghz * 1e9 if self.clock_ghz else None)
-
-    def given(self) -> bool:
-        """Any of them."""
-        return bool(self.name or self.cores or self.clock_ghz or self.turn)
-
-
-@dataclass(frozen=True)
-class TierFlags:
-    """Memory below the pool, as `TARGET:BYTES`, and what happens to its pages."""
-
-    named: str
-    placement: str
-
-    def parts(self) -> tuple[str, int]:
-        """Where it is, and how large."""
-        target, colon, size = self.named.rpartition(":")
-        if not colon or not target:
-            hint = "write where it is and how large, such as --tier /mnt/pmem:4GiB or --tier twin:pmem100-128g*2:4GiB"
-            raise AssayError(f"--tier {self.named} names no size", hint=hint, code=BAD_JOB)
-        return target, int(parse_bytes(size))
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The flags of `assay engine`."""
-
-    workload: Json
-    on: str
-    log: str
-    pmem: str
-    pool: str
-    page: str
-    log_size: str
-    threads: int
-    tasks: int
-    duration: str
-    warmup: str
-    durability: str
-    keep: Path | None
-    seed: int
-    out: Path | None
-    json: bool
-    host: HostFlags
-    tier: TierFlags
-
-
-def run(wanted: Wanted) -> int:
+def run(workload: Json, wanted: Flags) -> int:
     """Runs the engine and shows what was seen; returns the exit code."""
-    record = work.run_work(Binary.find(), ["engine"], job(wanted))[0]
+    record = work.run_work(Binary.find(), ["engine"], job(workload, wanted))[0]
     if wanted.out is not None:
         output.tell(f"the record is {work.save(wanted.out, record)}")
     if wanted.json:
@@ -93,6 +35,45 @@ def run(wanted: Wanted) -> int:
             width = None if sys.stdout.isatty() else 160
             work.show(record, Console(file=sys.stdout, highlight=False, width=width))
     return exit_code([record])
+
+
+def job(workload: Json, wanted: Flags) -> Json:
+    """The job of `assayer engine`."""
+    if wanted.durability is Durability.PMEM and not wanted.pmem:
+        hint = "name a folder on persistent memory with --pmem DIR; one in memory (/dev/shm) stands in for it"
+        raise AssayError("durability pmem needs persistent memory for the log's tail", hint=hint, code=BAD_JOB)
+    document: Json = {
+        "version": _VERSION,
+        "name": f"engine {workload['kind']}",
+        "target": wanted.on,
+        "durability": wanted.durability.value,
+        "pool_bytes": int(parse_bytes(wanted.pool)),
+        "page_bytes": int(parse_bytes(wanted.page)),
+        "log_bytes": int(parse_bytes(wanted.log_size)),
+        "threads": wanted.threads,
+        "tasks": wanted.tasks,
+        "warmup_s": parse_seconds(wanted.warmup),
+        "duration_s": parse_seconds(wanted.duration),
+        "seed": wanted.seed,
+        "workload": workload,
+    }
+    named = {"target": wanted.on, "log_target": wanted.log, "tail_target": wanted.pmem}
+    named = {key: name for key, name in named.items() if name}
+    if wanted.tier:
+        named["tier"], size = _tier(wanted.tier)
+        document["tier"] = {"target": named["tier"], "bytes": size, "placement": wanted.placement.value}
+    if any(name.startswith(names.PREFIX) for name in named.values()):
+        document |= {key: name for key, name in named.items() if key != "tier"}
+        document["twins"] = _twins(wanted, named)
+    else:
+        _refuse_host(wanted)
+        folders = {key: _folder(name) for key, name in named.items()}
+        if "tier" in folders:
+            document["tier"]["target"] = folders.pop("tier")
+        document |= folders
+    if wanted.keep is not None:
+        document["keep"] = str(wanted.keep.expanduser().absolute())
+    return document
 
 
 def _said(record: Json) -> Json:
@@ -105,61 +86,31 @@ def _said(record: Json) -> Json:
     return first | bound | judged | {"record": record}
 
 
-def job(wanted: Wanted) -> Json:
-    """The job of `assayer engine`."""
-    if wanted.durability == "pmem" and not wanted.pmem:
-        hint = "name a folder on persistent memory with --pmem DIR; one in memory (/dev/shm) stands in for it"
-        raise AssayError("durability pmem needs persistent memory for the log's tail", hint=hint, code=BAD_JOB)
-    document: Json = {
-        "version": _VERSION,
-        "name": f"engine {wanted.workload['kind']}",
-        "target": wanted.on,
-        "durability": wanted.durability,
-        "pool_bytes": int(parse_bytes(wanted.pool)),
-        "page_bytes": int(parse_bytes(wanted.page)),
-        "log_bytes": int(parse_bytes(wanted.log_size)),
-        "threads": wanted.threads,
-        "tasks": wanted.tasks,
-        "warmup_s": parse_seconds(wanted.warmup),
-        "duration_s": parse_seconds(wanted.duration),
-        "seed": wanted.seed,
-        "workload": wanted.workload,
-    }
-    named = {"target": wanted.on, "log_target": wanted.log, "tail_target": wanted.pmem}
-    named = {key: name for key, name in named.items() if name}
-    if wanted.tier.named:
-        named["tier"], size = wanted.tier.parts()
-        document["tier"] = {"target": named["tier"], "bytes": size, "placement": wanted.tier.placement}
-    if any(name.startswith(names.PREFIX) for name in named.values()):
-        document |= {key: name for key, name in named.items() if key != "tier"}
-        document["twins"] = _twins(wanted, named)
-    else:
-        _refuse_host(wanted.host)
-        folders = {key: _folder(name) for key, name in named.items()}
-        if "tier" in folders:
-            document["tier"]["target"] = folders.pop("tier")
-        document |= folders
-    if wanted.keep is not None:
-        document["keep"] = str(wanted.keep.expanduser().absolute())
-    return document
+def _tier(named: str) -> tuple[str, int]:
+    """Where a tier is, and how large."""
+    target, colon, size = named.rpartition(":")
+    if not colon or not target:
+        hint = "write where it is and how large, such as --tier /mnt/pmem:4GiB or --tier twin:pmem100-128g*2:4GiB"
+        raise AssayError(f"--tier {named} names no size", hint=hint, code=BAD_JOB)
+    return target, int(parse_bytes(size))
 
 
-def _twins(wanted: Wanted, named: dict[str, str]) -> Json:
+def _twins(wanted: Flags, named: dict[str, str]) -> Json:
     """The twins behind `--on`, `--log`, `--pmem` and `--tier`: all of them, or none."""
     real = [name for name in named.values() if not name.startswith(names.PREFIX)]
     if real:
         hint = "name twins for all of --on, --log, --pmem and --tier, or folders for all"
         raise AssayError(f"{real[0]} is no twin, and others are", hint=hint, code=BAD_JOB)
-    found = {key: parse(name, wanted.host.wish()).twin for key, name in named.items()}
+    wish = HostWish(wanted.host, wanted.cores, wanted.clock * 1e9 if wanted.clock else None)
+    found = {key: parse(name, wish).twin for key, name in named.items()}
     host = (found["target"] or {})["host"]
     roles = {"target": "data", "log_target": "log", "tail_target": "tail", "tier": "tier"}
     twins: Json = {roles[key]: dict(twin or {}) | {"host": host} for key, twin in found.items()}
-    turn = {"turn_ns": parse_seconds(wanted.host.turn) * 1e9} if wanted.host.turn else {}
-    return twins | turn
+    return twins | ({"turn_ns": parse_seconds(wanted.turn) * 1e9} if wanted.turn else {})
 
 
-def _refuse_host(host: HostFlags) -> None:
-    if host.given():
+def _refuse_host(wanted: Flags) -> None:
+    if wanted.host or wanted.cores or wanted.clock or wanted.turn:
         hint = "leave them away, or name a twin: --on 'twin:970evoplus*4'"
         raise AssayError("--host, --cores, --clock and --turn are for twins", hint=hint, code=BAD_JOB)
 

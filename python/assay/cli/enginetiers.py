@@ -1,4 +1,4 @@
-"""`assay engine tiers`: policies for memory below the pool, beside each other, from a file of `studies/engine`."""
+"""`assay engine tiers`: policies for memory below the pool, beside each other, from a file of `studies/tiers`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from rich.table import Table
 from assay import home, work
 from assay.binary import Binary
 from assay.cli import output
-from assay.cli.enginerun import HostFlags, TierFlags, Wanted, job
+from assay.cli.engineflags import Durability, Flags, Placement
+from assay.cli.enginerun import job
 from assay.error import BAD_JOB, AssayError
 from assay.study.units import parse_bytes
 from assay.work.run import exit_code
@@ -42,7 +43,7 @@ class TierRuns(BaseModel):
 
 
 class TierStudy(BaseModel):
-    """A file of `studies/engine` about tiers."""
+    """A file of `studies/tiers` about tiers."""
 
     model_config = ConfigDict(extra="forbid")
     version: Literal[1]
@@ -56,7 +57,7 @@ class TierStudy(BaseModel):
 
 def read(name: str) -> TierStudy:
     """The study of a name, or of a file."""
-    path = Path(name) if Path(name).suffix else home.studies() / "engine" / f"{name}.toml"
+    path = Path(name) if Path(name).suffix else home.studies() / "tiers" / f"{name}.toml"
     try:
         return TierStudy.model_validate(tomllib.loads(path.read_text()))
     except (OSError, tomllib.TOMLDecodeError, ValidationError) as error:
@@ -68,8 +69,8 @@ def run_study(name: str, out: Path, seed: int, as_json: bool) -> int:
     """Runs all of it, saves each record, and prints them beside each other."""
     study = read(name)
     binary, records = Binary.find(), []
-    for wanted in runs(study.run, out, seed):
-        record = work.run_work(binary, ["engine"], job(wanted) | {"name": study.name})[0]
+    for wanted in runs(study.run, seed):
+        record = work.run_work(binary, ["engine"], job(_workload(study.run), wanted) | {"name": study.name})[0]
         work.save(out, record)
         records.append(record)
     if as_json:
@@ -81,37 +82,28 @@ def run_study(name: str, out: Path, seed: int, as_json: bool) -> int:
     return exit_code(records)
 
 
-def runs(study: TierRuns, out: Path, seed: int) -> Iterator[Wanted]:
+def _workload(study: TierRuns) -> Json:
+    shape = {"rows": study.rows, "value_bytes": int(parse_bytes(study.value))}
+    return {"kind": "ycsb", "read_share": study.reads, "zipf": study.zipf} | shape
+
+
+def runs(study: TierRuns, seed: int) -> Iterator[Flags]:
     """One run for each pool and policy."""
-    workload = {
-        "kind": "ycsb",
-        "rows": study.rows,
-        "value_bytes": int(parse_bytes(study.value)),
-        "read_share": study.reads,
-        "zipf": study.zipf,
-    }
     for pool in study.pools:
         for placement in study.placements:
             there = placement != "none"
-            yield Wanted(
-                workload=workload,
+            yield Flags(
                 on=study.on,
-                log="",
-                pmem="",
                 pool=pool,
-                page="4KiB",
-                log_size="256MiB",
                 threads=study.threads,
                 tasks=study.tasks,
                 duration=study.duration,
                 warmup=study.warmup,
-                durability="none",
-                keep=None,
+                durability=Durability.NONE,
                 seed=seed,
-                out=out,
-                json=False,
-                host=HostFlags(study.host, None, None, ""),
-                tier=TierFlags(study.tier if there else "", placement if there else "hot"),
+                host=study.host,
+                tier=study.tier if there else "",
+                placement=Placement(placement) if there else Placement.HOT,
             )
 
 

@@ -134,6 +134,8 @@ fn held_bytes(workload: &Workload) -> u64 {
         Workload::Ycsb { rows, value_bytes, .. } | Workload::Scan { rows, value_bytes } => {
             rows * (u64::from(*value_bytes) + 40) * 2
         }
+        // A ledger is kept, and nothing on a twin is.
+        Workload::Ledger { .. } => 0,
     }
 }
 
@@ -223,7 +225,7 @@ pub(super) fn run(job: &EngineJob, twins: &OnTwins, watch: &mut Watch<'_>) -> Re
     let play = Play { job, twins, set: &set, stage: &stage, database: &database, began, prepared, counters };
     match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::run(&play, warehouses, small, watch),
-        Workload::Ycsb { .. } | Workload::Scan { .. } => rows::run(&play, watch),
+        Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => rows::run(&play, watch),
     }
 }
 
@@ -235,7 +237,7 @@ fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) ->
     let database = Database::create(set.disks(job)?, &Options { pace, ..options.clone() }, tables, job.seed)?;
     match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::load(&database, warehouses, small, watch)?,
-        Workload::Ycsb { .. } | Workload::Scan { .. } => {
+        Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => {
             super::rows::load(&database, super::rows::Shape::of(&job.workload), 1, watch)?;
         }
     }
@@ -244,11 +246,11 @@ fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) ->
 
 /// Brings pages into the pool, as many as there is room for with the tier's pages, spread over all.
 fn preheat(database: &Database, tier: u64) -> Result<()> {
-    let (pool, worker) = (database.pool(), database.worker()?);
+    let (pool, crew) = (database.pool(), database.crew()?);
     let room = u64::from(pool.frames()) * 15 / 16 + tier;
     let step = pool.pages().div_ceil(room.max(1)).max(1);
     for page in (1..=pool.pages()).step_by(step as usize) {
-        worker.fault(page)?;
+        crew.worker().fault(page)?;
     }
     Ok(())
 }

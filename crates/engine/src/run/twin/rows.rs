@@ -13,7 +13,7 @@ use crate::{
     error::Result,
     run::{
         Watch,
-        rows::{Counts, Seen, Shape, Task, record},
+        rows::{Counts, Seen, Shape, Task, record, wrong_rows},
     },
 };
 
@@ -57,20 +57,22 @@ pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> 
     let before = marks[0].2;
     let window = result::window(play);
     let seen = Seen { window, reads, changes, bytes: bytes - before.0, conflicts: conflicts - before.1 };
-    let mut record = record(job, [false; 2], seen, &counts, (play.began, play.prepared), shape);
+    let mut record = record(job, [false; 2], seen, vec![wrong_rows(&counts)], (play.began, play.prepared), shape);
     result::complete(play, &mut record, &edges);
     Ok(record)
 }
 
 fn thread_body(play: &Play<'_>, thread: u64, shape: Shape, counts: &Counts, stop: &AtomicBool) -> Result<()> {
     let (job, database) = (play.job, play.database);
-    let worker = database.worker()?;
+    let crew = database.crew()?;
     let failed = RefCell::new(None);
-    worker.run(job.tasks as usize, |task| {
+    crew.run(job.tasks as usize, |task| {
         let seed = job.seed ^ thread << 32 ^ (task as u64) << 8;
         let part = (thread * u64::from(job.tasks) + task as u64, job.threads * job.tasks);
-        let session = database.session_on(&worker);
-        let done = session.and_then(|session| Task { session, shape, counts, clock: None, stop, seed, part }.work());
+        let acknowledged = None;
+        let done = crew
+            .session()
+            .and_then(|session| Task { session, shape, counts, clock: None, stop, seed, part, acknowledged }.work());
         if let Err(error) = done {
             failed.borrow_mut().get_or_insert(error);
             stop.store(true, Relaxed);

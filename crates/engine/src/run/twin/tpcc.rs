@@ -11,7 +11,7 @@ use assay_buffer::stage;
 use assay_load::tally::{Snapshot, Sum};
 use assay_record::{Event, WorkRecord};
 use assay_tpcc::{
-    KvStore, Scale, Session, Store, TpccError,
+    Crew, KvStore, Scale, Session, Store, TpccError,
     driver::{Driven, KindSum},
     input::{Asker, Input},
     order::Drive,
@@ -59,16 +59,15 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
     let asked = order.drive.clone().unwrap_or_else(|| Drive::new(job.threads, job.duration_s));
     let scale = scale(warehouses, small);
     let constants = NonUniform::for_run(&NonUniform::for_load(0), job.seed);
-    let tallies: Vec<Tally> = (0..job.threads).map(|_| Tally::new(warehouses, false)).collect();
+    let tallies: Vec<Tally> = (0..asked.terminals).map(|_| Tally::new(warehouses, false)).collect();
     let (stop, failed) = (AtomicBool::new(false), RefCell::new(None));
     let mut bodies: Vec<Box<dyn FnOnce() + '_>> = Vec::new();
-    for (terminal, tally) in (0..).zip(&tallies) {
-        let own = stream_seed(job.seed, u64::from(terminal) + 1);
-        let asker = Asker::new(scale, asked.choice, &asked.mix, constants, terminal, own).map_err(tpcc::told)?;
-        let (store, stop, failed) = (&store, &stop, &failed);
+    let bench = Bench { scale, asked: &asked, constants, seed: job.seed, tallies: &tallies, stop: &stop };
+    for thread in 0..job.threads {
+        let terminals = thread * job.tasks..(thread + 1) * job.tasks;
+        let (store, stop, failed, bench) = (&store, &stop, &failed, &bench);
         bodies.push(Box::new(move || {
-            let worked = store.session().and_then(|session| Terminal { session, asker, tally, date: 0 }.work(stop));
-            if let Err(error) = worked {
+            if let Err(error) = store.crew(terminals, bench) {
                 failed.borrow_mut().get_or_insert(error);
                 stop.store(true, Relaxed);
             }
@@ -102,6 +101,32 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
         conclude(&store, &order, about, (play.began, play.prepared), driven, &mut around).map_err(tpcc::told)?;
     result::complete(play, &mut record, &edges);
     Ok(record)
+}
+
+/// What terminals of all threads share.
+struct Bench<'a> {
+    scale: Scale,
+    asked: &'a Drive,
+    constants: NonUniform,
+    seed: u64,
+    tallies: &'a [Tally],
+    stop: &'a AtomicBool,
+}
+
+impl<S: Store> Crew<S> for Bench<'_> {
+    fn work<'s>(&self, terminal: u32, session: S::Session<'s>) -> assay_tpcc::Result<()>
+    where
+        S: 's,
+    {
+        let own = stream_seed(self.seed, u64::from(terminal) + 1);
+        let asker = Asker::new(self.scale, self.asked.choice, &self.asked.mix, self.constants, terminal, own);
+        let tally = &self.tallies[terminal as usize];
+        let worked = asker.and_then(|asker| Terminal { session, asker, tally, date: 0 }.work(self.stop));
+        if worked.is_err() {
+            self.stop.store(true, Relaxed);
+        }
+        worked
+    }
 }
 
 /// Counters of all terminals.
@@ -183,7 +208,8 @@ impl<S: Session> Terminal<'_, S> {
             }
             self.tally.audit(&input);
             tally.service.record(end - start);
-            start = end;
+            self.session.take_turns();
+            start = stage::turn().unwrap_or(end);
         }
         Ok(())
     }
@@ -197,7 +223,7 @@ impl<S: Session> Terminal<'_, S> {
                     self.session.abort()?;
                     tries += 1;
                     let most = (50 << tries.min(6)).min(PAUSE_US);
-                    stage::sleep(Duration::from_micros(u64::from(self.asker.dice().between(1, most))));
+                    self.session.nap(Duration::from_micros(u64::from(self.asker.dice().between(1, most))));
                 }
                 other => return other,
             }
