@@ -12,7 +12,7 @@ use assay_twin::{Driven, Twin};
 use serde_json::json;
 
 use super::{Play, scene::Doings};
-use crate::run::tiers;
+use crate::{durability::Durability, run::tiers};
 
 /// Share of the time for which a station is busy from which on it sets the pace.
 const SATURATED: f64 = 0.85;
@@ -27,6 +27,8 @@ pub(super) struct Edge {
     done: u64,
     workers: Account,
     all: Account,
+    /// Time for which the log's writer waited for its device.
+    writing: Picoseconds,
     data: Doings,
     log: Doings,
 }
@@ -43,7 +45,8 @@ impl Edge {
             .for_each(|actor| all.add(&stage.account(actor)));
         let scene = play.set.scene.lock();
         let [data, log] = play.set.stations.map(|station| scene.doings(station));
-        Self { at: stage.now(), done, workers: sum, all, data, log }
+        let writing = stage.find("log").map_or(0, |actor| stage.account(actor).device);
+        Self { at: stage.now(), done, workers: sum, all, writing, data, log }
     }
 
     /// Transactions per second between two edges.
@@ -80,17 +83,24 @@ impl Pace {
         let cpu = seconds(all.cpu + all.memory) / (window * cores);
         let [data, log] = [(&first.data, &last.data), (&first.log, &last.log)]
             .map(|(first, last)| seconds(last.busy - first.busy.min(last.busy)) / window);
-        let bound_by = bound_by(cpu, data, shares, play.job.durability.logs());
+        // Persistent memory makes durable; the drive gets the log in the background.
+        let awaited = play.job.durability.logs() && play.job.durability != Durability::Pmem;
+        let writing = if awaited { seconds(last.writing - first.writing) / window } else { 0.0 };
+        let bound_by = bound_by(cpu, data, writing, shares, play.job.durability.logs());
         Self { bound_by, shares, cpu, data, log }
     }
 }
 
-fn bound_by(cpu: f64, data: f64, [computing, device, others]: [f64; 3], logs: bool) -> &'static str {
+fn bound_by(cpu: f64, data: f64, writing: f64, [computing, device, others]: [f64; 3], logs: bool) -> &'static str {
     if cpu >= SATURATED || computing >= SATURATED {
         return "cpu";
     }
     if data >= SATURATED && (device >= others || !logs) {
         return "device";
+    }
+    // Those who wait for the log look at their pages meanwhile.
+    if writing >= SATURATED && computing < device + others {
+        return "log";
     }
     let waits = if logs { "log" } else { "locks" };
     let shares = [(computing, "cpu"), (device, "device"), (others, waits)];
