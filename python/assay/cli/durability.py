@@ -115,10 +115,11 @@ def _kill_in_midstream(run: Run, after_s: float, log: Path) -> None:
     finally:
         run.kill()
         run.wait()
-    raise _ended_early(last, log)
+    raise ended_early(last, log)
 
 
-def _ended_early(last: Json, log: Path) -> AssayError:
+def ended_early(last: Json, log: Path) -> AssayError:
+    """Why a process ended before it was killed: its last event, or its messages."""
     if last.get("event") == "refused":
         return AssayError(str(last["reason"]), hint=str(last["fix"]), code=int(last["exit_code"]))
     from assay.binary import said
