@@ -4,18 +4,39 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from e2e.program import assay
 
 pytestmark = pytest.mark.e2e
 
-IN_MEMORY = ("fptree", "bztree", "dash-eh", "dash-lh")
+IN_PMEM = ("fptree", "bztree", "dash-eh", "dash-lh")
 
 
-@pytest.mark.parametrize("store", [*IN_MEMORY, "ssd-btree", "ssd-hash", "engine"])
-def test_nothing_is_lost_to_a_kill(store: str, tmp_path: Path) -> None:
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder in memory, which stands in for persistent memory."""
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("there is no /dev/shm")
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="assay-test-") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("store", IN_PMEM)
+def test_nothing_in_persistent_memory_is_lost_to_a_kill(store: str, memory: Path) -> None:
+    loses_nothing(store, memory)
+
+
+@pytest.mark.parametrize("store", ["ssd-btree", "ssd-hash", "engine"])
+def test_nothing_on_a_drive_is_lost_to_a_kill(store: str, tmp_path: Path) -> None:
+    loses_nothing(store, tmp_path)
+
+
+def loses_nothing(store: str, tmp_path: Path) -> None:
     done = assay("soak", store, "--on", str(tmp_path), "--kills", "3", "--keys", "128", "--json", cwd=tmp_path)
     found = json.loads(done.stdout)
     assert (done.returncode, found["passed"], found["kills"]) == (0, True, 3), found

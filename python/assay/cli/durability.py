@@ -115,11 +115,10 @@ def _kill_in_midstream(run: Run, after_s: float, log: Path) -> None:
     finally:
         run.kill()
         run.wait()
-    raise ended_early(last, log)
+    raise _ended_early(last, log)
 
 
-def ended_early(last: Json, log: Path) -> AssayError:
-    """Why a process ended before it was killed: its last event, or its messages."""
+def _ended_early(last: Json, log: Path) -> AssayError:
     if last.get("event") == "refused":
         return AssayError(str(last["reason"]), hint=str(last["fix"]), code=int(last["exit_code"]))
     from assay.binary import said

@@ -186,22 +186,26 @@ def _job(wanted: Wanted, made: Places) -> Json:
 
 def _kill(binary: Any, job: Json, folder: Path, after_s: float) -> Json:
     """Starts the work, kills it some time after every thread has begun, and looks."""
-    from assay.cli.durability import ended_early
-
-    log = folder / "messages"
-    at_work, last = False, {}
+    log, at_work, code = folder / "messages", False, 0
     with log.open("wb") as messages:
         process = binary.start(job, messages, ("soak", "work", "-"))
         try:
-            for last in process.events():
-                if last["event"] == "interval":
-                    at_work = True
-                    time.sleep(after_s)
-                    break
+            at_work = any(event["event"] == "interval" for event in process.events())
+            time.sleep(after_s if at_work else 0)
         finally:
             process.kill()
-            process.wait()
+            code = process.wait()
     if not at_work:
-        raise ended_early(last, log)
+        raise _refused(log.read_text(errors="replace"), code)
     found: Json = binary.document("soak", "check", "-", given=job, accepted=(0, 1))
     return found
+
+
+def _refused(messages: str, code: int) -> Exception:
+    from assay.binary import said
+    from assay.error import FAILED, NOT_POSSIBLE, AssayError
+
+    reason, hint = said(messages)
+    return AssayError(
+        reason or "the work ended by itself", hint=hint, code=code if 0 < code <= NOT_POSSIBLE else FAILED
+    )
