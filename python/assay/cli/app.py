@@ -20,6 +20,7 @@ from assay.cli.index import index_app
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
 from assay.cli.soak import soak
+from assay.cli.trace import trace
 
 app = typer.Typer(
     name="assay",
@@ -430,3 +431,4 @@ app.command()(fit)
 app.command()(predict)
 app.command()(reproduce)
 app.command()(soak)
+app.command()(trace)
