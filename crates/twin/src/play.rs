@@ -112,7 +112,8 @@ impl Film<'_> {
             }
         }
         self.close = at;
-        if at > cut {
+        // What rounding leaves of the window is no interval.
+        if at > cut + step / 100 {
             self.cut(watch, cut, at);
         }
     }

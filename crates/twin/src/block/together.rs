@@ -64,6 +64,8 @@ struct Search<'a> {
     /// What the last refresh saw; searches keep to it.
     state: State,
     stopped: Option<f64>,
+    /// Mean time of the medium for what customers ask of it, ns.
+    read_ns: f64,
     flush_moved: f64,
 }
 
@@ -75,7 +77,16 @@ impl<'a> Search<'a> {
             (0..STATIONS).for_each(|at| visited[at] |= class.demands[at] > 0.0);
             visited[ROOM] |= class.customer.background > 0.0 || class.customer.behind;
         }
-        Self { group, classes, waits: [0.0; PLACES], visited, state: State::default(), stopped: None, flush_moved: 0.0 }
+        Self {
+            group,
+            classes,
+            waits: [0.0; PLACES],
+            visited,
+            state: State::default(),
+            stopped: None,
+            read_ns: 0.0,
+            flush_moved: 0.0,
+        }
     }
 
     fn rates(&self) -> Vec<f64> {
@@ -99,6 +110,7 @@ impl<'a> Search<'a> {
         self.state = sum(self.group, &customers, &self.flows());
         let stopped = self.stopped.map_or(self.state.stopped, |before| f64::midpoint(before, self.state.stopped));
         self.stopped = Some(stopped);
+        self.read_ns = self.mean_of_medium();
         self.state.stopped = stopped;
         let dirty: f64 = self.classes.iter().map(|class| class.customer.dirty_bytes * class.rate).sum();
         self.flush_moved = 0.0;
@@ -114,11 +126,23 @@ impl<'a> Search<'a> {
     }
 
     /// Share of a station's time that flushes and programs leave for what customers wait for. Programs that are put off
-    /// for reads take nothing from them but the pause.
+    /// for reads take no more than a pause from each of them.
     fn left(&self, place: usize) -> f64 {
-        let in_order = place == At::Medium as usize && self.group.pause_ns.is_infinite();
-        let programs = if in_order { self.state.background } else { 0.0 };
-        (1.0 - programs).max(LEFT_AT_LEAST) * self.serving()
+        if place != At::Medium as usize {
+            return self.serving();
+        }
+        let least = self.read_ns / (self.read_ns + self.group.pause_ns).max(1e-9);
+        (1.0 - self.state.background).max(least).max(LEFT_AT_LEAST) * self.serving()
+    }
+
+    fn mean_of_medium(&self) -> f64 {
+        let visit = |class: &Class| class.customer.visits[At::Medium as usize];
+        let (mut count, mut time) = (0.0, 0.0);
+        for class in &self.classes {
+            let asked = class.rate * visit(class).stages * visit(class).fork;
+            (count, time) = (count + asked, time + asked * visit(class).service_ns);
+        }
+        if count > 0.0 { time / count } else { 0.0 }
     }
 
     /// Share of time in which no flush stops the members.

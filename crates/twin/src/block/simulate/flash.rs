@@ -158,18 +158,17 @@ impl FlashStations {
         self.read_link.serve(now, time).max(ready + time)
     }
 
-    /// A read of a die: it waits for reads before it, and for a program that runs, or for its suspension. A read that
-    /// waits behind another finds the program put off already.
+    /// A read of a die: it waits for reads before it, and for a program that runs, or for its suspension. A program goes
+    /// on between two reads, so that reads never starve it.
     #[inline]
     fn read_die(&mut self, die: usize, now: Picoseconds, service: Picoseconds) -> Picoseconds {
         let suspend = self.facts.suspend;
         let die = &mut self.dies[die];
         let mut begin = now.max(die.server.free_at());
         if die.program_ends > begin {
-            if begin == now {
-                begin += (die.program_ends - begin).min(suspend);
-            }
-            if die.program_ends > begin {
+            let wait = (die.program_ends - begin).min(suspend);
+            begin += wait;
+            if wait == suspend {
                 die.program_ends += service;
             }
         }
