@@ -46,6 +46,7 @@ def start(assayer: Path, document: Json) -> subprocess.Popen[str]:
     assert process.stdin is not None
     process.stdin.write(json.dumps(document))
     process.stdin.close()
+    process.stdin = None
     return process
 
 

@@ -57,7 +57,8 @@ def test_a_database_of_another_version(tmp_path: Path) -> None:
     keep = tmp_path / "ledger"
     ledgers.look(keep)
     data = keep / "engine-data"
-    before = data.open("rb").read(128 << 10)
+    with data.open("rb") as file:
+        before = file.read(128 << 10)
     changed = bytearray(before)
     for at in (0, 64 << 10):
         struct.pack_into("<I", changed, at + 8, 77)

@@ -11,15 +11,15 @@ from . import ledgers
 pytestmark = pytest.mark.usefixtures("assayer")
 
 
-@pytest.mark.parametrize("durability", ["fdatasync", "pmem"])
+@pytest.mark.parametrize("durability", ["fdatasync", "plp"])
 def test_a_killed_process_is_held_to_its_word(assayer: Path, tmp_path: Path, durability: str) -> None:
     keep = tmp_path / "ledger"
-    more = {"durability": durability} | ({"tail_target": str(tmp_path)} if durability == "pmem" else {})
-    flags = ("--durability", durability) + (("--pmem", str(tmp_path)) if durability == "pmem" else ())
     said = 0
     for turn in range(3):
-        said = ledgers.kill_after(ledgers.start(assayer, ledgers.job(keep, 60, **more)), keep, 100 * (turn + 1))
-    record = ledgers.look(keep, *flags)
+        said = ledgers.kill_after(
+            ledgers.start(assayer, ledgers.job(keep, 60, durability=durability)), keep, 100 * (turn + 1)
+        )
+    record = ledgers.look(keep, "--durability", durability)
     checks = {check["name"]: check for check in record["checks"]}
     assert all(check["passed"] for check in record["checks"]), record["checks"]
     assert int(checks["acknowledged"]["evidence"].split()[0]) >= said >= 600

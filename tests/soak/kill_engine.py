@@ -41,6 +41,8 @@ def main() -> int:
     assayer = Path(__file__).resolve().parents[2] / "target" / "release" / "assayer"
     keep, before = given.folder / "soak-ledger", 0
     chance = random.Random(given.seed)  # noqa: S311 - nothing secret hangs on it
+    # One that is killed while it is being made is no database yet.
+    ledgers.look(keep)
     for life in range(1, given.times + 1):
         wrong = live(assayer, keep, chance)
         if not wrong and life % given.look_every == 0:
