@@ -53,8 +53,21 @@ def tpch(
     pg_bin: Annotated[Path | None, typer.Option("--pg-bin", metavar="DIR", help="Programs of PostgreSQL.")] = None,
     freeze_costs: Annotated[bool, typer.Option("--freeze-costs", help="The planner's own costs (postgres).")] = False,
     connect: Annotated[
-        str, typer.Option("--connect", metavar="STRING", help="A server that runs already (sqlserver).")
+        str,
+        typer.Option(
+            "--connect", metavar="STRING", help="A server that runs already (sqlserver, not verified against a server)."
+        ),
     ] = "",
+    hybrid_buffer_pool: Annotated[
+        str, typer.Option("--hybrid-buffer-pool", metavar="on|off", help="Of the server (sqlserver).")
+    ] = "",
+    affinity: Annotated[
+        str, typer.Option("--affinity", metavar="FIRST-LAST", help="CPUs of the server (sqlserver).")
+    ] = "",
+    recovery_interval: Annotated[
+        int | None,
+        typer.Option("--recovery-interval", min=0, metavar="MINUTES", help="Between checkpoints (sqlserver)."),
+    ] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -82,6 +95,9 @@ def tpch(
         pg_bin=pg_bin,
         freeze_costs=freeze_costs,
         connect=connect,
+        hybrid_buffer_pool=hybrid_buffer_pool,
+        affinity=affinity,
+        recovery_interval=recovery_interval,
         out=out,
         json=json,
     )
