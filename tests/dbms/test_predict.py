@@ -129,6 +129,23 @@ def test_windows_of_transactions_are_demands() -> None:
     assert demands(window_record() | {"devices": []}) == []
 
 
+def test_a_window_beside_others_keeps_its_own_part_and_knows_no_busy_time() -> None:
+    record = window_record()
+    record["figures"] |= {"process_read_bytes": {"value": 20e6}, "process_written_bytes": {"value": 10e6}}
+    (found,) = demands(record)
+    assert found.busy_s is None
+    assert (found.read_bytes, found.written_bytes, found.flushes) == (20e6, 10e6, 500)
+    record["figures"] |= {"process_read_bytes": {"value": 60e6}}
+    (found,) = demands(record)
+    assert (found.busy_s, found.read_bytes) == (5.0, 80e6)
+
+
+def test_all_of_the_waiting_may_have_been_the_devices() -> None:
+    found = forecast.of(demand(wall=2, wait=1.8, busy=0.2), Busy(0.001, 0.1))
+    assert found.low_s == pytest.approx(0.2)
+    assert found.high_s >= 1.8
+
+
 def test_a_query_waits_no_longer_than_its_cpu_time_leaves() -> None:
     (found,) = demands(query_record(wait_ratio=1.0, cpu_utilisation_ratio=0.4))
     assert found.wait_s == pytest.approx(0.6)

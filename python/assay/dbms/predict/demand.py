@@ -84,27 +84,43 @@ def _window(record: Json) -> Demand | None:
     if rate is None or not devices or seconds <= 0:
         return None
     cpu = record.get("cpu")
-    used = float(record["figures"]["cpu_s"]["value"]) if "cpu_s" in record["figures"] else _seconds(cpu)
+    names = [name for name in ("cpu_s", "server_cpu_s", "driver_cpu_s") if name in record["figures"]]
+    used = sum(float(record["figures"][name]["value"]) for name in names) if names else _seconds(cpu)
     usable = float(record["environment"]["cpu"].get("usable") or 1)
     device = max(devices, key=lambda one: one["utilisation"]["value"])
     value = {name: float(one["value"]) for name, one in device.items() if isinstance(one, dict)}
     busy = value["utilisation"] * seconds
+    own = _own_share(record, value)
     return Demand(
         name=record["workload"]["name"],
         wall_s=seconds,
         wait_s=max(0.0, seconds - used / usable),
-        busy_s=busy or None,
-        read_bytes=value["read_bytes"],
+        busy_s=busy if busy > 0 and own == 1 else None,
+        read_bytes=value["read_bytes"] * own,
         read_size_bytes=value["read_bytes"] / value["reads"] if value["reads"] else 0.0,
         sequential=False,
         concurrency=max(1.0, value["mean_in_flight"] * seconds / busy) if busy else 1.0,
-        written_bytes=value["written_bytes"],
+        written_bytes=value["written_bytes"] * own,
         write_size_bytes=value["written_bytes"] / value["writes"] if value["writes"] else 0.0,
-        flushes=value["flushes"],
+        flushes=value["flushes"] * own,
         operations=float(rate["value"]) * seconds,
         streams=_terminals(record),
         paced="asked_per_s" in record["figures"],
     )
+
+
+def _own_share(record: Json, device: dict[str, float]) -> float:
+    """The part of a device's bytes that is the database's; 1 where others moved no more than it did."""
+    names = ("process_read_bytes", "process_written_bytes")
+    if not all(name in record["figures"] for name in names):
+        return 1.0
+    own = sum(float(record["figures"][name]["value"]) for name in names)
+    whole = device["read_bytes"] + device["written_bytes"]
+    return 1.0 if own * _FOREIGN >= whole else own / whole
+
+
+# The device's counters speak of the database where others moved at most as much beside it.
+_FOREIGN = 2.0
 
 
 def _terminals(record: Json) -> int:

@@ -10,9 +10,9 @@ One stream gives `R + B`, many give the larger of the two. Work is not measured 
 `T(n; R, B)` the time that was measured, so that on the same device the forecast is the measurement. Where the measured
 device's busy time is not known, `R` is the time in which the run did not wait.
 
-The ends of the band trust neither `n` nor the bytes: the lower one hides all of the I/O behind the work, the upper one
-none; both let a cold run read `BYTES_BAND` less or more and add the twin's own band. Time in which the run waited for a
-CPU is other people's work: it may be missing there, or come twice.
+The ends of the band trust neither `n` nor the bytes: the lower one hides all of the I/O behind the work and takes all
+of the waiting for the device's, the upper one hides none. Both let a cold run read `BYTES_BAND` less or more and add the
+twin's own band. Time in which the run waited for a CPU is other people's work: it may be missing there, or come twice.
 """
 
 from __future__ import annotations
@@ -57,10 +57,13 @@ def of(demand: Demand, there: Busy) -> Forecast:
     middle = max(least, network_s(demand.streams, work_s(demand, demand.streams), there.seconds))
     spread = (1 + there.width) * (1 + BYTES_BAND)
     alone, together = work_s(demand, 1), work_s(demand, demand.streams)
-    low = max(least, min(alone, together) - demand.queued_s, there.seconds / spread)
+    ran = demand.wall_s - demand.wait_s
+    low = max(least, min(alone, together, ran) - demand.queued_s, there.seconds / spread)
+    # Where it is not known how busy the device was, half of the waiting may have been for something else.
+    other = demand.queued_s + (demand.wait_s / 2 if demand.busy_s is None else 0.0)
     high = max(
-        network_s(1, alone + demand.queued_s, there.seconds * spread),
-        network_s(demand.streams, together + demand.queued_s, there.seconds * spread),
+        network_s(1, alone + other, there.seconds * spread),
+        network_s(demand.streams, together + other, there.seconds * spread),
     )
     return Forecast(demand.name, demand.wall_s, middle, min(low, middle), max(high, middle), demand.operations)
 
