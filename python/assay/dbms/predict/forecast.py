@@ -11,8 +11,8 @@ One stream gives `R + B`, many give the larger of the two. Work is not measured 
 device's busy time is not known, `R` is the time in which the run did not wait.
 
 The ends of the band trust neither `n` nor the bytes: the lower one hides all of the I/O behind the work and takes all
-of the waiting for the device's, the upper one hides none. Both let a cold run read `BYTES_BAND` less or more and add the
-twin's own band. Time in which the run waited for a CPU is other people's work: it may be missing there, or come twice.
+of the waiting for the device's, the upper one hides none. Both let a cold run read `BYTES_BAND` less or more, and add
+the twin's own band. Time in which the run waited for a CPU is other people's work: it may be missing there, or double.
 """
 
 from __future__ import annotations
