@@ -149,7 +149,9 @@ def _blocks(subject: Subject, seconds: float, watch: Watch) -> Found:
         lost, full, lines = tracing.lost(), tracing.full, tracing.text().splitlines()
     used = process.used(watch.pids).since(before)
     own = watch.tasks if subject.pid is not None else None
-    reader = Reader(subject.devices, own, _is_kernel, watch.inodes | process.inodes(subject.folders))
+    # A folder that only names a device may hold everything; a server's folders hold its files.
+    folders = subject.server.folders if subject.server is not None and subject.pid is not None else []
+    reader = Reader(subject.devices, own, _is_kernel, watch.inodes | process.inodes(folders))
     seen = reader.read(lines)
     guess = subject.pid is not None and not reader.knows_inodes
     share = _kernel_share(seen.operations, used.written_bytes) if guess else 1.0
