@@ -146,6 +146,14 @@ def test_all_of_the_waiting_may_have_been_the_devices() -> None:
     assert found.high_s >= 1.8
 
 
+def test_windows_are_compared_by_the_time_of_as_many_operations() -> None:
+    (found,) = [forecast.of(one, Busy(5.0, 0.1)) for one in demands(window_record())]
+    there = window_record()
+    there["figures"]["transactions_per_s"] = {"value": 50.0}
+    (hit,) = report.hits([found], there)
+    assert hit.seen_s == pytest.approx(20)
+
+
 def test_a_query_waits_no_longer_than_its_cpu_time_leaves() -> None:
     (found,) = demands(query_record(wait_ratio=1.0, cpu_utilisation_ratio=0.4))
     assert found.wait_s == pytest.approx(0.6)
