@@ -87,6 +87,15 @@ def run_study(
     return exit_code(records)
 
 
+def _name(record: Json) -> str:
+    """The index, and how it was run where that was not as usual."""
+    asked, settings = record["workload"]["parameters"], record["subject"]["settings"]
+    words = [settings["io"]] if "io" in settings else []
+    words += ["split"] if asked.get("split") else []
+    words += [f"{asked['batch']} together"] if asked.get("batch", 1) > 1 else []
+    return " ".join([record["subject"]["name"], *words])
+
+
 def _table(records: list[Json]) -> Table:
     table = Table(box=None, pad_edge=False)
     for title in ("index", "workload", "keys picked", "threads", "M ops/s", "CPU ns/op", "cycles/op", "U", "verdict"):
@@ -94,7 +103,7 @@ def _table(records: list[Json]) -> Table:
     for record in records:
         asked, figures = record["workload"]["parameters"], record["figures"]
         table.add_row(
-            record["subject"]["name"],
+            _name(record),
             record["workload"]["name"],
             asked["distribution"],
             str(asked["threads"]),
