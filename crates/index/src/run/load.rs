@@ -39,7 +39,8 @@ pub(super) fn load(
     let part = |thread: u64| {
         let territory = job.territory(thread);
         let mut hands = Hands::new(*entries, &job.sizes, thread, job.scan_length);
-        let done = insert_all(&mut index.session_of(thread as usize % index.parts()), &territory, &mut hands, &[&stop, interrupted]);
+        let mut session = index.session_of(thread as usize % index.parts());
+        let done = insert_all(&mut session, &territory, &mut hands, &[&stop, interrupted]);
         if done.is_err() {
             stop.store(true, Ordering::Relaxed);
         }
