@@ -72,13 +72,13 @@ fn work<S: Structure>(path: &Path, from: u64)
 where
     for<'a> SsdSession<'a, S>: Session,
 {
-    let index = open::<S>(path);
+    let (index, mut out) = (open::<S>(path), std::io::stdout());
     for round in from / A_ROUND.. {
         let mut session = index.session();
         (1..=A_ROUND).for_each(|step| turn(&mut session, round * A_ROUND + step));
         drop(session);
         index.make_durable().unwrap();
-        writeln!(std::io::stdout(), "\ndurable {}", (round + 1) * A_ROUND).unwrap();
+        writeln!(out, "\ndurable {}", (round + 1) * A_ROUND).unwrap();
     }
 }
 
@@ -109,7 +109,7 @@ where
         drop(session);
         sound(&index);
     }
-    println!("{kind}: {turns} turns in {LIVES} lives");
+    eprintln!("{kind}: {turns} turns in {LIVES} lives");
     assert!(turns >= LIVES * A_ROUND);
 }
 
