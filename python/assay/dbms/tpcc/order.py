@@ -13,7 +13,14 @@ Json = dict[str, Any]
 # Bytes of a loaded warehouse with its keys, and of a minute's growth per terminal, as seen on PostgreSQL 15 and SQLite.
 WAREHOUSE_BYTES = 130 << 20
 SPARE_BYTES = 1 << 30
-ENGINES = ("sqlite", "postgres")
+# Of the storage engine's log, which is one file of a size.
+LOG_BYTES = 256 << 20
+WORDS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
+ENGINES = ("sqlite", "postgres", "assay")
+# Parts that can lie apart, by engine.
+APART = {"sqlite": (), "postgres": ("wal", "temp", "index"), "assay": ("wal",)}
+# The storage engine gives up a transaction that would have to wait, and the driver tries it again.
+TRIES = {"assay": 10_000}
 
 
 @dataclass(frozen=True)
@@ -53,10 +60,12 @@ class Order:
         """Refuses what does not go together."""
         if self.engine not in ENGINES:
             raise _bad(f"TPC-C does not run on `{self.engine}`", f"use one of {', '.join(ENGINES)}")
-        apart = [name for name in ("wal", "temp", "index") if getattr(self, name)]
-        if self.engine == "sqlite" and apart:
-            message = f"SQLite keeps everything beside its file: --{apart[0]} cannot be"
+        wrong = [name for name in self.apart() if name not in APART[self.engine]]
+        if wrong:
+            message = f"{self.engine} keeps its {WORDS[wrong[0]]} beside its data: --{wrong[0]} cannot be"
             raise _bad(message, "leave it out, or use --engine postgres")
+        if self.engine == "assay" and self.synchronous == "normal":
+            raise _bad("the storage engine flushes at every commit or never", "use --synchronous full or off")
         if self.rate is not None and self.think is not None:
             raise _bad("--rate and --think are two paces", "give one of them")
         if self.connect and self.engine != "postgres":
@@ -72,7 +81,18 @@ class Order:
     def data_bytes(self) -> int:
         """Bytes of it, about, with what a run adds."""
         per_warehouse = WAREHOUSE_BYTES // (50 if self.small else 1)
-        return self.warehouses * per_warehouse + (SPARE_BYTES if not self.small else SPARE_BYTES // 8)
+        return self.warehouses * per_warehouse + self.part_bytes("wal")
+
+    def part_bytes(self, role: str) -> int:
+        """Bytes of a part that lies apart, about."""
+        if role != "wal":
+            return self.data_bytes() // 2
+        spare = SPARE_BYTES // (8 if self.small else 1)
+        return max(spare, LOG_BYTES) if self.engine == "assay" else spare
+
+    def apart(self) -> list[str]:
+        """Roles that have a target of their own."""
+        return [name for name in WORDS if getattr(self, name)]
 
     def drive(self) -> Json:
         """The measured part, as the driver is told."""
@@ -88,6 +108,8 @@ class Order:
             document["choice"]["exponent"] = self.zipf
         if self.mix:
             document["mix"] = _mix(self.mix)
+        if self.engine in TRIES:
+            document["tries"] = TRIES[self.engine]
         return document
 
     def job(self, store: Json, sites: list[Json], **more: Any) -> Json:
