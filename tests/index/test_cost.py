@@ -97,7 +97,8 @@ def test_a_pool_between_two_that_were_tried_is_taken_in_proportion() -> None:
     large = replace(small, cpu_ns=1000.0, reads=0.0, share=1.0)
     between = with_pool([large, small], 0.625)
     assert between is not None
-    assert (between.cpu_ns, between.reads) == (pytest.approx(2000.0), pytest.approx(0.4))
+    assert between.cpu_ns == pytest.approx(2000.0)
+    assert between.reads == pytest.approx(0.4)
     assert with_pool([large, small], 0.2) is None, "nothing says what so small a pool would do"
     assert with_pool([small], 0.9) == small, "a larger pool is not worse"
 
