@@ -29,6 +29,10 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
         Kind::DashLh => in_pool(Tables::<Linear>::default(), job, watch),
         Kind::SsdBtree => run_on(&OnDrive::<assay_btree::Tree>::new(job)?, job, watch),
         Kind::SsdHash => run_on(&OnDrive::<Table>::new(job)?, job, watch),
+        Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => Err(IndexError::NotPossible {
+            reason: format!("{} is a rival, and this program has no rivals", job.index.name()),
+            fix: format!("build the program that has it: `assay rivals build {}`", job.index.name()),
+        }),
     }
 }
 
@@ -41,6 +45,7 @@ pub fn is_there(kind: Kind) -> bool {
         Kind::DashLh => true,
         Kind::SsdBtree => true,
         Kind::SsdHash => true,
+        Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => false,
     }
 }
 
