@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from assay.price.band import check_factor, swing
 from assay.price.book import open_book
-from assay.price.breakeven import BreakEven, Host, Pair, Point, break_even, interval_s, read_curve, usable_iops
+from assay.price.breakeven import BreakEven, Host, Pair, break_even, interval_s
+from assay.price.curve import Curve, Point, of_file, usable_iops
 from assay.price.error import PriceError
 from assay.price.history import Rule, history, spoken
 from assay.price.ledger import Ledger
@@ -98,6 +99,16 @@ def test_a_wider_bound_never_gives_less(points: list[tuple[float, float]], bound
     assert usable_iops(curve, bound).iops <= usable_iops(curve, bound * 2).iops
 
 
+def test_a_curve_gives_the_cycles_that_nobody_else_gave(ledger: Ledger) -> None:
+    curve = Curve((Point(200e3, 150e-6, 9000.0), Point(300e3, 400e-6)), "modelled", "a twin")
+    host = Host("xeon-6242r", cycles=None, clock_hz=3e9)
+    found = break_even(ledger, Pair("ddr4-32g", "p4800x-375g", 4096, None, 200e-6, curve, host), 2.0).figures
+    assert (found["iops"], found["latency_s"], found["cycles_per_access"]) == (200e3, 150e-6, 9000.0)
+    assert found["usd_per_access_per_s"]["core"] == pytest.approx(2517 / 20 * 9000 / 3e9)
+    with pytest.raises(PriceError, match="cycles of an access are missing"):
+        break_even(ledger, Pair("ddr4-32g", "p4800x-375g", 4096, None, None, curve, host), 2.0)
+
+
 def test_a_bound_needs_a_curve(ledger: Ledger) -> None:
     with pytest.raises(PriceError, match="a latency bound needs a curve"):
         BreakEven(ledger, Pair("ddr4-32g", "p4800x-375g", 4096, bound_s=1e-3))
@@ -109,9 +120,9 @@ def test_a_file_that_is_no_curve_is_a_sentence(tmp_path: Path, text: str) -> Non
     path.write_text(text)
     if text:
         with pytest.raises(PriceError, match="is no curve of latency over load"):
-            read_curve(path)
+            of_file(path)
     else:
-        assert read_curve(path) == []
+        assert of_file(path).points == ()
 
 
 @given(some.dictionaries(some.sampled_from("abcd"), some.decimals("0.01", "1e6", places=2), min_size=1))

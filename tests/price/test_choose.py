@@ -12,7 +12,7 @@ import pytest
 from assay.price.book import open_book
 from assay.price.choose.candidate import Candidate, cloud, own
 from assay.price.choose.decision import OBJECTIVES, Chooser, choose, decide
-from assay.price.choose.latency import LOCAL, STAND_IN, CatalogLatencies, FileLatencies, loaded_ns
+from assay.price.choose.latency import LOCAL, STAND_IN, Ask, CatalogLatencies, FileLatencies, loaded_ns
 from assay.price.choose.pareto import dominates, front, goals
 from assay.price.choose.plan import Plan, Planner
 from assay.price.choose.volume import Need, VolumePrices, catalog_volumes, count, usd_per_month
@@ -138,8 +138,9 @@ def test_latency_of_the_catalog_is_labelled_as_a_stand_in() -> None:
 def test_a_prediction_wins_over_the_catalog(write: Write) -> None:
     text = json.dumps({"local": {"latency_ns": {"mean": 77000}, "provenance": "modelled"}})
     found = FileLatencies(write("l.json", text), LATENCIES)
-    assert (found.read(LOCAL, 4096).value_ns, found.read(LOCAL, 4096).provenance) == (77000, "modelled")
-    assert found.read("io2", 4096).provenance == "datasheet"
+    local = found.under(Ask(LOCAL, "", False, 4096, 0.5, 1.0))
+    assert (local.value_ns, local.provenance) == (2 * 77000, "modelled")
+    assert found.under(Ask("io2", "", False, 4096, 0.0, 1.0)).provenance == "datasheet"
 
 
 @pytest.mark.parametrize("figure", ["", "{}", '{"mean_ns": 0, "provenance": "x"}', '{"mean_ns": 5}', "3"])
@@ -308,6 +309,13 @@ def test_clouds_whose_volumes_have_no_price_are_said(ledger: Ledger) -> None:
     found = choose(chooser(ledger, durability="volume"), cloud(["aws", "gcp"], ledger.book), "cost", 2.0).document()
     assert found["not_considered"] == ["gcp"]
     assert any("volumes of gcp have no price" in warning for warning in found["warnings"])
+
+
+def test_reads_and_writes_share_the_time_of_the_drives() -> None:
+    work = workload(working_set="1TB", reads_per_s=80e3, writes_per_s=20e3)
+    found = plan(work, machine(memory_bytes=0.0))
+    assert (found.instances, found.binding.name) == (2, "time of local storage for reads and writes")
+    assert found.binding.demand == pytest.approx(80e3 / 100e3 + 20e3 / 50e3)
 
 
 MACHINE = """

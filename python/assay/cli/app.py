@@ -19,6 +19,7 @@ from assay.cli.fit import fit
 from assay.cli.index import index_app
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
+from assay.cli.trace import trace
 
 app = typer.Typer(
     name="assay",
@@ -428,3 +429,4 @@ app.command()(claims)
 app.command()(fit)
 app.command()(predict)
 app.command()(reproduce)
+app.command()(trace)

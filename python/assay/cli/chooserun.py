@@ -9,10 +9,12 @@ from assay.cli.costrun import Session
 from assay.price.choose.candidate import Candidate, cloud, own
 from assay.price.choose.decision import Chooser, choose
 from assay.price.choose.latency import CatalogLatencies, FileLatencies, Latencies
+from assay.price.choose.twinned import TwinLatencies, with_twin
 from assay.price.choose.volume import catalog_volumes
 from assay.price.choose.workload import Workload
 from assay.price.error import PriceError
 from assay.price.reading import read
+from assay.twin import catalog
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,15 @@ def run(asked: Asked) -> int:
     session = Session(asked.quotes, None, asked.band, asked.json)
     workload = read(asked.workload, Workload, "a workload")
     volumes = catalog_volumes()
-    latencies: Latencies = CatalogLatencies(volumes)
+    found = _candidates(asked, session)
+    known = catalog.twins()
+    found = [with_twin(candidate, known) for candidate in found]
+    twins = {candidate.twin for candidate in found}
+    latencies: Latencies = TwinLatencies(twins, workload.page, CatalogLatencies(volumes))
     if asked.latencies is not None:
         latencies = FileLatencies(asked.latencies, latencies)
     chooser = Chooser(session.ledger, workload, volumes, latencies)
-    return session.show(choose(chooser, _candidates(asked, session), asked.objective, asked.band))
+    return session.show(choose(chooser, found, asked.objective, asked.band))
 
 
 def _candidates(asked: Asked, session: Session) -> list[Candidate]:

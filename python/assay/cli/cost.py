@@ -42,7 +42,7 @@ def ratio(
     utilisation: Annotated[float | None, typer.Option("--utilisation", help="U, of the workers, 0 to 1.")] = None,
     inside: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="Result folder of a record.")] = None,
     cell: Annotated[
-        str | None, typer.Option("--cell", metavar="ID", help="Cell of the record, with its repeat.")
+        str | None, typer.Option("--cell", metavar="ID", help="A cell with its repeat, or a work record.")
     ] = None,
     classes: Annotated[list[str] | None, typer.Option("--class", help="Only this class; may be repeated.")] = None,
     metric: Annotated[str, typer.Option("--metric", metavar="ops|bandwidth", help="What P is in a record.")] = "ops",
@@ -76,6 +76,10 @@ def total(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Such as months=36, work.iops=500000, endurance.rated=5PB."),
     ] = None,
+    inside: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="Result folder of a record.")] = None,
+    cell: Annotated[
+        str | None, typer.Option("--cell", metavar="ID", help="Record that says what it does and writes.")
+    ] = None,
     quotes: Quotes = None,
     band: Band = 2.0,
     as_of: AsOf = None,
@@ -83,13 +87,16 @@ def total(
 ) -> None:
     """What a system costs over months, and per GB, GB/s, IOPS, million operations, transaction.
 
-    Purchase over lifetime, energy, endurance, copies, support, and the rules of memory modules.
+    Purchase over lifetime, energy, endurance, copies, support, and the rules of memory modules. Rates and bytes
+    written are given, or come from a record of a cell, an index, an engine or a database: --in DIR --cell ID.
     """
-    from assay.cli.costrun import Session, order_of
+    from assay.cli.costrun import Session, order_of, seen_of
     from assay.price.ownership import total as compute
 
     session = Session(quotes, as_of, band, json)
-    raise typer.Exit(session.show(compute(session.ledger, order_of(file, parts or [], settings or []), band)))
+    seen = seen_of(inside, cell)
+    order = order_of(file, parts or [], settings or [], seen.order() if seen else None)
+    raise typer.Exit(session.show(compute(session.ledger, order, band, seen)))
 
 
 @cost_app.command()
@@ -128,9 +135,17 @@ def break_even(
     curve: Annotated[
         Path | None, typer.Option("--curve", metavar="FILE", help="Latency over load: columns iops, latency_us.")
     ] = None,
+    twin: Annotated[
+        str | None, typer.Option("--twin", metavar="NAME", help="The slower tier's twin answers for its reads.")
+    ] = None,
+    inside: Annotated[
+        Path | None, typer.Option("--in", metavar="DIR", help="The random reads of these records answer.")
+    ] = None,
     latency_bound: Annotated[str | None, typer.Option("--latency-bound", help="IOPS are those within it.")] = None,
     cpu: Annotated[str | None, typer.Option("--cpu", metavar="ITEM", help="Count the host: its processor.")] = None,
-    cycles: Annotated[float | None, typer.Option("--cycles", help="CPU cycles per access, measured.")] = None,
+    cycles: Annotated[
+        float | None, typer.Option("--cycles", help="CPU cycles per access; a twin's or a record's.")
+    ] = None,
     clock: Annotated[float | None, typer.Option("--clock", help="Clock of a core, Hz.")] = None,
     bandwidth_price: Annotated[
         float, typer.Option("--bandwidth-price", help="US dollars per GB/s of memory bandwidth.")
@@ -143,9 +158,10 @@ def break_even(
 ) -> None:
     """The five-minute rule for any pair of tiers.
 
-    Classic, or with the host's cost (--cpu, --cycles, --clock), or with IOPS at a latency bound (--curve).
+    Classic, or with the host's cost (--cpu, --clock, and --cycles where no twin or record says them), or with IOPS at a
+    latency bound (--latency-bound, with --twin, --in or --curve).
     """
-    from assay.cli.costrun import Session, pair_of
+    from assay.cli.costrun import Session, curve_of, pair_of
     from assay.price.breakeven import break_even as compute
     from assay.price.history import rules
 
@@ -153,7 +169,7 @@ def break_even(
     if past:
         raise typer.Exit(session.show(rules(session.ledger)))
     host = (cpu, cycles, clock, bandwidth_price)
-    pair = pair_of(upper, lower, page, iops, curve, latency_bound, host)
+    pair = pair_of(upper, lower, page, iops, curve_of(curve, twin, inside, page), latency_bound, host)
     raise typer.Exit(session.show(compute(session.ledger, pair, band)))
 
 

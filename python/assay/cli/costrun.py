@@ -10,13 +10,15 @@ from assay.error import DONE
 from assay.price.answer import Answer
 from assay.price.band import check_factor
 from assay.price.book import open_book
-from assay.price.breakeven import Host, Pair, read_curve
+from assay.price.breakeven import Host, Pair
+from assay.price.curve import Curve, of_file, of_records, of_twin
 from assay.price.error import PriceError
 from assay.price.holding import parse
 from assay.price.ledger import Ledger
 from assay.price.order import Order
 from assay.price.ratio import Load, Machine, missing_utilisation
-from assay.price.reading import parse as parse_toml
+from assay.price.reading import build, document_of, merged
+from assay.price.seen import Seen, seen
 from assay.study.units import parse_bytes, parse_seconds
 
 
@@ -118,16 +120,29 @@ def machine_of(storage: list[str], dram: list[str], cpu: str, threads: float | N
     return Machine([parse(text) for text in storage], [parse(text) for text in dram], cpu, threads)
 
 
-def order_of(file: Path | None, parts: list[str], settings: list[str]) -> Order:
-    """An order from its file, parts and settings of the command line."""
-    lines = [] if file is None else [_text(file)]
-    for text in parts:
-        holding = parse(text)
-        lines.append(f'[[parts]]\nitem = "{holding.item}"\ncount = {holding.count}')
-    if not lines:
+def seen_of(inside: Path | None, cell: str | None) -> Seen | None:
+    """The record that says what a system does, where one is named."""
+    if inside is None and cell is None:
+        return None
+    if inside is None or cell is None:
+        raise PriceError("a record needs its folder and its id", "give both: --in DIR --cell ID")
+    return seen(inside, cell)
+
+
+def order_of(file: Path | None, parts: list[str], settings: list[str], measured: dict[str, Any] | None = None) -> Order:
+    """An order from its file, parts and settings of the command line; what a record measured lies under them."""
+    text = "" if file is None else _text(file)
+    document = document_of(text, str(file))
+    for setting in settings:
+        document = merged(document, document_of(_setting(setting), f"--set {setting}"))
+    holdings = [parse(part) for part in parts]
+    bought = [{"item": one.item, "count": one.count} for one in holdings]
+    listed = document.get("parts", [])
+    if bought and isinstance(listed, list):
+        document["parts"] = [*listed, *bought]
+    if not document.get("parts"):
         raise PriceError("nothing is bought", "name a file of an order, or give --part ITEM*N")
-    document = "\n".join([*(_setting(text) for text in settings), *lines])
-    return parse_toml(document, str(file) if file and not (parts or settings) else "the order", Order)
+    return build(merged(measured or {}, document), text, str(file or "the order"), Order)
 
 
 def _text(file: Path) -> str:
@@ -151,12 +166,23 @@ def _setting(text: str) -> str:
         return f'{key.strip()} = "{escaped}"'
 
 
+def curve_of(file: Path | None, twin: str | None, inside: Path | None, page: str) -> Curve | None:
+    """Latency over load from the one place that is named; none where none is."""
+    if sum(one is not None for one in (file, twin, inside)) > 1:
+        raise PriceError("latency over load is given twice", "give one of --curve, --twin and --in")
+    if file is not None:
+        return of_file(file)
+    if twin is not None:
+        return of_twin(twin.removeprefix("twin:"), parse_bytes(page))
+    return None if inside is None else of_records(inside, parse_bytes(page))
+
+
 def pair_of(
     upper: str,
     lower: str,
     page: str,
     iops: float | None,
-    curve: Path | None,
+    curve: Curve | None,
     bound: str | None,
     host: tuple[str | None, float | None, float | None, float],
 ) -> Pair:
@@ -164,9 +190,8 @@ def pair_of(
     cpu, cycles, clock, bandwidth = host
     counted = None
     if cpu is not None or cycles is not None or clock is not None:
-        if cpu is None or cycles is None or clock is None:
+        if cpu is None or clock is None or (cycles is None and curve is None):
             raise PriceError("the host's cost needs three numbers", "give --cpu ITEM --cycles N --clock HZ together")
         counted = Host(cpu, cycles, clock, usd_per_gb_per_s=bandwidth)
-    points = () if curve is None else tuple(read_curve(curve))
     bound_s = None if bound is None else parse_seconds(bound)
-    return Pair(upper, lower, parse_bytes(page), iops, bound_s, points, str(curve or ""), counted)
+    return Pair(upper, lower, parse_bytes(page), iops, bound_s, curve, counted)

@@ -13,16 +13,14 @@ bandwidth, and IOPS are those that the device gives within a latency bound:
 
 from __future__ import annotations
 
-import csv
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 from assay.price.answer import Answer, span
 from assay.price.band import Prices, swing
+from assay.price.curve import Curve, Point, usable_iops
 from assay.price.error import PriceError
 from assay.price.history import spoken
 from assay.price.ledger import Ledger
@@ -40,39 +38,11 @@ def interval_s(usd_per_access_per_s: float, page_bytes: float, usd_per_byte: flo
 
 
 @dataclass(frozen=True)
-class Point:
-    """One measured load: operations per second at a latency."""
-
-    iops: float
-    latency_s: float
-
-
-def usable_iops(points: Sequence[Point], bound_s: float) -> Point:
-    """The fastest point within the bound; refused where none is, because nothing is extrapolated."""
-    within = [point for point in points if point.latency_s <= bound_s]
-    if not within:
-        best = min(points, key=lambda point: point.latency_s).latency_s if points else math.nan
-        hint = f"the lowest latency of the curve is {best * 1e6:.4g} us; give a larger bound, or measure smaller depths"
-        raise PriceError(f"no point of the curve is within {bound_s * 1e6:.4g} us", hint)
-    return max(within, key=lambda point: point.iops)
-
-
-def read_curve(path: Path) -> list[Point]:
-    """A file with the columns `iops` and `latency_us`."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return [Point(float(row["iops"]), float(row["latency_us"]) / 1e6) for row in csv.DictReader(file)]
-    except (OSError, KeyError, TypeError, ValueError) as error:
-        hint = "write a CSV file with the columns iops and latency_us, one line per load"
-        raise PriceError(f"{path} is no curve of latency over load ({error})", hint) from error
-
-
-@dataclass(frozen=True)
 class Host:
     """What the host pays for one access: cycles of a core, and optionally memory bandwidth."""
 
     cpu: str
-    cycles: float
+    cycles: float | None
     clock_hz: float
     cores: float | None = None
     usd_per_gb_per_s: float = 0.0
@@ -87,8 +57,7 @@ class Pair:
     page_bytes: float
     iops: float | None = None
     bound_s: float | None = None
-    curve: tuple[Point, ...] = ()
-    curve_source: str = ""
+    curve: Curve | None = None
     host: Host | None = None
 
 
@@ -98,29 +67,49 @@ class BreakEven:
     def __init__(self, ledger: Ledger, pair: Pair) -> None:
         self.ledger, self.pair = ledger, pair
         self.prices = {f"{pair.upper} per GiB": ledger.usd(pair.upper, "GiB"), pair.lower: ledger.usd(pair.lower)}
+        self.point: Point | None = None
         self.iops = self._iops()
-        self.cores = 0.0
+        self.cores, self.cycles = 0.0, 0.0
         if pair.host is not None:
             self.prices[pair.host.cpu] = ledger.usd(pair.host.cpu)
             self.cores = self._cores(pair.host)
-            for name, amount in (("cycles per access", pair.host.cycles), ("clock, Hz", pair.host.clock_hz)):
-                if not amount > 0:
-                    raise PriceError(f"{name} of {amount:g} cannot be", "give a number above zero")
-                ledger.given(name, amount)
+            self.cycles = self._cycles(pair.host)
+            if not pair.host.clock_hz > 0:
+                raise PriceError(f"a clock of {pair.host.clock_hz:g} Hz cannot be", "give a number above zero")
+            ledger.given("clock, Hz", pair.host.clock_hz)
 
     def _iops(self) -> float:
         pair = self.pair
-        if pair.bound_s is not None and not pair.curve:
-            raise PriceError("a latency bound needs a curve", "give --curve FILE (columns iops, latency_us)")
-        if pair.curve:
+        if pair.bound_s is not None and pair.curve is None:
+            hint = "give --twin NAME, --in DIR (records of random reads), or --curve FILE (columns iops, latency_us)"
+            raise PriceError("a latency bound needs a curve of latency over load", hint)
+        if pair.curve is not None:
             bound = pair.bound_s if pair.bound_s is not None else math.inf
-            point = usable_iops(pair.curve, bound)
-            return self.ledger.given("IOPS within the latency bound", point.iops, pair.curve_source)
+            self.point = usable_iops(pair.curve.points, bound)
+            name = "IOPS" if pair.bound_s is None else "IOPS within the latency bound"
+            return self._from_curve(pair.curve, name, self.point.iops)
         if pair.iops is not None:
             if not pair.iops > 0:
                 raise PriceError(f"{pair.iops:g} IOPS serve nobody", "give --iops above zero")
             return self.ledger.given("IOPS", pair.iops)
         return float(self.ledger.fact(self.ledger.book.part(pair.lower), "read_iops"))
+
+    def _from_curve(self, curve: Curve, name: str, value: float) -> float:
+        where = {"provenance": curve.provenance, "source": curve.source, "date": None}
+        self.ledger.inputs.append({"name": name, "value": value, **where})
+        return value
+
+    def _cycles(self, host: Host) -> float:
+        """Cycles of an access: given, or what the curve counted."""
+        if host.cycles is not None:
+            if not host.cycles > 0:
+                raise PriceError(f"{host.cycles:g} cycles per access cannot be", "give a number above zero")
+            return self.ledger.given("cycles per access", host.cycles)
+        if self.pair.curve is None or self.point is None or self.point.cycles is None:
+            raise PriceError(
+                "the cycles of an access are missing", "give --cycles N, or --twin or --in, which have them"
+            )
+        return self._from_curve(self.pair.curve, "cycles per access", self.point.cycles)
 
     def _cores(self, host: Host) -> float:
         if host.cores is not None:
@@ -132,7 +121,7 @@ class BreakEven:
         host, device = self.pair.host, float(prices[self.pair.lower]) / self.iops
         if host is None:
             return {"device": device}
-        core = float(prices[host.cpu]) / self.cores * host.cycles / host.clock_hz
+        core = float(prices[host.cpu]) / self.cores * self.cycles / host.clock_hz
         return {"device": device, "core": core, "bandwidth": self.pair.page_bytes * host.usd_per_gb_per_s / 1e9}
 
     def tau_s(self, prices: Prices) -> float:
@@ -151,6 +140,8 @@ def break_even(ledger: Ledger, pair: Pair, factor: float) -> Answer:
         "page_bytes": pair.page_bytes,
         "iops": found.iops,
         "latency_bound_s": pair.bound_s,
+        "latency_s": None if found.point is None else found.point.latency_s,
+        "cycles_per_access": found.cycles or None,
         "interval_s": tau,
         "usd_per_access_per_s": found.access(found.prices),
         "usd_per_gib": float(found.prices[f"{pair.upper} per GiB"]),
@@ -166,5 +157,22 @@ def break_even(ledger: Ledger, pair: Pair, factor: float) -> Answer:
             f" {spoken(tau)} ({tau:.4g} s); otherwise leave it on {pair.lower}."
         ),
         f"The interval is {span(band, 's')}.",
+        *_how(found),
     ]
     return Answer("cost break-even", figures, lines, ledger, CLASSIC if pair.host is None else WITH_HOST)
+
+
+def _how(found: BreakEven) -> list[str]:
+    """What an access takes, where a curve or the host says it."""
+    lines = []
+    if found.point is not None:
+        bound = found.pair.bound_s
+        within = "; --latency-bound allows less" if bound is None else f", within the bound of {bound * 1e6:.4g} us"
+        lines.append(
+            f"{found.pair.lower} gives {found.iops:.4g} reads/s at {found.point.latency_s * 1e6:.4g} us{within}."
+        )
+    if found.pair.host is not None:
+        costs = found.access(found.prices)
+        spent = ", ".join(f"{name} {usd / sum(costs.values()):.0%}" for name, usd in costs.items() if usd)
+        lines.append(f"What an access costs is: {spent}.")
+    return lines

@@ -42,11 +42,20 @@ class Energy(Table):
 
 
 class Endurance(Table):
-    """What is written to the storage of one system; `rated` is of one drive and defaults to its data sheet."""
+    """What is written to the storage of one system; `rated` is of one drive and defaults to its data sheet.
+
+    `hours_per_day` is how long it writes at that rate, where the rate is a record's.
+    """
 
     written_per_day: Above0
     write_amplification: float = Field(ge=1)
     rated: Above0 | None = None
+    hours_per_day: float = Field(24.0, gt=0, le=24)
+
+    @property
+    def per_day(self) -> float:
+        """Bytes that the drives' cells take a day."""
+        return self.written_per_day * self.hours_per_day / 24 * self.write_amplification
 
 
 class Processor(Table):

@@ -16,9 +16,10 @@ from assay.price.answer import Answer, span
 from assay.price.band import Prices, swing
 from assay.price.error import PriceError
 from assay.price.ledger import Ledger
-from assay.price.order import Bought, Order
+from assay.price.order import Bought, Endurance, Order
 from assay.price.part import STORAGE, Part
 from assay.price.population import judge
+from assay.price.seen import Seen
 
 HOURS_PER_MONTH = 730.0
 DAYS_PER_MONTH = HOURS_PER_MONTH / 24
@@ -78,7 +79,7 @@ class Bill:
             self.not_counted.append({"what": f"wear of {bought.item}", "reason": reason})
             return None
         rated = use.rated or float(self.ledger.fact(part, "rated_write_bytes"))
-        return rated * self.drives / (use.written_per_day * use.write_amplification * DAYS_PER_MONTH)
+        return rated * self.drives / (use.per_day * DAYS_PER_MONTH)
 
     def _kwh(self) -> float | None:
         energy = self.order.energy
@@ -185,9 +186,11 @@ def check_population(ledger: Ledger, order: Order) -> None:
         ledger.warn(found.reason)
 
 
-def total(ledger: Ledger, order: Order, factor: float) -> Answer:
-    """What the order costs."""
+def total(ledger: Ledger, order: Order, factor: float, seen: Seen | None = None) -> Answer:
+    """What the order costs; `seen` is the record that says what it does."""
     check_population(ledger, order)
+    if seen is not None:
+        seen.note(ledger)
     bill = Bill(ledger, order)
     band = swing(bill.total, bill.prices, factor)
     usd, parts, worn = bill.total(bill.prices), bill.breakdown(bill.prices), bill.worn()
@@ -201,8 +204,11 @@ def total(ledger: Ledger, order: Order, factor: float) -> Answer:
         **bill.per_unit(usd),
         "endurance": worn,
         "not_counted": bill.not_counted,
+        "record": None if seen is None else seen.document(),
         "band": band,
     }
+    if seen is not None and order.endurance is not None:
+        _say_assumptions(ledger, order.endurance)
     for entry in worn:
         if entry["worn_out_before_its_life"]:
             ledger.warn(
@@ -210,6 +216,17 @@ def total(ledger: Ledger, order: Order, factor: float) -> Answer:
                 f" before its life of {entry['life_months']:g}; it is replaced then"
             )
     return Answer("cost total", figures, _lines(figures, band), ledger, FORMULA)
+
+
+def _say_assumptions(ledger: Ledger, use: Endurance) -> None:
+    """What a record does not know of endurance."""
+    if use.write_amplification == 1:
+        ledger.warn(
+            "what the drive writes inside of itself is not in a record: write amplification 1 is taken, the least;"
+            " give --set endurance.write_amplification=N"
+        )
+    if use.hours_per_day == 24:
+        ledger.warn("the record's rate is taken to go on all day; give --set endurance.hours_per_day=N")
 
 
 def _lines(figures: dict[str, Any], band: dict[str, Any]) -> list[str]:

@@ -28,10 +28,28 @@ def read(path: Path, model: type[Model], what: str) -> Model:
 
 def parse(text: str, file: str, model: type[Model]) -> Model:
     """TOML text as `model`; `file` names it in errors."""
+    return build(document_of(text, file), text, file, model)
+
+
+def document_of(text: str, file: str) -> dict[str, Any]:
+    """TOML text as tables."""
     try:
-        document = tomllib.loads(text, parse_float=Decimal)
+        return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise PriceError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
+
+
+def merged(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Two documents as one, table by table; where both have a value, that of `over` counts."""
+    found = dict(under)
+    for key, value in over.items():
+        below = found.get(key)
+        found[key] = merged(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return found
+
+
+def build(document: dict[str, Any], text: str, file: str, model: type[Model]) -> Model:
+    """Tables as `model`; `text` is where errors look for lines."""
     try:
         return model.model_validate(document)
     except ValidationError as error:

@@ -8,6 +8,7 @@ from typing import Any
 from assay.error import did_you_mean
 from assay.price.error import PriceError
 from assay.price.ratio import Load, missing_utilisation
+from assay.price.seen import find_work, known, load_of_work, unknown
 from assay.study.files import read_json
 
 Json = dict[str, Any]
@@ -19,13 +20,12 @@ METRICS = {"ops": ("ops_rate", "operations/s"), "bandwidth": ("bandwidth", "B/s"
 def read_record(directory: Path, cell: str) -> Json:
     """The record of a cell; a folder that was cut short, and records of another version, are refused in a sentence."""
     folder = directory / "records"
-    known = sorted(path.stem for path in folder.glob("*.json"))
-    if not known:
+    if not known(directory):
         raise PriceError(
             f"{directory} holds no records", "name the folder that `assay run` wrote, and finish it: --resume"
         )
-    if cell not in known:
-        raise PriceError(f"there is no record of the cell `{cell}` in {directory}", did_you_mean(cell, known))
+    if not (folder / f"{cell}.json").is_file():
+        raise unknown(directory, cell)
     record = read_json(folder / f"{cell}.json")
     if not isinstance(record, dict) or not {"version", "classes", "verdict", "window"} <= set(record):
         raise PriceError(f"{folder / cell}.json is no whole record", "run its cell again: assay run --resume DIR")
@@ -39,6 +39,11 @@ def load_of(directory: Path, cell: str, metric: str, classes: list[str] | None =
     """Throughput, threads and utilisation of the classes of a record (all of them, unless some are named)."""
     if metric not in METRICS:
         raise PriceError(f"`{metric}` is no throughput", did_you_mean(metric, METRICS))
+    work = find_work(directory, cell)
+    if work is not None:
+        if metric != "ops" or classes:
+            raise PriceError(f"`{cell}` is a record of work", "leave --class and --metric out: it has one rate")
+        return load_of_work(work)
     record = read_record(directory, cell)
     status = record["verdict"]["status"]
     if status == "invalid":
@@ -63,11 +68,11 @@ def load_of(directory: Path, cell: str, metric: str, classes: list[str] | None =
 
 
 def _chosen(record: Json, classes: list[str] | None) -> set[str]:
-    known = [result["name"] for result in record["classes"]]
+    there = [result["name"] for result in record["classes"]]
     for name in classes or ():
-        if name not in known:
-            raise PriceError(f"the record has no class `{name}`", did_you_mean(name, known))
-    return set(classes or known)
+        if name not in there:
+            raise PriceError(f"the record has no class `{name}`", did_you_mean(name, there))
+    return set(classes or there)
 
 
 def _cpu_s(result: Json) -> float:

@@ -47,6 +47,8 @@ class Candidate:
     date: str
     read_latency_ns: float | None = None
     arch: str = ""
+    twin: str = ""
+    twin_lent: bool = False
 
     def document(self) -> dict[str, Any]:
         """Its facts as results print them."""
@@ -71,6 +73,7 @@ class OwnMachine(Table):
     write_iops: Above0 | None = None
     network: Above0 | None = None
     read_latency: Above0 | None = None
+    twin: str = ""
     source: str = Field(min_length=1)
     date: DayText
     kind: Kind
@@ -80,6 +83,8 @@ class OwnMachine(Table):
         if (self.usd_per_month is None) == (self.price_usd is None):
             hint = "give usd_per_month, or price_usd with lifetime_months"
             raise PriceError(f"the machine `{self.name}` has no price, or two", hint)
+        if self.twin and self.read_latency is not None:
+            raise PriceError(f"the machine `{self.name}` has two latencies", "give read_latency or twin")
         rent = self.usd_per_month if self.price_usd is None else self.price_usd / self.lifetime_months
         return Candidate(
             name=self.name,
@@ -98,6 +103,7 @@ class OwnMachine(Table):
             source=self.source,
             date=self.date,
             read_latency_ns=None if self.read_latency is None else self.read_latency * 1e9,
+            twin=self.twin.removeprefix("twin:"),
         )
 
 

@@ -141,6 +141,8 @@ def choose(chooser: Chooser, candidates: Sequence[Candidate], objective: str, fa
     plans = chooser.plans(candidates, objective)
     decision = decide(plans, objective, chooser.workload.budget_usd_per_month)
     _note(chooser, candidates)
+    if decision.winner is not None and not decision.winner.latency_sure:
+        chooser.ledger.warn("the latency objective lies within the twin's band: measure it before you rely on it")
     figures: Json = {
         "workload": chooser.workload.model_dump(mode="json") | {"provenance": "assumed", "source": "the workload file"},
         "objective": objective,
@@ -212,9 +214,7 @@ def _lines(decision: Decision, figures: Json) -> list[str]:
         return [head, f"None can be chosen. What failed: {reasons}."]
     limit = winner.binding
     latency = winner.read_latency_ns
-    known = (
-        f"a read takes {(latency or 0) / 1e3:.4g} us on average ({winner.latency.provenance}: {winner.latency.source})"
-    )
+    known = f"a read takes {_spread(latency or 0, winner.latency.band)} on average{_tail(winner)} ({_origin(winner)})"
     read = "the latency of a read is not known" if latency is None else known if latency else "none waits for storage"
     room = "without limit" if math.isinf(winner.headroom) else f"{winner.headroom:.2f} times the load"
     band = span(figures["winner"]["band"], "USD")
@@ -224,14 +224,30 @@ def _lines(decision: Decision, figures: Json) -> list[str]:
             f"By {decision.objective}: {winner.instances} x {winner.name} for {winner.usd_per_month:.2f} USD a month"
             f" ({band})."
         ),
-        f"It serves {room}; {limit.name} runs out first. {winner.hit_ratio:.0%} of reads come from memory; {read}.",
+        f"It serves {room}; its first limit: {limit.name}. {winner.hit_ratio:.0%} of reads come from memory; {read}.",
         f"Others lost by: {', '.join(f'{kind} ({number})' for kind, number in decision.counts.items())}.",
         "The Pareto set of cost, headroom and latency, and the nearest losers:",
     ]
 
 
+def _origin(plan: Plan) -> str:
+    return f"{plan.latency.provenance}: {plan.latency.source}"
+
+
+def _spread(value_ns: float, band: float | None) -> str:
+    """Microseconds, with the ends of the band where there is one."""
+    around = f" ({value_ns / (1 + band) / 1e3:.4g} to {value_ns * (1 + band) / 1e3:.4g})" if band else ""
+    return f"{value_ns / 1e3:.4g} us{around}"
+
+
+def _tail(plan: Plan) -> str:
+    if plan.read_p99_ns is None:
+        return ""
+    return f" and {_spread(plan.read_p99_ns, plan.latency.tail_band)} at p99 of those from storage"
+
+
 def _grid(decision: Decision) -> list[list[str]]:
-    rows = [["", "n", "USD/month", "headroom", "read us", "why"]]
+    rows = [["", "n", "USD/month", "headroom", "read us", "p99 us", "why"]]
     for plan in decision.pareto[:12]:
         why = "chosen" if plan is decision.winner else f"Pareto; first limit {plan.binding.name}"
         rows.append(_row(plan, why))
@@ -243,5 +259,5 @@ def _grid(decision: Decision) -> list[list[str]]:
 
 
 def _row(plan: Plan, why: str) -> list[str]:
-    latency = "-" if plan.read_latency_ns is None else f"{plan.read_latency_ns / 1e3:.4g}"
-    return [plan.name, str(plan.instances), f"{plan.usd_per_month:.2f}", f"{plan.headroom:.2f}", latency, why]
+    mean, p99 = ("-" if ns is None else f"{ns / 1e3:.4g}" for ns in (plan.read_latency_ns, plan.read_p99_ns))
+    return [plan.name, str(plan.instances), f"{plan.usd_per_month:.2f}", f"{plan.headroom:.2f}", mean, p99, why]

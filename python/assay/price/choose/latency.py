@@ -1,13 +1,13 @@
 """How long a read from storage takes: the one place where a model or a measurement of a device comes in.
 
-A choice asks `Latencies.read` and never knows who answers. Today the catalog answers with data sheets; a file of
-predictions or measurements (`--latencies FILE`) wins over it.
+A choice asks `Latencies.under` and never knows who answers. Twins answer what they know (`twinned.py`), the data sheets
+of the catalog the rest; a file of predictions or measurements (`--latencies FILE`) wins over both.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,26 +22,46 @@ LOCAL = "local"
 
 @dataclass(frozen=True)
 class LatencyFigure:
-    """A mean read latency with where it came from; `value_ns` is none where nobody knows it."""
+    """A mean read latency with where it came from; `value_ns` is none where nobody knows it.
+
+    `p99_ns` and the relative band (a factor of 1 + width to either side) are there where a twin answered.
+    """
 
     value_ns: float | None
     provenance: str
     source: str
     date: str | None = None
+    p99_ns: float | None = None
+    band: float | None = None
+    tail_band: float | None = None
 
     def document(self) -> dict[str, Any]:
         """As results print it."""
-        return {"value_ns": self.value_ns, "provenance": self.provenance, "source": self.source, "date": self.date}
+        found = {"value_ns": self.value_ns, "provenance": self.provenance, "source": self.source, "date": self.date}
+        return found | {"p99_ns": self.p99_ns, "band": self.band, "tail_band": self.tail_band}
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What one device is asked: `local`, a volume's name or a machine's; the twin that stands for it, where there is
+    one (`lent` where it is another instance's); the share of its IOPS that is in use; the share of reads among them."""
+
+    device: str
+    twin: str
+    lent: bool
+    page_bytes: float
+    busy: float
+    read_share: float
 
 
 UNKNOWN = LatencyFigure(None, "assumed", "no source states a latency")
 
 
 class Latencies(Protocol):
-    """Who knows latencies. `device` is `local`, a volume's name, or a machine's; idle, at the page size asked for."""
+    """Who knows latencies."""
 
-    def read(self, device: str, page_bytes: float) -> LatencyFigure:
-        """Mean latency of a read without a queue."""
+    def under(self, ask: Ask) -> LatencyFigure:
+        """Latency of a read under that load."""
         ...
 
 
@@ -65,6 +85,10 @@ class CatalogLatencies:
         fact = volume.read_latency_ns
         return LatencyFigure(float(fact.value), fact.kind, fact.source, fact.date)
 
+    def under(self, ask: Ask) -> LatencyFigure:
+        """The idle latency, raised by the load as of one station."""
+        return raised(self.read(ask.device, ask.page_bytes), ask.busy)
+
 
 class FileLatencies:
     """A file of figures, by device: what `assay predict --json` prints, or `{"mean_ns", "provenance", "source"}`."""
@@ -85,9 +109,15 @@ class FileLatencies:
             raise ValueError("a latency is above zero")
         return LatencyFigure(float(nanoseconds), str(found["provenance"]), str(found.get("source", self._path)))
 
-    def read(self, device: str, page_bytes: float) -> LatencyFigure:
-        """Mean latency of a read without a queue."""
-        return self._figures.get(device) or self._otherwise.read(device, page_bytes)
+    def under(self, ask: Ask) -> LatencyFigure:
+        """The idle latency of the file, raised by the load as of one station."""
+        figure = self._figures.get(ask.device)
+        return self._otherwise.under(ask) if figure is None else raised(figure, ask.busy)
+
+
+def raised(figure: LatencyFigure, busy: float) -> LatencyFigure:
+    """An idle latency at a utilisation of its device."""
+    return figure if figure.value_ns is None else replace(figure, value_ns=loaded_ns(figure.value_ns, busy))
 
 
 def loaded_ns(idle_ns: float, utilisation: float) -> float:

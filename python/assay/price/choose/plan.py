@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .candidate import Candidate
-from .latency import LOCAL, Latencies, LatencyFigure, loaded_ns
+from .latency import LOCAL, Ask, Latencies, LatencyFigure, raised
 from .volume import Need, Volume, VolumePrices, io_units
 from .volume import count as volumes_of
 from .volume import usd_per_month as volume_usd
@@ -57,7 +57,7 @@ class Plan:
     read_latency_ns: float | None
     latency: LatencyFigure
     latency_bound_ns: float | None
-    notes: tuple[str, ...] = field(default_factory=tuple)
+    p99_bound_ns: float | None = None
 
     @property
     def name(self) -> str:
@@ -78,9 +78,26 @@ class Plan:
     @property
     def latency_met(self) -> bool:
         """Whether the objective is met; an unknown latency never is."""
-        if self.latency_bound_ns is None:
-            return True
-        return self.read_latency_ns is not None and self.read_latency_ns <= self.latency_bound_ns
+        return all(value is not None and value <= bound for _, value, bound, _ in self._objectives())
+
+    @property
+    def latency_sure(self) -> bool:
+        """Whether it is met even at the upper end of the band."""
+        return all(value is not None and value * (1 + band) <= bound for _, value, bound, band in self._objectives())
+
+    @property
+    def read_p99_ns(self) -> float | None:
+        """Of reads that reach storage; nothing where none does."""
+        return 0.0 if self.hit_ratio >= 1 else self.latency.p99_ns
+
+    def _objectives(self) -> list[tuple[str, float | None, float, float]]:
+        """Name, value, bound and relative band of what was asked for."""
+        mean, tail = self.latency.band or 0.0, self.latency.tail_band or 0.0
+        asked = [
+            ("on average", self.read_latency_ns, self.latency_bound_ns, mean),
+            ("at p99 of reads from storage", self.read_p99_ns, self.p99_bound_ns, tail),
+        ]
+        return [(name, value, bound, band) for name, value, bound, band in asked if bound is not None]
 
     @property
     def feasible(self) -> bool:
@@ -91,10 +108,12 @@ class Plan:
         """Why it is not feasible."""
         if self.headroom < 1:
             return self.binding.sentence()
-        if self.read_latency_ns is None:
-            return f"no source states the latency of {self.volume or 'its storage'}, and an objective is set"
-        bound = self.latency_bound_ns or 0.0
-        return f"latency: {self.read_latency_ns / 1e3:.4g} us on average, {bound / 1e3:.4g} us wanted"
+        for name, value, bound, _ in self._objectives():
+            if value is None:
+                return f"no source states the latency of {self.volume or 'its storage'} {name}, and an objective is set"
+            if value > bound:
+                return f"latency: {value / 1e3:.4g} us {name}, {bound / 1e3:.4g} us wanted"
+        return ""
 
     def document(self) -> dict[str, Any]:
         """As results print it."""
@@ -109,6 +128,8 @@ class Plan:
             ],
             "cache_hit_ratio": self.hit_ratio,
             "read_latency_ns": self.read_latency_ns,
+            "read_p99_ns": self.read_p99_ns,
+            "latency_met_at_the_bands_end": self.latency_sure,
             "latency": self.latency.document(),
             "volume": self.volume,
             "volumes_each": self.volumes_each,
@@ -168,12 +189,13 @@ class Planner:
             need = self._need(volume, instances, reads, writes)
             usd += volume_usd(volume, prices, need) * instances
             each = volumes_of(volume, need)
-        figure = self._latency_figure(candidate, volume)
-        busy = [limit for limit in limits if limit.name.startswith(("read", "write", "I/O"))]
-        mean = self._mean_ns(figure, hits, busy)
-        bound = None if work.latency is None else work.latency.read * 1e9
+        figure = self._latency_figure(candidate, volume, reads, writes, self._busy(limits))
+        mean = 0.0 if hits >= 1 else None if figure.value_ns is None else (1 - hits) * figure.value_ns
+        wanted = work.latency
+        bound = None if wanted is None or wanted.read is None else wanted.read * 1e9
+        p99 = None if wanted is None or wanted.p99 is None else wanted.p99 * 1e9
         name = None if volume is None else volume.name
-        return Plan(candidate, instances, usd, name, each, tuple(limits), hits, mean, figure, bound)
+        return Plan(candidate, instances, usd, name, each, tuple(limits), hits, mean, figure, bound, p99)
 
     def _host(self, candidate: Candidate, instances: int) -> list[Limit]:
         work = self.workload
@@ -204,6 +226,9 @@ class Planner:
         for name, rate, iops in stated:
             supply = None if iops is None else iops * instances * work.utilisation
             limits.append(Limit(name, rate * ios, supply, "IOPS"))
+        if candidate.read_iops is not None and candidate.write_iops is not None:
+            drives = ios * (reads / candidate.read_iops + writes / candidate.write_iops)
+            limits.append(Limit("time of local storage for reads and writes", drives, instances * work.utilisation, ""))
         return limits
 
     def _attached(
@@ -226,22 +251,25 @@ class Planner:
         units = io_units(volume, work.page)
         return Need(work.capacity / instances / work.fill, rate * units, rate * work.page)
 
-    def _latency_figure(self, candidate: Candidate, volume: Volume | None) -> LatencyFigure:
-        if volume is not None:
-            return self.latencies.read(volume.name, self.workload.page)
-        if candidate.read_latency_ns is not None:
-            return LatencyFigure(candidate.read_latency_ns, "assumed", candidate.source, candidate.date)
-        return self.latencies.read(candidate.name if candidate.cloud == "own" else LOCAL, self.workload.page)
-
-    def _mean_ns(self, figure: LatencyFigure, hits: float, storage: list[Limit]) -> float | None:
-        """Mean over hits and misses; a hit counts as nothing beside a read from storage."""
-        if hits >= 1:
-            return 0.0
-        if figure.value_ns is None:
-            return None
+    def _busy(self, limits: list[Limit]) -> float:
+        """The share of the device's time that is in use."""
+        storage = [limit for limit in limits if limit.name.startswith(("read", "write", "I/O", "time"))]
         shares = [1 / limit.headroom for limit in storage if 0 < limit.headroom < math.inf]
-        busy = max(shares, default=0.0) * self.workload.utilisation
-        return (1 - hits) * loaded_ns(figure.value_ns, busy)
+        return min(1.0, max(shares, default=0.0) * self.workload.utilisation)
+
+    def _latency_figure(
+        self, candidate: Candidate, volume: Volume | None, reads: float, writes: float, busy: float
+    ) -> LatencyFigure:
+        """Of one read from storage under this load."""
+        share = reads / (reads + writes) if reads + writes > 0 else 1.0
+        page = self.workload.page
+        if volume is not None:
+            return self.latencies.under(Ask(volume.name, "", False, page, busy, share))
+        if candidate.read_latency_ns is not None:
+            stated = LatencyFigure(candidate.read_latency_ns, "assumed", candidate.source, candidate.date)
+            return raised(stated, busy)
+        device = candidate.name if candidate.cloud == "own" else LOCAL
+        return self.latencies.under(Ask(device, candidate.twin, candidate.twin_lent, page, busy, share))
 
 
 def _times(amount: float | None, factor: float) -> float | None:

@@ -22,9 +22,16 @@ class HitPoint(Table):
 
 
 class Latency(Table):
-    """The mean read latency that a user may see at most."""
+    """What a user may see at most: the mean read latency, and the 99th percentile of reads that reach storage."""
 
-    read: Above0
+    read: Above0 | None = None
+    p99: Above0 | None = None
+
+    @model_validator(mode="after")
+    def _one_at_least(self) -> Latency:
+        if self.read is None and self.p99 is None:
+            raise ValueError("an objective needs a bound; give read, p99 or both")
+        return self
 
 
 class Workload(Table):

@@ -1,0 +1,1 @@
+"""The block operations of a running database, recorded as a scenario that `assay run` replays."""

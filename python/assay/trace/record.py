@@ -1,0 +1,253 @@
+"""Recording: the best means that is allowed, and what it cannot know."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE
+from assay.trace import calls, classes, counters, postgres, process, tracefs
+from assay.trace.blocks import Reader
+from assay.trace.classes import Seen
+from assay.trace.error import TraceError
+from assay.trace.operation import OTHER, Operation, Recording
+from assay.trace.subject import Subject
+
+Json = dict[str, Any]
+AUTO = "auto"
+MEANS = ("block", "calls", "server", "counters")
+"""From the one that knows most to the one that is always there; `calls` only where it is asked for."""
+_TREE_EVERY_S = 0.5
+
+
+@dataclass
+class Found:
+    """Classes, how they were seen, and what to know of it."""
+
+    means: str
+    seconds: float
+    classes: list[Seen]
+    buffered: bool = False
+    stopped: str = ""
+    tried: dict[str, str] = field(default_factory=dict)
+    cannot_know: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+    facts: Json = field(default_factory=dict)
+
+
+class Watch:
+    """Looks at the subject while it is recorded: follows its tasks, and sees when it ends or somebody interrupts."""
+
+    def __init__(self, subject: Subject, interrupted: Callable[[], bool]) -> None:
+        self._subject = subject
+        self._interrupted = interrupted
+        self._looked = 0.0
+        self.pids: set[int] = set()
+        self.tasks: set[int] = set()
+        self.inodes: set[int] = set()
+        self.stopped = ""
+
+    def __call__(self) -> bool:
+        """Whether it is enough."""
+        if self._interrupted():
+            self.stopped = "interrupted"
+        pid = self._subject.pid
+        if pid is not None and not process.alive(pid):
+            self.stopped = f"process {pid} ended"
+        elif pid is not None and time.monotonic() - self._looked >= _TREE_EVERY_S:
+            self._looked = time.monotonic()
+            self.pids |= set(process.tree(pid))
+            self.tasks |= process.tasks(self.pids)
+            self.inodes |= process.inodes(process.open_files(self.pids))
+        return bool(self.stopped)
+
+
+def choose(subject: Subject, wanted: str) -> tuple[str, dict[str, str]]:
+    """The means, and why those before it were not taken.
+
+    Raises:
+        TraceError: where the one that was asked for is not possible, or none is.
+    """
+    tried: dict[str, str] = {}
+    for means in MEANS if wanted == AUTO else (wanted,):
+        reason = _why_not(subject, means)
+        if not reason and (means != "calls" or wanted == means):
+            return means, tried
+        tried[means] = reason or "it stops the database at every call; ask for it with --means calls"
+    reasons = "; ".join(f"{means}: {reason}" for means, reason in tried.items())
+    hint = "as root more is possible; `assay trace --help` names the means"
+    raise TraceError(f"{subject.sentence} cannot be recorded: {reasons}", hint=hint, code=NOT_POSSIBLE)
+
+
+def _why_not(subject: Subject, means: str) -> str:
+    if means == "block":
+        return tracefs.why_not() if subject.devices else "its files lie on no block device"
+    if means == "calls":
+        return calls.why_not() if subject.pid is not None else "there is no process to follow"
+    if means == "server":
+        if subject.server is None or subject.server.connection is None:
+            return "there is no connection to a server"
+        return "" if subject.pid is None else "the device's counters know more of a server on this machine"
+    if means == "counters":
+        return "" if subject.devices or subject.pid is not None else "there is no device and no process"
+    raise TraceError(f"`{means}` is no means", hint=f"one of {', '.join((AUTO, *MEANS))}", code=BAD_JOB)
+
+
+def record(subject: Subject, seconds: float, wanted: str, interrupted: Callable[[], bool]) -> Found:
+    """Records for so long.
+
+    Raises:
+        TraceError: where nothing can be recorded, or nothing happened.
+    """
+    means, tried = choose(subject, wanted)
+    watch = Watch(subject, interrupted)
+    watch()
+    server = subject.server.counts() if subject.server is not None else None
+    before = process.used(watch.pids)
+    found = {"block": _blocks, "calls": _calls, "server": _server, "counters": _counters}[means](
+        subject, seconds, watch
+    )
+    found.tried, found.stopped = tried, watch.stopped or found.stopped
+    found.facts |= _facts(subject, watch, before, server)
+    if not found.classes:
+        message, hint = _nothing(subject, found)
+        raise TraceError(message, hint=hint, code=FAILED)
+    return found
+
+
+def _nothing(subject: Subject, found: Found) -> tuple[str, str]:
+    message = f"{subject.sentence} made no operation in {found.seconds:.1f} s"
+    ended = f", and then {found.stopped}" if found.stopped else ""
+    hint = "record while it works, and longer (--duration)"
+    if found.means == "block" and subject.pid is not None:
+        hint += "; what the page cache answers is no block operation: --means calls sees that too"
+    return f"{message}{ended}", hint
+
+
+def _facts(subject: Subject, watch: Watch, before: process.Used, server: postgres.Counts | None) -> Json:
+    found: Json = {}
+    if subject.pid is not None:
+        used = process.used(watch.pids).since(before)
+        found["process"] = vars(used)
+        memory = process.memory_bytes(process.tree(subject.pid))
+        if memory is not None:
+            found["memory_bytes"] = memory
+    if subject.server is not None and server is not None and not watch.stopped:
+        now = subject.server.counts()
+        found["server"] = vars(now.since(server)) if now is not None else {}
+    return found
+
+
+def _blocks(subject: Subject, seconds: float, watch: Watch) -> Found:
+    before = process.used(watch.pids)
+    with tracefs.Tracing() as tracing:
+        lasted = tracing.record(seconds, watch)
+        lost, full, lines = tracing.lost(), tracing.full, tracing.text().splitlines()
+    used = process.used(watch.pids).since(before)
+    own = watch.tasks if subject.pid is not None else None
+    reader = Reader(subject.devices, own, _is_kernel, watch.inodes | process.inodes(subject.folders))
+    seen = reader.read(lines)
+    guess = subject.pid is not None and not reader.knows_inodes
+    share = _kernel_share(seen.operations, used.written_bytes) if guess else 1.0
+    recording = Recording("block", lasted, seen.operations, kernel_share=share, lost=lost)
+    found = Found("block", lasted, classes.classes_of(recording))
+    found.stopped = "the recording had no room for more" if full else ""
+    found.cannot_know = [
+        "which file an operation was for: offsets are those of the device",
+        "what the page cache answered: that is no block operation",
+    ]
+    found.assumed = _assumed(share if guess else None, {one.name for one in found.classes})
+    foreign = [one for one in seen.operations if one.origin == OTHER]
+    found.facts = {
+        "devices": [one.name for one in subject.devices],
+        "operations": len(seen.operations) - len(foreign),
+        "operations_of_others": len(foreign),
+        "discards": sum(one.kind == "discard" for one in seen.operations),
+        "events_lost": lost,
+        "kernel_share": share,
+        "sync_calls": reader.own_sync_calls() if tracing.with_sync_calls else None,
+    }
+    if lost:
+        found.assumed.append(f"{lost:,} events were lost: rates are too low by that much")
+    return found
+
+
+def _assumed(share: float | None, names: set[str]) -> list[str]:
+    found = ["a request is a read or write of the same size at the same relative place of a file of its own"]
+    if "metadata" in names:
+        found.append("all of the file system's own journal is the database's where a thread of the kernel writes it")
+    if share is not None and "write-back" in names:
+        found.append(
+            f"of what the kernel wrote back {share:.0%} is the database's: what the process made dirty and "
+            "did not write itself"
+        )
+    return found
+
+
+def _kernel_share(operations: list[Operation], dirtied: int) -> float:
+    """The database's part of what the kernel's threads wrote: what it made dirty and did not write itself."""
+    kernel = sum(one.bytes for one in operations if one.kind == "write" and one.origin == "kernel")
+    own = sum(one.bytes for one in operations if one.kind == "write" and one.origin == "own" and not one.metadata)
+    return min(1.0, max(0, dirtied - own) / kernel) if kernel else 1.0
+
+
+def _is_kernel(task: int, comm: str) -> bool:
+    """Workers of the kernel come and go: those that are gone are known by their names."""
+    return process.is_kernel(task) or comm.startswith(("kworker", "jbd2", "kswapd", "xfsaild", "loop"))
+
+
+def _calls(_: Subject, seconds: float, watch: Watch) -> Found:
+    lines, lasted = calls.follow(sorted(watch.pids), seconds, watch)
+    reader = calls.Calls()
+    recording = Recording("calls", lasted, reader.read(lines.splitlines()))
+    found = Found("calls", lasted, classes.classes_of(recording), buffered=True)
+    found.cannot_know = [
+        "which calls the page cache answered: replay with the cache that the database has",
+        "reads and writes of mapped files, and those by io_uring",
+        "the pace without strace, which stops the database at every call",
+    ]
+    found.assumed = ["every file is a part of one file as large as what was touched"]
+    if reader.guessed:
+        found.assumed.append(f"{reader.guessed:,} reads or writes without an offset went on where the last one ended")
+    found.facts = {"operations": len(recording.operations)}
+    return found
+
+
+def _server(subject: Subject, seconds: float, watch: Watch) -> Found:
+    server = subject.server
+    before = server.counts() if server is not None else None
+    begun = time.monotonic()
+    while (left := begun + seconds - time.monotonic()) > 0 and not watch():
+        time.sleep(min(0.1, left))
+    lasted = time.monotonic() - begun
+    now = server.counts() if server is not None else None
+    seen = postgres.classes_of(now.since(before), lasted) if now is not None and before is not None else []
+    found = Found("server", lasted, seen, buffered=True)
+    found.cannot_know = [
+        "sizes beyond the page, offsets, concurrency, the distribution of gaps",
+        "which reads the server's page cache answered",
+    ]
+    found.assumed = ["pages of 8 KiB at random, the log in order, one at a time, Poisson arrivals"]
+    return found
+
+
+def _counters(subject: Subject, seconds: float, watch: Watch) -> Found:
+    before = process.used(watch.pids)
+    moved, lasted = counters.watch(subject.devices, seconds, watch)
+    used = process.used(watch.pids).since(before) if subject.pid is not None else None
+    found = Found("counters", lasted, counters.classes_of(moved, used, lasted))
+    found.cannot_know = [
+        "the sizes of single requests: the mean stands for all",
+        "offsets: order is guessed from merged requests and the mean size",
+        "when single requests came: gaps are taken to be exponential",
+    ]
+    found.assumed = ["the data set is as large as what was moved meanwhile"]
+    if subject.pid is not None:
+        found.assumed += [
+            "requests of the process are as large as the device's mean, and as many at once",
+            "flushes are the process's in the part that its writes have in all writes of the device",
+        ]
+    found.facts = {"devices": [one.name for one in subject.devices]}
+    return found
