@@ -1,17 +1,18 @@
 """Figures of databases: what records say is what is drawn."""
 
-import json
 from typing import Any
 
-from assay.dbms.tpch import figures
+from assay.dbms import figures
 from assay.dbms.wtperf.distribution import distribution
 from assay.dbms.wtperf.parse import Latencies
+from assay.report.figures import Palette
+from assay.report.work import Work
 
 Json = dict[str, Any]
 
 
-def record(workload: str, target: str, parts: list[Json], figures_: Json | None = None, **parameters: Any) -> Json:
-    return {
+def record(workload: str, target: str, parts: list[Json], figures_: Json | None = None, **parameters: Any) -> Work:
+    document = {
         "kind": "database",
         "subject": {"name": "duckdb"},
         "workload": {"name": workload, "parameters": parameters},
@@ -20,28 +21,18 @@ def record(workload: str, target: str, parts: list[Json], figures_: Json | None 
         "parts": parts,
         "verdict": {"status": "valid"},
     }
+    return Work(f"{workload}-{target}".replace("/", "-"), document)
 
 
 def value(number: float, **more: Any) -> Json:
     return {"value": number, "unit": "s", "provenance": "measured", **more}
 
 
-def drawn(chart: Any) -> list[Json]:
-    """Rows that a chart draws, wherever they are kept."""
-    document = json.loads(chart.to_json())
-    rows = [row for rows in document.get("datasets", {}).values() for row in rows]
-    text = json.dumps(document)
-    assert "$schema" in text
-    return rows or _values(document)
-
-
-def _values(node: Any) -> list[Json]:
-    if isinstance(node, list):
-        return [row for one in node for row in _values(one)]
-    if not isinstance(node, dict):
-        return []
-    own = node.get("values", []) if isinstance(node.get("values"), list) else []
-    return [row for row in own if isinstance(row, dict)] + [row for one in node.values() for row in _values(one)]
+def drawn(figure: Any) -> list[Json]:
+    """Rows that the panels draw: the same as those of the figure's table."""
+    rows = [row for panel in figure.panels for row in panel.spec["data"]["values"]]
+    assert sorted(map(str, rows)) == sorted(map(str, figure.data))
+    return rows
 
 
 def query(name: str, seconds: float) -> Json:
@@ -50,47 +41,56 @@ def query(name: str, seconds: float) -> Json:
 
 
 def test_queries_are_bars_by_target_and_protocol() -> None:
-    records = [
+    works = [
         record(
             "tpch", target, [query("q01", 1.0), query("q02", 2.0), {"name": "q03", "figures": {}}], protocol=protocol
         )
         for target in ("/a", "/b")
         for protocol in ("cold", "hot")
     ]
-    rows = drawn(figures.queries(records))
-    cells = {(row["query"], row["target"], row["protocol"]) for row in rows if "query" in row}
-    assert len(cells) == 8
-    assert {row["low_s"] for row in rows if row.get("query") == "q02"} == {1.0}
-    assert {row["class"] for row in rows if "class" in row} == {"random"}
+    figure = figures.queries(works, Palette())
+    assert figure is not None
+    assert [panel.title for panel in figure.panels] == ["cold", "hot"]
+    assert [key.label for key in figure.keys] == ["duckdb on /a", "duckdb on /b"]
+    rows = drawn(figure)
+    assert len({(row["x"], row["series"], row["panel"]) for row in rows}) == len(rows) == 8
+    assert {row["low"] for row in rows if row["x"] == "q02"} == {1e9}
+    assert {row["class"] for row in rows} == {"random"}
 
 
 def test_bands_of_predictions_are_the_whiskers() -> None:
     part = {"name": "q01", "figures": {"time_s": value(1.0, band={"low": 0.2, "high": 3.0})}}
-    rows = drawn(figures.queries([record("tpch", "twin:x", [part], protocol="cold")]))
-    assert next((row["low_s"], row["high_s"]) for row in rows if "low_s" in row) == (0.2, 3.0)
+    figure = figures.queries([record("tpch", "twin:x", [part], protocol="cold")], Palette())
+    assert figure is not None
+    assert [(row["low"], row["high"]) for row in drawn(figure)] == [(0.2e9, 3e9)]
 
 
 def test_transactions_have_throughput_and_latency() -> None:
     timed = distribution(Latencies((1, 1000, 5000), (10, 5, 1), 16))
     parts = [{"name": "new_order", "figures": {}, "service": timed}, {"name": "payment", "figures": {}}]
-    records = [record("tpcc", "/a", parts, {"transactions_per_s": value(100.0)})]
-    assert [row["rate"] for row in drawn(figures.throughput(records)) if "rate" in row] == [100.0]
-    rows = [row for row in drawn(figures.latency(records)) if "ms" in row]
-    assert {row["transaction"] for row in rows} == {"new_order"}
-    assert [row["percentile"] for row in rows][:4] == ["p50", "p90", "p99", "p99.9"]
-    assert [row["ms"] for row in rows] == sorted(row["ms"] for row in rows)
+    work = record("tpcc", "/a", parts, {"transactions_per_s": value(100.0)})
+    work.record["intervals"] = [{"at_s": 1.0, "length_s": 0.5, "operations": 50}, {"at_s": 2, "length_s": 0}]
+    over_time, latency = figures.series([work], Palette()), figures.latency([work], Palette())
+    assert over_time is not None
+    assert latency is not None
+    assert [(row["x"], row["y"]) for row in drawn(over_time)] == [(1.0, 100.0)]
+    rows = drawn(latency)
+    assert [panel.title for panel in latency.panels] == ["new order"]
+    assert [row["x"] for row in rows] == ["p50", "p90", "p99", "p99.9"]
+    assert [row["y"] for row in rows] == sorted(row["y"] for row in rows)
 
 
 def test_ratios_of_wtperf_are_points() -> None:
     part = {"name": "read", "figures": {"of_first_ratio": value(0.5)}, "facts": {"against_first": "half"}}
-    rows = drawn(figures.ratios([record("wtperf-small-btree", "/b", [part], page_cache="cold")]))
-    assert [(row["workload"], row["ratio"]) for row in rows if "ratio" in row] == [
-        ("small-btree read, page cache cold", 0.5)
-    ]
+    figure = figures.ratios([record("wtperf-small-btree", "/b", [part], page_cache="cold")], Palette())
+    assert figure is not None
+    assert [(row["x"], row["y"]) for row in drawn(figure)] == [("small-btree: read, page cache cold", 0.5)]
 
 
-def test_nothing_is_drawn_of_nothing() -> None:
-    assert figures.charts([]) == {}
-    assert figures.charts([record("ycsb-a", "/a", [])]) == {}
-    everything = figures.charts([record("tpch", "/a", [query("q01", 1.0)], protocol="cold")])
-    assert list(everything) == ["TPC-H-like: time of each query, by target"]
+def test_nothing_is_drawn_of_nothing_and_nothing_of_what_is_invalid() -> None:
+    assert list(figures.draw([], Palette())) == []
+    assert list(figures.draw([record("ycsb-a", "/a", [])], Palette())) == []
+    work = record("tpch", "/a", [query("q01", 1.0)], protocol="cold")
+    assert [figure.id for figure in figures.draw([work], Palette())] == ["database-queries"]
+    work.record["verdict"]["status"] = "invalid"
+    assert list(figures.draw([work], Palette())) == []

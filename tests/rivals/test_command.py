@@ -60,7 +60,9 @@ def test_a_rival_that_was_not_built_says_how_to_build_it(tmp_path: Path, words: 
 
 def test_without_any_the_lists_say_how_to_build_them(tmp_path: Path) -> None:
     listed = assay("rivals", "list", "--json", program=tmp_path / "gone")
-    assert [(one["name"], one["built"]) for one in json.loads(listed.stdout)] == [(name, False) for name in rivals.NAMES]
+    assert [(one["name"], one["built"]) for one in json.loads(listed.stdout)] == [
+        (name, False) for name in rivals.NAMES
+    ]
     assert "assay rivals build lmdb" in assay("rivals", "list", program=tmp_path / "gone").stdout
     bench = assay("rivals", "bench", "--on", tmp_path, program=tmp_path / "gone")
     assert bench.returncode == NOT_POSSIBLE
@@ -78,7 +80,9 @@ def test_the_measuring_program_has_none_and_says_so(assayer: Path, tmp_path: Pat
 
 @pytest.mark.usefixtures("assayer")
 def test_one_that_was_built_is_listed_and_gets_the_job(stand_in: Path, tmp_path: Path) -> None:
-    listed = {one["name"]: one["there"] for one in json.loads(assay("index", "list", "--json", program=stand_in).stdout)}
+    listed = {
+        one["name"]: one["there"] for one in json.loads(assay("index", "list", "--json", program=stand_in).stdout)
+    }
     assert listed["lmdb"]
     assert listed["fptree"]
     assert not listed["rocksdb"]

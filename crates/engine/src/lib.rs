@@ -5,6 +5,7 @@ pub mod core;
 mod database;
 mod durability;
 mod error;
+pub mod files;
 pub mod forest;
 mod hash;
 pub mod kv;

@@ -4,6 +4,7 @@ mod load;
 mod pending;
 mod session;
 mod statements;
+mod wire;
 
 use std::ops::ControlFlow;
 
@@ -67,21 +68,23 @@ pub struct PostgresStore {
     options: PostgresOptions,
 }
 
+/// Whether the server means that another transaction was in the way.
+pub(crate) fn is_conflict(code: &str) -> bool {
+    [
+        SqlState::T_R_SERIALIZATION_FAILURE,
+        SqlState::T_R_DEADLOCK_DETECTED,
+        SqlState::LOCK_NOT_AVAILABLE,
+        // What follows a conflict in the same exchange.
+        SqlState::IN_FAILED_SQL_TRANSACTION,
+    ]
+    .iter()
+    .any(|conflict| conflict.code() == code)
+}
+
 /// What a failure is: another transaction in the way, or a defect.
 pub(crate) fn failure(error: postgres::Error) -> TpccError {
     match error.code() {
-        Some(code)
-            if [
-                SqlState::T_R_SERIALIZATION_FAILURE,
-                SqlState::T_R_DEADLOCK_DETECTED,
-                SqlState::LOCK_NOT_AVAILABLE,
-                // What follows a conflict in the same exchange.
-                SqlState::IN_FAILED_SQL_TRANSACTION,
-            ]
-            .contains(code) =>
-        {
-            TpccError::Conflict
-        }
+        Some(code) if is_conflict(code.code()) => TpccError::Conflict,
         Some(_) => TpccError::store(Spoken(error)),
         None => TpccError::store(error),
     }

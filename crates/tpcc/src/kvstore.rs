@@ -20,8 +20,8 @@ use crate::{
     row::Row,
     rows::{Customer, District, History, Item, Order, OrderLine, Stock, Warehouse},
     scale::{DISTRICTS, Scale},
-    store::{Account, Delivered, Oldest, Sale, Session, Status, Store, Terms},
-    text::Text,
+    store::{Account, Delivered, Delivery, Oldest, Sale, Session, Status, Store, Terms},
+    text::{Text, is_original},
     transaction::Kind,
 };
 
@@ -113,12 +113,6 @@ fn missing(what: &'static str) -> TpccError {
     TpccError::damaged(what)
 }
 
-/// The word that makes an item, or stock, an original brand (clause 2.4.2.2).
-fn is_original(brand: &Text<50>) -> bool {
-    let bytes = brand.bytes();
-    bytes.contains(&b'O') && bytes.windows(8).any(|window| window == b"ORIGINAL")
-}
-
 impl<K: Kv> KvStoreSession<'_, K> {
     fn customer(&mut self, warehouse: u32, district: u8, by: &By) -> Result<u16> {
         let By::Name(last) = by else {
@@ -140,7 +134,7 @@ impl<K: Kv> KvStoreSession<'_, K> {
         let line = order.wanted[at];
         let item = self.kv.get(Table::Item, &key::item(line.item), |row| {
             let row = Item::whole(row)?;
-            Ok((Item::price.get(row), is_original(&Item::data.get(row))))
+            Ok((Item::price.get(row), is_original(Item::data.get(row).bytes())))
         })?;
         let Some(item) = item else { return Ok(false) };
         let (price, original) = item?;
@@ -149,7 +143,7 @@ impl<K: Kv> KvStoreSession<'_, K> {
             let mut sale = Sale {
                 price,
                 info: Stock::info.item(usize::from(order.district) - 1).get(row),
-                original: original && is_original(&Stock::data.get(row)),
+                original: original && is_original(Stock::data.get(row).bytes()),
                 quantity: Stock::quantity.get(row),
                 ytd: Stock::ytd.get(row),
                 orders: Stock::orders.get(row),
@@ -166,8 +160,9 @@ impl<K: Kv> KvStoreSession<'_, K> {
         Ok(true)
     }
 
-    fn deliver_one(&mut self, warehouse: u32, order: Delivered, carrier: u8, date: i64) -> Result<Delivered> {
-        let key = key::order(warehouse, order.district, order.order);
+    fn deliver_one(&mut self, delivery: &Delivery<'_>, district: u8, order: u32) -> Result<Delivered> {
+        let Delivery { warehouse, carrier, date, .. } = *delivery;
+        let key = key::order(warehouse, district, order);
         let changed = self.kv.update(Table::Order, &key, |row| {
             Order::whole(row)?;
             Order::carrier.set(row, &carrier);
@@ -176,7 +171,7 @@ impl<K: Kv> KvStoreSession<'_, K> {
         let (customer, lines) = there(changed, "an order that is not delivered")??;
         let mut amount = 0;
         for line in 1..=lines {
-            let key = key::order_line(warehouse, order.district, order.order, line);
+            let key = key::order_line(warehouse, district, order, line);
             let changed = self.kv.update(Table::OrderLine, &key, |row| {
                 OrderLine::whole(row)?;
                 OrderLine::delivered.set(row, &date);
@@ -184,7 +179,7 @@ impl<K: Kv> KvStoreSession<'_, K> {
             })?;
             amount += there(changed, "a line of an order")??;
         }
-        Ok(Delivered { customer, amount, ..order })
+        Ok(Delivered { district, order, customer, amount })
     }
 
     fn recent_items(&mut self, warehouse: u32, district: u8) -> Result<()> {
@@ -376,17 +371,9 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
         Ok(oldest)
     }
 
-    fn deliver(
-        &mut self,
-        warehouse: u32,
-        oldest: &Oldest,
-        carrier: u8,
-        date: i64,
-        mut delivered: impl FnMut(Delivered),
-    ) -> Result<()> {
-        for (order, district) in oldest.iter().zip(1..).filter(|(order, _)| **order != 0) {
-            let order = Delivered { district, order: *order, ..Delivered::default() };
-            delivered(self.deliver_one(warehouse, order, carrier, date)?);
+    fn deliver(&mut self, delivery: &Delivery<'_>, mut delivered: impl FnMut(Delivered)) -> Result<()> {
+        for (district, order) in delivery.orders() {
+            delivered(self.deliver_one(delivery, district, order)?);
         }
         Ok(())
     }

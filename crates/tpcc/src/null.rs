@@ -9,7 +9,7 @@ use crate::{
     input::{By, NewOrder, Payment},
     rows::{History, Order, OrderLine},
     scale::Scale,
-    store::{Account, Delivered, Oldest, Sale, Session, Status, Store, Terms},
+    store::{Account, Delivered, Delivery, Oldest, Sale, Session, Status, Store, Terms},
     text::Text,
     transaction::Kind,
 };
@@ -112,16 +112,9 @@ impl Session for NullSession {
         Ok([1; 10])
     }
 
-    fn deliver(
-        &mut self,
-        _warehouse: u32,
-        oldest: &Oldest,
-        _carrier: u8,
-        _date: i64,
-        mut delivered: impl FnMut(Delivered),
-    ) -> Result<()> {
-        for (order, district) in oldest.iter().zip(1..) {
-            delivered(Delivered { district, order: *order, customer: 1, amount: 1 });
+    fn deliver(&mut self, delivery: &Delivery<'_>, mut delivered: impl FnMut(Delivered)) -> Result<()> {
+        for (district, order) in delivery.orders() {
+            delivered(Delivered { district, order, customer: 1, amount: 1 });
         }
         Ok(())
     }

@@ -100,6 +100,26 @@ pub struct Delivered {
 /// The oldest undelivered order of each district; 0 where there is none.
 pub type Oldest = [u32; DISTRICTS as usize];
 
+/// What Delivery does to the orders that it took.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery<'a> {
+    /// Whose they are.
+    pub warehouse: u32,
+    /// The orders.
+    pub oldest: &'a Oldest,
+    /// Carrier that they get.
+    pub carrier: u8,
+    /// Date that their lines get, microseconds since 1970.
+    pub date: i64,
+}
+
+impl Delivery<'_> {
+    /// Districts and their orders, where there is one.
+    pub fn orders(&self) -> impl Iterator<Item = (u8, u32)> {
+        (1..).zip(*self.oldest).filter(|(_, order)| *order != 0)
+    }
+}
+
 /// A database that threads share. A thread works through a [`Session`] of its own.
 pub trait Store: Sync {
     /// What a thread works through.
@@ -217,14 +237,7 @@ pub trait Session {
     ///
     /// # Errors
     /// A conflict, or where the store fails.
-    fn deliver(
-        &mut self,
-        warehouse: u32,
-        oldest: &Oldest,
-        carrier: u8,
-        date: i64,
-        delivered: impl FnMut(Delivered),
-    ) -> Result<()>;
+    fn deliver(&mut self, delivery: &Delivery<'_>, delivered: impl FnMut(Delivered)) -> Result<()>;
 
     /// Delivery: charges the customers for what was delivered to them.
     ///

@@ -84,6 +84,12 @@ impl<const N: usize> fmt::Debug for Text<N> {
     }
 }
 
+/// The word that makes an item, or stock, an original brand (clause 2.4.2.2).
+#[inline]
+pub fn is_original(brand: &[u8]) -> bool {
+    brand.contains(&b'O') && brand.windows(8).any(|window| window == b"ORIGINAL")
+}
+
 /// A number written as decimal digits, without memory of its own.
 pub(crate) fn push_number<const N: usize>(text: &mut Text<N>, number: u64) {
     let mut digits = [0; 20];

@@ -8,7 +8,7 @@ use crate::{
     input::{Input, NewOrder, Payment},
     rows::{History, Order, OrderLine},
     scale::DISTRICTS,
-    store::{Account, Delivered, LINES_AT_MOST, Sale, Session},
+    store::{Account, Delivered, Delivery, LINES_AT_MOST, Sale, Session},
     text::{Text, push_number},
 };
 
@@ -186,7 +186,7 @@ fn deliver<S: Session>(session: &mut S, warehouse: u32, carrier: u8, date: i64) 
     let oldest = session.take_oldest(warehouse)?;
     let mut delivered = [Delivered::default(); DISTRICTS as usize];
     let mut count = 0;
-    session.deliver(warehouse, &oldest, carrier, date, |order| {
+    session.deliver(&Delivery { warehouse, oldest: &oldest, carrier, date }, |order| {
         delivered[count] = order;
         count += 1;
     })?;

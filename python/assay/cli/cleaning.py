@@ -1,4 +1,4 @@
-"""`assay clean`: folders and drives that killed runs left behind."""
+"""`assay clean`: folders, databases with their servers, and drives that killed runs left behind."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.binary import Binary
 from assay.cli import output
+from assay.dbms import place
 from assay.error import BAD_JOB, DONE, FAILED, AssayError
 from assay.study import scratch
 
@@ -19,6 +20,8 @@ def clean_up(directories: Sequence[Path], as_json: bool) -> int:
     binary = Binary.find()
     drives = binary.document("polled", "clean", accepted=(DONE, FAILED))
     found = scratch.clean(binary, [str(path.absolute()) for path in directories])
+    databases = [path for directory in directories for path in place.clean(directory.absolute())]
+    found = [*found, *({"path": str(path), "alive": False, "left": []} for path in databases)]
     if as_json:
         output.emit([*found, *drives])
         return _code(drives)

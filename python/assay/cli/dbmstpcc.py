@@ -20,6 +20,11 @@ class Engine(StrEnum):
 
     SQLITE = "sqlite"
     POSTGRES = "postgres"
+    ASSAY = "assay"
+    LMDB = "lmdb"
+    ROCKSDB = "rocksdb"
+    WIREDTIGER = "wiredtiger"
+    REDB = "redb"
 
 
 class Choice(StrEnum):
@@ -36,7 +41,7 @@ Terminals = Annotated[int, typer.Option("--terminals", "--threads", min=1, help=
 Duration = Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the window.")]
 Ramp = Annotated[str, typer.Option("--ramp", metavar="TIME", help="Before it; a tenth of it.")]
 On = Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")]
-Wal = Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres).")]
+Wal = Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres, assay).")]
 Temp = Annotated[str, typer.Option("--temp", metavar="DIR", help="Folder of temporary files (postgres).")]
 Index = Annotated[str, typer.Option("--index", metavar="DIR", help="Folder of the indexes (postgres).")]
 Rate = Annotated[float | None, typer.Option("--rate", help="Transactions a second; else as fast as it goes.")]
@@ -50,7 +55,7 @@ Mix = Annotated[str, typer.Option("--mix", metavar="LIST", help="Five shares; 45
 Isolation = Annotated[
     str, typer.Option("--isolation", metavar="LEVEL", help="read-committed, repeatable-read, serializable.")
 ]
-Synchronous = Annotated[str, typer.Option("--synchronous", metavar="WHEN", help="full, normal or off (sqlite).")]
+Synchronous = Annotated[str, typer.Option("--synchronous", metavar="WHEN", help="full, normal or off (not postgres).")]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each, restored before; 3 allow a test.")]
 Seed = Annotated[int, typer.Option("--seed", help="Of the transactions.")]
 Spoil = Annotated[

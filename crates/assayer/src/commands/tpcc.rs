@@ -2,9 +2,13 @@
 
 use std::{collections::BTreeMap, path::Path, process::ExitCode};
 
-use assay_record::{Event, FORMAT_VERSION, Subject, WorkRecord};
+use assay_engine::{
+    files::{self, FilesOptions},
+    kv::{TABLES, Tpcc},
+};
+use assay_record::{Event, FORMAT_VERSION, Figure, Method, Provenance, Subject, Unit, WorkRecord};
 use assay_tpcc::{
-    Store, TpccError,
+    KvStore, Store, TpccError,
     null::NullStore,
     order::Order,
     run::{About, Around, perform},
@@ -37,6 +41,8 @@ pub enum StoreSpec {
     Sqlite(SqliteOptions),
     /// A PostgreSQL server.
     Postgres(PostgresOptions),
+    /// Assay's own storage engine.
+    Assay(FilesOptions),
     /// None: the driver's own ceiling.
     Null,
 }
@@ -87,8 +93,8 @@ fn try_run(path: &Path) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code))
 }
 
-fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, TpccError> {
-    match &job.store {
+fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
+    let record = match &job.store {
         StoreSpec::Sqlite(options) => {
             let store = SqliteStore::new(options.clone());
             let settings = [
@@ -109,7 +115,36 @@ fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, TpccError> 
             let store = NullStore { items: job.order.scale.items };
             perform_on(&store, job, around, ("null", ""), [], ("none".to_owned(), true))
         }
-    }
+        StoreSpec::Assay(options) => return run_engine(options, job, around),
+    };
+    Ok(record?)
+}
+
+/// On the storage engine, which is closed in order afterwards.
+fn run_engine(options: &FilesOptions, job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
+    let warehouses = job.order.scale.warehouses;
+    let terminals = job.order.drive.as_ref().map_or(1, |drive| drive.terminals);
+    let database = files::open(options, TABLES, files::tpcc_bytes(warehouses), terminals)?;
+    let before = (database.log_written(), database.checkpoints());
+    let store = KvStore::new(Tpcc(&database), warehouses);
+    let settings = [
+        ("pool_bytes", serde_json::to_value(options.pool_bytes)),
+        ("page_bytes", serde_json::to_value(options.page_bytes)),
+        ("log_bytes", serde_json::to_value(options.log_bytes)),
+        ("isolation", serde_json::to_value("snapshot")),
+    ];
+    let about = (options.durability.name().to_owned(), true);
+    let mut record = perform_on(&store, job, around, ("assay", env!("CARGO_PKG_VERSION")), settings, about)?;
+    // As those of a server: from before the load, or the ramp-up, to after the checks.
+    let counted = |value: u64, unit| Figure::new(value as f64, unit, Provenance::Measured, Method::Loop);
+    let log = database.log_written();
+    record.figures.insert("engine_wal_bytes".to_owned(), counted(log.bytes - before.0.bytes, Unit::Bytes));
+    record.figures.insert("engine_log_batches".to_owned(), counted(log.batches - before.0.batches, Unit::Count));
+    let checkpoints = database.checkpoints() - before.1;
+    record.figures.insert("engine_checkpoints".to_owned(), counted(checkpoints, Unit::Count));
+    drop(store);
+    database.close()?;
+    Ok(record)
 }
 
 fn perform_on<S: Store, const N: usize>(

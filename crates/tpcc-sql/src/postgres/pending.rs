@@ -1,31 +1,33 @@
-//! What a transaction has put off to its last exchange, and that exchange.
+//! What a transaction has put off to its last exchange.
 
 use assay_tpcc::{
     Result, TpccError,
-    input::Payment,
-    rows::{History, Order},
-    store::Account,
-    text::Text,
+    input::{Payment, Wanted},
+    rows::{History, Order, OrderLine},
+    store::{Account, Sale},
+    text::{Text, is_original},
 };
-use tokio::try_join;
-use tokio_postgres::{Client, Error, Row, Statement, types::ToSql};
 
-use super::{failure, session::PostgresSession};
-
-pub(super) const COMMIT: &str = "commit";
+use super::{
+    session::PostgresSession,
+    wire::{
+        Row,
+        Value::{Int, Ints, Long, Longs, Text as Word, Texts},
+    },
+};
 
 /// Rows of stock, in columns as their update wants them.
 #[derive(Default)]
 pub(super) struct Sold {
-    pub(super) warehouses: Vec<i32>,
-    pub(super) items: Vec<i32>,
-    pub(super) quantities: Vec<i32>,
-    pub(super) ytd: Vec<i64>,
-    pub(super) orders: Vec<i32>,
-    pub(super) remote_orders: Vec<i32>,
-    pub(super) infos: Vec<Text<24>>,
-    pub(super) original: Vec<bool>,
-    pub(super) prices: Vec<u32>,
+    warehouses: Vec<i32>,
+    items: Vec<i32>,
+    quantities: Vec<i32>,
+    ytd: Vec<i64>,
+    orders: Vec<i32>,
+    remote_orders: Vec<i32>,
+    infos: Vec<Text<24>>,
+    original: Vec<bool>,
+    prices: Vec<u32>,
 }
 
 pub(super) struct Paid {
@@ -43,41 +45,32 @@ pub(super) struct Charges {
 }
 
 /// An order and its lines, in columns as their insertion wants them.
-#[derive(Default)]
 pub(super) struct Entered {
-    pub(super) place: (i32, i32, i32),
-    pub(super) row: Order,
-    pub(super) items: Vec<i32>,
-    pub(super) supplies: Vec<i32>,
-    pub(super) quantities: Vec<i32>,
-    pub(super) amounts: Vec<i64>,
-    pub(super) infos: Vec<Text<24>>,
+    place: (i32, i32, i32),
+    row: Order,
+    items: Vec<i32>,
+    supplies: Vec<i32>,
+    quantities: Vec<i32>,
+    amounts: Vec<i64>,
+    infos: Vec<Text<24>>,
 }
 
-pub(super) type Values<'v, const N: usize> = [&'v (dyn ToSql + Sync); N];
-
-pub(super) async fn ask<const N: usize>(
-    client: &Client,
-    statement: &Statement,
-    values: Values<'_, N>,
-) -> std::result::Result<Vec<Row>, Error> {
-    client.query(statement, &values).await
-}
-
-pub(super) async fn tell<const N: usize>(
-    client: &Client,
-    statement: &Statement,
-    values: Values<'_, N>,
-) -> std::result::Result<u64, Error> {
-    client.execute(statement, &values).await
-}
-
-fn is_original(brand: &str) -> bool {
-    brand.contains("ORIGINAL")
+impl Entered {
+    pub(super) fn of(place: (i32, i32, i32), row: &Order, lines: &[OrderLine]) -> Self {
+        Self {
+            place,
+            row: row.clone(),
+            items: lines.iter().map(|line| line.item as i32).collect(),
+            supplies: lines.iter().map(|line| line.supply_warehouse as i32).collect(),
+            quantities: lines.iter().map(|line| i32::from(line.quantity)).collect(),
+            amounts: lines.iter().map(|line| line.amount).collect(),
+            infos: lines.iter().map(|line| line.info).collect(),
+        }
+    }
 }
 
 impl Sold {
-    pub(super) fn fill(&mut self, rows: &[Row]) {
+    pub(super) fn fill(&mut self, rows: &[Row]) -> Result<()> {
         self.warehouses.clear();
         self.items.clear();
         self.quantities.clear();
@@ -88,101 +81,105 @@ impl Sold {
         self.infos.clear();
         self.prices.clear();
         for row in rows {
-            let (warehouse, item) = (row.get::<_, i32>(0), row.get::<_, i32>(1));
+            let (warehouse, item) = (row.int(0)?, row.int(1)?);
             // A row that two lines name comes twice where it was asked for by a join.
             if self.items.last() == Some(&item) && self.warehouses.last() == Some(&warehouse) {
                 continue;
             }
             self.warehouses.push(warehouse);
             self.items.push(item);
-            self.quantities.push(row.get(2));
-            self.ytd.push(row.get(3));
-            self.orders.push(row.get(4));
-            self.remote_orders.push(row.get(5));
-            self.original.push(is_original(row.get(6)) && is_original(row.get(9)));
-            self.prices.push(row.get::<_, i32>(8) as u32);
-            self.infos.push(Text::of(row.get::<_, &str>(7).as_bytes()));
+            self.quantities.push(row.int(2)?);
+            self.ytd.push(row.long(3)?);
+            self.orders.push(row.int(4)?);
+            self.remote_orders.push(row.int(5)?);
+            self.original.push(is_original(row.text::<50>(6).bytes()) && is_original(row.text::<50>(9).bytes()));
+            self.prices.push(row.int(8)? as u32);
+            self.infos.push(row.text(7));
         }
+        Ok(())
+    }
+
+    /// Hands a line's item and stock to `sell`; false where there is no such item.
+    pub(super) fn sell(&mut self, line: &Wanted, sell: impl FnOnce(&mut Sale)) -> bool {
+        let (item, supply) = (line.item as i32, line.supply as i32);
+        let place = (0..self.items.len()).find(|place| self.items[*place] == item && self.warehouses[*place] == supply);
+        // Stock comes together with its item: without one there is no row.
+        let Some(place) = place else { return false };
+        let mut sale = Sale {
+            price: self.prices[place],
+            info: self.infos[place],
+            original: self.original[place],
+            quantity: self.quantities[place],
+            ytd: self.ytd[place],
+            orders: self.orders[place] as u32,
+            remote_orders: self.remote_orders[place] as u32,
+        };
+        sell(&mut sale);
+        self.quantities[place] = sale.quantity;
+        self.ytd[place] = sale.ytd;
+        self.orders[place] = sale.orders as i32;
+        self.remote_orders[place] = sale.remote_orders as i32;
+        true
     }
 }
 
 impl PostgresSession {
-    pub(super) fn commit_order(&self, order: &Entered) -> std::result::Result<(), Error> {
-        let Self { client, statements, sold, .. } = self;
+    pub(super) fn write_order(&mut self, order: &Entered) -> Result<()> {
+        let Self { wire, statements, sold, .. } = self;
         let (warehouse, district, number) = order.place;
-        let (customer, lines) = (i32::from(order.row.customer), i32::from(order.row.lines));
-        let (entered, local) = (order.row.entered, i32::from(order.row.all_local));
-        let infos: Vec<&str> = order.infos.iter().map(Text::as_str).collect();
-        self.runtime.block_on(async {
-            try_join!(
-                biased;
-                tell(
-                    client,
-                    &statements.write_order,
-                    [
-                        &warehouse, &district, &number, &customer, &entered, &lines, &local, &order.items,
-                        &order.supplies, &order.quantities, &order.amounts, &infos, &sold.warehouses, &sold.items,
-                        &sold.quantities, &sold.ytd, &sold.orders, &sold.remote_orders,
-                    ],
-                ),
-                client.batch_execute(COMMIT),
-            )
-        })?;
-        Ok(())
+        let values = [
+            Int(warehouse),
+            Int(district),
+            Int(number),
+            Int(i32::from(order.row.customer)),
+            Long(order.row.entered),
+            Int(i32::from(order.row.lines)),
+            Int(i32::from(order.row.all_local)),
+            Ints(&order.items),
+            Ints(&order.supplies),
+            Ints(&order.quantities),
+            Longs(&order.amounts),
+            Texts(&order.infos),
+            Ints(&sold.warehouses),
+            Ints(&sold.items),
+            Ints(&sold.quantities),
+            Longs(&sold.ytd),
+            Ints(&sold.orders),
+            Ints(&sold.remote_orders),
+        ];
+        wire.ask(&statements.write_order, &values)
     }
 
-    pub(super) fn commit_payment(&self, paid: &Paid) -> Result<()> {
-        let Self { client, statements, .. } = self;
-        let (payment, history) =
-            paid.history.as_ref().ok_or_else(|| TpccError::store("a payment without history was committed"))?;
+    pub(super) fn write_payment(&mut self, paid: &Paid) -> Result<()> {
+        let Self { wire, statements, .. } = self;
+        let history = paid.history.as_ref();
+        let (payment, history) = history.ok_or_else(|| TpccError::store("a payment without history was committed"))?;
         let (warehouse, district, customer) = paid.place;
         let Account { bad_credit, balance, ytd_payment, payments, ref data } = paid.account;
-        let (payments, data) = (payments as i32, data.as_str());
-        let (to_warehouse, to_district) = (payment.warehouse as i32, i32::from(payment.district));
-        let (date, amount, note) = (history.date, history.amount, history.data.as_str());
-        let change = async {
-            let common: Values<'_, 11> = [
-                &balance,
-                &ytd_payment,
-                &payments,
-                &warehouse,
-                &district,
-                &customer,
-                &to_warehouse,
-                &to_district,
-                &date,
-                &amount,
-                &note,
-            ];
-            if bad_credit {
-                let [a, b, c, d, e, f, g, h, i, j, k] = common;
-                tell(client, &statements.pay_bad, [a, b, c, d, e, f, g, h, i, j, k, &data]).await
-            } else {
-                tell(client, &statements.pay_good, common).await
-            }
-        };
-        self.runtime
-            .block_on(async {
-                try_join!(
-                    biased;
-                    change,
-                    client.batch_execute(COMMIT),
-                )
-            })
-            .map_err(failure)?;
-        Ok(())
+        let values = [
+            Long(balance),
+            Long(ytd_payment),
+            Int(payments as i32),
+            Int(warehouse),
+            Int(district),
+            Int(customer),
+            Int(payment.warehouse as i32),
+            Int(i32::from(payment.district)),
+            Long(history.date),
+            Long(history.amount),
+            Word(history.data.as_str()),
+            Word(data.as_str()),
+        ];
+        if bad_credit {
+            wire.ask(&statements.pay_bad, &values)
+        } else {
+            wire.ask(&statements.pay_good, &values[..values.len() - 1])
+        }
     }
 
-    pub(super) fn commit_charges(&self, charges: &Charges) -> std::result::Result<(), Error> {
-        let Self { client, statements, .. } = self;
+    pub(super) fn write_charges(&mut self, charges: &Charges) -> Result<()> {
         let Charges { warehouse, districts, customers, amounts } = charges;
-        self.runtime.block_on(async {
-            try_join!(
-                biased;
-                tell(client, &statements.charge, [warehouse, districts, customers, amounts]),
-                client.batch_execute(COMMIT),
-            )
-        })?;
-        Ok(())
+        let values = [Int(*warehouse), Ints(districts), Ints(customers), Longs(amounts)];
+        self.wire.ask(&self.statements.charge, &values)
     }
 }

@@ -1,9 +1,16 @@
 //! The statements of a session, prepared once.
 
-use tokio_postgres::{Client, Error, Statement};
+use assay_tpcc::Result;
+
+use super::wire::{Statement, Wire};
 
 /// All of them but those of stock, which are ten.
 pub(super) struct Statements {
+    pub(super) begin_isolated: Statement,
+    pub(super) begin_repeatable: Statement,
+    pub(super) begin_snapshot: Statement,
+    pub(super) commit: Statement,
+    pub(super) rollback: Statement,
     pub(super) terms: Statement,
     pub(super) write_order: Statement,
     pub(super) receive: Statement,
@@ -49,32 +56,38 @@ fn pay(data: &str) -> String {
 }
 
 impl Statements {
-    pub(super) async fn prepare(client: &Client) -> Result<Self, Error> {
+    /// Prepares them; `isolated` begins New-Order and Payment.
+    pub(super) fn prepare(wire: &mut Wire, isolated: &str) -> Result<Self> {
         let named = format!("{RECEIVE} and c_id = {} for update of customer", middle("$4", "$5", "$6"));
         let numbered = format!("{RECEIVE} and c_id = $6 for update of customer");
         let number_of_name = format!("select c from {} m (c)", middle("$1", "$2", "$3"));
         Ok(Self {
-            terms: client.prepare(TERMS).await?,
-            write_order: client.prepare(WRITE_ORDER).await?,
-            receive: client.prepare(&numbered).await?,
-            receive_named: client.prepare(&named).await?,
-            pay_good: client.prepare(&pay("")).await?,
-            pay_bad: client.prepare(&pay(", c_data = $12")).await?,
-            number_of_name: client.prepare(&number_of_name).await?,
-            status: client.prepare(STATUS).await?,
-            balance: client.prepare(BALANCE).await?,
-            take_oldest: client.prepare(TAKE_OLDEST).await?,
-            carry: client.prepare(CARRY).await?,
-            date_lines: client.prepare(DATE_LINES).await?,
-            charge: client.prepare(CHARGE).await?,
-            stock_level: client.prepare(STOCK_LEVEL).await?,
+            begin_isolated: wire.prepare(isolated)?,
+            begin_repeatable: wire.prepare("begin isolation level repeatable read")?,
+            begin_snapshot: wire.prepare("begin isolation level repeatable read, read only")?,
+            commit: wire.prepare("commit")?,
+            rollback: wire.prepare("rollback")?,
+            terms: wire.prepare(TERMS)?,
+            write_order: wire.prepare(WRITE_ORDER)?,
+            receive: wire.prepare(&numbered)?,
+            receive_named: wire.prepare(&named)?,
+            pay_good: wire.prepare(&pay(""))?,
+            pay_bad: wire.prepare(&pay(", c_data = $12"))?,
+            number_of_name: wire.prepare(&number_of_name)?,
+            status: wire.prepare(STATUS)?,
+            balance: wire.prepare(BALANCE)?,
+            take_oldest: wire.prepare(TAKE_OLDEST)?,
+            carry: wire.prepare(CARRY)?,
+            date_lines: wire.prepare(DATE_LINES)?,
+            charge: wire.prepare(CHARGE)?,
+            stock_level: wire.prepare(STOCK_LEVEL)?,
         })
     }
 }
 
 /// Stock for orders of a district with its items, of one warehouse or of several; rows of stock are locked in the order
 /// of their keys.
-pub(super) async fn stock(client: &Client, district: u8) -> Result<(Statement, Statement), Error> {
+pub(super) fn stock(wire: &mut Wire, district: u8) -> Result<(Statement, Statement)> {
     let columns = format!(
         "s_w_id, s_i_id, s_quantity, s_ytd, s_order_cnt, s_remote_cnt, s_data, s_dist_{district:02}, i_price, i_data,
          i_name"
@@ -87,7 +100,7 @@ pub(super) async fn stock(client: &Client, district: u8) -> Result<(Statement, S
         "select {columns} from unnest($1::int[], $2::int[]) as wanted (w, i) join stock on s_w_id = w and s_i_id = i
          join item on i_id = i order by s_w_id, s_i_id for update of stock"
     );
-    Ok((client.prepare(&home).await?, client.prepare(&remote).await?))
+    Ok((wire.prepare(&home)?, wire.prepare(&remote)?))
 }
 
 const TERMS: &str = "with taken as (update district set d_next_o_id = d_next_o_id + 1 where d_w_id = $1 and d_id = $2

@@ -4,8 +4,8 @@ use assay_tpcc::{
     Result, Session, TpccError,
     input::{By, NewOrder, Payment},
     rows::{History, Order, OrderLine},
-    store::{Account, Delivered, Oldest, Sale, Status, Terms},
-    text::Text,
+    store::{Account, Delivered, Delivery, Oldest, Sale, Status, Terms},
+    text::{Text, is_original},
     transaction::Kind,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
@@ -102,8 +102,8 @@ fn text<const N: usize>(row: &Row<'_>, at: usize) -> rusqlite::Result<Text<N>> {
     Ok(Text::of(row.get_ref(at)?.as_bytes()?))
 }
 
-fn is_original(row: &Row<'_>, at: usize) -> rusqlite::Result<bool> {
-    Ok(row.get_ref(at)?.as_bytes()?.windows(8).any(|window| window == b"ORIGINAL"))
+fn original(row: &Row<'_>, at: usize) -> rusqlite::Result<bool> {
+    Ok(is_original(row.get_ref(at)?.as_bytes()?))
 }
 
 impl Session for SqliteSession {
@@ -139,15 +139,15 @@ impl Session for SqliteSession {
             let sql = "select i_price, i_name, i_data from item where i_id = ?";
             let item = self.find(sql, [line.item], |row| {
                 std::hint::black_box(text::<24>(row, 1)?);
-                Ok((row.get::<_, u32>(0)?, is_original(row, 2)?))
+                Ok((row.get::<_, u32>(0)?, original(row, 2)?))
             })?;
-            let Some((price, original)) = item else { return Ok(false) };
+            let Some((price, brand)) = item else { return Ok(false) };
             let sql = STOCK[usize::from(order.district) - 1];
             let mut sale = self.one("a row of stock", sql, params![line.supply, line.item], |row| {
                 Ok(Sale {
                     price,
                     info: text(row, 5)?,
-                    original: original && is_original(row, 4)?,
+                    original: brand && original(row, 4)?,
                     quantity: row.get(0)?,
                     ytd: row.get(1)?,
                     orders: row.get(2)?,
@@ -264,15 +264,9 @@ impl Session for SqliteSession {
         Ok(oldest)
     }
 
-    fn deliver(
-        &mut self,
-        warehouse: u32,
-        oldest: &Oldest,
-        carrier: u8,
-        date: i64,
-        mut delivered: impl FnMut(Delivered),
-    ) -> Result<()> {
-        for (order, district) in oldest.iter().copied().zip(1_u8..).filter(|(order, _)| *order != 0) {
+    fn deliver(&mut self, delivery: &Delivery<'_>, mut delivered: impl FnMut(Delivered)) -> Result<()> {
+        let Delivery { warehouse, carrier, date, .. } = *delivery;
+        for (district, order) in delivery.orders() {
             let sql = "update orders set o_carrier_id = ? where o_w_id = ? and o_d_id = ? and o_id = ?
                 returning o_c_id";
             let values = params![carrier, warehouse, district, order];

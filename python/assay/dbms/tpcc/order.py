@@ -13,7 +13,13 @@ Json = dict[str, Any]
 # Bytes of a loaded warehouse with its keys, and of a minute's growth per terminal, as seen on PostgreSQL 15 and SQLite.
 WAREHOUSE_BYTES = 130 << 20
 SPARE_BYTES = 1 << 30
-ENGINES = ("sqlite", "postgres")
+WORDS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
+RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
+ENGINES = ("sqlite", "postgres", "assay", *RIVALS)
+# Parts that can lie apart, by engine.
+APART: dict[str, tuple[str, ...]] = {"postgres": ("wal", "temp", "index"), "assay": ("wal",)}
+# These give up a transaction that would have to wait, and the driver tries it again.
+TRIES = dict.fromkeys(("assay", *RIVALS), 10_000)
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,12 @@ class Order:
         if self.engine not in ENGINES:
             raise _bad(f"TPC-C does not run on `{self.engine}`", f"use one of {', '.join(ENGINES)}")
         apart = [name for name in ("wal", "temp", "index") if getattr(self, name)]
-        if self.engine == "sqlite" and apart:
-            message = f"SQLite keeps everything beside its file: --{apart[0]} cannot be"
+        wrong = [name for name in apart if name not in APART.get(self.engine, ())]
+        if wrong:
+            message = f"{self.engine} keeps its {WORDS[wrong[0]]} beside its data: --{wrong[0]} cannot be"
             raise _bad(message, "leave it out, or use --engine postgres")
+        if self.engine == "assay" and self.synchronous == "normal":
+            raise _bad("the storage engine flushes at every commit or never", "use --synchronous full or off")
         if self.rate is not None and self.think is not None:
             raise _bad("--rate and --think are two paces", "give one of them")
         if self.connect and self.engine != "postgres":
@@ -88,6 +97,8 @@ class Order:
             document["choice"]["exponent"] = self.zipf
         if self.mix:
             document["mix"] = _mix(self.mix)
+        if self.engine in TRIES:
+            document["tries"] = TRIES[self.engine]
         return document
 
     def job(self, store: Json, sites: list[Json], **more: Any) -> Json:

@@ -10,8 +10,11 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.target import Target, check_room, target_of
-from assay.dbms.tpcc.order import Order
-from assay.dbms.tpcc.stores import Bench, ExternalBench, PostgresBench, SqliteBench
+from assay.dbms.tpcc.bench import Bench, Snapshot
+from assay.dbms.tpcc.files import AssayBench, SqliteBench
+from assay.dbms.tpcc.order import RIVALS, Order
+from assay.dbms.tpcc.rival import RivalBench
+from assay.dbms.tpcc.stores import ExternalBench, PostgresBench
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
 from assay.work import save
 from assay.work.run import exit_code as judged
@@ -19,6 +22,12 @@ from assay.work.run import run_work
 
 Json = dict[str, Any]
 Listener = Callable[[str], None]
+_BENCHES: dict[str, Callable[[Order, Binary, Target], Bench]] = {
+    "sqlite": SqliteBench,
+    "postgres": PostgresBench,
+    "assay": AssayBench,
+    **dict.fromkeys(RIVALS, RivalBench),
+}
 
 
 @dataclass
@@ -63,11 +72,10 @@ def run(order: Order, out: Path, listen: Listener = lambda _: None) -> Outcome:
 @contextlib.contextmanager
 def _benches(order: Order, binary: Binary, targets: Sequence[Target]) -> Iterator[list[Bench]]:
     """One per target; what they made is removed in the end."""
-    kind = PostgresBench if order.engine == "postgres" else SqliteBench
     benches: list[Bench] = []
     try:
         for target in targets:
-            benches.append(kind(order, binary, target))  # noqa: PERF401  Those made so far are removed on failure.
+            benches.append(_BENCHES[order.engine](order, binary, target))  # noqa: PERF401  Those made so far are removed on failure.
         yield benches
     finally:
         for bench in benches:
@@ -78,20 +86,16 @@ def _drive_all(
     order: Order, binary: Binary, out: Path, benches: Sequence[Bench], outcome: Outcome, listen: Listener
 ) -> None:
     first = benches[0]
-    listen(f"loading {order.warehouses} warehouses on {first.name}")
-    outcome.loaded = _work(binary, first, order.job(first.store(), first.sites(), load=True, check=True), listen)
+    outcome.loaded = load(order, binary, first, listen)
     if judged([outcome.loaded]):
-        outcome.records.append(outcome.loaded)
-        save(out, outcome.loaded)
+        _keep(outcome.loaded, out, outcome)
         return
     snapshot = first.snapshot()
     try:
         for repeat in range(order.repeats):
             for bench in benches:
                 listen(f"{bench.name}, run {repeat + 1} of {order.repeats}")
-                if snapshot is not None:
-                    bench.restore(snapshot)
-                _keep(_measured(order, binary, bench, listen), out, outcome)
+                _keep(drive(order, binary, bench, snapshot, listen), out, outcome)
     except KeyboardInterrupt:
         outcome.interrupted = True
     except AssayError as error:
@@ -103,7 +107,18 @@ def _drive_all(
             snapshot.remove()
 
 
-def _measured(order: Order, binary: Binary, bench: Bench, listen: Listener) -> Json:
+def load(order: Order, binary: Binary, bench: Bench, listen: Listener = lambda _: None) -> Json:
+    """Fills a database and checks it; the record of that."""
+    listen(f"loading {order.warehouses} warehouses on {bench.name}")
+    return _work(binary, bench, order.job(bench.store(), bench.sites(), load=True, check=True), listen)
+
+
+def drive(
+    order: Order, binary: Binary, bench: Bench, snapshot: Snapshot | None, listen: Listener = lambda _: None
+) -> Json:
+    """One measured run on a database as it was loaded; its record."""
+    if snapshot is not None:
+        bench.restore(snapshot)
     with bench.running():
         more: Json = {"drive": order.drive(), "check": True, "server_pid": bench.server_pid()}
         if order.spoil is not None:
@@ -127,4 +142,4 @@ def _work(binary: Binary, bench: Bench, job: Json, listen: Listener) -> Json:
     with bench.running(), bench.explained():
         job["order"]["server_pid"] = bench.server_pid()
         job["store"] = bench.store()
-        return run_work(binary, ["tpcc"], job, progress)[0]
+        return run_work(bench.program(binary), ["tpcc"], job, progress)[0]

@@ -7,6 +7,7 @@ from typing import Any
 
 import altair as alt
 
+from assay.dbms import figures as databases
 from assay.report import labels, units
 from assay.report.figures import Figure, Palette, marks
 from assay.report.figures.model import Datum, Key
@@ -17,10 +18,14 @@ _FEWEST_PARTS = 3
 
 
 def draw(kind: str, works: Sequence[Work], palette: Palette) -> Iterator[Figure]:
-    """Rates, where records have one; times of parts, where several records timed them."""
-    rates = [one for one in works if one.rate is not None and one.status != "invalid"]
+    """Rates, where records have one; of databases what their workloads tell, otherwise times of parts."""
+    # Of queries each tells more than how many there were a second.
+    rates = [one for one in works if one.rate is not None and one.status != "invalid" and one.workload != "tpch"]
     if rates:
         yield _rates(kind, rates, palette)
+    if kind == "database":
+        yield from databases.draw(works, palette)
+        return
     timed = [one for one in works if one.status != "invalid" and len(list(_times(one))) >= _FEWEST_PARTS]
     if timed:
         yield _parts(kind, timed, palette)
