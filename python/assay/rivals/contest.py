@@ -91,7 +91,9 @@ class Ring:
         if contest.workload == "tpcc":
             self._loaded(contest, name)
         elif contest.kept and not self._pool(name).exists():
-            self._index(contest, name, {"window": {"operations": 1}, "warmup_s": 0.0})
+            # In memory, however small the contest's pool is.
+            room = max(64 << 20, 8 * self._size.keys * ENTRY_BYTES)
+            self._index(contest, name, {"window": {"operations": 1}, "warmup_s": 0.0, "pool_bytes": room})
 
     def measure(self, contest: Contest, name: str) -> Json:
         """One run; its record."""
@@ -154,7 +156,7 @@ class Ring:
 def pool_bytes(contest: Contest, size: Size) -> int:
     """What every contestant may keep in memory, in whole MiB."""
     data = size.warehouses * WAREHOUSE_BYTES if contest.workload == "tpcc" else size.keys * ENTRY_BYTES
-    return max(8, int(data * contest.pool_share) >> 20) << 20
+    return max(4, int(data * contest.pool_share) >> 20) << 20
 
 
 def named(names: Sequence[str]) -> list[Contest]:
