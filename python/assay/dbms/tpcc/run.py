@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
+from assay.dbms.ending import terminable
 from assay.dbms.target import Target, check_room, target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot
 from assay.dbms.tpcc.files import AssayBench, SqliteBench
@@ -63,8 +64,10 @@ def run(order: Order, out: Path, listen: Listener = lambda _: None) -> Outcome:
     if len({target.folder for target in targets}) < len(targets):
         raise AssayError("one folder is named twice", hint="name each target once; repeats are --repeats", code=BAD_JOB)
     # Each target holds its copy and what runs add; the copy that is restored from lies on the first one.
-    check_room([(target, order.data_bytes() * (2 if place == 0 else 1)) for place, target in enumerate(targets)])
-    with _benches(order, binary, targets) as benches:
+    needs = [(target, order.data_bytes() * (2 if place == 0 else 1)) for place, target in enumerate(targets)]
+    parts = [(target_of(binary, getattr(order, role)), order.part_bytes(role)) for role in order.apart()]
+    check_room([*needs, *((part, size * (len(targets) + 1)) for part, size in parts)])
+    with terminable(), _benches(order, binary, targets) as benches:
         _drive_all(order, binary, out, benches, outcome, listen)
     return outcome
 

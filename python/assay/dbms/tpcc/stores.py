@@ -96,6 +96,8 @@ class PostgresBench(Bench):
         with self._server.connect() as connection:
             after = statistics.counts(connection)
             record["subject"]["settings"] |= statistics.shown(connection, WATCHED)
+            if methods := statistics.io_methods(connection):
+                record["subject"]["settings"]["io_methods_of_the_build"] = ", ".join(methods)
         record["subject"]["settings"]["binaries"] = str(self._cluster.binaries.source)
         for role in self._targets:
             size = bytes_of(self._cluster.folder(role))

@@ -60,14 +60,16 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Wish:
-    """What was asked of an engine. `temp` and `wal` are folders, `connect` names a server that runs already."""
+    """What was asked of an engine. `temp`, `wal` and `index` are folders, `connect` names a server that runs."""
 
     name: str = "duckdb"
     temp: Path | None = None
     wal: Path | None = None
+    index: Path | None = None
     limit_s: float = 3600.0
     buffers_bytes: int | None = None
     pg_bin: Path | None = None
+    pg_settings: Sequence[str] = ()
     freeze_costs: bool = False
     connect: str = ""
 

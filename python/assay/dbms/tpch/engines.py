@@ -31,6 +31,9 @@ def make(wish: Wish) -> Engine:
     if wish.wal is not None:
         hint = "leave --wal out, or take --engine postgres"
         raise AssayError(f"{wish.name} writes no log in queries that could lie elsewhere", hint=hint, code=BAD_JOB)
+    if wish.index is not None or wish.pg_settings:
+        message = f"--index and --pg-set are not of {wish.name}"
+        raise AssayError(message, hint="leave them out, or take --engine postgres", code=BAD_JOB)
     if wish.name == "duckdb":
         return DuckDB(workers, wish.temp, wish.limit_s)
     return SQLite(workers, wish.temp, wish.limit_s)

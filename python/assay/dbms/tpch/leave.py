@@ -66,7 +66,7 @@ def record(job: _Job, one: Pass, passes: Sequence[Pass], *, interrupted: bool) -
     if one.warmed:
         draft.parameters["warmed"] = one.warmed
     draft.lies_on("data", one.place.name, one.place.folder, one.place.in_memory)
-    for role, target in (("temp", order.temp), ("log", order.wal)):
+    for role, target in (("temp", order.temp), ("log", order.wal), ("index", order.index)):
         if target:
             draft.lies_on(role, target, Path(target))
     draft.durability = "none (queries only read)"

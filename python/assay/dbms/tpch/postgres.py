@@ -13,9 +13,10 @@ import psycopg
 
 from assay.binary import Binary
 from assay.dbms.postgres import Cluster, Layout, Server, Settings, find, tuned
+from assay.dbms.postgres.cluster import TABLESPACES
 from assay.dbms.postgres.server import explained
-from assay.dbms.postgres.settings import WATCHED, hardware
-from assay.dbms.postgres.statistics import shown
+from assay.dbms.postgres.settings import WATCHED, hardware, parse
+from assay.dbms.postgres.statistics import io_methods, shown
 from assay.dbms.tpch import dialect as dialects
 from assay.dbms.tpch.answers import plain
 from assay.dbms.tpch.data import Files
@@ -65,7 +66,9 @@ class PostgreSQL:
         with Server(cluster, self._settings(folder, files.scale)) as server, explained(server):
             with server.connect() as connection:
                 self._shown = shown(connection, WATCHED)
-                _fill(connection, files, seconds)
+                if methods := io_methods(connection):
+                    self._shown["io_methods_of_the_build"] = ", ".join(methods)
+                _fill(connection, files, seconds, apart=self._wish.index is not None)
             with timed(seconds, "checkpoint"):
                 server.checkpoint()
         return Loaded(seconds, cluster.bytes())
@@ -75,7 +78,7 @@ class PostgreSQL:
         self._clusters[folder] = Cluster.copy_of(self._clusters[source], self._layout(folder))
 
     def _layout(self, folder: Path) -> Layout:
-        return Layout(data=folder, wal=self._wish.wal, temp=self._wish.temp)
+        return Layout(data=folder, wal=self._wish.wal, temp=self._wish.temp, index=self._wish.index)
 
     def _settings(self, folder: Path, scale: float) -> Settings:
         """Those of the first target serve all: what differed would change plans."""
@@ -88,7 +91,14 @@ class PostgreSQL:
                 data_bytes=int(scale * BYTES_PER_SCALE),
                 freeze_costs=self._wish.freeze_costs,
                 shared_buffers=self._wish.buffers_bytes,
-            ).with_values({"statement_timeout": str(int(self._wish.limit_s * 1000)), "autovacuum": "off", "jit": "off"})
+            ).with_values(
+                {
+                    "statement_timeout": str(int(self._wish.limit_s * 1000)),
+                    "autovacuum": "off",
+                    "jit": "off",
+                    **parse(list(self._wish.pg_settings)),
+                }
+            )
         return self._tuned
 
     def folders(self, folder: Path) -> Sequence[Path]:
@@ -232,7 +242,10 @@ def _whole(node: Json, processes: int) -> float:
     return float(node.get("Actual Total Time", 0.0)) * float(node.get("Actual Loops", 1)) / processes
 
 
-def _fill(connection: Connection, files: Files, seconds: dict[str, float]) -> None:
+def _fill(connection: Connection, files: Files, seconds: dict[str, float], *, apart: bool) -> None:
+    """Tables, then keys and indexes; `apart` puts those into a tablespace of their own."""
+    space = TABLESPACES["index"]
+    keys, others = (f" using index tablespace {space}", f" tablespace {space}") if apart else ("", "")
     with timed(seconds, "copy"):
         for table in TABLES:
             connection.execute(dialects.POSTGRES.create(table))
@@ -242,8 +255,8 @@ def _fill(connection: Connection, files: Files, seconds: dict[str, float]) -> No
                     copy.write(b"".join(lines).replace(b"|\n", b"\n"))
     with timed(seconds, "indexes"):
         for table in TABLES:
-            connection.execute(f"alter table {table.name} add primary key ({', '.join(table.primary_key)})")
+            connection.execute(f"alter table {table.name} add primary key ({', '.join(table.primary_key)}){keys}")
         for name, columns in INDEXES:
-            connection.execute(f"create index {index_name(name, columns)} on {name} ({columns})")
+            connection.execute(f"create index {index_name(name, columns)} on {name} ({columns}){others}")
     with timed(seconds, "analyze"):
         connection.execute("vacuum (analyze)")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
 from assay.dbms import cold
+from assay.dbms.ending import terminable
 from assay.dbms.target import Counters, Target, check_room, names_of, read_requests, target_of
 from assay.dbms.tpch import answers, check, data, engines, query
 from assay.dbms.tpch.engine import Engine, Loaded
@@ -43,6 +43,7 @@ class Order:
     files: Path | None = None
     temp: str = ""
     wal: str = ""
+    index: str = ""
 
 
 @dataclass
@@ -74,7 +75,7 @@ def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
     second = check.second_bytes(order)
     check_room([(where, need + (text + second if n == 0 else 0)) for n, where in enumerate(places)])
     outcome = Outcome()
-    with contextlib.ExitStack() as stack, _terminable():
+    with contextlib.ExitStack() as stack, terminable():
         spaces = [stack.enter_context(Workspace(where.folder)) for where in places]
         stack.callback(engine.close)
         try:
@@ -87,20 +88,6 @@ def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
 def _refuse_twice(on: Sequence[str]) -> None:
     if len({str(Path(one).resolve()) for one in on}) < len(on):
         raise AssayError("one folder is named twice", hint="name each target once; repeats are --repeats", code=BAD_JOB)
-
-
-@contextlib.contextmanager
-def _terminable() -> Iterator[None]:
-    """SIGTERM ends the run as Ctrl-C does."""
-
-    def raise_(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, raise_)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @dataclass
