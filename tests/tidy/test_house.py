@@ -25,9 +25,10 @@ ARROWS: dict[str, set[str]] = {
     "tpcc-sql": {"record", "load", "tpcc"},
     "engine": {"record", "path", "load", "pmem", "buffer", "btree", "tpcc"},
     "rivals": {"record", "index", "tpcc"},
+    "soak": {"record", "path", "load", "pmem", "buffer", "btree", "index", "tpcc", "engine"},
     "assayer": {
         *("record", "path", "load", "twin", "pmem", "buffer", "btree", "index", "engine"),
-        *("tpcc", "tpcc-sql"),
+        *("tpcc", "tpcc-sql", "soak"),
     },
 }
 

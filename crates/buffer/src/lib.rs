@@ -12,4 +12,4 @@ mod worker;
 pub use counters::Counters;
 pub use error::BufferError;
 pub use pool::{Config, FRAMES_AT_LEAST, NOTE_BYTES, PageId, Pool, header::HEADER_BYTES};
-pub use worker::{Attempt, Exclusive, Optimistic, Racy, Shared, Stop, Worker, Writing};
+pub use worker::{Attempt, Exclusive, Optimistic, Outside, Racy, Shared, Stop, Worker, Writing};

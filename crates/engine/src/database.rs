@@ -21,6 +21,7 @@ use rand_xoshiro::{
 
 use crate::{
     core::Core,
+    crew::Crew,
     durability::Durability,
     error::{EngineError, Result},
     forest::{Forest, Hand},
@@ -248,20 +249,12 @@ impl Database {
         Session::new(&self.shared.core, Hand::of(&self.shared)?)
     }
 
-    /// A worker, for [`Database::session_on`].
+    /// Tasks for the calling thread.
     ///
     /// # Errors
-    /// Where there are too many, or the disk gives no queue.
-    pub fn worker(&self) -> Result<Worker<'_>> {
-        Ok(self.shared.pool.worker()?)
-    }
-
-    /// A session on a thread's worker, for one of its tasks.
-    ///
-    /// # Errors
-    /// Where there are too many.
-    pub fn session_on<'d>(&'d self, worker: &'d Worker<'d>) -> Result<Session<'d, Hand<'d>>> {
-        Session::new(&self.shared.core, Hand::on(&self.shared, worker))
+    /// Where there are too many threads, or the disk gives no queue.
+    pub fn crew(&self) -> Result<Crew<'_>> {
+        Crew::new(&self.shared)
     }
 
     /// Makes a checkpoint now.

@@ -2,6 +2,7 @@
 
 mod commit;
 pub mod core;
+mod crew;
 mod database;
 mod durability;
 mod error;
@@ -23,6 +24,7 @@ pub mod trees;
 mod versions;
 mod writes;
 
+pub use crew::Crew;
 pub use database::{Database, Disks, Options, Recovered};
 pub use durability::Durability;
 pub use error::{EngineError, Result};

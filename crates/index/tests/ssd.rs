@@ -13,7 +13,7 @@ use assay_buffer::{
 };
 use assay_index::{
     Index, IndexError, Session,
-    ssd::{Durable, OnPool, SsdSession, Structure, Table},
+    ssd::{OnPool, SsdSession, Structure, Table},
 };
 
 fn config() -> Config {

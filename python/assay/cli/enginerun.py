@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from rich.console import Console
 from assay import work
 from assay.binary import Binary
 from assay.cli import output
+from assay.cli.engineflags import Durability, Flags
 from assay.error import BAD_JOB, AssayError
 from assay.study.units import parse_bytes, parse_seconds
 from assay.work.run import exit_code
@@ -20,31 +20,9 @@ Json = dict[str, Any]
 _VERSION = 1
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The flags of `assay engine`."""
-
-    workload: Json
-    on: Path
-    log: Path | None
-    pmem: Path | None
-    pool: str
-    page: str
-    log_size: str
-    threads: int
-    tasks: int
-    duration: str
-    warmup: str
-    durability: str
-    keep: Path | None
-    seed: int
-    out: Path | None
-    json: bool
-
-
-def run(wanted: Wanted) -> int:
+def run(workload: Json, wanted: Flags) -> int:
     """Runs the engine and shows what was seen; returns the exit code."""
-    record = work.run_work(Binary.find(), ["engine"], job(wanted))[0]
+    record = work.run_work(Binary.find(), ["engine"], job(workload, wanted))[0]
     if wanted.out is not None:
         output.tell(f"the record is {work.save(wanted.out, record)}")
     if wanted.json:
@@ -57,16 +35,16 @@ def run(wanted: Wanted) -> int:
     return exit_code([record])
 
 
-def job(wanted: Wanted) -> Json:
+def job(workload: Json, wanted: Flags) -> Json:
     """The job of `assayer engine`."""
-    if wanted.durability == "pmem" and wanted.pmem is None:
+    if wanted.durability is Durability.PMEM and wanted.pmem is None:
         hint = "name a folder on persistent memory with --pmem DIR; one in memory (/dev/shm) stands in for it"
         raise AssayError("durability pmem needs persistent memory for the log's tail", hint=hint, code=BAD_JOB)
     document: Json = {
         "version": _VERSION,
-        "name": f"engine {wanted.workload['kind']}",
+        "name": f"engine {workload['kind']}",
         "target": _folder(wanted.on),
-        "durability": wanted.durability,
+        "durability": wanted.durability.value,
         "pool_bytes": int(parse_bytes(wanted.pool)),
         "page_bytes": int(parse_bytes(wanted.page)),
         "log_bytes": int(parse_bytes(wanted.log_size)),
@@ -75,7 +53,7 @@ def job(wanted: Wanted) -> Json:
         "warmup_s": parse_seconds(wanted.warmup),
         "duration_s": parse_seconds(wanted.duration),
         "seed": wanted.seed,
-        "workload": wanted.workload,
+        "workload": workload,
     }
     if wanted.log is not None:
         document["log_target"] = _folder(wanted.log)

@@ -142,6 +142,11 @@ impl Pool {
         self.frames.count()
     }
 
+    /// Frames without a page; others may take them meanwhile.
+    pub fn free_frames(&self) -> u32 {
+        self.frames.free()
+    }
+
     /// The disk beneath.
     pub fn disk(&self) -> &Arc<dyn Disk> {
         &self.disk

@@ -57,6 +57,19 @@ impl<'p> Worker<'p> {
         Ok(Optimistic { worker: self, word, seen, start: self.pool.frame(seen.frame()), page })
     }
 
+    /// Looks at a page again that had `version` when it was seen before; none where it has changed since, or is not in
+    /// memory. So a page that was found by a long way is had again by a short one.
+    #[inline]
+    pub fn look_back(&self, page: PageId, version: u64) -> Option<Optimistic<'_>> {
+        let word = self.pool.words.get(page as usize)?;
+        let seen = word.load();
+        if seen.version() != version || !seen.is_readable() {
+            return None;
+        }
+        self.tally.hit();
+        Some(Optimistic { worker: self, word, seen, start: self.pool.frame(seen.frame()), page })
+    }
+
     #[cold]
     fn look_again(&self, page: PageId) -> Attempt<Optimistic<'_>> {
         let word = &self.pool.words[page as usize];
@@ -108,6 +121,11 @@ impl<'w> Optimistic<'w> {
     /// Number of the page.
     pub fn page(&self) -> PageId {
         self.page
+    }
+
+    /// Which version of the page this is: another one after every change.
+    pub fn version(&self) -> u64 {
+        self.seen.version()
     }
 
     /// Whether the page is as it was when the guard was made.
@@ -215,6 +233,11 @@ impl Exclusive<'_> {
     /// Number of the page.
     pub fn page(&self) -> PageId {
         self.page
+    }
+
+    /// The version that the page has when this guard is dropped.
+    pub fn version(&self) -> u64 {
+        self.held.version()
     }
 
     fn start(&self) -> *mut u8 {

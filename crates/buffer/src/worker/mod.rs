@@ -32,6 +32,7 @@ use crate::{
 
 pub use guards::{Exclusive, Optimistic, Shared};
 pub use racy::Racy;
+pub use tasks::Outside;
 
 /// Why an attempt cannot go on. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

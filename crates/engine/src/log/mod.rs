@@ -247,6 +247,14 @@ impl Log {
         self.check()
     }
 
+    /// Blocks until the log is durable up to `position`, or has failed, or some time is over.
+    pub fn rest(&self, position: u64, most: std::time::Duration) {
+        let bell = self.bell();
+        if self.durable() < position && self.check().is_ok() {
+            drop(self.done.wait_timeout(bell, most));
+        }
+    }
+
     /// Blocks until everything that is reserved now is durable.
     ///
     /// # Errors

@@ -42,7 +42,7 @@ pub struct EngineJob {
     pub log_bytes: u64,
     /// Threads.
     pub threads: u32,
-    /// Cooperative tasks of each thread; of TPC-C each thread is a terminal, and has one.
+    /// Cooperative tasks of each thread; of TPC-C each is a terminal.
     #[serde(default = "one")]
     pub tasks: u32,
     /// Seconds before the window.
@@ -83,6 +83,12 @@ pub enum Workload {
         /// Skew of the Zipf distribution; 0 for all rows alike.
         zipf: f64,
     },
+    /// Numbered transactions whose acknowledgements are written down outside: what a killed process had promised is
+    /// looked for by the next run. Only with `keep`.
+    Ledger {
+        /// Bytes of a value.
+        value_bytes: u32,
+    },
     /// All rows from first to last, again and again, each thread a part of them.
     Scan {
         /// Rows.
@@ -98,6 +104,7 @@ impl Workload {
         match self {
             Self::Tpcc { .. } => "tpcc",
             Self::Ycsb { .. } => "ycsb",
+            Self::Ledger { .. } => "ledger",
             Self::Scan { .. } => "scan",
         }
     }
@@ -106,6 +113,7 @@ impl Workload {
     pub(crate) fn data_bytes(&self) -> u64 {
         match self {
             Self::Tpcc { warehouses, .. } => u64::from(*warehouses) * (400 << 20) + (4 << 30),
+            Self::Ledger { .. } => 16 << 30,
             Self::Ycsb { rows, value_bytes, .. } | Self::Scan { rows, value_bytes } => {
                 rows * (u64::from(*value_bytes) + 64) * 4 + (1 << 30)
             }
@@ -142,10 +150,11 @@ impl EngineJob {
         let rows = match self.workload {
             Workload::Tpcc { warehouses, .. } => u64::from(warehouses),
             Workload::Ycsb { rows, .. } | Workload::Scan { rows, .. } => rows,
+            Workload::Ledger { .. } => 1,
         };
         let (share, zipf, value) = match self.workload {
             Workload::Ycsb { read_share, zipf, value_bytes, .. } => (read_share, zipf, value_bytes),
-            Workload::Scan { value_bytes, .. } => (1.0, 0.0, value_bytes),
+            Workload::Scan { value_bytes, .. } | Workload::Ledger { value_bytes } => (1.0, 0.0, value_bytes),
             Workload::Tpcc { .. } => (1.0, 0.0, 8),
         };
         let bounds = [
@@ -164,6 +173,11 @@ impl EngineJob {
                 self.duration_s > 0.0 && self.duration_s <= 86400.0 && (0.0..=3600.0).contains(&self.warmup_s),
                 format!("a window of {} s after {} s was asked for", self.duration_s, self.warmup_s),
                 "up to 86400 s after up to 3600 s",
+            ),
+            (
+                !matches!(self.workload, Workload::Ledger { .. }) || self.keep.is_some(),
+                "a ledger that is not kept was asked for".to_owned(),
+                "one in a folder that keeps it (`keep`)",
             ),
             (self.log_bytes >= 1 << 20, format!("a log of {} bytes was asked for", self.log_bytes), "at least 1 MiB"),
         ];

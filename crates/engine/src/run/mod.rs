@@ -1,6 +1,7 @@
 //! Runs a workload on the engine and says what was seen.
 
 pub mod job;
+mod ledger;
 mod place;
 mod rows;
 mod tpcc;
@@ -25,7 +26,7 @@ pub fn run(job: &EngineJob, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let mut place = Place::prepare(job)?;
     match job.workload {
         Workload::Tpcc { .. } => tpcc::run(job, &mut place, watch),
-        Workload::Ycsb { .. } | Workload::Scan { .. } => rows::run(job, &mut place, watch),
+        Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => rows::run(job, &mut place, watch),
     }
 }
 

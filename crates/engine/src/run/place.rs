@@ -129,7 +129,7 @@ fn fresh_seed() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64) ^ u64::from(std::process::id()) << 40
 }
 
-fn failed(action: &'static str, path: &Path, source: std::io::Error) -> EngineError {
+pub(super) fn failed(action: &'static str, path: &Path, source: std::io::Error) -> EngineError {
     path_error(PathError::Io { action, path: path.to_owned(), source })
 }
 

@@ -27,6 +27,7 @@ use serde_json::json;
 use super::{
     Doings, Figures, Watch, counted, derived,
     job::{EngineJob, Workload},
+    ledger::{self, Acknowledged},
     place::Place,
     subject, targets,
 };
@@ -54,17 +55,27 @@ struct Shape {
     value_bytes: usize,
     read_share: f64,
     zipf: f64,
-    scans: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Rows,
+    Scans,
+    Ledger,
 }
 
 impl Shape {
     fn of(workload: &Workload) -> Self {
         match *workload {
             Workload::Ycsb { rows, value_bytes, read_share, zipf } => {
-                Self { rows, value_bytes: value_bytes as usize, read_share, zipf, scans: false }
+                Self { rows, value_bytes: value_bytes as usize, read_share, zipf, kind: Kind::Rows }
             }
             Workload::Scan { rows, value_bytes } => {
-                Self { rows, value_bytes: value_bytes as usize, read_share: 1.0, zipf: 0.0, scans: true }
+                Self { rows, value_bytes: value_bytes as usize, read_share: 1.0, zipf: 0.0, kind: Kind::Scans }
+            }
+            Workload::Ledger { value_bytes } => {
+                Self { rows: 0, value_bytes: value_bytes as usize, read_share: 0.0, zipf: 0.0, kind: Kind::Ledger }
             }
             Workload::Tpcc { .. } => unreachable!("the caller looked"),
         }
@@ -74,16 +85,25 @@ impl Shape {
 pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let began = Instant::now();
     let shape = Shape::of(&job.workload);
-    let (database, there) = place.database(job, 1)?;
-    if !there {
+    let ledger = shape.kind == Kind::Ledger;
+    let (database, there) = place.database(job, if ledger { ledger::TABLES } else { 1 })?;
+    let acknowledged = job.keep.as_ref().filter(|_| ledger).map(|keep| Acknowledged::open(keep)).transpose()?;
+    if let Some(acknowledged) = &acknowledged {
+        ledger::demand(&database, acknowledged)?;
+    }
+    if !there && !ledger {
         load(&database, shape, job.threads as u64, watch)?;
     }
     let prepared = began.elapsed();
     let before = Doings::of(&database);
     let counts: Vec<Counts> = (0..job.threads).map(|_| Counts::default()).collect();
-    let seen = work(&database, job, shape, &counts, place, watch)?;
+    let seen = work(&database, job, shape, &counts, (place, acknowledged.as_ref()), watch)?;
     let after = Doings::of(&database);
-    let mut record = record(job, place, seen, &counts, (began, prepared), shape);
+    let checks = match &acknowledged {
+        Some(acknowledged) => ledger::check(&database, acknowledged)?,
+        None => vec![wrong_rows(&counts)],
+    };
+    let mut record = record(job, place, seen, checks, (began, prepared), shape);
     let transactions = record.parts.iter().map(|part| part.succeeded).sum();
     after.figures(&before, transactions, &mut record.figures);
     if job.keep.is_some() {
@@ -144,7 +164,7 @@ fn work(
     job: &EngineJob,
     shape: Shape,
     counts: &[Counts],
-    place: &Place,
+    (place, acknowledged): (&Place, Option<&Acknowledged>),
     watch: &mut Watch<'_>,
 ) -> Result<Seen> {
     let (stop, clock) = (AtomicBool::new(false), Clock::new());
@@ -154,16 +174,16 @@ fn work(
         for (thread, counts) in counts.iter().enumerate() {
             let (stop, ready) = (&stop, &ready);
             workers.push(scope.spawn(move || {
-                let worker = database.worker();
+                let crew = database.crew();
                 ready.wait();
-                let ended = worker.and_then(|worker| {
+                let ended = crew.and_then(|crew| {
                     let failed = std::cell::RefCell::new(None);
-                    worker.run(job.tasks as usize, |task| {
+                    crew.run(job.tasks as usize, |task| {
                         let seed = job.seed ^ (thread as u64) << 32 ^ (task as u64) << 8;
                         let part = (thread as u64 * u64::from(job.tasks) + task as u64, job.threads * job.tasks);
-                        let done = database
-                            .session_on(&worker)
-                            .and_then(|session| Task { session, shape, counts, clock, stop, seed, part }.work());
+                        let done = crew.session().and_then(|session| {
+                            Task { session, shape, counts, clock, stop, seed, part, acknowledged }.work()
+                        });
                         if let Err(error) = done {
                             failed.borrow_mut().get_or_insert(error);
                             stop.store(true, Relaxed);
@@ -236,13 +256,16 @@ struct Task<'a> {
     seed: u64,
     /// Its number, and how many there are.
     part: (u64, u32),
+    acknowledged: Option<&'a Acknowledged>,
 }
 
 impl Task<'_> {
     fn work(mut self) -> Result<()> {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        if self.shape.scans {
-            return self.scan();
+        match (self.shape.kind, self.acknowledged) {
+            (Kind::Scans, _) => return self.scan(),
+            (Kind::Ledger, Some(acknowledged)) => return self.write_down(acknowledged),
+            _ => {}
         }
         let zipf = (self.shape.zipf > 0.0).then(|| Zipf::new(self.shape.rows as f64, self.shape.zipf));
         let zipf = zipf.and_then(std::result::Result::ok);
@@ -295,6 +318,17 @@ impl Task<'_> {
         }
     }
 
+    fn write_down(self, acknowledged: &Acknowledged) -> Result<()> {
+        let mut writer = ledger::Writer::begin(self.session, acknowledged, self.part.0 as u32)?;
+        while !self.stop.load(Relaxed) {
+            let start = self.clock.now();
+            let conflicts = writer.write(self.shape.value_bytes)?;
+            self.counts.conflicts.fetch_add(conflicts, Relaxed);
+            self.counts.changes.record(self.clock.ticks_to_ns(self.clock.now() - start));
+        }
+        Ok(())
+    }
+
     fn scan(&mut self) -> Result<()> {
         let (rows, (number, parts)) = (self.shape.rows, self.part);
         let mut first = rows / u64::from(parts) * number;
@@ -318,11 +352,17 @@ impl Task<'_> {
     }
 }
 
+fn wrong_rows(counts: &[Counts]) -> WorkCheck {
+    let wrong: u64 = counts.iter().map(|one| one.wrong.load(Relaxed)).sum();
+    let evidence = format!("{wrong} of the reads found a row that is not there, or another one");
+    WorkCheck { name: "rows".to_owned(), passed: wrong == 0, evidence }
+}
+
 fn record(
     job: &EngineJob,
     place: &Place,
     seen: Seen,
-    counts: &[Counts],
+    checks: Vec<WorkCheck>,
     (began, prepared): (Instant, Duration),
     shape: Shape,
 ) -> WorkRecord {
@@ -332,7 +372,7 @@ fn record(
     let mut set = |name: &str, figure: Figure| figures.insert(name.to_owned(), figure);
     set("transactions_per_s", counted(done as f64 / measured_s, Unit::OpsPerSecond));
     set("conflicts_per_transaction", derived(seen.conflicts as f64 / done.max(1) as f64, Unit::PerOp));
-    if shape.scans {
+    if shape.kind == Kind::Scans {
         set("bandwidth_bytes_per_s", counted(seen.bytes as f64 / measured_s, Unit::BytesPerSecond));
     }
     let per = |bytes: f64| derived(bytes / done.max(1) as f64, Unit::PerOp);
@@ -344,16 +384,13 @@ fn record(
         set("write_amplification", derived(written / changed as f64, Unit::Ratio));
     }
     set("cycles_per_transaction", derived(seen.window.cpu.cycles_per_op.value, Unit::CyclesPerOp));
-    let kinds = if shape.scans { ["scan", "change"] } else { ["read", "change"] };
+    let kinds = if shape.kind == Kind::Scans { ["scan", "change"] } else { ["read", "change"] };
     let parts: Vec<WorkPart> = kinds
         .into_iter()
         .zip([&seen.reads, &seen.changes])
         .filter(|(_, sum)| sum.count() > 0)
         .map(|(name, sum)| part(name, sum, measured_s))
         .collect();
-    let wrong: u64 = counts.iter().map(|one| one.wrong.load(Relaxed)).sum();
-    let evidence = format!("{wrong} of the reads found a row that is not there, or another one");
-    let checks = vec![WorkCheck { name: "rows".to_owned(), passed: wrong == 0, evidence }];
     let targets = targets(job, place.emulated_tail);
     WorkRecord {
         version: FORMAT_VERSION,

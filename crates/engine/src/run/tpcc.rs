@@ -86,7 +86,8 @@ fn order(job: &EngineJob, place: &Place, load: bool) -> Order {
         load_seed: 0,
         load,
         drive: Some(Drive {
-            terminals: job.threads,
+            terminals: job.threads * job.tasks,
+            per_thread: job.tasks,
             ramp_s: job.warmup_s,
             measure_s: job.duration_s,
             interval_s: 1.0,
