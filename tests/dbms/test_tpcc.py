@@ -24,7 +24,7 @@ from assay.dbms.place import Place
 from assay.dbms.postgres import find
 from assay.dbms.target import target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot
-from assay.dbms.tpcc.contrast import durable_writes_per_s, sentences
+from assay.dbms.tpcc.contrast import durable_writes_per_s, note, sentences
 from assay.dbms.tpcc.files import AssayBench, FileBench, SqliteBench
 from assay.dbms.tpcc.order import Order
 from assay.dbms.tpcc.run import drive, load, run
@@ -249,8 +249,8 @@ def wait_for_drive(process: subprocess.Popen[str], target: Path) -> int:
             break
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        for note in target.glob("assay-dbms-*/data/postmaster.pid"):
-            return int(note.read_text().splitlines()[0])
+        for found in target.glob("assay-dbms-*/data/postmaster.pid"):
+            return int(found.read_text().splitlines()[0])
     raise AssertionError("no server runs")
 
 
@@ -266,14 +266,18 @@ def test_what_a_killed_run_left_is_cleaned(target: Path) -> None:
 def test_targets_are_compared_only_with_how_much_of_the_device_was_used(tmp_path: Path) -> None:
     def record(target: str, per_s: float) -> Json:
         figures = {"transactions_per_s": {"value": per_s}, "device_utilisation": {"value": 0.1}}
-        return {"targets": [{"role": "data", "target": target}], "figures": figures}
+        targets = [{"role": "data", "target": target}]
+        return {"targets": targets, "figures": figures, "workload": {"parameters": {}}}
 
     runs = [record("a", 100 + n) for n in range(3)] + [record("b", 100.5 + n) for n in range(3)]
-    said = sentences(runs, {"a": 100.0, "b": 400.0})[0]
+    said = sentences(runs, {"a": 100.0, "b": 400.0})["b"]
     assert "no difference was shown" in said
     assert "this says nothing about devices" in said
     assert "4.00 times" in said or "4 times" in said
-    assert "undecided" in sentences([runs[0], runs[3]], {})[0]
+    assert "undecided" in sentences([runs[0], runs[3]], {})["b"]
+    assert sentences(runs[:3], {}) == {}
+    assert note(runs, {}) == [runs[-1]]
+    assert "no difference" in runs[-1]["workload"]["parameters"]["compared_in_words"]
     assert durable_writes_per_s(tmp_path) > 0
     assert not list(tmp_path.iterdir())
 

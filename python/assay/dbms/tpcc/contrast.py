@@ -54,13 +54,22 @@ def _place(record: Json) -> str:
     return next((str(one["target"]) for one in record["targets"] if one["role"] == "data"), "elsewhere")
 
 
-def sentences(records: Sequence[Json], probes: Mapping[str, float]) -> list[str]:
-    """Every target against the first one."""
+def sentences(records: Sequence[Json], probes: Mapping[str, float]) -> dict[str, str]:
+    """Every target against the first one, in words, by the target."""
     found = throughputs(records)
     names = list(found)
-    if len(names) < 2:
-        return []
-    return [_against(names[0], name, found, records, probes) for name in names[1:]]
+    return {name: _against(names[0], name, found, records, probes) for name in names[1:]}
+
+
+def note(records: Sequence[Json], probes: Mapping[str, float]) -> list[Json]:
+    """Writes what was compared into the last record of every target but the first; those records."""
+    first = next(iter(throughputs(records)), "")
+    noted = []
+    for name, words in sentences(records, probes).items():
+        record = [one for one in records if _place(one) == name][-1]
+        record["workload"]["parameters"] |= {"compared_with": first, "compared_in_words": words}
+        noted.append(record)
+    return noted
 
 
 def _against(
