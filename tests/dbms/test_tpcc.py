@@ -241,6 +241,24 @@ def test_a_server_that_dies_in_mid_run_is_told_and_leaves_nothing(target: Path) 
     assert "the server ended in the middle of the run" in said
 
 
+def test_an_interrupt_ends_the_run_and_keeps_it(target: Path) -> None:
+    out = target / "out"
+    command = [sys.executable, "-m", "assay", "dbms", "tpcc", "--on", str(target), "--out", str(out), *QUICK]
+    with subprocess.Popen(
+        [*command, "--duration", "60s", "--repeats", "9"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "transactions/s" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 3, said
+    (record,) = records_of(out)
+    assert "interrupted" in {one["code"] for one in record["verdict"]["reasons"]}
+    assert sum(part["succeeded"] for part in record["parts"]) > 0
+
+
 def wait_for_drive(process: subprocess.Popen[str], target: Path) -> int:
     """The postmaster, once transactions are done."""
     assert process.stderr is not None
@@ -275,6 +293,9 @@ def test_targets_are_compared_only_with_how_much_of_the_device_was_used(tmp_path
     assert "this says nothing about devices" in said
     assert "4.00 times" in said or "4 times" in said
     assert "undecided" in sentences([runs[0], runs[3]], {})["b"]
+    apart = sentences(runs[:3] + [record("b", 900.0 + n) for n in range(3)], {})["b"]
+    assert "different." in apart
+    assert "says nothing" not in apart
     assert sentences(runs[:3], {}) == {}
     assert note(runs, {}) == [runs[-1]]
     assert "no difference" in runs[-1]["workload"]["parameters"]["compared_in_words"]

@@ -18,6 +18,7 @@ Json = dict[str, Any]
 # Below this share of time in which a device was busy, equal throughput says nothing about devices.
 USED = 0.3
 REPEATS_AT_LEAST = 3
+DIFFERENT = "different."
 _PROBE_S = 0.5
 _PROBE_BYTES = 8192
 
@@ -82,7 +83,8 @@ def _against(
         text += f"; durable writes of one thread {units.significant(device)} times"
         if abs(math.log(device)) > 0.1:
             text += f", of which {100 * math.log(ratio) / math.log(device):.0f} % (of the logarithm) is left"
-    return f"{text}. {_judged(found[first], found[other])} {_used(records)}"
+    judged = _judged(found[first], found[other])
+    return f"{text}. {judged} {_used(records, shown=judged.endswith(DIFFERENT))}"
 
 
 def _judged(first: Sequence[float], other: Sequence[float]) -> str:
@@ -92,15 +94,16 @@ def _judged(first: Sequence[float], other: Sequence[float]) -> str:
     test = stats.ttest_ind([math.log(one) for one in other], [math.log(one) for one in first], equal_var=False)
     interval = test.confidence_interval(0.95)
     low, high = math.exp(interval.low), math.exp(interval.high)
-    verdict = "different" if test.pvalue < 0.05 else "no difference was shown"
-    return f"95 % of the ratio between {units.significant(low)} and {units.significant(high)}: {verdict}."
+    verdict = DIFFERENT if test.pvalue < 0.05 else "no difference was shown."
+    return f"95 % of the ratio between {units.significant(low)} and {units.significant(high)}: {verdict}"
 
 
-def _used(records: Sequence[Json]) -> str:
+def _used(records: Sequence[Json], *, shown: bool) -> str:
+    """How much devices were used; that nothing was `shown` between devices that had nothing to do means nothing."""
     shares = [
         one["figures"]["device_utilisation"]["value"] for one in records if "device_utilisation" in one["figures"]
     ]
     if not shares:
         return "How busy the devices were is not known."
     text = f"The busiest device was busy {100 * max(shares):.0f} % of the time"
-    return f"{text}: this says nothing about devices." if max(shares) < USED else f"{text}."
+    return f"{text}: this says nothing about devices." if max(shares) < USED and not shown else f"{text}."

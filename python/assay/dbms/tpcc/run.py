@@ -101,7 +101,10 @@ def _drive_all(
         for repeat in range(order.repeats):
             for bench in benches:
                 listen(f"{bench.name}, run {repeat + 1} of {order.repeats}")
-                _keep(drive(order, binary, bench, snapshot, listen), out, outcome)
+                record = drive(order, binary, bench, snapshot, listen)
+                _keep(record, out, outcome)
+                if any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"]):
+                    raise KeyboardInterrupt
     except KeyboardInterrupt:
         outcome.interrupted = True
     except AssayError as error:
