@@ -120,6 +120,10 @@ impl<I: Index> Index for Held<I> {
         self.index.anatomy()
     }
 
+    fn make_durable(&self) -> Result<(), IndexError> {
+        self.index.make_durable()
+    }
+
     fn examine(&self) -> Option<Result<String, String>> {
         self.index.examine()
     }

@@ -22,5 +22,5 @@ pub use in_pool::{Delayed, Held, InPool, Plain, PoolIndex, Wrap};
 pub use index::{Index, KEY_BYTES_AT_MOST, Session, Visit};
 pub use job::{AsIf, IndexJob, JOB_VERSION, Window};
 pub use kind::Kind;
-pub use open::{is_there, run};
+pub use open::{OnFactory, is_there, run, with_factory};
 pub use sizes::{Sizes, Span, VALUE_BYTES_AT_MOST};

@@ -12,7 +12,7 @@ use assay_buffer::{
 };
 use assay_index::{
     Index, IndexError, Session,
-    ssd::{Durable, OnPool, Table},
+    ssd::{OnPool, Table},
 };
 
 fn config() -> Config {

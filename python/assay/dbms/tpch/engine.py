@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from assay.dbms.sqlserver.settings import Settings
 from assay.dbms.tpch.answers import Row
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.dialect import Dialect
@@ -72,6 +73,7 @@ class Wish:
     pg_settings: Sequence[str] = ()
     freeze_costs: bool = False
     connect: str = ""
+    sqlserver: Settings | None = None
 
 
 class Engine(Protocol):
