@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use assay_buffer::{Outside, Worker};
+use assay_buffer::{Outside, Worker, stage};
 
 use crate::{database::Shared, error::Result, forest::Hand, session::Session};
 
@@ -109,7 +109,7 @@ impl Outside for Crew<'_> {
         match &self.shared.core.log {
             Some(log) if log.durable() < front.end => log.rest(front.end, REST),
             // Another thread is about to make a commit visible.
-            _ => std::thread::yield_now(),
+            _ => stage::give_way(),
         }
     }
 }

@@ -3,9 +3,10 @@
 use std::{
     cell::RefCell,
     ops::{ControlFlow, Range},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use assay_buffer::stage::{self, Moment};
 use assay_tpcc::{Kv, KvCrew, KvSession, Result, TpccError, key::Table};
 
 use crate::{database::Database, error::EngineError, forest::Hand, session::Session};
@@ -125,11 +126,11 @@ impl KvSession for TpccSession<'_> {
     }
 
     fn nap(&mut self, time: Duration) {
-        let until = Instant::now() + time;
+        let since = Moment::now();
         if !self.session.cooperates() {
-            return std::thread::sleep(time);
+            return stage::sleep(time);
         }
-        while Instant::now() < until {
+        while since.elapsed() < time {
             self.session.let_others();
         }
     }

@@ -13,7 +13,9 @@
 //! **Commit.** In one go under one leave to change: a number is drawn, the record goes to the log, the changes to the
 //! trees. The transaction is acknowledged when all commits up to its own are visible and its record is durable.
 
-use std::{collections::VecDeque, sync::Arc, time::Instant};
+use std::{collections::VecDeque, sync::Arc};
+
+use assay_buffer::stage::Moment;
 
 use assay_btree::Finger;
 
@@ -345,7 +347,7 @@ impl<'d, T: Trees> Session<'d, T> {
                 Err(other) => other,
             };
             let may_wait = self.locked.is_empty() || self.holder.precedes(other);
-            let start = *since.get_or_insert_with(Instant::now);
+            let start = *since.get_or_insert_with(Moment::now);
             if !may_wait || start.elapsed() >= self.core.patience {
                 return Err(self.conflict(word, table));
             }

@@ -163,3 +163,22 @@ fn empty_window(order: &Order) -> assay_load::work::WorkWindow {
         order.sites.iter().map(|site| WorkPlace { role: site.role.clone(), path: site.path.clone() }).collect();
     WorkWatch::open(Clock::new(), &places).close(&Done::operations(0, Provenance::Measured))
 }
+
+/// Checks a store that was loaded and that somebody else has driven, and writes the record of it.
+///
+/// # Errors
+/// Where the store fails.
+pub fn conclude<S: Store>(
+    store: &S,
+    order: &Order,
+    about: About,
+    (began, prepared): (Instant, Duration),
+    driven: Driven,
+    around: &mut Around<'_>,
+) -> Result<WorkRecord> {
+    let mut checks = checks(store, order, Some(&driven), (0, 0), around)?;
+    checks.extend(order.drive.as_ref().and_then(|asked| record::audit(&driven, asked)));
+    let (load, ceiling, window) = (None, None, None);
+    let driven = Some(driven);
+    Ok(record::record(record::Parts { order, about, began, prepared, load, ceiling, driven, window, checks }))
+}

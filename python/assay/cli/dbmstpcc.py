@@ -148,36 +148,33 @@ def _run(order: Order, out: Path | None, as_json: bool) -> int:
     from datetime import UTC, datetime
 
     from assay.cli import output
-    from assay.dbms.tpcc.contrast import durable_writes_per_s
     from assay.dbms.tpcc.run import run
 
     folder = out or Path("assay-results") / f"tpcc-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
-    several = [] if order.connect or len(order.on) < 2 else order.on
-    probes = {name: durable_writes_per_s(Path(name).expanduser()) for name in several if Path(name).is_dir()}
     outcome = run(order, folder, output.tell)
     if as_json:
         output.emit(outcome.records)
     else:
-        _show(outcome, probes)
+        _show(outcome)
         output.say(f"records in {folder}/work")
     if outcome.broke:
         output.tell(f"error: {outcome.broke}")
     return outcome.exit_code
 
 
-def _show(outcome: Outcome, probes: dict[str, float]) -> None:
+def _show(outcome: Outcome) -> None:
     import sys
 
     from rich.console import Console
 
     from assay.cli import output
-    from assay.dbms.tpcc.contrast import sentences
     from assay.work import show
 
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 140)
     with output.to_reader():
         for record in outcome.records:
             show(record, console)
-        for sentence in sentences(outcome.records, probes):
-            console.print(sentence, markup=False)
+        for record in outcome.records:
+            if words := record["workload"]["parameters"].get("compared_in_words"):
+                console.print(words, markup=False)
         console.print("TPC-C-like: not audited, and not to be compared with published TPC-C results.", markup=False)

@@ -96,6 +96,22 @@ def study(
     raise typer.Exit(run_study(name, on, log, set_ or [], out, json))
 
 
+@engine_app.command("tiers")
+def tiers(
+    study: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A study of tiers.")] = "lessons-tiers",
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Result folder.")] = Path("results/engine-tiers"),
+    seed: Annotated[int, typer.Option("--seed", help="Of everything that is left to chance.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
+) -> None:
+    """Compare where pages may lie that DRAM has no room for: policies, at several sizes of the pool.
+
+    For example: assay engine tiers lessons-tiers
+    """
+    from assay.cli.enginetiers import run_study
+
+    raise typer.Exit(run_study(study, out, seed, json))
+
+
 def _bytes(text: str) -> int:
     from assay.study.units import parse_bytes
 

@@ -21,17 +21,23 @@ class Durability(StrEnum):
     PMEM = "pmem"
 
 
+class Placement(StrEnum):
+    """What becomes of a page in the memory below that is read."""
+
+    COPY = "copy"
+    IN_PLACE = "in-place"
+    HOT = "hot"
+
+
 @dataclass(frozen=True)
 class Flags:
     """Where and how the engine runs."""
 
-    on: Annotated[Path, typer.Option("--on", metavar="DIR", help="Folder for the pages.")] = Path()
-    log: Annotated[Path | None, typer.Option("--log", metavar="DIR", help="Folder for the log; that of the pages.")] = (
-        None
-    )
+    on: Annotated[str, typer.Option("--on", metavar="DIR|twin:NAME", help="Folder or twin for the pages.")] = "."
+    log: Annotated[str, typer.Option("--log", metavar="DIR|twin:NAME", help="For the log; that of the pages.")] = ""
     pmem: Annotated[
-        Path | None, typer.Option("--pmem", metavar="DIR", help="Persistent memory for the log's tail.")
-    ] = None
+        str, typer.Option("--pmem", metavar="DIR|twin:NAME", help="Persistent memory for the log's tail.")
+    ] = ""
     pool: Annotated[str, typer.Option("--pool", metavar="BYTES", help="The buffer pool.")] = "1GiB"
     page: Annotated[str, typer.Option("--page", metavar="BYTES", help="A page: 4 to 64 KiB.")] = "4KiB"
     log_size: Annotated[
@@ -50,6 +56,21 @@ class Flags:
         Path | None, typer.Option("--keep", metavar="DIR", help="Keeps the database there, or opens it.")
     ] = None
     seed: Annotated[int, typer.Option("--seed", help="Of everything that is left to chance.")] = 0
+    tier: Annotated[
+        str,
+        typer.Option("--tier", metavar="DIR|twin:NAME:BYTES", help="Memory below the pool, such as /mnt/pmem:4GiB."),
+    ] = ""
+    placement: Annotated[Placement, typer.Option("--placement", help="What becomes of a page below that is read.")] = (
+        Placement.HOT
+    )
+    host: Annotated[
+        str, typer.Option("--host", metavar="NAME", help="Runs the engine on a twin; `assay list hosts`.")
+    ] = ""
+    cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores of that host.")] = None
+    clock: Annotated[float | None, typer.Option("--clock", metavar="GHZ", min=0.1, help="Its clock.")] = None
+    turn: Annotated[
+        str, typer.Option("--turn", metavar="TIME", help="CPU time of a turn on a twin; measured without it.")
+    ] = ""
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder.")] = None
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False
 

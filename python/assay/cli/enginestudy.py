@@ -93,8 +93,8 @@ def _job(study: EngineStudy, one: EngineRun, on: Path, log: Path | None) -> Json
     given = {key: str(value) for key, value in study.parameters.items()}
     try:
         flags = Flags(
-            on=on,
-            log=log,
+            on=str(on),
+            log=str(log or ""),
             pool=Template(one.pool).substitute(given),
             threads=int(given["threads"]),
             tasks=int(given["tasks"]),

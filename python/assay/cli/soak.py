@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.engine import Durability
+from assay.cli.engineflags import Durability
 
 Json = dict[str, Any]
 Places = dict[str, Path]

@@ -57,6 +57,11 @@ impl<'p> Worker<'p> {
         Ok(Optimistic { worker: self, word, seen, start: self.pool.frame(seen.frame()), page })
     }
 
+    /// A guard of a page that was seen readable, at its first byte.
+    pub(super) fn optimistic(&self, page: PageId, seen: Seen, start: *const u8) -> Optimistic<'_> {
+        Optimistic { worker: self, word: &self.pool.words[page as usize], seen, start, page }
+    }
+
     /// Looks at a page again that had `version` when it was seen before; none where it has changed since, or is not in
     /// memory. So a page that was found by a long way is had again by a short one.
     #[inline]
@@ -81,10 +86,10 @@ impl<'p> Worker<'p> {
             Barrier::Free => Err(Stop::Gone(page)),
             Barrier::Absent => Err(Stop::Missing(page)),
             Barrier::Busy => Err(Stop::Restart),
-            Barrier::Marked => {
-                word.touch(seen);
-                self.look_again(page)
-            }
+            Barrier::Marked => match self.look_marked(page, word, seen)? {
+                Some(below) => Ok(below),
+                None => self.look_again(page),
+            },
         }
     }
 
@@ -176,11 +181,18 @@ impl<'w> Optimistic<'w> {
         }
     }
 
+    /// Latches are for pages in DRAM.
+    #[inline(always)]
+    fn is_up(&self) -> Attempt<()> {
+        if self.worker.pool.is_below(self.seen.frame()) { Err(Stop::Below(self.page)) } else { Ok(()) }
+    }
+
     /// Keeps others from changing the page.
     ///
     /// # Errors
     /// [`Stop::Restart`] where it has changed, or somebody is changing it.
     pub fn share(self) -> Attempt<Shared<'w>> {
+        self.is_up()?;
         if !self.word.share(self.seen) {
             return Err(Stop::Restart);
         }
@@ -196,6 +208,7 @@ impl<'w> Optimistic<'w> {
     #[inline]
     pub fn lock(self, writing: &Writing<'_>) -> Attempt<Exclusive<'w>> {
         debug_assert!(std::ptr::eq(writing.worker.pool, self.worker.pool));
+        self.is_up()?;
         let Some(held) = self.word.lock(self.seen) else { return Err(Stop::Restart) };
         self.worker.latched();
         let guard = Exclusive { worker: self.worker, word: self.word, held, page: self.page };

@@ -210,6 +210,9 @@ impl Worker<'_> {
     fn breathe(&self) {
         let idle = self.idle.get() + 1;
         self.idle.set(idle);
+        if crate::stage::pause() {
+            return;
+        }
         if idle % 1024 == 0 {
             std::thread::sleep(std::time::Duration::from_micros(50));
         } else if idle % 16 == 0 {

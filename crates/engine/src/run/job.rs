@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::twin::OnTwins;
 use crate::{
     durability::Durability,
     error::{EngineError, Result},
@@ -56,8 +57,61 @@ pub struct EngineJob {
     /// Folder in which the database is made and kept, or, where it is there already, opened: nothing is loaded then.
     #[serde(default)]
     pub keep: Option<PathBuf>,
+    /// Twins in the place of the folders, whose names are then the targets': nothing is measured but CPU time.
+    #[serde(default)]
+    pub twins: Option<Box<OnTwins>>,
+    /// Memory below the pool.
+    #[serde(default)]
+    pub tier: Option<TierJob>,
     /// What is done.
     pub workload: Workload,
+}
+
+/// Memory below the pool's frames, between them and the drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TierJob {
+    /// Folder on persistent memory; on a file system without DAX memory stands in for it. Of a twin its name.
+    pub target: PathBuf,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// What happens to a page there that is read.
+    #[serde(default)]
+    pub placement: Placement,
+}
+
+/// What happens to a page in the memory below that is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// It is copied to DRAM first.
+    Copy,
+    /// It is read where it is.
+    InPlace,
+    /// It is read where it is, and goes to DRAM when it was read twice of late.
+    #[default]
+    Hot,
+}
+
+impl Placement {
+    /// Its name, as flags and records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::InPlace => "in-place",
+            Self::Hot => "hot",
+        }
+    }
+}
+
+impl From<Placement> for assay_buffer::Placement {
+    fn from(placement: Placement) -> Self {
+        match placement {
+            Placement::Copy => Self::Copy,
+            Placement::InPlace => Self::InPlace,
+            Placement::Hot => Self::Hot,
+        }
+    }
 }
 
 /// What is done.
@@ -175,15 +229,20 @@ impl EngineJob {
                 "up to 86400 s after up to 3600 s",
             ),
             (
+                self.tier.as_ref().is_none_or(|tier| tier.bytes >= u64::from(self.page_bytes)),
+                "a tier smaller than a page was asked for".to_owned(),
+                "at least a page",
+            ),
+            (
                 !matches!(self.workload, Workload::Ledger { .. }) || self.keep.is_some(),
                 "a ledger that is not kept was asked for".to_owned(),
                 "one in a folder that keeps it (`keep`)",
             ),
             (self.log_bytes >= 1 << 20, format!("a log of {} bytes was asked for", self.log_bytes), "at least 1 MiB"),
         ];
-        match bounds.into_iter().find(|(good, ..)| !good) {
-            Some((_, seen, possible)) => Err(EngineError::unfit(seen, format!("ask for {possible}"))),
-            None => Ok(()),
+        if let Some((_, seen, possible)) = bounds.into_iter().find(|(good, ..)| !good) {
+            return Err(EngineError::unfit(seen, format!("ask for {possible}")));
         }
+        self.twins.as_ref().map_or(Ok(()), |twins| twins.validate(self))
     }
 }

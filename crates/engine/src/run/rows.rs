@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use assay_buffer::stage;
 use assay_load::{
     clock::Clock,
     distribution::distribution,
@@ -29,7 +30,7 @@ use super::{
     job::{EngineJob, Workload},
     ledger::{self, Acknowledged},
     place::Place,
-    subject, targets,
+    subject, targets, tiers,
 };
 use crate::{database::Database, error::Result, forest::Hand, session::Session};
 
@@ -41,16 +42,16 @@ const SCAN_ROWS: u64 = 10_000;
 
 /// What one thread counts.
 #[derive(Debug, Default)]
-struct Counts {
-    reads: Latencies,
-    changes: Latencies,
-    conflicts: AtomicU64,
-    bytes: AtomicU64,
-    wrong: AtomicU64,
+pub(super) struct Counts {
+    pub reads: Latencies,
+    pub changes: Latencies,
+    pub conflicts: AtomicU64,
+    pub bytes: AtomicU64,
+    pub wrong: AtomicU64,
 }
 
 #[derive(Clone, Copy)]
-struct Shape {
+pub(super) struct Shape {
     rows: u64,
     value_bytes: usize,
     read_share: f64,
@@ -66,7 +67,7 @@ enum Kind {
 }
 
 impl Shape {
-    fn of(workload: &Workload) -> Self {
+    pub fn of(workload: &Workload) -> Self {
         match *workload {
             Workload::Ycsb { rows, value_bytes, read_share, zipf } => {
                 Self { rows, value_bytes: value_bytes as usize, read_share, zipf, kind: Kind::Rows }
@@ -95,7 +96,7 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
         load(&database, shape, job.threads as u64, watch)?;
     }
     let prepared = began.elapsed();
-    let before = Doings::of(&database);
+    let (before, counters) = (Doings::of(&database), database.counters());
     let counts: Vec<Counts> = (0..job.threads).map(|_| Counts::default()).collect();
     let seen = work(&database, job, shape, &counts, (place, acknowledged.as_ref()), watch)?;
     let after = Doings::of(&database);
@@ -103,9 +104,12 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
         Some(acknowledged) => ledger::check(&database, acknowledged)?,
         None => vec![wrong_rows(&counts)],
     };
-    let mut record = record(job, place, seen, checks, (began, prepared), shape);
+    let mut record = record(job, place.emulated(), seen, checks, (began, prepared), shape);
     let transactions = record.parts.iter().map(|part| part.succeeded).sum();
     after.figures(&before, transactions, &mut record.figures);
+    if job.tier.is_some() {
+        tiers(database.pool(), &counters, &database.counters(), &mut record.figures);
+    }
     if job.keep.is_some() {
         database.close()?;
     }
@@ -118,7 +122,7 @@ fn fill(value: &mut [u8], row: u64, change: u64) {
     value[..8].copy_from_slice(&row.to_le_bytes());
 }
 
-fn load(database: &Database, shape: Shape, threads: u64, watch: &mut Watch<'_>) -> Result<()> {
+pub(super) fn load(database: &Database, shape: Shape, threads: u64, watch: &mut Watch<'_>) -> Result<()> {
     (watch.emit)(Event::Progress { stage: "load".to_owned(), done: 0.0, detail: String::new() });
     let part = shape.rows.div_ceil(threads);
     let results: Vec<Result<()>> = std::thread::scope(|scope| {
@@ -151,12 +155,12 @@ fn load_part(database: &Database, shape: Shape, rows: std::ops::Range<u64>) -> R
     Ok(())
 }
 
-struct Seen {
-    window: assay_load::work::WorkWindow,
-    reads: Sum,
-    changes: Sum,
-    bytes: u64,
-    conflicts: u64,
+pub(super) struct Seen {
+    pub window: assay_load::work::WorkWindow,
+    pub reads: Sum,
+    pub changes: Sum,
+    pub bytes: u64,
+    pub conflicts: u64,
 }
 
 fn work(
@@ -182,7 +186,7 @@ fn work(
                         let seed = job.seed ^ (thread as u64) << 32 ^ (task as u64) << 8;
                         let part = (thread as u64 * u64::from(job.tasks) + task as u64, job.threads * job.tasks);
                         let done = crew.session().and_then(|session| {
-                            Task { session, shape, counts, clock, stop, seed, part, acknowledged }.work()
+                            Task { session, shape, counts, clock: Some(clock), stop, seed, part, acknowledged }.work()
                         });
                         if let Err(error) = done {
                             failed.borrow_mut().get_or_insert(error);
@@ -222,7 +226,7 @@ fn control(
         }
     };
     nap(job.warmup_s);
-    let places: Vec<WorkPlace> = targets(job, place.emulated_tail)
+    let places: Vec<WorkPlace> = targets(job, place.emulated())
         .into_iter()
         .map(|target| WorkPlace { role: target.role, path: target.target.into() })
         .collect();
@@ -247,20 +251,35 @@ fn control(
 }
 
 /// One task of a thread.
-struct Task<'a> {
-    session: Session<'a, Hand<'a>>,
-    shape: Shape,
-    counts: &'a Counts,
-    clock: Clock,
-    stop: &'a AtomicBool,
-    seed: u64,
+pub(super) struct Task<'a> {
+    pub session: Session<'a, Hand<'a>>,
+    pub shape: Shape,
+    pub counts: &'a Counts,
+    /// What operations are timed by; the stage's time where there is none.
+    pub clock: Option<Clock>,
+    pub stop: &'a AtomicBool,
+    pub seed: u64,
     /// Its number, and how many there are.
-    part: (u64, u32),
-    acknowledged: Option<&'a Acknowledged>,
+    pub part: (u64, u32),
+    /// Where a ledger notes what was acknowledged.
+    pub acknowledged: Option<&'a Acknowledged>,
 }
 
 impl Task<'_> {
-    fn work(mut self) -> Result<()> {
+    /// Now, in ticks of its clock or nanoseconds of the stage, where others who are behind go on first.
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.map_or_else(|| stage::turn().unwrap_or(0), |clock| clock.now())
+    }
+
+    /// Nanoseconds since `start`.
+    #[inline]
+    fn since(&self, start: u64) -> u64 {
+        let passed = self.now() - start;
+        self.clock.map_or(passed, |clock| clock.ticks_to_ns(passed))
+    }
+
+    pub fn work(mut self) -> Result<()> {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         match (self.shape.kind, self.acknowledged) {
             (Kind::Scans, _) => return self.scan(),
@@ -279,14 +298,14 @@ impl Task<'_> {
                 None => chance.next_u64() % self.shape.rows,
             };
             let reads = (chance.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 <= self.shape.read_share;
-            let start = self.clock.now();
+            let start = self.now();
             if reads {
                 self.read(row, &mut value)?;
             } else {
                 change += 1;
                 self.change(row, change, &mut value)?;
             }
-            let latency = self.clock.ticks_to_ns(self.clock.now() - start);
+            let latency = self.since(start);
             if reads { self.counts.reads.record(latency) } else { self.counts.changes.record(latency) }
         }
         Ok(())
@@ -321,10 +340,10 @@ impl Task<'_> {
     fn write_down(self, acknowledged: &Acknowledged) -> Result<()> {
         let mut writer = ledger::Writer::begin(self.session, acknowledged, self.part.0 as u32)?;
         while !self.stop.load(Relaxed) {
-            let start = self.clock.now();
+            let start = Instant::now();
             let conflicts = writer.write(self.shape.value_bytes)?;
             self.counts.conflicts.fetch_add(conflicts, Relaxed);
-            self.counts.changes.record(self.clock.ticks_to_ns(self.clock.now() - start));
+            self.counts.changes.record(start.elapsed().as_nanos() as u64);
         }
         Ok(())
     }
@@ -333,7 +352,7 @@ impl Task<'_> {
         let (rows, (number, parts)) = (self.shape.rows, self.part);
         let mut first = rows / u64::from(parts) * number;
         while !self.stop.load(Relaxed) {
-            let start = self.clock.now();
+            let start = self.now();
             let end = (first + SCAN_ROWS).min(rows);
             let (mut visited, mut bytes) = (0, 0);
             self.session.begin()?;
@@ -345,22 +364,22 @@ impl Task<'_> {
             self.session.commit()?;
             self.counts.wrong.fetch_add(u64::from(visited != end - first), Relaxed);
             self.counts.bytes.fetch_add(bytes, Relaxed);
-            self.counts.reads.record(self.clock.ticks_to_ns(self.clock.now() - start));
+            self.counts.reads.record(self.since(start));
             first = if end == rows { 0 } else { end };
         }
         Ok(())
     }
 }
 
-fn wrong_rows(counts: &[Counts]) -> WorkCheck {
+pub(super) fn wrong_rows(counts: &[Counts]) -> WorkCheck {
     let wrong: u64 = counts.iter().map(|one| one.wrong.load(Relaxed)).sum();
     let evidence = format!("{wrong} of the reads found a row that is not there, or another one");
     WorkCheck { name: "rows".to_owned(), passed: wrong == 0, evidence }
 }
 
-fn record(
+pub(super) fn record(
     job: &EngineJob,
-    place: &Place,
+    emulated: [bool; 2],
     seen: Seen,
     checks: Vec<WorkCheck>,
     (began, prepared): (Instant, Duration),
@@ -391,7 +410,7 @@ fn record(
         .filter(|(_, sum)| sum.count() > 0)
         .map(|(name, sum)| part(name, sum, measured_s))
         .collect();
-    let targets = targets(job, place.emulated_tail);
+    let targets = targets(job, emulated);
     WorkRecord {
         version: FORMAT_VERSION,
         kind: WorkKind::Engine,
