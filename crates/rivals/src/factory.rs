@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{
     engine::{Engine, Reach, Settings},
     error::Result,
-    place::Place,
+    place::{Place, drop_cached},
     room::Room,
 };
 
@@ -23,7 +23,7 @@ pub struct Rival<E> {
     place: Place,
     settings: Settings,
     page_cache: String,
-    _room: Option<Room>,
+    room: Option<Room>,
     engine: PhantomData<fn() -> E>,
 }
 
@@ -40,7 +40,7 @@ impl<E: Engine> Rival<E> {
         settings.cache_bytes = job.pool_bytes.unwrap_or(settings.cache_bytes);
         let place = Place::of(job)?;
         let (room, page_cache) = bounded::<E>(&settings, job.pool_bytes)?;
-        Ok(Self { place, settings, page_cache, _room: room, engine: PhantomData })
+        Ok(Self { place, settings, page_cache, room, engine: PhantomData })
     }
 
     fn start(&self, settle: bool) -> Result<E> {
@@ -94,6 +94,9 @@ impl<E: Engine + Index> Factory for Rival<E> {
     fn open(&self) -> std::result::Result<Opened<E>, IndexError> {
         // The runner opens what it has loaded, and nothing else.
         self.place.loaded()?;
+        if self.room.is_some() {
+            drop_cached(self.place.path())?;
+        }
         let start = Instant::now();
         let index = self.start(false)?;
         Ok(Opened { index, recovery: start.elapsed() })

@@ -17,6 +17,7 @@ use crate::{
     engine::{CACHE_BYTES, Engine, Settings},
     error::RivalError,
     factory::{bounded, told},
+    place::drop_cached,
 };
 
 /// A run of TPC-C on a rival.
@@ -117,7 +118,10 @@ fn tpcc_on<E: Engine + Kv>(job: &TpccJob, around: &mut Around<'_>) -> Result<Wor
         threads: terminals,
         ..Settings::default()
     };
-    let (_room, page_cache) = bounded::<E>(&settings, asked.cache_bytes)?;
+    let (room, page_cache) = bounded::<E>(&settings, asked.cache_bytes)?;
+    if room.is_some() {
+        drop_cached(&asked.folder)?;
+    }
     let engine = E::start(&asked.folder, &settings, Table::ALL.len())?;
     let subject =
         Subject { name: E::NAME.to_owned(), version: E::version(), settings: told::<E>(&settings, &page_cache) };

@@ -52,7 +52,6 @@ unsafe extern "C" {
     pub(super) fn rocksdb_block_based_options_set_block_size(table: *mut TableOptions, bytes: usize);
     pub(super) fn rocksdb_block_based_options_set_block_cache(table: *mut TableOptions, cache: *mut Cache);
     pub(super) fn rocksdb_block_based_options_set_filter_policy(table: *mut TableOptions, filter: *mut Filter);
-    pub(super) fn rocksdb_block_based_options_set_cache_index_and_filter_blocks(table: *mut TableOptions, yes: c_uchar);
     pub(super) fn rocksdb_cache_create_lru(bytes: usize) -> *mut Cache;
     pub(super) fn rocksdb_cache_destroy(cache: *mut Cache);
     pub(super) fn rocksdb_filterpolicy_create_bloom(bits: c_double) -> *mut Filter;

@@ -1,7 +1,8 @@
 //! RocksDB (Meta; Apache-2.0 or GPL-2): a log-structured merge tree. The system's library is linked.
 //!
 //! Its cache and its write buffers share the pool's bytes. Blocks have bloom filters of 10 bits a key and are not
-//! compressed, since our own structures are not. After a load it is compacted, so that the window does not pay for it.
+//! compressed, since our own structures are not. Filters and indexes lie beside the cache, as they do by default: in a
+//! small cache they would drive each other out. After a load it is compacted, so that the window does not pay for it.
 
 mod ffi;
 mod index;
@@ -82,6 +83,7 @@ impl Engine for Db {
             ("block_bytes", settings.page_bytes.into()),
             ("write_buffer_bytes", write_buffer_bytes(settings).into()),
             ("filter_bits_per_key", FILTER_BITS.into()),
+            ("filters_and_indexes", "beside the cache".into()),
             ("compression", "none".into()),
             ("compacted_after_load", true.into()),
         ]
@@ -122,8 +124,6 @@ fn options(settings: &Settings) -> *mut Options {
         ffi::rocksdb_block_based_options_set_block_size(table, settings.page_bytes as usize);
         let filter = ffi::rocksdb_filterpolicy_create_bloom(FILTER_BITS);
         ffi::rocksdb_block_based_options_set_filter_policy(table, filter);
-        // Filters and indexes count towards the pool, as inner pages of a tree do.
-        ffi::rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
         ffi::rocksdb_options_set_block_based_table_factory(options, table);
         ffi::rocksdb_block_based_options_destroy(table);
         ffi::rocksdb_cache_destroy(cache);
