@@ -48,3 +48,14 @@ def need() -> Callable[[str], str]:
         return found
 
     return find
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A result folder of two records: appends to a growing and to a recycled file."""
+    from advise.folders import Bench, append
+
+    bench = Bench(tmp_path / "results")
+    bench.add(append(1000), "logs", layout="grow")
+    bench.add(append(3000), "logs")
+    return bench.done()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -156,7 +157,7 @@ def test_hot_pages(bench: Bench) -> None:
     bench.add(read(12_000, 8192, path="pread+direct"), "cache")
     found = judged(bench.done(), "hot-in-dram")
     assert found.outcome == "advised"
-    assert "assay cost break-even --iops 1" in found.says
+    assert "assay cost break-even --in DIR --page 8KiB" in found.says
 
 
 def test_the_bottleneck_is_named(bench: Bench) -> None:
@@ -182,7 +183,29 @@ def test_work_records_alone_are_enough(tmp_path: Path) -> None:
     assert index.says.startswith("fptree")
     assert all(record.startswith("work-") for record in index.records)
     told = judged(bench.directory, "bottleneck")
-    assert "CPUs busy" in told.evidence[0].text
+    assert told.says.startswith("sqlite with tpcc keeps")
+    assert [len(one.records) for one in told.evidence] == [1], "records on memory say nothing about a drive"
+
+
+@pytest.mark.parametrize(
+    ("cpu", "drive", "flushes", "cause"),
+    [
+        (1.9, 0.3, 10, "the CPU is the limit"),
+        (0.2, 0.95, 10, "the drive is busy all the time"),
+        (0.2, 0.3, 800, "flushes (1 for each transaction)"),
+        (0.2, 0.3, 10, "one request after the other"),
+    ],
+)
+def test_what_a_database_waits_for(tmp_path: Path, cpu: float, drive: float, flushes: int, cause: str) -> None:
+    bench = Bench(tmp_path / "results")
+    name = bench.work("database", "postgres", "tpcc", 400.0, cpu={"user_s": 2 * cpu}).removeprefix("work-")
+    path = bench.directory / "work" / f"{name}.json"
+    record = json.loads(path.read_text())
+    record["environment"]["cpu"]["usable"] = 2
+    figures = {"utilisation": drive, "flushes": flushes, "read_bytes": 0, "written_bytes": 5e6}
+    record["devices"] = [{"device": "sda"} | {name: {"value": value} for name, value in figures.items()}]
+    path.write_text(json.dumps(record))
+    assert cause in judged(bench.done(), "bottleneck").says
 
 
 def test_works_of_other_sizes_are_not_compared(tmp_path: Path) -> None:

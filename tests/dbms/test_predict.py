@@ -25,28 +25,56 @@ def demand(wall: float = 2.0, wait: float = 1.0, busy: float | None = 1.0, **mor
     return Demand("q01", wall, wait, busy, 100e6, 131072.0, True, 1.0, **more)
 
 
-@given(wall=seconds, share=st.floats(0, 1), busy=st.one_of(st.none(), seconds), there=seconds, width=st.floats(0, 1))
-def test_a_forecast_lies_in_its_band_and_is_never_shorter_than_work_or_device(
-    wall: float, share: float, busy: float | None, there: float, width: float
+@given(
+    wall=seconds,
+    share=st.floats(0, 1),
+    busy=st.one_of(st.none(), seconds),
+    there=seconds,
+    width=st.floats(0, 1),
+    streams=st.integers(1, 64),
+)
+def test_a_forecast_lies_in_its_band_and_is_never_shorter_than_the_device_is_busy(
+    wall: float, share: float, busy: float | None, there: float, width: float, streams: int
 ) -> None:
-    found = forecast.of(demand(wall, wall * share, busy), Busy(there, width))
+    found = forecast.of(demand(wall, wall * share, busy, streams=streams), Busy(there, width))
     assert found.low_s <= found.seconds <= found.high_s
-    assert found.seconds >= max(wall * (1 - share), there) * (1 - 1e-9)
+    assert found.seconds >= there * (1 - 1e-9)
 
 
-@given(wall=seconds, share=st.floats(0, 1))
-def test_on_the_same_device_the_forecast_is_what_was_measured(wall: float, share: float) -> None:
-    wait = wall * share
-    found = forecast.of(demand(wall, wait, wait or 1e-9), Busy(wait, 0.1))
+@given(wall=seconds, share=st.floats(0, 1), streams=st.integers(1, 64))
+def test_on_the_same_device_the_forecast_is_what_was_measured(wall: float, share: float, streams: int) -> None:
+    busy = wall * share
+    found = forecast.of(demand(wall, busy, busy or 1e-9, streams=streams), Busy(busy, 0.1))
     assert found.seconds == pytest.approx(wall, rel=1e-6)
 
 
-def test_a_slower_device_takes_longer_and_io_hides_no_more_than_work_can() -> None:
-    one = demand(wall=2, wait=0.5, busy=1)
-    times = [forecast.of(one, Busy(there, 0.0)).seconds for there in (0.1, 1, 10, 100)]
+def test_one_stream_adds_and_many_take_the_longer_of_work_and_device() -> None:
+    assert forecast.network_s(1, 3.0, 2.0) == pytest.approx(5)
+    assert forecast.network_s(1000, 3.0, 2.0) == pytest.approx(3, rel=0.01)
+    assert forecast.network_s(1000, 2.0, 3.0) == pytest.approx(3, rel=0.01)
+    # Two streams: r(1) = 1, x(1) = 1 / 3, q(1) = 1 / 3, r(2) = 4 / 3, x(2) = 2 / (2 + 4 / 3).
+    assert forecast.network_s(2, 1.0, 1.0) == pytest.approx((2 + 1 + 1 / 3) / 2)
+    assert forecast.network_s(5, 1.0, 0.0) == 1
+
+
+def test_a_slower_device_takes_longer_and_in_the_end_sets_the_pace() -> None:
+    one = demand(wall=2, wait=0.5, busy=1, streams=4)
+    times = [forecast.of(one, Busy(there, 0.0)).seconds for there in (0.1, 1, 10, 1000)]
     assert times == sorted(times)
-    assert times[1] == 2
-    assert times[3] == 100
+    assert times[1] == pytest.approx(2)
+    assert times[3] == pytest.approx(1000, rel=0.01)
+
+
+def test_time_in_a_queue_for_a_cpu_widens_the_band() -> None:
+    plain, queued = (forecast.of(demand(2, 1, 1, queued_s=time), Busy(1.0, 0.1)) for time in (0.0, 0.5))
+    assert plain.seconds == queued.seconds
+    assert queued.low_s < plain.low_s
+    assert queued.high_s > plain.high_s
+
+
+def test_a_rate_that_was_asked_for_is_not_exceeded_on_a_faster_device() -> None:
+    found = forecast.of(demand(10, 5, 5, operations=1000.0, paced=True), Busy(0.1, 0.1))
+    assert found.seconds == 10
 
 
 def test_a_limit_is_a_device_too() -> None:
@@ -99,6 +127,31 @@ def test_windows_of_transactions_are_demands() -> None:
     assert (found.wait_s, found.busy_s, found.concurrency) == (4.0, 5.0, 1.0)
     assert (found.read_size_bytes, found.write_size_bytes, found.operations) == (8000.0, 8000.0, 1000.0)
     assert demands(window_record() | {"devices": []}) == []
+
+
+def test_a_window_beside_others_keeps_its_own_part_and_knows_no_busy_time() -> None:
+    record = window_record()
+    record["figures"] |= {"process_read_bytes": {"value": 20e6}, "process_written_bytes": {"value": 10e6}}
+    (found,) = demands(record)
+    assert found.busy_s is None
+    assert (found.read_bytes, found.written_bytes, found.flushes) == (20e6, 10e6, 500)
+    record["figures"] |= {"process_read_bytes": {"value": 60e6}}
+    (found,) = demands(record)
+    assert (found.busy_s, found.read_bytes) == (5.0, 80e6)
+
+
+def test_all_of_the_waiting_may_have_been_the_devices() -> None:
+    found = forecast.of(demand(wall=2, wait=1.8, busy=0.2), Busy(0.001, 0.1))
+    assert found.low_s == pytest.approx(0.2)
+    assert found.high_s >= 1.8
+
+
+def test_windows_are_compared_by_the_time_of_as_many_operations() -> None:
+    (found,) = [forecast.of(one, Busy(5.0, 0.1)) for one in demands(window_record())]
+    there = window_record()
+    there["figures"]["transactions_per_s"] = {"value": 50.0}
+    (hit,) = report.hits([found], there)
+    assert hit.seen_s == pytest.approx(20)
 
 
 def test_a_query_waits_no_longer_than_its_cpu_time_leaves() -> None:

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from assay.dbms.sqlserver.connection import Address, ServerError, address, connect
 from assay.dbms.sqlserver.engine import SqlServer
-from assay.dbms.sqlserver.settings import Settings
+from assay.dbms.sqlserver.settings import Settings, from_flags
 from assay.dbms.tpch import data, engines, query, run
 from assay.dbms.tpch.dialect import DUCKDB, SQLSERVER
 from assay.dbms.tpch.engine import Wish
@@ -17,6 +17,15 @@ from assay.dbms.tpch.schema import TABLES
 from assay.error import AssayError
 
 STRING = "Server=tcp:db.example,14330;User Id=sa;Password=secret;Encrypt=yes"
+
+
+# What the server says of itself before anything is set.
+_AS_IT_WAS: dict[str, list[tuple[Any, ...]]] = {
+    "hybrid_buffer_pool_configuration": [(False,)],
+    "affinity_type_desc": [("MANUAL",)],
+    "cpu_id": [(3,), (4,)],
+    "sys.configurations": [(7,)],
+}
 
 
 class StandIn:
@@ -73,6 +82,9 @@ class Session:
         if "dm_exec_sessions" in sql:
             server.counters += 1
             return [(100 * server.counters, 10 * server.counters, 0, 1000 * server.counters, 5 * server.counters)]
+        for words, rows in _AS_IT_WAS.items():
+            if words in sql:
+                return rows
         return [("Microsoft SQL Server 2022 (a stand-in)\nnothing",)] if "@@version" in sql else []
 
     def copy_to(self, file: Any, table_or_view: str, sep: str, columns: list[str]) -> None:
@@ -92,8 +104,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     def make(wish: Wish) -> Any:
         if wish.name != "sqlserver":
             return real(wish)
-        settings = Settings(hybrid_buffer_pool=True, cpus=(0, 1), recovery_minutes=60, temp=PurePath("/t'"))
-        return SqlServer(wish, 2, settings, found.connect)
+        return SqlServer(wish, 2, connector=found.connect)
 
     monkeypatch.setattr(engines, "make", make)
     yield found
@@ -104,7 +115,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
 
 @pytest.mark.usefixtures("assayer")
 def test_all_queries_run_and_the_record_says_that_no_server_was_seen(server: StandIn, tmp_path: Path) -> None:
-    wish = Wish("sqlserver", connect=STRING)
+    settings = Settings(hybrid_buffer_pool=True, cpus=(0, 1), recovery_minutes=60, temp=PurePath("/t'"))
+    wish = Wish("sqlserver", connect=STRING, sqlserver=settings)
     outcome = run.run(run.Order(wish, [str(tmp_path)], 0.01, protocols=["cold"]))
     (record,) = outcome.records
     assert outcome.exit_code == 0, record["checks"]
@@ -121,6 +133,10 @@ def test_all_queries_run_and_the_record_says_that_no_server_was_seen(server: Sta
     assert "alter server configuration set process affinity cpu = 0 to 1" in told
     assert "exec sp_configure 'recovery interval (min)', 60" in told
     assert any("name = tempdev" in one and "t''" in one for one in told)
+    last = "\n".join(told[-12:])
+    assert "hybrid_buffer_pool = off" in last, "the whole server is put back"
+    assert "process affinity cpu = 3, 4" in last
+    assert "'recovery interval (min)', 7" in last
     made = [re.findall(r"\[(\w+)\]", one)[0] for one in told if one.startswith("create database")]
     dropped = [re.findall(r"\[(\w+)\]", one)[0] for one in told if one.startswith("drop database")]
     assert made == dropped
@@ -169,3 +185,14 @@ def test_a_server_that_is_not_there_is_a_sentence() -> None:
     with pytest.raises(ServerError, match="takes no connection") as caught:
         connect(Address("127.0.0.1", "sa", "secret", 1))
     assert "secret" not in caught.value.message
+
+
+def test_flags_become_settings_and_words_without_meaning_are_refused() -> None:
+    assert from_flags("", "", None) is None
+    assert from_flags("off", "2-5", 60) == Settings(hybrid_buffer_pool=False, cpus=(2, 5), recovery_minutes=60)
+    assert from_flags("", "3", None) == Settings(cpus=(3, 3))
+    for words in (("maybe", "", None), ("", "5-2", None), ("", "all", None)):
+        with pytest.raises(AssayError):
+            from_flags(*words)
+    with pytest.raises(AssayError, match="duckdb has no such settings"):
+        engines.make(Wish("duckdb", sqlserver=Settings(cpus=(0, 1))))

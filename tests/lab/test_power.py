@@ -219,3 +219,19 @@ def test_caches_of_all_kinds_are_drawn() -> None:
     assert len(drawn) > 5
     unlucky = {Cache.drawn(random.Random(seed), 0.5).survive for seed in range(99)}  # noqa: S311
     assert max(unlucky) == 0.5
+
+
+def test_every_state_is_made_from_the_log_up_to_the_first_cut(tmp_path: Path) -> None:
+    # The boot in which places come back wrote over that log, and the second state began from nothing.
+    class Lab:
+        folder = share = tmp_path
+
+    bench = cut._Bench(Lab(), [Site("place", [Cell("pread", "fdatasync")])], print)  # type: ignore[arg-type]
+    bench.drives(bench.log)
+    bench.log("cut0").write_text("what was written before the cut")
+    [drive] = bench.drives(bench.second_log)
+    assert drive.log == bench.second_log("cut0")
+    bench.drives()
+    assert bench.log("cut0").read_text() == "what was written before the cut"
+    bench.clear()
+    assert not list(tmp_path.glob("power-*"))

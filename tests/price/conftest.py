@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import commands
 import pytest
 from assay.price.book import open_book
 from assay.price.ledger import Ledger
+from commands import Done
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., Done]
 
 
 @pytest.fixture
@@ -34,20 +33,12 @@ def write(tmp_path: Path) -> Callable[[str, str], Path]:
 
 
 @pytest.fixture
-def assay(root: Path, tmp_path: Path) -> Run:
-    """`python -m assay` in a folder of its own; nothing may be left there that the test did not write."""
+def assay(tmp_path: Path) -> Run:
+    """`assay` in a folder of its own; nothing may be left there that the test did not write."""
 
-    def run(*words: str) -> subprocess.CompletedProcess[str]:
+    def run(*words: str) -> Done:
         before = set(tmp_path.iterdir())
-        done = subprocess.run(
-            [sys.executable, "-m", "assay", *words],
-            capture_output=True,
-            text=True,
-            env=os.environ | {"PYTHONPATH": str(root / "python"), "NO_COLOR": "1"},
-            cwd=tmp_path,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
+        done = commands.assay(*words, inside=tmp_path)
         assert set(tmp_path.iterdir()) == before
         return done
 

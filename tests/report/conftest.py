@@ -1,9 +1,12 @@
 """Result folders for the tests of the report."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from report import browser as browsers
+from report.browser import Browser
 from report.synthetic import folder, studies
 
 
@@ -24,3 +27,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copied(small: Path, tmp_path: Path) -> Path:
     """The same few, to be damaged."""
     return Path(shutil.copytree(small, tmp_path / "results"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One browser for all pages: it takes longer to start than most pages to look at."""
+    with browsers.browser() as found:
+        yield found

@@ -4,13 +4,11 @@ import base64
 import csv
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from assay.report import write
-from report import browser as browsers
 from report.browser import Browser
 from report.test_page import EVIL, poisoned
 
@@ -24,12 +22,6 @@ KINDS = {
     "timeseries": ".mark-line path",
     "cdf": ".mark-line path",
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsers.browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from advise.folders import Bench, append, read, scan
 from assay.report import write
-from report import browser as browsers
 from report import thousand
 from report.browser import Browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with browsers.browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -118,7 +118,7 @@ def test_schema_of_studies_is_not_stale() -> None:
     assert schema() == json.loads(text(ROOT / "schema" / "study.schema.json")), "assay schema study > schema/..."
 
 
-@pytest.mark.parametrize("document", ["job", "event", "record", "work", "twin"])
+@pytest.mark.parametrize("document", ["job", "event", "record", "work", "twin", "engine"])
 def test_schema_is_not_stale(assayer: Path, document: str) -> None:
     done = subprocess.run([str(assayer), "schema", document], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -23,10 +23,12 @@ ARROWS: dict[str, set[str]] = {
     "index": {"record", "path", "load", "pmem", "buffer", "btree"},
     "tpcc": {"record", "load"},
     "tpcc-sql": {"record", "load", "tpcc"},
-    "engine": {"record", "path", "load", "pmem", "buffer", "btree", "tpcc"},
+    "engine": {"record", "path", "load", "twin", "pmem", "buffer", "btree", "tpcc"},
+    "rivals": {"record", "index", "tpcc"},
+    "soak": {"record", "path", "load", "pmem", "buffer", "btree", "index", "tpcc", "engine"},
     "assayer": {
         *("record", "path", "load", "twin", "pmem", "buffer", "btree", "index", "engine"),
-        *("tpcc", "tpcc-sql"),
+        *("tpcc", "tpcc-sql", "soak"),
     },
 }
 

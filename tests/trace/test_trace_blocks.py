@@ -136,6 +136,18 @@ def test_a_mix_of_sizes_keeps_count_and_nearly_the_bytes(seed: int) -> None:
     assert sum(size * count for size, count in found) == pytest.approx(sum(sizes), abs=2048 * len(sizes) + 1), seed
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_powers_of_two_move_as_many_bytes_in_as_many_operations(seed: int) -> None:
+    chance = dice(seed)
+    sizes = [(chance.randrange(1, 1000) * 4096, chance.randrange(1, 1000)) for _ in range(8)]
+    found = pattern.powers_of_two(sizes)
+    mean = sum(size * count for size, count in sizes) / sum(count for _, count in sizes)
+    seen = sum(size * weight for size, weight in found) / sum(weight for _, weight in found)
+    assert seen == pytest.approx(mean, rel=0.001), f"seed {seed}"
+    assert all(size.bit_count() == 1 for size, _ in found)
+    assert pattern.powers_of_two([(8192, 5)]) == [(8192, 1)]
+
+
 def test_operations_in_flight_are_counted_while_the_device_is_busy() -> None:
     together = [Operation("read", "vda", i * 99999, 4096, 0.0, 0.5, 1, "own") for i in range(4)]
     alone = [Operation("read", "vda", 1, 4096, 2.0, 2.5, 1, "own")]

@@ -75,13 +75,13 @@ def test_requests_of_a_known_load_are_found_and_replayed_by_a_twin(load: subproc
     assert found["facts"]["events_lost"] == 0
     seen = by_name(found)
     reads, log = seen["point-reads"], seen["log"]
-    assert reads["operations"] == pytest.approx(4 * log["operations"], rel=0.05)
-    assert log["flushes_per_s"] == pytest.approx(log["ops_per_s"], rel=0.1)
+    assert reads["operations"] == pytest.approx(4 * log["operations"], rel=0.1, abs=40)
+    assert log["flushes_per_s"] == pytest.approx(log["ops_per_s"], rel=0.1, abs=3)
     assert (reads["pattern"], log["pattern"]) == ("random", "sequential")
     assert max(reads["sizes"], key=lambda one: one["weight"])["bytes"] == 8192
     assert max(log["sizes"], key=lambda one: one["weight"])["bytes"] == 16384
     assert reads["in_flight_p99"] == 1
-    assert found["facts"]["sync_calls"] == pytest.approx(log["operations"], abs=3)
+    assert found["facts"]["sync_calls"] == pytest.approx(log["operations"], rel=0.1, abs=10)
     replayed(tmp_path, log["ops_per_s"])
 
 

@@ -95,6 +95,13 @@ enum Command {
         /// The job, a JSON document; `-` reads standard input.
         job: PathBuf,
     },
+    /// Work on an index or the engine until killed, or check what a killed run has left.
+    Soak {
+        /// What to do.
+        action: SoakAction,
+        /// The job, a JSON document, the same for both.
+        job: PathBuf,
+    },
     /// Run TPC-C on a database: events as NDJSON on standard output, a work record in the last. Exit codes as for run.
     Tpcc {
         /// The job, a JSON document; `-` reads standard input.
@@ -121,6 +128,14 @@ enum ScratchAction {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum SoakAction {
+    /// Work through turns until killed or, with an end in the job, done. Each is acknowledged in the journal.
+    Work,
+    /// Compare the store with the journal. Exit code 1 where something is lost or corrupt.
+    Check,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum PolledAction {
     /// Give back those whose owner is gone.
     Clean,
@@ -142,6 +157,8 @@ enum Document {
     Engine,
     /// What a run of TPC-C is told.
     Tpcc,
+    /// A store that is worked on until it is killed.
+    Soak,
     /// Questions to twins, with every target, device and host in them.
     Twin,
 }
@@ -172,6 +189,8 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Index { .. } => commands::index::list(),
         Command::Null { seconds } => commands::null::null(seconds),
         Command::Engine { job } => commands::engine::engine(&job),
+        Command::Soak { action: SoakAction::Work, job } => commands::soak::work(&job),
+        Command::Soak { action: SoakAction::Check, job } => commands::soak::check(&job),
         Command::Tpcc { job } => commands::tpcc::tpcc(&job),
         Command::Schema { document } => commands::schema::schema(document),
         Command::Completion { shell } => commands::schema::completion(shell),

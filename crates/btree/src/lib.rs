@@ -14,4 +14,4 @@ mod node;
 mod tree;
 
 pub use error::TreeError;
-pub use tree::{Change, Decide, Facts, Tree};
+pub use tree::{Change, Decide, Facts, Finger, Scratch, Tree, When};

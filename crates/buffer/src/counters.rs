@@ -7,6 +7,12 @@ use std::cell::Cell;
 pub struct Counters {
     /// Pages that were asked for and were in memory.
     pub hits: u64,
+    /// Looks at pages in the memory below the frames, where they were read in place.
+    pub hits_below: u64,
+    /// Pages that came up from the memory below.
+    pub brought_up: u64,
+    /// Pages that went down to it.
+    pub let_down: u64,
     /// Pages read because somebody waited for them.
     pub faults: u64,
     /// Pages read ahead of demand.
@@ -33,6 +39,9 @@ impl Counters {
     /// Adds another's counts.
     pub fn add(&mut self, other: &Self) {
         self.hits += other.hits;
+        self.hits_below += other.hits_below;
+        self.brought_up += other.brought_up;
+        self.let_down += other.let_down;
         self.faults += other.faults;
         self.prefetched += other.prefetched;
         self.evicted_clean += other.evicted_clean;

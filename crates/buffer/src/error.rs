@@ -75,6 +75,14 @@ pub enum BufferError {
         /// The earlier error.
         why: String,
     },
+    /// What should be a pool is something else, or another version's.
+    #[error("{what}")]
+    Foreign {
+        /// What was seen.
+        what: String,
+        /// What to do.
+        fix: String,
+    },
     /// A value that makes no sense.
     #[error("{what}")]
     Unfit {
@@ -101,6 +109,11 @@ impl BufferError {
         Self::Unfit { what: what.into(), fix: fix.into() }
     }
 
+    /// Something else than a pool that this program can read.
+    pub fn foreign(what: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self::Foreign { what: what.into(), fix: fix.into() }
+    }
+
     /// What to do about it: one sentence.
     pub fn fix(&self) -> String {
         match self {
@@ -116,7 +129,7 @@ impl BufferError {
             Self::Full { .. } => "make a checkpoint, remove something, or make it anew with more space".to_owned(),
             Self::Broken { .. } => "open it again: the last checkpoint is there".to_owned(),
             Self::Memory { .. } => "make the pool smaller, or end what else uses the memory".to_owned(),
-            Self::Unfit { fix, .. } => fix.clone(),
+            Self::Foreign { fix, .. } | Self::Unfit { fix, .. } => fix.clone(),
         }
     }
 }

@@ -7,9 +7,10 @@ mod counters;
 pub mod disk;
 mod error;
 mod pool;
+pub mod stage;
 mod worker;
 
 pub use counters::Counters;
 pub use error::BufferError;
-pub use pool::{Config, FRAMES_AT_LEAST, NOTE_BYTES, PageId, Pool, header::HEADER_BYTES};
-pub use worker::{Attempt, Exclusive, Optimistic, Racy, Shared, Stop, Worker, Writing};
+pub use pool::{Config, FRAMES_AT_LEAST, Lower, NOTE_BYTES, PageId, Placement, Pool, Tier, header::HEADER_BYTES};
+pub use worker::{Attempt, Exclusive, Optimistic, Outside, Racy, Shared, Stop, Worker, Writing};

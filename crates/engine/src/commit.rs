@@ -1,5 +1,7 @@
 //! Commits: one leave to change, one number, one record; and rows that were deleted going for good.
 
+use assay_btree::Finger;
+
 use crate::{
     core::{Core, Purge},
     error::Result,
@@ -10,11 +12,15 @@ use crate::{
     session::{Session, Ticket},
     trees::{Decision, Trees},
     versions::Replaced,
-    writes::Writes,
+    writes::{Write, Writes},
 };
 
 /// Deleted rows that a commit removes at most.
 const PURGES: usize = 16;
+/// Looks at whether commits before one's own are visible, before one lets others go on: they take microseconds.
+const SPINS: u32 = 256;
+/// Commits after which the oldest snapshot is looked up again: all sessions have to be asked.
+const OLDEST_EVERY: u64 = 16;
 
 impl<T: Trees> Session<'_, T> {
     /// Commits, and waits until that is durable.
@@ -60,12 +66,29 @@ impl<T: Trees> Session<'_, T> {
     /// # Errors
     /// Where the log fails before.
     pub fn wait(&self, ticket: Ticket) -> Result<()> {
+        let reads = ticket.end == 0;
+        if reads && self.core.durable_commit() >= ticket.commit {
+            return Ok(());
+        }
+        let end = match &self.core.log {
+            Some(_) if reads => self.core.sequence.end_of(ticket.commit),
+            _ => ticket.end,
+        };
+        if self.trees.park_until(ticket.commit, end) {
+            return self.core.check();
+        }
+        let mut spins = 0;
         while self.core.sequence.visible() < ticket.commit {
+            spins += 1;
+            if spins < SPINS {
+                std::hint::spin_loop();
+                continue;
+            }
             self.core.check()?;
             self.trees.pause();
         }
         let Some(log) = &self.core.log else { return Ok(()) };
-        if ticket.end == 0 {
+        if reads {
             // It only read. What it saw must be durable before anybody hears of it.
             while self.core.durable_commit() < ticket.commit {
                 log.check()?;
@@ -155,7 +178,10 @@ impl<T: Trees> Session<'_, T> {
                 log.fill(self.slot, position, &self.record);
             }
             let end = if self.core.log.is_some() { position + self.record.len() as u64 } else { 0 };
-            if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, commit) {
+            if self.tally.commits % OLDEST_EVERY == 0 {
+                self.oldest = self.core.oldest();
+            }
+            if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, (commit, self.oldest)) {
                 self.core.stop(&format!("a commit was in the log and could not be carried out: {error}"));
                 return self.core.check().map(|()| Ticket { commit, end });
             }
@@ -191,21 +217,23 @@ fn change_trees<T: Trees>(
     trees: &T,
     writes: &mut Writes,
     leave: &T::Leave<'_>,
-    commit: u64,
+    (commit, oldest): (u64, u64),
 ) -> Result<()> {
     let keep = core.slots.shared();
-    let oldest = if keep { core.oldest() } else { 0 };
+    let (mut last, mut last_table) = (Finger::default(), u16::MAX);
     for index in 0..writes.len() {
-        let (hash, table) = (writes.write(index).hash, writes.write(index).table);
+        let Write { hash, table, finger, .. } = writes.write(index);
+        // Rows of one leaf come one after the other: the one before has changed the leaf, and knows it.
+        let near = table == last_table && (finger.is_none() || finger.is_near(&last));
+        last = if near { last } else { finger };
+        last_table = table;
         let (key, row) = writes.stamped(index, commit);
-        trees.change(leave, table, key, &mut |old, new| {
+        trees.replace(leave, table, (key, row), &mut last, &mut |old| {
             if let Some((stamp, value)) = old.and_then(Stamp::split).filter(|_| keep) {
                 let value = (!stamp.deleted).then_some(value);
                 let replaced = Replaced { table, key, value, made: stamp.commit, by: commit };
                 core.versions.keep(hash, &replaced, oldest);
             }
-            new.extend_from_slice(row);
-            Decision::Put
         })?;
     }
     Ok(())

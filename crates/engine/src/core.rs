@@ -15,8 +15,8 @@ use crate::{
     versions::Versions,
 };
 
-/// Words of the table of locks: 8 MiB.
-const LOCKS: usize = 1 << 20;
+/// Words of the table of locks: 2 MiB, which stay in the caches.
+const LOCKS: usize = 1 << 18;
 
 /// A deleted row that goes when no snapshot is older.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Core {
         Self {
             slots: Slots::new(),
             sequence: Sequence::from(commit),
-            locks: Locks::new(if pace == Pace::Asked { LOCKS >> 8 } else { LOCKS }, commit),
+            locks: Locks::new(if pace == Pace::Asked { LOCKS >> 6 } else { LOCKS }, commit),
             versions: Versions::new(versions_bytes),
             log,
             opened: commit,

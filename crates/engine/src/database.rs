@@ -2,16 +2,16 @@
 
 use std::{
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::SeqCst},
     },
-    thread::JoinHandle,
     time::Duration,
 };
 
 use assay_buffer::{
-    BufferError, Config, Counters, Pool, Worker,
+    BufferError, Config, Counters, Pool, Tier, Worker,
     disk::{Disk, Memory},
+    stage::{self, Signal},
 };
 use assay_pmem::Medium;
 use rand_xoshiro::{
@@ -21,6 +21,7 @@ use rand_xoshiro::{
 
 use crate::{
     core::Core,
+    crew::Crew,
     durability::Durability,
     error::{EngineError, Result},
     forest::{Forest, Hand},
@@ -52,6 +53,8 @@ pub struct Options {
     pub versions_bytes: usize,
     /// Threads of a recovery.
     pub recovery_threads: usize,
+    /// Memory below the pool's frames.
+    pub tier: Option<Tier>,
 }
 
 impl Default for Options {
@@ -63,6 +66,7 @@ impl Default for Options {
             tail_bytes: 16 << 20,
             versions_bytes: 256 << 20,
             recovery_threads: 2,
+            tier: None,
         }
     }
 }
@@ -101,7 +105,7 @@ pub(crate) struct Shared {
     /// Bytes of the disk in use after the last checkpoint.
     used: AtomicU64,
     bell: Mutex<Bell>,
-    rung: Condvar,
+    rung: Signal,
 }
 
 #[derive(Debug, Default)]
@@ -113,7 +117,7 @@ struct Bell {
 /// An open database.
 pub struct Database {
     // Dropped in this order: the checkpointing thread waits for the log.
-    checkpointer: Option<JoinHandle<()>>,
+    checkpointer: Option<stage::Handle>,
     writer: Option<Writer>,
     shared: Arc<Shared>,
     recovered: Recovered,
@@ -133,7 +137,7 @@ impl Database {
         let identity = Xoshiro256PlusPlus::seed_from_u64(seed).next_u64();
         let has_log = disks.log.is_some();
         let log = plan_log(disks.log, disks.tail, options, identity)?;
-        let pool = Pool::create(disks.data, options.pool)?;
+        let pool = over(Pool::create(disks.data, options.pool)?, options)?;
         let forest = {
             let worker = pool.worker()?;
             Forest::create(&worker, tables)?
@@ -160,7 +164,7 @@ impl Database {
     /// Where none is there, or another version's; where something of it is missing or damaged.
     pub fn open(disks: Disks, options: &Options) -> Result<Self> {
         let name = disks.data.name().to_owned();
-        let pool = Pool::open(Arc::clone(&disks.data), options.pool)?;
+        let pool = over(Pool::open(Arc::clone(&disks.data), options.pool)?, options)?;
         let note = Note::parse(&pool.note(), &name)?;
         let forest = Forest::open(&pool, &note.roots);
         check_parts(&note, &disks, options, &name)?;
@@ -231,7 +235,7 @@ impl Database {
             checkpoints: AtomicU64::new(0),
             used,
             bell: Mutex::default(),
-            rung: Condvar::new(),
+            rung: Signal::new(),
         });
         let mut database = Self { checkpointer: None, writer, shared, recovered };
         if options.pace == Pace::Eager {
@@ -248,20 +252,12 @@ impl Database {
         Session::new(&self.shared.core, Hand::of(&self.shared)?)
     }
 
-    /// A worker, for [`Database::session_on`].
+    /// Tasks for the calling thread.
     ///
     /// # Errors
-    /// Where there are too many, or the disk gives no queue.
-    pub fn worker(&self) -> Result<Worker<'_>> {
-        Ok(self.shared.pool.worker()?)
-    }
-
-    /// A session on a thread's worker, for one of its tasks.
-    ///
-    /// # Errors
-    /// Where there are too many.
-    pub fn session_on<'d>(&'d self, worker: &'d Worker<'d>) -> Result<Session<'d, Hand<'d>>> {
-        Session::new(&self.shared.core, Hand::on(&self.shared, worker))
+    /// Where there are too many threads, or the disk gives no queue.
+    pub fn crew(&self) -> Result<Crew<'_>> {
+        Crew::new(&self.shared)
     }
 
     /// Makes a checkpoint now.
@@ -329,7 +325,7 @@ impl Database {
         self.shared.rung.notify_all();
         if let Some(thread) = self.checkpointer.take() {
             // A failure has stopped the database already.
-            let _ended = thread.join();
+            thread.join();
         }
     }
 }
@@ -390,9 +386,9 @@ impl Shared {
     }
 }
 
-fn start(shared: &Arc<Shared>) -> Result<JoinHandle<()>> {
+fn start(shared: &Arc<Shared>) -> Result<stage::Handle> {
     let shared = Arc::clone(shared);
-    let thread = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(move || {
+    let thread = stage::spawn("checkpoint", move || {
         if let Err(error) = serve(&shared) {
             shared.core.stop(&format!("a checkpoint failed: {error}"));
         }
@@ -405,7 +401,7 @@ fn serve(shared: &Shared) -> Result<()> {
     loop {
         let wanted = {
             let bell = shared.bell();
-            let (mut bell, _) = shared.rung.wait_timeout(bell, LOOK).unwrap_or_else(PoisonError::into_inner);
+            let mut bell = shared.rung.wait_timeout(&shared.bell, bell, LOOK);
             if bell.stop {
                 return Ok(());
             }
@@ -415,6 +411,14 @@ fn serve(shared: &Shared) -> Result<()> {
             shared.checkpoint(&worker, false)?;
         }
     }
+}
+
+/// The pool with the memory below that was asked for.
+fn over(pool: Pool, options: &Options) -> Result<Pool> {
+    Ok(match &options.tier {
+        Some(tier) => pool.over(tier.clone())?,
+        None => pool,
+    })
 }
 
 type Planned = ((Area, Arc<dyn Disk>), Tail);

@@ -102,7 +102,7 @@ impl EngineError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Unfit { .. } | Self::Buffer(BufferError::Unfit { .. }) => 2,
-            Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. }) => 4,
+            Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. } | BufferError::Foreign { .. }) => 4,
             Self::Buffer(BufferError::Path(error)) => error.exit_code() as u8,
             _ => 1,
         }

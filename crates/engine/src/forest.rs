@@ -1,9 +1,12 @@
 //! The tables: one B+-tree each, and a thread's way to them.
 
-use assay_btree::{Change, Tree, TreeError};
+use std::cell::RefCell;
+
+use assay_btree::{Change, Finger, Scratch, Tree, TreeError};
 use assay_buffer::{PageId, Pool, Worker, Writing};
 
 use crate::{
+    crew::Crew,
     database::Shared,
     error::{EngineError, Result},
     log::Pace,
@@ -50,11 +53,14 @@ pub(crate) fn told(error: TreeError) -> EngineError {
     }
 }
 
-/// A worker of one's own, or one that tasks share.
+/// A worker of one's own, or the one of a crew.
 enum Held<'d> {
     Own(Box<Worker<'d>>),
-    Lent(&'d Worker<'d>),
+    Crew(&'d Crew<'d>),
 }
+
+/// Where less than one frame in this many is free, pages are worth reading ahead.
+const TIGHT: u32 = 8;
 
 /// A thread's way to the tables.
 pub struct Hand<'d> {
@@ -62,23 +68,25 @@ pub struct Hand<'d> {
     forest: &'d Forest,
     /// None during a recovery, when there are no transactions.
     shared: Option<&'d Shared>,
+    scratch: RefCell<Scratch>,
 }
 
 impl<'d> Hand<'d> {
     /// With a worker of its own.
     pub(crate) fn of(shared: &'d Shared) -> Result<Self> {
         let held = Held::Own(Box::new(shared.pool.worker()?));
-        Ok(Self { held, forest: &shared.forest, shared: Some(shared) })
+        Ok(Self { held, forest: &shared.forest, shared: Some(shared), scratch: RefCell::default() })
     }
 
-    /// On a thread's worker, for one of its tasks.
-    pub(crate) fn on(shared: &'d Shared, worker: &'d Worker<'d>) -> Self {
-        Self { held: Held::Lent(worker), forest: &shared.forest, shared: Some(shared) }
+    /// On a crew's worker, for one of its tasks.
+    pub(crate) fn on(shared: &'d Shared, crew: &'d Crew<'d>) -> Self {
+        Self { held: Held::Crew(crew), forest: &shared.forest, shared: Some(shared), scratch: RefCell::default() }
     }
 
     /// For a recovery.
     pub(crate) fn recovering(pool: &'d Pool, forest: &'d Forest) -> Result<Self> {
-        Ok(Self { held: Held::Own(Box::new(pool.worker()?)), forest, shared: None })
+        let held = Held::Own(Box::new(pool.worker()?));
+        Ok(Self { held, forest, shared: None, scratch: RefCell::default() })
     }
 
     /// The worker beneath.
@@ -86,7 +94,7 @@ impl<'d> Hand<'d> {
     pub fn worker(&self) -> &Worker<'d> {
         match &self.held {
             Held::Own(worker) => worker,
-            Held::Lent(worker) => worker,
+            Held::Crew(crew) => crew.worker(),
         }
     }
 }
@@ -98,8 +106,20 @@ impl Trees for Hand<'_> {
         Self: 'a;
 
     #[inline]
-    fn read(&self, table: u16, key: &[u8], row: &mut Vec<u8>) -> Result<bool> {
-        self.forest.tree(table)?.lookup(self.worker(), key, row).map_err(told)
+    fn read(&self, table: u16, key: &[u8], finger: &mut Finger, copy: impl FnMut(&[u8])) -> Result<bool> {
+        self.forest.tree(table)?.lookup_with(self.worker(), key, finger, copy).map_err(told)
+    }
+
+    #[inline]
+    fn replace(
+        &self,
+        leave: &Writing<'_>,
+        table: u16,
+        row: (&[u8], &[u8]),
+        finger: &mut Finger,
+        replaced: &mut dyn FnMut(Option<&[u8]>),
+    ) -> Result<()> {
+        self.forest.tree(table)?.replace(self.worker(), leave, row, finger, replaced).map_err(told)
     }
 
     #[inline]
@@ -126,6 +146,8 @@ impl Trees for Hand<'_> {
         visit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<()> {
         let tree = self.forest.tree(table)?;
+        // Taken, not borrowed: another scan of this hand may begin while this one waits.
+        let mut scratch = self.scratch.take();
         let mut left = limit;
         // A scan down begins at `below` itself, which is not asked for.
         let mut inside = |key: &[u8], row: &[u8]| {
@@ -140,21 +162,38 @@ impl Trees for Hand<'_> {
             inside && left > 0
         };
         let visited = if down {
-            tree.scan_back(self.worker(), Some(below), limit as u64 + 1, &mut inside)
+            tree.scan_back_with(self.worker(), &mut scratch, Some(below), limit as u64 + 1, &mut inside)
         } else {
-            tree.scan(self.worker(), from, limit as u64, &mut inside)
+            tree.scan_with(self.worker(), &mut scratch, from, limit as u64, &mut inside)
         };
+        self.scratch.replace(scratch);
         visited.map(drop).map_err(told)
     }
 
-    fn prefetch(&self, _table: u16, _key: &[u8]) {}
+    fn prefetch(&self, table: u16, key: &[u8]) {
+        let pool = self.worker().pool();
+        let tight = pool.free_frames() < pool.frames() / TIGHT;
+        // Outside of a task nobody would take in what was read in vain.
+        if let (true, true, Ok(tree)) = (tight, self.cooperates(), self.forest.tree(table)) {
+            tree.prefetch(self.worker(), key);
+        }
+    }
 
     fn pause(&self) {
         self.worker().pause();
     }
 
+    fn take_turns(&self) {
+        self.worker().take_turns();
+    }
+
     fn cooperates(&self) -> bool {
         self.worker().is_in_task()
+    }
+
+    fn park_until(&self, commit: u64, end: u64) -> bool {
+        let Held::Crew(crew) = &self.held else { return false };
+        crew.park_until(commit, end)
     }
 
     fn need_checkpoint(&self) -> Result<()> {

@@ -1,8 +1,13 @@
 //! The engine as a store of TPC-C.
 
-use std::ops::ControlFlow;
+use std::{
+    cell::RefCell,
+    ops::{ControlFlow, Range},
+    time::Duration,
+};
 
-use assay_tpcc::{Kv, KvSession, Result, TpccError, key::Table};
+use assay_buffer::stage::{self, Moment};
+use assay_tpcc::{Kv, KvCrew, KvSession, Result, TpccError, key::Table};
 
 use crate::{database::Database, error::EngineError, forest::Hand, session::Session};
 
@@ -20,6 +25,21 @@ impl Kv for Tpcc<'_> {
 
     fn session(&self) -> Result<Self::Session<'_>> {
         Ok(TpccSession::new(self.0.session().map_err(told)?))
+    }
+
+    const TAKES_TURNS: bool = true;
+
+    fn crew<C: KvCrew<Self>>(&self, terminals: Range<u32>, work: &C) -> Result<()> {
+        let crew = self.0.crew().map_err(told)?;
+        let failed = RefCell::new(None);
+        let ran = crew.run(terminals.len(), |task| {
+            let session = crew.session().map_err(told);
+            let done = session.and_then(|session| work.work(terminals.start + task as u32, TpccSession::new(session)));
+            if let Err(error) = done {
+                failed.borrow_mut().get_or_insert(error);
+            }
+        });
+        failed.into_inner().map_or(ran.map_err(told), Err)
     }
 
     fn loaded(&self) -> Result<()> {
@@ -66,12 +86,7 @@ impl KvSession for TpccSession<'_> {
     }
 
     fn update<R>(&mut self, table: Table, key: &[u8], change: impl FnOnce(&mut [u8]) -> R) -> Result<Option<R>> {
-        if !self.session.get_to_change(table as u16, key, &mut self.value).map_err(told)? {
-            return Ok(None);
-        }
-        let result = change(&mut self.value);
-        self.session.put(table as u16, key, &self.value).map_err(told)?;
-        Ok(Some(result))
+        self.session.update(table as u16, key, change).map_err(told)
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
@@ -108,6 +123,21 @@ impl KvSession for TpccSession<'_> {
 
     fn commit(&mut self) -> Result<()> {
         self.session.commit().map_err(told)
+    }
+
+    fn nap(&mut self, time: Duration) {
+        let since = Moment::now();
+        if !self.session.cooperates() {
+            return stage::sleep(time);
+        }
+        while since.elapsed() < time {
+            self.session.let_others();
+        }
+    }
+
+    #[inline]
+    fn take_turns(&mut self) {
+        self.session.take_turns();
     }
 
     fn abort(&mut self) -> Result<()> {

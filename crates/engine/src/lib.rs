@@ -2,6 +2,7 @@
 
 mod commit;
 pub mod core;
+mod crew;
 mod database;
 mod durability;
 mod error;
@@ -19,11 +20,14 @@ mod scan;
 mod sequence;
 mod session;
 mod slots;
+mod tier;
 pub mod trees;
 mod versions;
 mod writes;
 
+pub use crew::Crew;
 pub use database::{Database, Disks, Options, Recovered};
 pub use durability::Durability;
 pub use error::{EngineError, Result};
 pub use session::{Session, Tally, Ticket};
+pub use tier::Modules;

@@ -70,6 +70,11 @@ impl Sequence {
         }
     }
 
+    /// Log position that must be durable for a visible commit to be: that of a later one where it is already.
+    pub fn end_of(&self, commit: u64) -> u64 {
+        self.ring[commit as usize % RING].end.load(SeqCst)
+    }
+
     /// The newest commit up to which all can be seen.
     #[inline]
     pub fn visible(&self) -> u64 {

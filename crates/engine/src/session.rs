@@ -13,14 +13,18 @@
 //! **Commit.** In one go under one leave to change: a number is drawn, the record goes to the log, the changes to the
 //! trees. The transaction is acknowledged when all commits up to its own are visible and its record is durable.
 
-use std::{collections::VecDeque, sync::Arc, time::Instant};
+use std::{collections::VecDeque, sync::Arc};
+
+use assay_buffer::stage::Moment;
+
+use assay_btree::Finger;
 
 use crate::{
     core::{Core, Purge},
     error::{EngineError, Result},
     hash,
     locks::Holder,
-    row::{ROW_HEADER, Stamp},
+    row::Stamp,
     trees::Trees,
     versions::Found,
     writes::Writes,
@@ -75,6 +79,8 @@ pub struct Session<'d, T: Trees> {
     pub(crate) scan: crate::scan::Batch,
     pub(crate) purges: VecDeque<Purge>,
     pub(crate) tally: Tally,
+    /// The oldest snapshot as it was some commits ago: a bound from below, which is looked up only now and then.
+    pub(crate) oldest: u64,
 }
 
 impl<'d, T: Trees> Session<'d, T> {
@@ -107,7 +113,24 @@ impl<'d, T: Trees> Session<'d, T> {
             scan: crate::scan::Batch::default(),
             purges: VecDeque::new(),
             tally: Tally::default(),
+            oldest: 0,
         })
+    }
+
+    /// Whether other tasks share the thread.
+    pub fn cooperates(&self) -> bool {
+        self.trees.cooperates()
+    }
+
+    /// Lets others go on while this one waits.
+    pub fn let_others(&self) {
+        self.trees.pause();
+    }
+
+    /// Lets the other tasks of the thread go on once, between transactions.
+    #[inline]
+    pub fn take_turns(&self) {
+        self.trees.take_turns();
     }
 
     /// What happened in this session.
@@ -213,6 +236,41 @@ impl<'d, T: Trees> Session<'d, T> {
         self.get(table, key, into)
     }
 
+    /// Changes the value of a row in place, but not its length; none where it is not there. One search serves both, and
+    /// the commit goes where it ended.
+    ///
+    /// # Errors
+    /// As [`Session::put`].
+    pub fn update<R>(&mut self, table: u16, key: &[u8], change: impl FnOnce(&mut [u8]) -> R) -> Result<Option<R>> {
+        let hash = hash::of(table, key);
+        self.claim(hash, table, key)?;
+        let index = match self.writes.find(hash, table, key) {
+            Some(index) => Some(index),
+            None => self.take_over(hash, table, key)?,
+        };
+        Ok(index.and_then(|index| self.writes.value_mut(index)).map(change))
+    }
+
+    /// Copies a row that is locked among the changes; none where it is not there.
+    fn take_over(&mut self, hash: u64, table: u16, key: &[u8]) -> Result<Option<usize>> {
+        let (mut stamp, mut finger) = (None, Finger::default());
+        self.writes.open(key);
+        let there = self.trees.read(table, key, &mut finger, |row| {
+            stamp = Stamp::split(row).map(|(stamp, _)| stamp);
+            self.writes.fill(row);
+        });
+        match (there, stamp) {
+            (Ok(true), Some(stamp)) if !stamp.deleted => {
+                self.newest_seen = self.newest_seen.max(stamp.commit);
+                Ok(Some(self.writes.close(hash, table, key.len(), finger)))
+            }
+            (there, stamp) => {
+                self.writes.give_up(key.len());
+                if there? && stamp.is_none() { Err(too_short(table)) } else { Ok(None) }
+            }
+        }
+    }
+
     /// Begins to fetch what a read of the row will need.
     pub fn prefetch(&self, table: u16, key: &[u8]) {
         self.trees.prefetch(table, key);
@@ -220,12 +278,15 @@ impl<'d, T: Trees> Session<'d, T> {
 
     /// The newest version of a row.
     pub(crate) fn newest(&self, table: u16, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Stamp>> {
-        if !self.trees.read(table, key, into)? {
-            return Ok(None);
-        }
-        let Some((stamp, _)) = Stamp::split(into) else { return Err(too_short(table)) };
-        into.drain(..ROW_HEADER);
-        Ok(Some(stamp))
+        let mut stamp = None;
+        let there = self.trees.read(table, key, &mut Finger::default(), |row| {
+            into.clear();
+            stamp = Stamp::split(row).map(|(stamp, value)| {
+                into.extend_from_slice(value);
+                stamp
+            });
+        })?;
+        if there { stamp.map(Some).ok_or_else(|| too_short(table)) } else { Ok(None) }
     }
 
     /// The version of a row that the snapshot sees, where that is not the newest one.
@@ -248,9 +309,13 @@ impl<'d, T: Trees> Session<'d, T> {
     /// Locks a row for a change, and makes sure that the snapshot sees its newest version.
     fn claim(&mut self, hash: u64, table: u16, key: &[u8]) -> Result<()> {
         let word = self.core.locks.word(hash);
-        let newest = match self.locked.iter().find(|(locked, _)| *locked == word) {
-            Some((_, newest)) => *newest,
-            None => self.lock_word(word, table)?,
+        let newest = match self.core.locks.lock(word, self.holder) {
+            Ok(newest) => {
+                self.locked.push((word, newest));
+                newest
+            }
+            Err(other) if other == self.holder => self.newest_locked(word),
+            Err(_) => self.lock_word(word, table)?,
         };
         if newest <= self.snapshot {
             return Ok(());
@@ -265,6 +330,12 @@ impl<'d, T: Trees> Session<'d, T> {
         }
     }
 
+    /// The newest commit under a word that this transaction has locked.
+    fn newest_locked(&self, word: u32) -> u64 {
+        let held = self.locked.iter().find(|(locked, _)| *locked == word);
+        held.map_or(u64::MAX, |(_, newest)| *newest)
+    }
+
     fn lock_word(&mut self, word: u32, table: u16) -> Result<u64> {
         let mut since = None;
         loop {
@@ -276,7 +347,7 @@ impl<'d, T: Trees> Session<'d, T> {
                 Err(other) => other,
             };
             let may_wait = self.locked.is_empty() || self.holder.precedes(other);
-            let start = *since.get_or_insert_with(Instant::now);
+            let start = *since.get_or_insert_with(Moment::now);
             if !may_wait || start.elapsed() >= self.core.patience {
                 return Err(self.conflict(word, table));
             }

@@ -1,5 +1,7 @@
 //! Where rows are kept, as transactions see it.
 
+use assay_btree::Finger;
+
 use crate::error::Result;
 
 /// What becomes of a row.
@@ -25,11 +27,12 @@ pub trait Trees {
     where
         Self: 'a;
 
-    /// Puts the row of a key into `row`, which is cleared first; `false` where there is none.
+    /// Hands the row of a key to `copy`, which copies it and does nothing else: it may be called several times, and the
+    /// last call counts. `false` where there is none. The finger points to where the row is, or would be.
     ///
     /// # Errors
     /// Where a page cannot be had.
-    fn read(&self, table: u16, key: &[u8], row: &mut Vec<u8>) -> Result<bool>;
+    fn read(&self, table: u16, key: &[u8], finger: &mut Finger, copy: impl FnMut(&[u8])) -> Result<bool>;
 
     /// Waits for leave to change trees. A checkpoint waits as long as it is held.
     fn leave(&self) -> Self::Leave<'_>;
@@ -39,6 +42,19 @@ pub trait Trees {
     /// # Errors
     /// Where a page cannot be had, or the row does not fit into one.
     fn change(&self, leave: &Self::Leave<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()>;
+
+    /// Puts a row whatever is there; `replaced` gets what was, as the last of several calls says.
+    ///
+    /// # Errors
+    /// As [`Trees::change`].
+    fn replace(
+        &self,
+        leave: &Self::Leave<'_>,
+        table: u16,
+        row: (&[u8], &[u8]),
+        finger: &mut Finger,
+        replaced: &mut dyn FnMut(Option<&[u8]>),
+    ) -> Result<()>;
 
     /// Visits up to `limit` rows with `from <= key < below`, up or down. A row that is there throughout is visited once.
     /// Nothing of the engine is called from `visit`.
@@ -60,8 +76,17 @@ pub trait Trees {
     /// Lets others go on.
     fn pause(&self);
 
+    /// Lets other tasks of the thread go on, without having to wait.
+    fn take_turns(&self) {}
+
     /// Whether waiting must leave the thread to others: then [`Trees::pause`] is called until it is over.
     fn cooperates(&self) -> bool;
+
+    /// Waits in a task until a commit is visible and the log durable up to `end`, or the database has stopped; `false`
+    /// where the caller must wait itself.
+    fn park_until(&self, _commit: u64, _end: u64) -> bool {
+        false
+    }
 
     /// The log's area is full: a checkpoint must make room. Returns when it may have.
     ///

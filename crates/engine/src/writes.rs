@@ -1,5 +1,7 @@
 //! What a transaction will change: nobody else sees it before it is committed.
 
+use assay_btree::Finger;
+
 use crate::{
     log::record::{self, Change},
     row::{ROW_HEADER, Stamp},
@@ -18,6 +20,8 @@ pub struct Write {
     pub hash: u64,
     /// The row is deleted.
     pub deleted: bool,
+    /// Where the row was found, if it was looked for.
+    pub finger: Finger,
     key_bytes: u16,
     key_at: u32,
     /// Where the row begins: room for its stamp, then its value.
@@ -32,6 +36,8 @@ pub struct Writes {
     bytes: Vec<u8>,
     /// Places of writes by hash, once there are many.
     table: Vec<u32>,
+    /// Where the row that is being taken over begins.
+    row_at: usize,
 }
 
 impl Writes {
@@ -86,6 +92,39 @@ impl Writes {
         self.bytes[at..at + bytes].copy_from_slice(value.unwrap_or_default());
     }
 
+    /// Begins to take over a row as it is in its tree, to be changed in place: [`Writes::fill`] gets it.
+    pub fn open(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.row_at = self.bytes.len();
+    }
+
+    /// The row, stamp and value; the last of several counts.
+    #[inline]
+    pub fn fill(&mut self, row: &[u8]) {
+        self.bytes.truncate(self.row_at);
+        self.bytes.extend_from_slice(row);
+    }
+
+    /// The row was taken over: it is a change like any other.
+    pub fn close(&mut self, hash: u64, table: u16, key_bytes: usize, finger: Finger) -> usize {
+        let (key_at, row_at) = ((self.row_at - key_bytes) as u32, self.row_at as u32);
+        let value_bytes = (self.bytes.len() - self.row_at - ROW_HEADER) as u32;
+        let key_bytes = key_bytes as u16;
+        self.enter(Write { table, hash, deleted: false, finger, key_bytes, key_at, row_at, value_bytes })
+    }
+
+    /// The row is not taken over after all.
+    pub fn give_up(&mut self, key_bytes: usize) {
+        self.bytes.truncate(self.row_at - key_bytes);
+    }
+
+    /// The row's new value, to change in place; none where it is deleted.
+    pub fn value_mut(&mut self, index: usize) -> Option<&mut [u8]> {
+        let Write { row_at, value_bytes, deleted, .. } = self.writes[index];
+        let at = row_at as usize + ROW_HEADER;
+        (!deleted).then(|| &mut self.bytes[at..at + value_bytes as usize])
+    }
+
     /// A change's description.
     pub fn write(&self, index: usize) -> Write {
         self.writes[index]
@@ -134,17 +173,19 @@ impl Writes {
     }
 
     fn add(&mut self, hash: u64, table: u16, key: &[u8]) -> usize {
-        let (index, key_at) = (self.writes.len(), self.bytes.len() as u32);
+        let key_at = self.bytes.len() as u32;
         self.bytes.extend_from_slice(key);
         let key_bytes = key.len() as u16;
-        self.writes.push(Write { table, hash, deleted: false, key_bytes, key_at, row_at: 0, value_bytes: 0 });
-        if index >= FEW {
-            self.enter(index);
-        }
-        index
+        let finger = Finger::default();
+        self.enter(Write { table, hash, deleted: false, finger, key_bytes, key_at, row_at: 0, value_bytes: 0 })
     }
 
-    fn enter(&mut self, index: usize) {
+    fn enter(&mut self, write: Write) -> usize {
+        let index = self.writes.len();
+        self.writes.push(write);
+        if index < FEW {
+            return index;
+        }
         if self.table.len() < 2 * self.writes.len() {
             let places = (4 * self.writes.len()).next_power_of_two();
             self.table.clear();
@@ -153,6 +194,7 @@ impl Writes {
         } else {
             self.place(index);
         }
+        index
     }
 
     fn place(&mut self, index: usize) {

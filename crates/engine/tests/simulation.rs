@@ -5,10 +5,11 @@ mod common;
 #[path = "common/sim.rs"]
 mod sim;
 
+use assay_buffer::Placement;
 use assay_buffer::disk::sim::Fate;
 use assay_engine::{Durability, EngineError};
 use rustix::io::Errno;
-use sim::{DATA, LOG, Workload, contents, create, open, recovered, world};
+use sim::{DATA, LOG, TIER, Workload, contents, create, open, recovered, world};
 
 const FATES: [fn(u64) -> Fate; 4] = [|_| Fate::Lost, |_| Fate::Kept, Fate::Reordered, Fate::Torn];
 
@@ -43,6 +44,16 @@ fn no_acknowledged_commit_is_lost_and_none_is_half_there_wherever_power_is_cut()
         let checked = cut_everywhere(seed, Durability::Fdatasync, 100, 2);
         assert!(checked > 800, "seed {seed}: {checked}");
     }
+}
+
+#[test]
+fn a_memory_below_the_pool_takes_nothing_with_it_wherever_power_is_cut() {
+    for (seed, placement) in [(11, Placement::Copy), (12, Placement::InPlace), (13, Placement::Hot)] {
+        TIER.set(Some(placement));
+        let checked = cut_everywhere(seed, Durability::Fdatasync, 100, 6);
+        assert!(checked > 200, "{placement:?}, seed {seed}: {checked}");
+    }
+    TIER.set(None);
 }
 
 #[test]

@@ -120,6 +120,10 @@ impl<I: Index> Index for Held<I> {
         self.index.anatomy()
     }
 
+    fn make_durable(&self) -> Result<(), IndexError> {
+        self.index.make_durable()
+    }
+
     fn examine(&self) -> Option<Result<String, String>> {
         self.index.examine()
     }
@@ -223,7 +227,7 @@ impl<K: PoolIndex, W: Wrap> Factory for InPool<K, W> {
         settings.insert("huge_pages_asked".to_owned(), self.huge_pages.into());
         let flushed_by = Mapped::memory(4096).map(|mapped| mapped.persister().instruction());
         settings.insert("flushed_by".to_owned(), flushed_by.unwrap_or("unknown").into());
-        About { emulated: self.emulated.load(Ordering::Relaxed), durability: "pmem", settings }
+        About { emulated: self.emulated.load(Ordering::Relaxed), durability: "pmem", version: None, settings }
     }
 }
 

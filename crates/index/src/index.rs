@@ -39,6 +39,14 @@ pub trait Index: Send + Sync {
         Vec::new()
     }
 
+    /// Makes durable what has been acknowledged. Nothing is left to do where every call makes its own change durable.
+    ///
+    /// # Errors
+    /// Where the drive does not take it: what was durable before still is.
+    fn make_durable(&self) -> Result<(), IndexError> {
+        Ok(())
+    }
+
     /// Checks its own structure while nobody works on it: what was seen, or what is wrong, in one sentence. None where
     /// it has no such check.
     fn examine(&self) -> Option<Result<String, String>> {

@@ -10,26 +10,55 @@ use crate::{
     in_pool::{Delayed, InPool, Plain, PoolIndex},
     job::IndexJob,
     kind::Kind,
-    run::{Watch, run_on},
+    run::{Factory, Watch, run_on},
     ssd::{OnDrive, Table},
 };
+
+/// What is done with what makes and opens an index, whichever index that is.
+pub trait OnFactory {
+    /// What comes of it.
+    type Out;
+
+    /// Does it.
+    fn on<F: Factory>(self, factory: &F) -> Self::Out;
+}
+
+/// Hands on what makes and opens the index that a job names.
+///
+/// # Errors
+/// Where the job cannot be, or the target cannot be used.
+#[allow(clippy::match_same_arms, reason = "each kind has its own line")]
+pub fn with_factory<V: OnFactory>(job: &IndexJob, visit: V) -> Result<V::Out, IndexError> {
+    // An index in persistent memory: `in_pool(ItsPoolIndex, job, visit)`.
+    // An index on a drive: `visit.on(&ItsFactory::new(job)?)`.
+    match job.index {
+        Kind::Fptree => in_pool(FpTreeKind, job, visit),
+        Kind::Bztree => in_pool(BzTrees::default(), job, visit),
+        Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, visit),
+        Kind::DashLh => in_pool(Tables::<Linear>::default(), job, visit),
+        Kind::SsdBtree => Ok(visit.on(&OnDrive::<assay_btree::Tree>::new(job)?)),
+        Kind::SsdHash => Ok(visit.on(&OnDrive::<Table>::new(job)?)),
+        Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => Err(IndexError::NotPossible {
+            reason: format!("{} is a rival, and this program has no rivals", job.index.name()),
+            fix: format!("build the program that has it: `assay rivals build {}`", job.index.name()),
+        }),
+    }
+}
 
 /// Runs a job on the index that it names: its record.
 ///
 /// # Errors
 /// Where the job cannot be, the target cannot be used, or the index fails.
-#[allow(clippy::match_same_arms, reason = "each kind has its own line")]
 pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
-    // An index in persistent memory: `in_pool(ItsPoolIndex, job, watch)`.
-    // An index on a drive: `run_on(&ItsFactory::new(job)?, job, watch)`.
-    match job.index {
-        Kind::Fptree => in_pool(FpTreeKind, job, watch),
-        Kind::Bztree => in_pool(BzTrees::default(), job, watch),
-        Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, watch),
-        Kind::DashLh => in_pool(Tables::<Linear>::default(), job, watch),
-        Kind::SsdBtree => run_on(&OnDrive::<assay_btree::Tree>::new(job)?, job, watch),
-        Kind::SsdHash => run_on(&OnDrive::<Table>::new(job)?, job, watch),
+    struct Run<'a, 'w>(&'a IndexJob, &'a mut Watch<'w>);
+    impl OnFactory for Run<'_, '_> {
+        type Out = Result<WorkRecord, IndexError>;
+
+        fn on<F: Factory>(self, factory: &F) -> Self::Out {
+            run_on(factory, self.0, self.1)
+        }
     }
+    with_factory(job, Run(job, watch))?
 }
 
 /// Whether this program has it.
@@ -41,13 +70,14 @@ pub fn is_there(kind: Kind) -> bool {
         Kind::DashLh => true,
         Kind::SsdBtree => true,
         Kind::SsdHash => true,
+        Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => false,
     }
 }
 
-/// Runs a job on an index in a pool: on the mapping as it is, or as slow as a twin says.
-fn in_pool(kind: impl PoolIndex, job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
-    match &job.as_if {
-        None => run_on(&InPool::new(kind, Plain, job)?, job, watch),
-        Some(as_if) => run_on(&InPool::new(kind, Delayed(as_if.clone()), job)?, job, watch),
-    }
+/// An index in a pool: on the mapping as it is, or as slow as a twin says.
+fn in_pool<V: OnFactory>(kind: impl PoolIndex, job: &IndexJob, visit: V) -> Result<V::Out, IndexError> {
+    Ok(match &job.as_if {
+        None => visit.on(&InPool::new(kind, Plain, job)?),
+        Some(as_if) => visit.on(&InPool::new(kind, Delayed(as_if.clone()), job)?),
+    })
 }

@@ -1,6 +1,7 @@
 //! Drives the terminals: ramp-up, the window, its series, and what came of it.
 
 use std::{
+    cell::RefCell,
     sync::{
         Barrier,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -23,14 +24,14 @@ use crate::{
     random::{NonUniform, stream_seed},
     scale::Scale,
     server::{ServerUse, ServerWatch},
-    store::Store,
+    store::{Crew, Store},
     tally::{AUDITED, Tally, touched},
     terminal::{Shared, Terminal},
     transaction::Kind,
 };
 
-/// How often the controller looks at the clock.
-const NAP: Duration = Duration::from_millis(10);
+/// How often the controller looks whether it is to end: seldom, for its CPU is the driver's.
+const NAP: Duration = Duration::from_millis(50);
 
 /// What a kind of transaction came to in the window.
 #[derive(Debug, Default)]
@@ -108,17 +109,22 @@ pub fn drive<S: Store>(
         })
         .collect::<Result<_>>()?;
     let clock = Clock::new();
-    let (stop, ready) = (AtomicBool::new(false), Barrier::new(drive.terminals as usize + 1));
+    let each = if S::TAKES_TURNS { drive.per_thread } else { 1 };
+    let threads = drive.terminals.div_ceil(each);
+    let (stop, ready) = (AtomicBool::new(false), Barrier::new(threads as usize + 1));
     let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
     let shared = Shared { clock, began: clock.now(), date, stop: &stop, drive };
     thread::scope(|scope| {
-        let mut workers = Vec::with_capacity(tallies.len());
-        for ((tally, asker), number) in tallies.iter().zip(askers).zip(0..) {
-            let (shared, stop, ready) = (&shared, &stop, &ready);
+        let mut workers = Vec::with_capacity(threads as usize);
+        let mut askers = askers.into_iter();
+        for thread in 0..threads {
+            let terminals = thread * each..((thread + 1) * each).min(drive.terminals);
+            let askers = RefCell::new(askers.by_ref().take(terminals.len()).map(Some).collect());
+            let (ready, stop) = (&ready, &stop);
+            let bench = Bench { shared: &shared, tallies: &tallies, askers, first: terminals.start, seed };
             workers.push(scope.spawn(move || {
-                let terminal = Terminal::new(store, shared, asker, tally);
                 ready.wait();
-                let ended = terminal.and_then(|terminal| terminal.work(number, seed));
+                let ended = store.crew(terminals, &bench);
                 if ended.is_err() {
                     stop.store(true, Relaxed);
                 }
@@ -133,6 +139,31 @@ pub fn drive<S: Store>(
         ends.into_iter().collect::<Result<()>>()?;
         Ok(finish(driven, &tallies))
     })
+}
+
+/// The terminals of one thread.
+struct Bench<'a> {
+    shared: &'a Shared<'a>,
+    tallies: &'a [Tally],
+    /// What each will ask for.
+    askers: RefCell<Vec<Option<Asker>>>,
+    first: u32,
+    seed: u64,
+}
+
+impl<S: Store> Crew<S> for Bench<'_> {
+    fn work<'s>(&self, number: u32, session: S::Session<'s>) -> Result<()>
+    where
+        S: 's,
+    {
+        let asker = self.askers.borrow_mut()[(number - self.first) as usize].take();
+        let Some(asker) = asker else { return Err(TpccError::TerminalLost) };
+        let ended = Terminal::new(session, self.shared, asker, &self.tallies[number as usize]).work(number, self.seed);
+        if ended.is_err() {
+            self.shared.stop.store(true, Relaxed);
+        }
+        ended
+    }
 }
 
 /// Counts what ended after the window, for the checks: orders and deliveries of the whole drive.
@@ -294,7 +325,8 @@ impl Readers {
         let mut fresh = Sums::default();
         self.drain(tallies, &mut fresh);
         let mut all = Sum::default();
-        for (kind, more) in sums.kinds.iter_mut().zip(&fresh.kinds) {
+        let seen = |(_, more): &(&mut KindSum, &KindSum)| more.service.count() > 0;
+        for (kind, more) in sums.kinds.iter_mut().zip(&fresh.kinds).filter(seen) {
             all.merge(&more.service);
             kind.service.merge(&more.service);
             if let Some(response) = &more.response {

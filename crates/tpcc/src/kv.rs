@@ -11,7 +11,7 @@
 //!
 //! [`TpccError::Conflict`]: crate::TpccError::Conflict
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, ops::Range, time::Duration};
 
 use crate::{error::Result, key::Table};
 
@@ -31,6 +31,20 @@ pub trait Kv: Sync {
     /// Where the store has no room for another.
     fn session(&self) -> Result<Self::Session<'_>>;
 
+    /// As [`crate::Store::TAKES_TURNS`].
+    const TAKES_TURNS: bool = false;
+
+    /// As [`crate::Store::crew`].
+    ///
+    /// # Errors
+    /// The first error of a terminal, or where the store has no room for another.
+    fn crew<C: KvCrew<Self>>(&self, terminals: Range<u32>, crew: &C) -> Result<()>
+    where
+        Self: Sized,
+    {
+        terminals.into_iter().try_for_each(|terminal| crew.work(terminal, self.session()?))
+    }
+
     /// Called once after a load, before anything else: a store may write a checkpoint.
     ///
     /// # Errors
@@ -38,6 +52,17 @@ pub trait Kv: Sync {
     fn loaded(&self) -> Result<()> {
         Ok(())
     }
+}
+
+/// The terminals of one thread, over a key-value store.
+pub trait KvCrew<K: Kv> {
+    /// As [`crate::store::Crew::work`].
+    ///
+    /// # Errors
+    /// What ended it.
+    fn work<'s>(&self, terminal: u32, session: K::Session<'s>) -> Result<()>
+    where
+        K: 's;
 }
 
 /// One thread's transactions, one after the other.
@@ -126,6 +151,15 @@ pub trait KvSession {
     /// # Errors
     /// A conflict, or where the store fails: nothing is left of the transaction, unless a failing log leaves it open.
     fn commit(&mut self) -> Result<()>;
+
+    /// As [`crate::Session::nap`].
+    fn nap(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    /// As [`crate::Session::take_turns`].
+    #[inline]
+    fn take_turns(&mut self) {}
 
     /// Leaves nothing of the transaction. Also called where none is open.
     ///

@@ -6,8 +6,12 @@ mod load;
 mod spoil;
 
 use std::{
-    ops::ControlFlow,
-    sync::atomic::{AtomicU16, AtomicU32, Ordering::Relaxed},
+    ops::{ControlFlow, Range},
+    sync::{
+        Arc,
+        atomic::{AtomicU16, AtomicU32, Ordering::Relaxed},
+    },
+    time::Duration,
 };
 
 use assay_record::WorkCheck;
@@ -16,11 +20,11 @@ use crate::{
     error::{Result, TpccError},
     input::{By, NewOrder, Payment},
     key::{self, Table},
-    kv::{Kv, KvSession},
+    kv::{Kv, KvCrew, KvSession},
     row::Row,
     rows::{Customer, District, History, Item, Order, OrderLine, Stock, Warehouse},
     scale::{DISTRICTS, Scale},
-    store::{Account, Delivered, Delivery, Oldest, Sale, Session, Status, Store, Terms},
+    store::{Account, Crew, Delivered, Delivery, Oldest, Sale, Session, Status, Store, Terms},
     text::{Text, is_original},
     transaction::Kind,
 };
@@ -32,17 +36,27 @@ const RECENT_ORDERS: u32 = 20;
 #[derive(Debug)]
 pub struct KvStore<K> {
     kv: K,
-    /// By district: every order below is delivered. A scan for the oldest one begins there and does not wade through
-    /// what was deleted.
-    oldest: Box<[AtomicU32]>,
+    undelivered: Undelivered,
     sessions: AtomicU16,
+}
+
+/// By district: every order below is delivered. A scan for the oldest one begins there and does not wade through what was
+/// deleted.
+#[derive(Clone, Debug)]
+struct Undelivered(Arc<[AtomicU32]>);
+
+impl Undelivered {
+    fn of(&self, warehouse: u32, district: u8) -> &AtomicU32 {
+        &self.0[(warehouse as usize - 1) * usize::from(DISTRICTS) + usize::from(district) - 1]
+    }
 }
 
 impl<K: Kv> KvStore<K> {
     /// The store of a data set with so many warehouses.
     pub fn new(kv: K, warehouses: u32) -> Self {
         let districts = warehouses as usize * usize::from(DISTRICTS);
-        Self { kv, oldest: (0..districts).map(|_| AtomicU32::new(0)).collect(), sessions: AtomicU16::new(0) }
+        let undelivered = Undelivered((0..districts).map(|_| AtomicU32::new(0)).collect());
+        Self { kv, undelivered, sessions: AtomicU16::new(0) }
     }
 
     /// The key-value store beneath.
@@ -50,8 +64,34 @@ impl<K: Kv> KvStore<K> {
         &self.kv
     }
 
-    fn oldest(&self, warehouse: u32, district: u8) -> &AtomicU32 {
-        &self.oldest[(warehouse as usize - 1) * usize::from(DISTRICTS) + usize::from(district) - 1]
+    fn on<'s>(&self, kv: K::Session<'s>) -> KvStoreSession<'s, K>
+    where
+        K: 's,
+    {
+        KvStoreSession {
+            kv,
+            undelivered: self.undelivered.clone(),
+            number: self.sessions.fetch_add(1, Relaxed),
+            last_date: 0,
+            taken: None,
+            customers: Vec::with_capacity(64),
+            items: Vec::with_capacity(512),
+        }
+    }
+}
+
+/// The terminals of a thread, each on a store's session over one of the key-value store's.
+struct Through<'a, K, C> {
+    store: &'a KvStore<K>,
+    crew: &'a C,
+}
+
+impl<K: Kv, C: Crew<KvStore<K>>> KvCrew<K> for Through<'_, K, C> {
+    fn work<'s>(&self, terminal: u32, session: K::Session<'s>) -> Result<()>
+    where
+        K: 's,
+    {
+        self.crew.work(terminal, self.store.on(session))
     }
 }
 
@@ -62,15 +102,13 @@ impl<K: Kv> Store for KvStore<K> {
         Self: 'a;
 
     fn session(&self) -> Result<Self::Session<'_>> {
-        Ok(KvStoreSession {
-            kv: self.kv.session()?,
-            store: self,
-            number: self.sessions.fetch_add(1, Relaxed),
-            last_date: 0,
-            taken: None,
-            customers: Vec::with_capacity(64),
-            items: Vec::with_capacity(512),
-        })
+        Ok(self.on(self.kv.session()?))
+    }
+
+    const TAKES_TURNS: bool = K::TAKES_TURNS;
+
+    fn crew<C: Crew<Self>>(&self, terminals: Range<u32>, crew: &C) -> Result<()> {
+        self.kv.crew(terminals, &Through { store: self, crew })
     }
 
     fn load(&self, scale: &Scale, seed: u64, progress: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Result<()> {
@@ -85,6 +123,10 @@ impl<K: Kv> Store for KvStore<K> {
         spoil::spoil(&self.kv, condition)
     }
 
+    fn orders_delivered(&self, scale: &Scale) -> Result<u64> {
+        check::orders_delivered(&self.kv, scale)
+    }
+
     fn orders_taken(&self, scale: &Scale) -> Result<u64> {
         check::orders_taken(&self.kv, scale)
     }
@@ -94,7 +136,7 @@ impl<K: Kv> Store for KvStore<K> {
 #[derive(Debug)]
 pub struct KvStoreSession<'a, K: Kv + 'a> {
     kv: K::Session<'a>,
-    store: &'a KvStore<K>,
+    undelivered: Undelivered,
     number: u16,
     /// Instant of the last row of history: the next one's is later, which makes its key its own.
     last_date: i64,
@@ -217,7 +259,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
         self.kv.commit()?;
         if let Some((warehouse, oldest)) = self.taken.take() {
             for (order, district) in oldest.into_iter().zip(1..).filter(|(order, _)| *order != 0) {
-                self.store.oldest(warehouse, district).fetch_max(order + 1, Relaxed);
+                self.undelivered.of(warehouse, district).fetch_max(order + 1, Relaxed);
             }
         }
         Ok(())
@@ -226,6 +268,15 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
     fn abort(&mut self) -> Result<()> {
         self.taken = None;
         self.kv.abort()
+    }
+
+    fn nap(&mut self, time: Duration) {
+        self.kv.nap(time);
+    }
+
+    #[inline]
+    fn take_turns(&mut self) {
+        self.kv.take_turns();
     }
 
     fn terms(&mut self, order: &NewOrder) -> Result<Terms> {
@@ -356,7 +407,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
     fn take_oldest(&mut self, warehouse: u32) -> Result<Oldest> {
         let mut oldest = Oldest::default();
         for (order, district) in oldest.iter_mut().zip(1..) {
-            let known = self.store.oldest(warehouse, district).load(Relaxed);
+            let known = self.undelivered.of(warehouse, district).load(Relaxed);
             let from = key::order(warehouse, district, known);
             let below = key::order(warehouse, district, u32::MAX);
             self.kv.scan(Table::NewOrder, &from, &below, |key, _| {

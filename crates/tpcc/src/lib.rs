@@ -28,7 +28,7 @@ pub mod text;
 pub mod transaction;
 
 pub use error::{Result, TpccError};
-pub use kv::{Kv, KvSession};
+pub use kv::{Kv, KvCrew, KvSession};
 pub use kvstore::KvStore;
 pub use scale::Scale;
-pub use store::{Session, Store};
+pub use store::{Crew, Session, Store};

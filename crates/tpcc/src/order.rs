@@ -35,8 +35,11 @@ pub enum Pace {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drive {
-    /// Terminals, each with a thread and a session of its own.
+    /// Terminals, each with a session of its own.
     pub terminals: u32,
+    /// Terminals that share a thread and take turns on it, where the store can do that.
+    #[serde(default = "single")]
+    pub per_thread: u32,
     /// Seconds before the window.
     pub ramp_s: f64,
     /// Seconds of the window.
@@ -63,6 +66,7 @@ impl Drive {
     pub fn new(terminals: u32, measure_s: f64) -> Self {
         Self {
             terminals,
+            per_thread: single(),
             ramp_s: measure_s / 10.0,
             measure_s,
             interval_s: one(),
@@ -72,6 +76,10 @@ impl Drive {
             tries: hundred(),
         }
     }
+}
+
+fn single() -> u32 {
+    1
 }
 
 fn one() -> f64 {
@@ -148,6 +156,9 @@ impl Order {
         let Drive { terminals, ramp_s, measure_s, interval_s, .. } = *drive;
         if !(1..=10_000).contains(&terminals) {
             return asked(format!("{terminals} terminals cannot be"), "use 1 to 10,000");
+        }
+        if drive.per_thread == 0 {
+            return asked("a thread without a terminal cannot be".to_owned(), "give each thread at least one");
         }
         if !(measure_s > 0.0 && ramp_s >= 0.0 && interval_s > 0.0 && measure_s + ramp_s < 1e7) {
             let reason = format!("{ramp_s} s, {measure_s} s and intervals of {interval_s} s make no window");

@@ -147,6 +147,7 @@ fn workload(order: &Order) -> Workload {
     set("load_seed", order.load_seed.into());
     if let Some(drive) = &order.drive {
         set("terminals", drive.terminals.into());
+        set("terminals_per_thread", drive.per_thread.into());
         set("ramp_s", drive.ramp_s.into());
         set("measure_s", drive.measure_s.into());
         for (name, value) in [

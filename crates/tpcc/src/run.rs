@@ -61,12 +61,17 @@ pub fn perform<S: Store>(store: &S, order: &Order, about: About, around: &mut Ar
     let began = Instant::now();
     let load = if order.load { Some(load(store, order, around)?) } else { None };
     let prepared = began.elapsed();
+    // What earlier runs have left; the checks count from there.
+    let before = match order.load {
+        false if order.check => (store.orders_delivered(&order.scale)?, store.orders_taken(&order.scale)?),
+        _ => (0, 0),
+    };
     let ceiling = order.drive.as_ref().map(|_| ceiling(order)).transpose()?;
     let driven = match &order.drive {
         Some(asked) => Some(run_drive(store, order, asked, around)?),
         None => None,
     };
-    let mut checks = checks(store, order, driven.as_ref(), around)?;
+    let mut checks = checks(store, order, driven.as_ref(), before, around)?;
     checks.extend(driven.as_ref().zip(order.drive.as_ref()).and_then(|(driven, asked)| record::audit(driven, asked)));
     let window = driven.is_none().then(|| empty_window(order));
     Ok(record::record(record::Parts { order, about, began, prepared, load, ceiling, driven, window, checks }))
@@ -130,6 +135,7 @@ fn checks<S: Store>(
     store: &S,
     order: &Order,
     driven: Option<&Driven>,
+    (delivered, ordered): (u64, u64),
     around: &mut Around<'_>,
 ) -> Result<Vec<WorkCheck>> {
     if let Some(condition) = order.spoil {
@@ -139,9 +145,9 @@ fn checks<S: Store>(
         return Ok(Vec::new());
     }
     (around.emit)(Event::Progress { stage: "check".to_owned(), done: 0.0, detail: String::new() });
-    let mut checks = store.check(&order.scale, driven.map_or(0, |driven| driven.delivered))?;
+    let mut checks = store.check(&order.scale, delivered + driven.map_or(0, |driven| driven.delivered))?;
     if let Some(driven) = driven {
-        let taken = store.orders_taken(&order.scale)?;
+        let taken = store.orders_taken(&order.scale)?.saturating_sub(ordered);
         checks.push(WorkCheck {
             name: "acknowledged".to_owned(),
             passed: taken == driven.ordered,
@@ -156,4 +162,23 @@ fn empty_window(order: &Order) -> assay_load::work::WorkWindow {
     let places: Vec<WorkPlace> =
         order.sites.iter().map(|site| WorkPlace { role: site.role.clone(), path: site.path.clone() }).collect();
     WorkWatch::open(Clock::new(), &places).close(&Done::operations(0, Provenance::Measured))
+}
+
+/// Checks a store that was loaded and that somebody else has driven, and writes the record of it.
+///
+/// # Errors
+/// Where the store fails.
+pub fn conclude<S: Store>(
+    store: &S,
+    order: &Order,
+    about: About,
+    (began, prepared): (Instant, Duration),
+    driven: Driven,
+    around: &mut Around<'_>,
+) -> Result<WorkRecord> {
+    let mut checks = checks(store, order, Some(&driven), (0, 0), around)?;
+    checks.extend(order.drive.as_ref().and_then(|asked| record::audit(&driven, asked)));
+    let (load, ceiling, window) = (None, None, None);
+    let driven = Some(driven);
+    Ok(record::record(record::Parts { order, about, began, prepared, load, ceiling, driven, window, checks }))
 }

@@ -4,7 +4,7 @@
 //! each in one exchange with its server, and one over an engine reads rows in place. What is computed is computed once,
 //! in [`crate::transaction`].
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, ops::Range, time::Duration};
 
 use assay_record::WorkCheck;
 
@@ -133,6 +133,21 @@ pub trait Store: Sync {
     /// Where the store has no room for another.
     fn session(&self) -> Result<Self::Session<'_>>;
 
+    /// Sessions can take turns on one thread, so that a thread may have several terminals.
+    const TAKES_TURNS: bool = false;
+
+    /// Hands a session to each of the terminals of the calling thread, and returns when all have ended. A store that
+    /// [`Store::TAKES_TURNS`] lets them take turns; any other has one terminal.
+    ///
+    /// # Errors
+    /// The first error of a terminal, or where the store has no room for another.
+    fn crew<C: Crew<Self>>(&self, terminals: Range<u32>, crew: &C) -> Result<()>
+    where
+        Self: Sized,
+    {
+        terminals.into_iter().try_for_each(|terminal| crew.work(terminal, self.session()?))
+    }
+
     /// Fills an empty store; `progress` gets the share done and may break it off.
     ///
     /// # Errors
@@ -153,11 +168,31 @@ pub trait Store: Sync {
     /// Where the store fails.
     fn spoil(&self, condition: u8) -> Result<()>;
 
+    /// Orders delivered since the data was loaded; asked only of a store that was not loaded by the same run.
+    ///
+    /// # Errors
+    /// Where the store fails.
+    fn orders_delivered(&self, scale: &Scale) -> Result<u64> {
+        let _ = scale;
+        Ok(0)
+    }
+
     /// Orders taken since the data was loaded, as the districts count them.
     ///
     /// # Errors
     /// Where the store fails.
     fn orders_taken(&self, scale: &Scale) -> Result<u64>;
+}
+
+/// The terminals of one thread.
+pub trait Crew<S: Store> {
+    /// Works as a terminal until it has ended.
+    ///
+    /// # Errors
+    /// What ended it.
+    fn work<'s>(&self, terminal: u32, session: S::Session<'s>) -> Result<()>
+    where
+        S: 's;
 }
 
 /// One thread's transactions, one after the other.
@@ -175,6 +210,15 @@ pub trait Session {
     /// # Errors
     /// A conflict, or where the store fails.
     fn commit(&mut self) -> Result<()>;
+
+    /// Sleeps; on a thread that others share, they go on.
+    fn nap(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
+    /// Called between transactions: on a thread that others share, they go on.
+    #[inline]
+    fn take_turns(&mut self) {}
 
     /// Leaves nothing of the transaction. Also called where none is open.
     ///

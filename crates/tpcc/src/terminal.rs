@@ -2,7 +2,6 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
-    thread,
     time::Duration,
 };
 
@@ -14,7 +13,7 @@ use crate::{
     input::{Asker, Input},
     order::{Drive, Pace},
     random::{Dice, stream_seed},
-    store::{Session, Store},
+    store::Session,
     tally::{SKIPPED_DELIVERIES, Tally, add},
     transaction::{Kind, Outcome, execute},
 };
@@ -58,13 +57,8 @@ struct Due {
 }
 
 impl<'a, S: Session> Terminal<'a, S> {
-    pub(crate) fn new<T: Store<Session<'a> = S>>(
-        store: &'a T,
-        shared: &'a Shared<'a>,
-        asker: Asker,
-        tally: &'a Tally,
-    ) -> Result<Self> {
-        Ok(Self { shared, session: store.session()?, asker, tally, failures: 0 })
+    pub(crate) fn new(session: S, shared: &'a Shared<'a>, asker: Asker, tally: &'a Tally) -> Self {
+        Self { shared, session, asker, tally, failures: 0 }
     }
 
     /// Works until it is stopped.
@@ -99,6 +93,7 @@ impl<'a, S: Session> Terminal<'a, S> {
             let input = self.asker.ask(self.date());
             let start = self.shared.clock.now();
             self.serve(&input, start, None)?;
+            self.session.take_turns();
         }
         Ok(())
     }
@@ -130,7 +125,7 @@ impl<'a, S: Session> Terminal<'a, S> {
             let idle = at > clock.now();
             while at > clock.now() && !self.stopped() {
                 let left = Duration::from_nanos(clock.ticks_to_ns(at.saturating_sub(clock.now())));
-                thread::sleep(left.min(NAP));
+                self.session.nap(left.min(NAP));
             }
             if self.stopped() {
                 return Ok(());
@@ -145,14 +140,14 @@ impl<'a, S: Session> Terminal<'a, S> {
         }
     }
 
-    fn pause(&self, seconds: f64) {
+    fn pause(&mut self, seconds: f64) {
         let until = self.shared.clock.now() + self.shared.clock.ns_to_ticks((seconds * 1e9) as u64);
         while !self.stopped() {
             let now = self.shared.clock.now();
             if now >= until {
                 return;
             }
-            thread::sleep(Duration::from_nanos(self.shared.clock.ticks_to_ns(until - now)).min(NAP));
+            self.session.nap(Duration::from_nanos(self.shared.clock.ticks_to_ns(until - now)).min(NAP));
         }
     }
 
@@ -213,7 +208,7 @@ impl<'a, S: Session> Terminal<'a, S> {
     /// Those who met wait for a random time, longer each time.
     fn back_off(&mut self, tries: u32) {
         let most = (50 << tries.min(6)).min(PAUSE_US);
-        thread::sleep(Duration::from_micros(u64::from(self.asker.dice().between(1, most))));
+        self.session.nap(Duration::from_micros(u64::from(self.asker.dice().between(1, most))));
     }
 
     #[cold]

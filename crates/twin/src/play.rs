@@ -20,8 +20,10 @@ use crate::{
 
 /// Operations after which the figures of a target without slow transients are settled.
 const OPERATIONS_SETTLED: u64 = 2_000_000;
-/// Operations at most, where caches fill and credits run out.
+/// Operations at most, where caches fill and credits run out, and nothing can be hastened.
 const OPERATIONS_AT_MOST: u64 = 40_000_000;
+/// Operations that a long load is expected to take, where what changes slowly is hastened.
+const OPERATIONS_OF_A_LONG_LOAD: f64 = 12_000_000.0;
 /// Operations between two looks at an interrupt.
 const OPERATIONS_BETWEEN_LOOKS: u64 = 1 << 20;
 
@@ -41,12 +43,27 @@ pub fn play(job: &Job, watch: &mut Watch<'_>) -> Result<Record, TwinError> {
     let began = Instant::now();
     let scene = Scene::new(job)?;
     let mut engine = scene.engine(job)?;
-    let mut film = Film { job, engine: &mut engine, series: Vec::new(), open: 0, close: 0, stop: Stop::Limit };
-    let transient = film.engine.machines.iter().any(|machine| machine.is_transient(scene.writes));
+    let transient = engine.machines.iter().any(|machine| machine.is_transient(scene.writes));
+    let lapse = if transient { hasten(job, &scene, &mut engine) } else { 1.0 };
+    let mut film = Film { job, engine: &mut engine, series: Vec::new(), open: 0, close: 0, lapse, stop: Stop::Limit };
     film.run(watch, if transient { OPERATIONS_AT_MOST } else { OPERATIONS_SETTLED });
     let Film { series, open, close, stop, .. } = film;
-    let played = Played { job, scene: &scene, engine: &engine, series, open, close, stop, began };
+    let played = Played { job, scene: &scene, engine: &engine, series, open, close, lapse, stop, began };
     played.record()
+}
+
+/// How many times as fast as the load what changes slowly shall change: a load of more operations than can be played is
+/// played in part, and every second of it is there for a shorter while. 1 where the load is short, or goes through a page
+/// cache, which cannot be hastened.
+fn hasten(job: &Job, scene: &Scene, engine: &mut Engine<Machine>) -> f64 {
+    let seconds = job.window.warmup_s + job.window.measure_s;
+    let factor = (scene.expected_ops_per_s(&engine.classes) * seconds / OPERATIONS_OF_A_LONG_LOAD).max(1.0);
+    let direct = engine.pages.is_empty() && engine.classes.iter().all(|class| class.begin == 0);
+    if factor > 1.0 && direct && engine.machines.iter_mut().all(|machine| machine.hasten(factor)) {
+        factor
+    } else {
+        1.0
+    }
 }
 
 /// Says whether a job on twins can be played, without playing it.
@@ -64,13 +81,16 @@ struct Film<'a> {
     series: Vec<Series>,
     open: Picoseconds,
     close: Picoseconds,
+    /// Seconds of the load that a second of virtual time stands for.
+    lapse: f64,
     stop: Stop,
 }
 
 impl Film<'_> {
     fn run(&mut self, watch: &mut Watch<'_>, operations: u64) {
         let window = &self.job.window;
-        let ps = |seconds: f64| (seconds * PS_PER_S) as Picoseconds;
+        let lapse = self.lapse;
+        let ps = |seconds: f64| (seconds / lapse * PS_PER_S) as Picoseconds;
         self.series = self.engine.classes.iter().map(|_| Series::new(1)).collect();
         self.warm_up(watch, ps(window.warmup_s), operations / 2);
         self.open = self.engine.now;
@@ -92,7 +112,8 @@ impl Film<'_> {
             }
         }
         self.close = at;
-        if at > cut {
+        // What rounding leaves of the window is no interval.
+        if at > cut + step / 100 {
             self.cut(watch, cut, at);
         }
     }
@@ -117,12 +138,13 @@ impl Film<'_> {
 
     fn cut(&mut self, watch: &mut Watch<'_>, from: Picoseconds, at: Picoseconds) {
         let seconds = |time: Picoseconds| time as f64 / PS_PER_S;
+        let at_s = seconds(at - self.open) * self.lapse;
         let mut classes = Vec::with_capacity(self.series.len());
         for (index, series) in self.series.iter_mut().enumerate() {
             let tallies = std::slice::from_ref(&self.engine.classes[index].tally);
-            series.cut(tallies, seconds(at - self.open), seconds(at - from));
+            series.cut(tallies, at_s, seconds(at - from));
             classes.push(series.sample(&self.job.classes[index].name));
         }
-        (watch.emit)(Event::Interval { at_s: seconds(at - self.open), classes });
+        (watch.emit)(Event::Interval { at_s, classes });
     }
 }

@@ -121,6 +121,19 @@ impl Machine {
             Self::Cached(cached) => cached.is_transient(writes),
         }
     }
+
+    /// Lets what changes slowly (caches that fill, credits, free blocks) change `factor` times as fast, so that a part of a
+    /// long load shows all of it. False where something else than drives would have to.
+    pub fn hasten(&mut self, factor: f64) -> bool {
+        match self {
+            Self::Nothing | Self::Memory(_) => true,
+            Self::Drives(drives) => {
+                drives.hasten(factor);
+                true
+            }
+            Self::Cached(_) => false,
+        }
+    }
 }
 
 impl Simulated for Machine {

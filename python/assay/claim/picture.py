@@ -47,6 +47,13 @@ def predicted(found: Json, palette_: Palette) -> Figure | None:
     return Figure(f"claims-{found['study']}", title, "claims", caption, panels, keys, "figure", tuple(data), wide=True)
 
 
+# One unit for each axis: what a published figure is multiplied by, and the unit that comes out.
+_SCALES = {
+    "GB/s": (1.0, "GB/s"), "MB/s": (1e-3, "GB/s"), "GiB/s": (2**30 / 1e9, "GB/s"), "MiB/s": (2**20 / 1e9, "GB/s"),
+    "ns": (1e-3, "us"), "us": (1.0, "us"), "ms": (1e3, "us"), "s": (1e6, "us"),
+}  # fmt: skip
+
+
 def _points(found: Json) -> Iterator[Datum]:
     for row in found["claims"]:
         modelled, kind = row["modelled"], _KINDS.get(row["unit"])
@@ -57,7 +64,8 @@ def _points(found: Json) -> Iterator[Datum]:
         yield {
             "series": kind,
             "panel": kind,
-            "x": middle,
+            "x": middle * _SCALES.get(row["unit"], (1.0, row["unit"]))[0],
+            "axis": _SCALES.get(row["unit"], (1.0, row["unit"]))[1],
             "y": modelled["value"] / middle,
             "low": modelled["low"] / middle,
             "high": modelled["high"] / middle,
@@ -84,7 +92,7 @@ def _middle(published: float | Sequence[float] | None) -> float | None:
 def _of_kind(found: Json, data: list[Datum], key: Key) -> Panel:
     ratios = [float(entry[name]) for entry in data for name in ("y", "low", "high")]
     low, high = min(0.5, *ratios) * 0.9, max(2.0, *ratios) * 1.1
-    units_ = list(dict.fromkeys(str(entry["unit"]) for entry in data))
+    units_ = list(dict.fromkeys(str(entry["axis"]) for entry in data))
     heading = f"published, {' or '.join(units_)}".replace(", -", "")
     x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False, padding=14), axis=alt.Axis(title=heading, tickCount=4))
     scale = alt.Scale(type="log", domain=[low, high], nice=False)

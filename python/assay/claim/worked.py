@@ -74,7 +74,7 @@ class Worked:
             for name, selector in selectors.items():
                 if _fits(one, selector):
                     own = "" if any(each.subject for each in selectors.values()) else one.subject
-                    keyed.setdefault((own, *one.problem), {}).setdefault(name, []).append(one)
+                    keyed.setdefault((own, one.durability, *one.problem), {}).setdefault(name, []).append(one)
         full = [group for group in keyed.values() if set(group) == set(wanted)]
         # The studies emptied caches before each query: cold runs answer first.
         yield from sorted(full, key=lambda group: (not _cold(group), -sum(len(works) for works in group.values())))

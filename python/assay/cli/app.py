@@ -19,6 +19,7 @@ from assay.cli.fit import fit
 from assay.cli.index import index_app
 from assay.cli.predict import predict
 from assay.cli.reproduce import reproduce
+from assay.cli.soak import soak
 from assay.cli.trace import trace
 
 app = typer.Typer(
@@ -429,4 +430,5 @@ app.command()(claims)
 app.command()(fit)
 app.command()(predict)
 app.command()(reproduce)
+app.command()(soak)
 app.command()(trace)

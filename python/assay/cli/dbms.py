@@ -15,6 +15,15 @@ dbms_app = typer.Typer(
 )
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder.")]
+_CONNECT = "A server that runs already (sqlserver, not verified against a server)."
+Connect = Annotated[str, typer.Option("--connect", metavar="STRING", help=_CONNECT)]
+HybridBufferPool = Annotated[
+    str, typer.Option("--hybrid-buffer-pool", metavar="on|off", help="Of the server (sqlserver).")
+]
+Affinity = Annotated[str, typer.Option("--affinity", metavar="FIRST-LAST", help="CPUs of the server (sqlserver).")]
+RecoveryInterval = Annotated[
+    int | None, typer.Option("--recovery-interval", min=0, metavar="MINUTES", help="Between checkpoints (sqlserver).")
+]
 
 
 class Engine(StrEnum):
@@ -56,9 +65,10 @@ def tpch(
     ] = None,
     index: Annotated[str, typer.Option("--index", metavar="DIR", help="Folder of the indexes (postgres).")] = "",
     freeze_costs: Annotated[bool, typer.Option("--freeze-costs", help="The planner's own costs (postgres).")] = False,
-    connect: Annotated[
-        str, typer.Option("--connect", metavar="STRING", help="A server that runs already (sqlserver).")
-    ] = "",
+    connect: Connect = "",
+    hybrid_buffer_pool: HybridBufferPool = "",
+    affinity: Affinity = "",
+    recovery_interval: RecoveryInterval = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -88,6 +98,9 @@ def tpch(
         index=index,
         freeze_costs=freeze_costs,
         connect=connect,
+        hybrid_buffer_pool=hybrid_buffer_pool,
+        affinity=affinity,
+        recovery_interval=recovery_interval,
         out=out,
         json=json,
     )

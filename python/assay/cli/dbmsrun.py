@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.cli import output
+from assay.dbms.sqlserver.settings import from_flags
 from assay.dbms.tpch import data, engines, query, run
 from assay.error import BAD_JOB, AssayError, did_you_mean
 from assay.report import units
@@ -45,6 +46,9 @@ class Wanted:
     index: str
     freeze_costs: bool
     connect: str
+    hybrid_buffer_pool: str
+    affinity: str
+    recovery_interval: int | None
     out: Path | None
     json: bool
 
@@ -81,6 +85,7 @@ def _order(wanted: Wanted) -> run.Order:
         index=_folder(wanted.index),
         freeze_costs=wanted.freeze_costs,
         connect=wanted.connect,
+        sqlserver=from_flags(wanted.hybrid_buffer_pool, wanted.affinity, wanted.recovery_interval),
     )
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     return run.Order(

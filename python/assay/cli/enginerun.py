@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +11,25 @@ from rich.console import Console
 from assay import work
 from assay.binary import Binary
 from assay.cli import output
+from assay.cli.engineflags import Durability, Flags
 from assay.error import BAD_JOB, AssayError
+from assay.study.target import parse
 from assay.study.units import parse_bytes, parse_seconds
+from assay.twin import names
+from assay.twin.host import HostWish
 from assay.work.run import exit_code
 
 Json = dict[str, Any]
 _VERSION = 1
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The flags of `assay engine`."""
-
-    workload: Json
-    on: Path
-    log: Path | None
-    pmem: Path | None
-    pool: str
-    page: str
-    log_size: str
-    threads: int
-    tasks: int
-    duration: str
-    warmup: str
-    durability: str
-    keep: Path | None
-    seed: int
-    out: Path | None
-    json: bool
-
-
-def run(wanted: Wanted) -> int:
+def run(workload: Json, wanted: Flags) -> int:
     """Runs the engine and shows what was seen; returns the exit code."""
-    record = work.run_work(Binary.find(), ["engine"], job(wanted))[0]
+    record = work.run_work(Binary.find(), ["engine"], job(workload, wanted))[0]
     if wanted.out is not None:
         output.tell(f"the record is {work.save(wanted.out, record)}")
     if wanted.json:
-        per_s = record["figures"]["transactions_per_s"]["value"]
-        output.emit({"transactions_per_s": per_s, "durability": record["durability"], "record": record})
+        output.emit(_said(record))
     else:
         with output.to_reader():
             width = None if sys.stdout.isatty() else 160
@@ -57,16 +37,16 @@ def run(wanted: Wanted) -> int:
     return exit_code([record])
 
 
-def job(wanted: Wanted) -> Json:
+def job(workload: Json, wanted: Flags) -> Json:
     """The job of `assayer engine`."""
-    if wanted.durability == "pmem" and wanted.pmem is None:
+    if wanted.durability is Durability.PMEM and not wanted.pmem:
         hint = "name a folder on persistent memory with --pmem DIR; one in memory (/dev/shm) stands in for it"
         raise AssayError("durability pmem needs persistent memory for the log's tail", hint=hint, code=BAD_JOB)
     document: Json = {
         "version": _VERSION,
-        "name": f"engine {wanted.workload['kind']}",
-        "target": _folder(wanted.on),
-        "durability": wanted.durability,
+        "name": f"engine {workload['kind']}",
+        "target": wanted.on,
+        "durability": wanted.durability.value,
         "pool_bytes": int(parse_bytes(wanted.pool)),
         "page_bytes": int(parse_bytes(wanted.page)),
         "log_bytes": int(parse_bytes(wanted.log_size)),
@@ -75,19 +55,68 @@ def job(wanted: Wanted) -> Json:
         "warmup_s": parse_seconds(wanted.warmup),
         "duration_s": parse_seconds(wanted.duration),
         "seed": wanted.seed,
-        "workload": wanted.workload,
+        "workload": workload,
     }
-    if wanted.log is not None:
-        document["log_target"] = _folder(wanted.log)
-    if wanted.pmem is not None:
-        document["tail_target"] = _folder(wanted.pmem)
+    named = {"target": wanted.on, "log_target": wanted.log, "tail_target": wanted.pmem}
+    named = {key: name for key, name in named.items() if name}
+    if wanted.tier:
+        named["tier"], size = _tier(wanted.tier)
+        document["tier"] = {"target": named["tier"], "bytes": size, "placement": wanted.placement.value}
+    if any(name.startswith(names.PREFIX) for name in named.values()):
+        document |= {key: name for key, name in named.items() if key != "tier"}
+        document["twins"] = _twins(wanted, named)
+    else:
+        _refuse_host(wanted)
+        folders = {key: _folder(name) for key, name in named.items()}
+        if "tier" in folders:
+            document["tier"]["target"] = folders.pop("tier")
+        document |= folders
     if wanted.keep is not None:
         document["keep"] = str(wanted.keep.expanduser().absolute())
     return document
 
 
-def _folder(name: Path) -> str:
-    path = name.expanduser().resolve()
+def _said(record: Json) -> Json:
+    """What is asked for most often stands first."""
+    rate = record["figures"]["transactions_per_s"]
+    first = {"transactions_per_s": rate["value"], "provenance": rate["provenance"], "band": rate.get("band")}
+    settings = record["subject"]["settings"]
+    bound = {"bound_by": settings["bound_by"]} if "bound_by" in settings else {}
+    judged = {"verdict": record["verdict"]["status"], "durability": record["durability"]}
+    return first | bound | judged | {"record": record}
+
+
+def _tier(named: str) -> tuple[str, int]:
+    """Where a tier is, and how large."""
+    target, colon, size = named.rpartition(":")
+    if not colon or not target:
+        hint = "write where it is and how large, such as --tier /mnt/pmem:4GiB or --tier twin:pmem100-128g*2:4GiB"
+        raise AssayError(f"--tier {named} names no size", hint=hint, code=BAD_JOB)
+    return target, int(parse_bytes(size))
+
+
+def _twins(wanted: Flags, named: dict[str, str]) -> Json:
+    """The twins behind `--on`, `--log`, `--pmem` and `--tier`: all of them, or none."""
+    real = [name for name in named.values() if not name.startswith(names.PREFIX)]
+    if real:
+        hint = "name twins for all of --on, --log, --pmem and --tier, or folders for all"
+        raise AssayError(f"{real[0]} is no twin, and others are", hint=hint, code=BAD_JOB)
+    wish = HostWish(wanted.host, wanted.cores, wanted.clock * 1e9 if wanted.clock else None)
+    found = {key: parse(name, wish).twin for key, name in named.items()}
+    host = (found["target"] or {})["host"]
+    roles = {"target": "data", "log_target": "log", "tail_target": "tail", "tier": "tier"}
+    twins: Json = {roles[key]: dict(twin or {}) | {"host": host} for key, twin in found.items()}
+    return twins | ({"turn_ns": parse_seconds(wanted.turn) * 1e9} if wanted.turn else {})
+
+
+def _refuse_host(wanted: Flags) -> None:
+    if wanted.host or wanted.cores or wanted.clock or wanted.turn:
+        hint = "leave them away, or name a twin: --on 'twin:970evoplus*4'"
+        raise AssayError("--host, --cores, --clock and --turn are for twins", hint=hint, code=BAD_JOB)
+
+
+def _folder(name: str) -> str:
+    path = Path(name).expanduser().resolve()
     if not path.is_dir():
         raise AssayError(f"{name} is no folder", hint="name a folder that is there", code=BAD_JOB)
     return str(path)

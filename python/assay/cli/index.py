@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 index_app = typer.Typer(
-    help="Run persistent indexes: FPTree, BzTree, Dash, and a B+-tree and a hash table on a drive.",
+    help="Run persistent indexes: FPTree, BzTree, Dash, a B+-tree and a hash table on a drive; and rivals.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -126,6 +126,7 @@ def _told(subject: Subject, found: Found) -> scenario.Told:
         *(f"Cannot be known by it: {text}." for text in found.cannot_know),
         *(f"Assumed: {text}." for text in found.assumed),
         "Open loop: operations come at the rate that was recorded, however slow the target; --set load=2 doubles it.",
+        "Sizes between two powers of two are a part of both: number and bytes stay, single sizes do not.",
         "Offsets are spread over files of the size that was touched; --set data=SIZE takes the database's own size.",
         *([f"Ended early: {found.stopped}."] if found.stopped else []),
     ]

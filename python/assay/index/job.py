@@ -14,6 +14,7 @@ from assay.study.units import parse_bytes, parse_seconds
 Json = dict[str, Any]
 VERSION = 1
 INDEXES = ("fptree", "bztree", "dash-eh", "dash-lh", "ssd-btree", "ssd-hash")
+RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
 IN_MEMORY = INDEXES[:4]
 WORKLOADS = (
     *("lookup", "missing", "insert", "update", "remove", "scan", "mixed"),
@@ -58,7 +59,7 @@ def job(wish: Wish) -> Json:
     Raises:
         AssayError: where a word or a number is none.
     """
-    for what, word, known in (("index", wish.index, INDEXES), ("workload", wish.workload, WORKLOADS)):
+    for what, word, known in (("index", wish.index, INDEXES + RIVALS), ("workload", wish.workload, WORKLOADS)):
         if word not in known:
             raise AssayError(f"there is no {what} `{word}`", hint=did_you_mean(word, known), code=BAD_JOB)
     document: Json = {

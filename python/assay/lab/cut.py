@@ -35,8 +35,11 @@ _STREAM_BYTES = 1024
 """Of a cell, before the power is cut: thirty entries, for some fifteen writes."""
 _RUN_S = (2.0, 6.0)
 """Writers run this long, seconds, before the power is cut."""
-_RECOVERY_S = (0.1, 3.0)
-"""Places come back for this long, seconds, before the power is cut again."""
+_RECOVERY_S = (0.0, 0.4)
+"""So long after some places have begun to write while they come back, seconds, the power is cut again."""
+_BEGINNING_S = 60.0
+_LOG_HEAD_BYTES = 512
+"""Of a log in which nothing is noted yet."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,9 @@ class Outcome:
     """Sites that could not be made, or whose writers ended by themselves, with the reason."""
     found: list[Found]
     recovering: list[str] = field(default_factory=list)
-    """Sites that had not come back when the power was cut for the second time."""
+    """Sites that had not come back when the power was cut for the second time, once for each state."""
+    mended: list[str] = field(default_factory=list)
+    """Sites that had written something by then, once for each state."""
 
 
 def power_cut(
@@ -86,6 +91,7 @@ def power_cut(
             if again:
                 recovering, fates = _cut_recovery(lab, bench, left, drawn)
                 outcome.recovering += recovering
+                outcome.mended += [name for name, drives in fates.items() if any(map(_wrote, drives.values()))]
             outcome.found += _look(lab, bench, left, drawn, fates, first)
     finally:
         # Whoever comes next gets a guest of its own.
@@ -94,8 +100,12 @@ def power_cut(
     return outcome
 
 
+def _wrote(fates: Fates) -> bool:
+    return fates.durable + fates.survived + fates.torn + fates.lost > 0
+
+
 def _write_until_cut(lab: Lab, bench: _Bench, outcome: Outcome) -> None:
-    guest = lab.renew(drives=bench.drives(logged=True), nvdimms=bench.nvdimms())
+    guest = lab.renew(drives=bench.drives(bench.log), nvdimms=bench.nvdimms())
     devices = _make(guest, bench, outcome)
     writers = _start(guest, bench, devices, outcome)
     _await_windows(guest, bench, writers, outcome)
@@ -159,15 +169,16 @@ class _Bench:
         """Sites on persistent memory, in the order of its regions."""
         return [site for site in self.sites if site.bus == "pmem"]
 
-    def drives(self, logged: bool) -> list[Drive]:
-        """All drives; with a log before the cut."""
-        return [self._drive(site, name, logged) for site in self.on_drives() for name in self.names(site)]
+    def drives(self, log_of: Callable[[str], Path] | None = None) -> list[Drive]:
+        """All drives; those that will be made anew write a log."""
+        return [self._drive(site, name, log_of) for site in self.on_drives() for name in self.names(site)]
 
-    def _drive(self, site: Site, name: str, logged: bool) -> Drive:
-        if logged:
-            self.log(name).touch()
+    def _drive(self, site: Site, name: str, log_of: Callable[[str], Path] | None) -> Drive:
+        log = log_of(name) if log_of else None
+        if log:
+            log.unlink(missing_ok=True)
+            log.touch()
         path = sparse(self.file(name), site.drive_bytes)
-        log = self.log(name) if logged else None
         return Drive(name, path, site.drive_bytes, log, bus=site.bus)
 
     def file(self, name: str) -> Path:
@@ -179,8 +190,12 @@ class _Bench:
         return self._lab.folder / f"power-{name}.before"
 
     def log(self, name: str) -> Path:
-        """The log of a drive."""
+        """The log of a drive up to the first cut: every state is made from it."""
         return self._lab.folder / f"power-{name}.log"
+
+    def second_log(self, name: str) -> Path:
+        """The log of a drive from the first cut to the second."""
+        return self._lab.folder / f"power-{name}.log2"
 
     def nvdimms(self) -> list[Nvdimm]:
         """All modules of persistent memory."""
@@ -347,28 +362,42 @@ def _cut_recovery(
     """
     left = [site for site in sites if site.bus != "pmem"]
     for name in (name for site in left for name in bench.names(site)):
-        bench.log(name).unlink(missing_ok=True)
         # The guest writes to the drive itself; what it held before is what the second log begins from.
         copy_sparse(bench.file(name), bench.before(name))
-    guest = lab.renew(drives=bench.drives(logged=True), nvdimms=[])
+    guest = lab.renew(drives=bench.drives(bench.second_log), nvdimms=[])
     devices = _devices(guest, bench, with_pmem=False)
     jobs = [(site, guest.start(_back(site, devices[site.name]))) for site in left]
     dice = random.Random(f"{seed}/again")  # noqa: S311
-    after_s = round(dice.uniform(*_RECOVERY_S), 3)
-    bench.tell(f"the places come back; the power is cut again in {after_s} s")
+    begun, after_s = dice.randint(1, len(left)), round(dice.uniform(*_RECOVERY_S), 3)
+    bench.tell(f"the places come back; the power is cut again {after_s} s after {begun} of them have begun to write")
+    _await_writes(bench, jobs, begun)
     time.sleep(after_s)
     recovering = [site.name for site, job in jobs if not job.done]
     cut(guest)
     bench.tell("the drives are made anew once more, and the guest boots again")
-    fates = {site.name: _rebuilt(bench, site, seed + 1, onto_itself=True) for site in left}
+    fates = {site.name: _rebuilt(bench, site, seed + 1, second=True) for site in left}
     return recovering, fates
+
+
+def _await_writes(bench: _Bench, jobs: Writers, begun: int) -> None:
+    """Waits until so many of the places have written something, or no more of them will."""
+
+    def has_written(site: Site) -> bool:
+        return any(bench.second_log(name).stat().st_size > _LOG_HEAD_BYTES for name in bench.names(site))
+
+    limit = time.monotonic() + _BEGINNING_S
+    while time.monotonic() < limit:
+        over = sum(job.done or has_written(site) for site, job in jobs)
+        if over >= begun:
+            return
+        time.sleep(0.01)
 
 
 def _look(
     lab: Lab, bench: _Bench, sites: Sequence[Site], seed: int, fates: dict[str, dict[str, Fates]], first: bool
 ) -> list[Found]:
     """Boots, and looks. Persistent memory has one state, which the first look shows."""
-    guest = lab.renew(drives=bench.drives(logged=False), nvdimms=bench.nvdimms() if first else [])
+    guest = lab.renew(drives=bench.drives(), nvdimms=bench.nvdimms() if first else [])
     devices = _devices(guest, bench, with_pmem=first)
     shown = [site for site in sites if first or site.bus != "pmem"]
     jobs = [(site, guest.start(_revival(site, devices[site.name]))) for site in shown]
@@ -405,15 +434,15 @@ def _found(site: Site, seed: int, fates: dict[str, Fates], done: Completed) -> F
     return Found(site.name, seed, fates, counted)
 
 
-def _rebuilt(bench: _Bench, site: Site, seed: int, onto_itself: bool = False) -> dict[str, Fates]:
+def _rebuilt(bench: _Bench, site: Site, seed: int, second: bool = False) -> dict[str, Fates]:
     """New contents of a site's drives: from nothing and the log, or from what they held and a second log."""
     fates = {}
     for name in bench.names(site):
-        log = logwrites.read(bench.log(name), site.drive_bytes)
+        log = logwrites.read(bench.second_log(name) if second else bench.log(name), site.drive_bytes)
         own = random.Random(f"{seed}/{name}").randrange(1 << 32)  # noqa: S311
         # A drive that keeps all that was never flushed is a lucky one, and shows nothing of who relies on it.
         kept = _LUCK if site.kind != "folder" and any(cell.expect is Expect.LOST for cell in site.cells) else 1.0
-        file = bench.before(name) if onto_itself else None
+        file = bench.before(name) if second else None
         fates[name] = rebuild(log, bench.file(name), site.drive_bytes, own, survive_at_most=kept, base=file)
     return fates
 

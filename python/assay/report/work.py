@@ -98,8 +98,10 @@ class Work:
     @property
     def provenance(self) -> str:
         """Where its figures came from."""
-        figures = [one for one in self.record["figures"].values() if isinstance(one, dict)]
-        return str(figures[0].get("provenance") or "assumed") if figures else "assumed"
+        figures = self.record["figures"]
+        named = figures.get(self.rate[0]) if self.rate else None
+        first = named if isinstance(named, dict) else next((v for v in figures.values() if isinstance(v, dict)), {})
+        return str(first.get("provenance") or "assumed")
 
     def figure(self, name: str, part: str = "") -> float | None:
         """A figure of the whole, or of a part; none where it was not measured."""
@@ -126,7 +128,19 @@ class Work:
     @property
     def problem(self) -> tuple[str, ...]:
         """What must be alike for two records to compare: the size of the problem, and how caches were."""
-        return tuple(f"{name} {self.parameters[name]}" for name in _PROBLEM if name in self.parameters)
+        return tuple(_spoken(name, self.parameters[name]) for name in _PROBLEM if name in self.parameters)
+
+
+def _spoken(name: str, value: object) -> str:
+    """A parameter in a few words: shares of a mix as one line, many queries as their number."""
+    if isinstance(value, dict):
+        return f"{name} {'/'.join(str(value[key]) for key in sorted(value, key=lambda key: -float(value[key])))}"
+    if isinstance(value, list) and len(value) > 3:
+        whole = all(isinstance(one, int) for one in value) and value == list(range(value[0], value[-1] + 1))
+        return f"{name} {value[0]} to {value[-1]}" if whole else f"{len(value)} {name}"
+    if isinstance(value, list):
+        return f"{name} {', '.join(str(one) for one in value)}"
+    return f"{name} {value}"
 
 
 def read(directory: Path, parsed: Callable[[Path, str], Json | None], problems: list[str]) -> tuple[Work, ...]:

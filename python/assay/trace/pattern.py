@@ -117,6 +117,26 @@ def bursts(operations: Sequence[Operation]) -> tuple[float, float]:
     return (statistics.pvariance(gaps) / mean**2 if mean > 0 else 0.0), len(times) / groups
 
 
+_WEIGHTS = 1_000_000
+_LARGEST_BYTES = 16 << 20
+
+
+def powers_of_two(sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """A mix of sizes as one of powers of two with as many operations and bytes: what a load generator can lay side by
+    side. A size between two powers is a part of both. Weights are millionths."""
+    total = sum(count for _, count in sizes)
+    found: Counter[int] = Counter()
+    for size, count in sizes:
+        lower = min(_LARGEST_BYTES, 1 << (size.bit_length() - 1))
+        upper_share = min(1.0, (size - lower) / lower)
+        weight = round(count / total * _WEIGHTS)
+        upper = round(weight * upper_share)
+        found[lower] += weight - upper
+        found[min(_LARGEST_BYTES, lower * 2)] += upper
+    kept = sorted((size, weight) for size, weight in found.items() if weight > 0)
+    return [(kept[0][0], 1)] if len(kept) == 1 else kept
+
+
 def size_mix(sizes: Sequence[int], most: int = 8) -> tuple[tuple[int, int], ...]:
     """Sizes with the number of operations of each; rare ones are joined at their mean, so that bytes stay right.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pwd
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -53,7 +54,8 @@ def check(pid: int) -> str:
     except PermissionError as error:
         owner = _owner(pid)
         message = f"process {pid} ({name}) belongs to {owner}, and its counters may not be read"
-        hint = f"run as {owner} or root; `--path DIR` records the whole device under a folder instead"
+        who = owner if owner == "root" else f"{owner} or root"
+        hint = f"run as {who}; `--path DIR` records the whole device under a folder instead"
         raise TraceError(message, hint=hint, code=NOT_POSSIBLE) from error
     return name
 
@@ -156,7 +158,8 @@ def inodes(paths: Iterable[Path]) -> set[int]:
     """Numbers of files, and of all files in folders."""
     found: set[int] = set()
     for path in paths:
-        for one in path.rglob("*") if path.is_dir() else (path,):
+        inside = [Path(at, name) for at, _, names in os.walk(path) for name in names]
+        for one in inside or [path]:
             with contextlib.suppress(OSError):
                 found.add(one.stat().st_ino)
     return found

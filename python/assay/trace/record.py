@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
+
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE
 from assay.trace import calls, classes, counters, postgres, process, tracefs
 from assay.trace.blocks import Reader
@@ -104,7 +106,7 @@ def record(subject: Subject, seconds: float, wanted: str, interrupted: Callable[
     means, tried = choose(subject, wanted)
     watch = Watch(subject, interrupted)
     watch()
-    server = subject.server.counts() if subject.server is not None else None
+    server = _counts(subject)
     before = process.used(watch.pids)
     found = {"block": _blocks, "calls": _calls, "server": _server, "counters": _counters}[means](
         subject, seconds, watch
@@ -135,7 +137,7 @@ def _facts(subject: Subject, watch: Watch, before: process.Used, server: postgre
         if memory is not None:
             found["memory_bytes"] = memory
     if subject.server is not None and server is not None and not watch.stopped:
-        now = subject.server.counts()
+        now = _counts(subject)
         found["server"] = vars(now.since(server)) if now is not None else {}
     return found
 
@@ -147,7 +149,9 @@ def _blocks(subject: Subject, seconds: float, watch: Watch) -> Found:
         lost, full, lines = tracing.lost(), tracing.full, tracing.text().splitlines()
     used = process.used(watch.pids).since(before)
     own = watch.tasks if subject.pid is not None else None
-    reader = Reader(subject.devices, own, _is_kernel, watch.inodes | process.inodes(subject.folders))
+    # A folder that only names a device may hold everything; a server's folders hold its files.
+    folders = subject.server.folders if subject.server is not None and subject.pid is not None else []
+    reader = Reader(subject.devices, own, _is_kernel, watch.inodes | process.inodes(folders))
     seen = reader.read(lines)
     guess = subject.pid is not None and not reader.knows_inodes
     share = _kernel_share(seen.operations, used.written_bytes) if guess else 1.0
@@ -216,13 +220,12 @@ def _calls(_: Subject, seconds: float, watch: Watch) -> Found:
 
 
 def _server(subject: Subject, seconds: float, watch: Watch) -> Found:
-    server = subject.server
-    before = server.counts() if server is not None else None
+    before = _counts(subject)
     begun = time.monotonic()
     while (left := begun + seconds - time.monotonic()) > 0 and not watch():
         time.sleep(min(0.1, left))
     lasted = time.monotonic() - begun
-    now = server.counts() if server is not None else None
+    now = _counts(subject)
     seen = postgres.classes_of(now.since(before), lasted) if now is not None and before is not None else []
     found = Found("server", lasted, seen, buffered=True)
     found.cannot_know = [
@@ -233,11 +236,30 @@ def _server(subject: Subject, seconds: float, watch: Watch) -> Found:
     return found
 
 
+def _counts(subject: Subject) -> postgres.Counts | None:
+    """What the server counted so far; none without a connection, or where it has gone away."""
+    try:
+        return subject.server.counts() if subject.server is not None else None
+    except psycopg.Error:
+        return None
+
+
+def _by_server(subject: Subject, classes_: list[Seen], before: postgres.Counts | None, seconds: float) -> list[Seen]:
+    """Writes as the server counts them where it does: it knows its log from its pages."""
+    now = _counts(subject) if before is not None else None
+    if now is None or before is None:
+        return classes_
+    writes = [one for one in postgres.classes_of(now.since(before), seconds) if one.operation == "write"]
+    return [*(one for one in classes_ if one.operation == "read"), *writes]
+
+
 def _counters(subject: Subject, seconds: float, watch: Watch) -> Found:
     before = process.used(watch.pids)
+    server = _counts(subject)
     moved, lasted = counters.watch(subject.devices, seconds, watch)
     used = process.used(watch.pids).since(before) if subject.pid is not None else None
     found = Found("counters", lasted, counters.classes_of(moved, used, lasted))
+    found.classes = _by_server(subject, found.classes, server, lasted)
     found.cannot_know = [
         "the sizes of single requests: the mean stands for all",
         "offsets: order is guessed from merged requests and the mean size",
@@ -245,6 +267,10 @@ def _counters(subject: Subject, seconds: float, watch: Watch) -> Found:
     ]
     found.assumed = ["the data set is as large as what was moved meanwhile"]
     if subject.pid is not None:
+        if server is None:
+            found.cannot_know.append(
+                "writes but from above: the kernel counts pages each time that they are made dirty"
+            )
         found.assumed += [
             "requests of the process are as large as the device's mean, and as many at once",
             "flushes are the process's in the part that its writes have in all writes of the device",

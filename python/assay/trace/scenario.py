@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.fio.toml import table_text, value_text
 from assay.trace.classes import Seen
+from assay.trace.pattern import powers_of_two
 
 _MIB = 1 << 20
 _LEAST_BYTES = 16 * _MIB
@@ -73,7 +74,7 @@ def _parameters(told: Told, classes: Sequence[Seen]) -> dict[str, Any]:
     found: dict[str, Any] = {"load": 1}
     for name in dict.fromkeys(_set_of(one) for one in classes):
         members = [one for one in classes if _set_of(one) == name]
-        room = max(_LEAST_BYTES, *(one.footprint_bytes for one in members), *(64 * one.sizes[-1][0] for one in members))
+        room = max(_LEAST_BYTES, *(one.footprint_bytes for one in members), *(8 * one.sizes[-1][0] for one in members))
         found[_size_of(name)] = f"{-(-room // _MIB)}MiB"
     path = "pread" if told.buffered else "io_uring+direct"
     if any(_blocking(one) for one in classes):
@@ -91,9 +92,10 @@ def _blocking(one: Seen) -> bool:
 
 def _class(one: Seen, buffered: bool) -> dict[str, Any]:
     blocking = _blocking(one)
-    sizes: Any = one.sizes[0][0]
-    if len(one.sizes) > 1:
-        sizes = [{"bytes": size, "weight": count} for size, count in one.sizes]
+    mix = powers_of_two(one.sizes)
+    sizes: Any = mix[0][0]
+    if len(mix) > 1:
+        sizes = [{"bytes": size, "weight": weight} for size, weight in mix]
     table: dict[str, Any] = {
         "dataset": _set_of(one),
         "path": "${sync_path}" if blocking else "${path}",

@@ -10,6 +10,7 @@ pub mod predict;
 pub mod run;
 pub mod schema;
 pub mod scratch;
+pub mod soak;
 pub mod tpcc;
 pub mod verify;
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use assay_engine::run::job::EngineJob;
 use assay_index::IndexJob;
 use assay_record::{Event, Job, Record, WorkRecord};
+use assay_soak::SoakJob;
 use assay_twin::Questions;
 use clap::CommandFactory;
 use schemars::schema_for;
@@ -22,6 +23,7 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Index => schema_for!(IndexJob),
         Document::Engine => schema_for!(EngineJob),
         Document::Tpcc => schema_for!(TpccJob),
+        Document::Soak => schema_for!(SoakJob),
         Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;

@@ -50,6 +50,9 @@ const ELSEWHERE: u16 = 0x8000;
 /// Bytes of what refers to it.
 const REFERENCE: usize = 12;
 
+/// Bytes of a head.
+const HEAD_BYTES: usize = 4;
+
 /// First four bytes of a key, as a number that orders as they do.
 #[inline(always)]
 fn head(key: &[u8]) -> u32 {

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use assay_buffer::{PageId, Racy};
 
 use super::{
-    COUNT, DEAD, ELSEWHERE, FLAGS, HEAP, LAST, LEVEL, LOWER_FENCE, PREFIX, REFERENCE, SLOT, SLOTS, SLOW, UPDATES,
-    UPPER, UPPER_FENCE, head,
+    COUNT, DEAD, ELSEWHERE, FLAGS, HEAD_BYTES, HEAP, LAST, LEVEL, LOWER_FENCE, PREFIX, REFERENCE, SLOT, SLOTS, SLOW,
+    UPDATES, UPPER, UPPER_FENCE, head,
 };
 
 /// A view of a node. What it gives may be torn until the page was validated, but it never leaves the page.
@@ -56,6 +56,12 @@ impl<'a> View<'a> {
     pub fn upper(self) -> Option<&'a [u8]> {
         let there = self.0.u16(FLAGS) & 1 == 1;
         there.then(|| self.0.slice(self.0.u16(UPPER_FENCE) as usize, self.0.u16(UPPER_FENCE + 2) as usize))
+    }
+
+    /// Whether it is a leaf, and the one for a key.
+    #[inline]
+    pub fn is_for(self, key: &[u8]) -> bool {
+        self.level() == 0 && self.lower() <= key && self.upper().is_none_or(|upper| key < upper)
     }
 
     #[inline(always)]
@@ -165,15 +171,30 @@ impl<'a> View<'a> {
         if high < count && self.slot_head(high) == needle {
             high = self.first_not(from, count, |head| head <= needle);
         }
+        let wanted = behind_head(suffix.get(HEAD_BYTES..).unwrap_or(&[]), suffix.len());
         while low < high {
             let middle = low.midpoint(high);
-            match self.suffix(middle).cmp(suffix) {
+            // Where these bytes are equal the keys may still differ, behind them or in length.
+            let order = self.behind_head(middle).cmp(&wanted).then_with(|| self.suffix(middle).cmp(suffix));
+            match order {
                 Ordering::Less => low = middle + 1,
                 Ordering::Equal => return Found { slot: middle, exact: true },
                 Ordering::Greater => high = middle,
             }
         }
         Found { slot: low, exact: false }
+    }
+
+    /// The eight bytes behind the head of a slot's key, as [`behind_head`].
+    #[inline(always)]
+    fn behind_head(self, slot: usize) -> u64 {
+        let (bytes, offset) = self.slot_key(slot);
+        let at = offset + self.ahead() + HEAD_BYTES;
+        match self.0.slice(at, 8) {
+            // At the end of the page there may be fewer.
+            [] => behind_head(self.0.slice(at, bytes.saturating_sub(HEAD_BYTES).min(8)), bytes),
+            more => behind_head(more, bytes),
+        }
     }
 
     /// Bytes that are free, those of dead entries included.
@@ -195,4 +216,19 @@ impl<'a> View<'a> {
     pub fn contention(self) -> (u16, u16, u16) {
         (self.0.u16(UPDATES), self.0.u16(SLOW), self.0.u16(LAST))
     }
+}
+
+/// Eight bytes behind the head of a key of `bytes`, as a number that orders as they do; zeros stand for what is missing.
+/// `behind` begins there and may go on behind the key.
+#[inline(always)]
+fn behind_head(behind: &[u8], bytes: usize) -> u64 {
+    let left = bytes.saturating_sub(HEAD_BYTES).min(8);
+    let Some(word) = behind.first_chunk::<8>() else {
+        let mut padded = [0; 8];
+        let there = left.min(behind.len());
+        padded[..there].copy_from_slice(&behind[..there]);
+        return u64::from_be_bytes(padded);
+    };
+    let mask = if left == 0 { 0 } else { u64::MAX << (64 - 8 * left) };
+    u64::from_be_bytes(*word) & mask
 }

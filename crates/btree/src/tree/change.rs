@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use assay_buffer::{Attempt, Exclusive, PageId, Worker, Writing};
 
-use super::{Tree, chain};
+use super::{Finger, Tree, chain};
 use crate::{
     TreeError,
     node::{NodeMut, Value, View},
@@ -50,53 +50,117 @@ struct Prepared {
     value: Vec<u8>,
 }
 
+/// Where a value is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Where the key is not there yet.
+    Absent,
+    /// Where the key is there.
+    There,
+    /// In either case.
+    Always,
+}
+
+/// One change that is being made.
+struct Wish<'a, 'd> {
+    key: &'a [u8],
+    /// The new value where that is known before the old one.
+    value: Option<&'a [u8]>,
+    /// Old values in pages of their own are read.
+    whole: bool,
+    decide: &'a mut Decide<'d>,
+}
+
 impl Tree {
-    /// Adds an entry; `false` where the key is there already, and nothing changed.
+    /// Puts a value, and says what became of the entry: [`Change::Put`], or [`Change::Keep`] where `when` does not hold.
     ///
     /// # Errors
     /// Where key or value do not fit, a page cannot be read, or there is no space: nothing changed.
+    pub fn put(
+        &self,
+        worker: &Worker<'_>,
+        writing: &Writing<'_>,
+        (key, value): (&[u8], &[u8]),
+        when: When,
+    ) -> Result<Change, TreeError> {
+        let mut decide = |old: Option<&[u8]>, _: &mut Vec<u8>| match (when, old) {
+            (When::Absent, Some(_)) | (When::There, None) => Change::Keep,
+            _ => Change::Put,
+        };
+        self.check_value(value.len())?;
+        let mut wish = Wish { key, value: Some(value), whole: false, decide: &mut decide };
+        self.alter_entry(worker, writing, &mut wish, &mut Finger::default())
+    }
+
+    /// Adds an entry; `false` where the key is there already, and nothing changed.
+    ///
+    /// # Errors
+    /// As [`Tree::put`].
     pub fn insert(
         &self,
         worker: &Worker<'_>,
         writing: &Writing<'_>,
         key: &[u8],
-        value: &[u8],
+        new: &[u8],
     ) -> Result<bool, TreeError> {
-        let done = self.put_if(worker, writing, key, value, |there| !there)?;
-        Ok(done == Change::Put)
+        Ok(self.put(worker, writing, (key, new), When::Absent)? == Change::Put)
     }
 
     /// Changes the value of a key; `false` where the key is not there.
     ///
     /// # Errors
-    /// As [`Tree::insert`].
+    /// As [`Tree::put`].
     pub fn update(
         &self,
         worker: &Worker<'_>,
         writing: &Writing<'_>,
         key: &[u8],
-        value: &[u8],
+        new: &[u8],
     ) -> Result<bool, TreeError> {
-        let done = self.put_if(worker, writing, key, value, |there| there)?;
-        Ok(done == Change::Put)
+        Ok(self.put(worker, writing, (key, new), When::There)? == Change::Put)
+    }
+
+    /// Puts a value whatever is there. `replaced` gets the old one, if there is one; it may be called several times, and the
+    /// last call counts. The search begins at the finger, which points to the key's leaf afterwards.
+    ///
+    /// # Errors
+    /// As [`Tree::put`].
+    pub fn replace(
+        &self,
+        worker: &Worker<'_>,
+        writing: &Writing<'_>,
+        (key, value): (&[u8], &[u8]),
+        finger: &mut Finger,
+        replaced: &mut dyn FnMut(Option<&[u8]>),
+    ) -> Result<(), TreeError> {
+        self.check_value(value.len())?;
+        let mut decide = |old: Option<&[u8]>, _: &mut Vec<u8>| {
+            replaced(old);
+            Change::Put
+        };
+        let mut wish = Wish { key, value: Some(value), whole: true, decide: &mut decide };
+        self.alter_entry(worker, writing, &mut wish, finger).map(drop)
     }
 
     /// Adds an entry or changes its value; `true` where it was added.
     ///
     /// # Errors
-    /// As [`Tree::insert`].
+    /// As [`Tree::put`].
     pub fn upsert(
         &self,
         worker: &Worker<'_>,
         writing: &Writing<'_>,
         key: &[u8],
-        value: &[u8],
+        new: &[u8],
     ) -> Result<bool, TreeError> {
+        self.check_value(new.len())?;
         let added = Cell::new(false);
-        self.put_if(worker, writing, key, value, |there| {
-            added.set(!there);
-            true
-        })?;
+        let mut decide = |old: Option<&[u8]>, _: &mut Vec<u8>| {
+            added.set(old.is_none());
+            Change::Put
+        };
+        let mut wish = Wish { key, value: Some(new), whole: false, decide: &mut decide };
+        self.alter_entry(worker, writing, &mut wish, &mut Finger::default())?;
         Ok(added.get())
     }
 
@@ -107,25 +171,8 @@ impl Tree {
     pub fn remove(&self, worker: &Worker<'_>, writing: &Writing<'_>, key: &[u8]) -> Result<bool, TreeError> {
         let mut decide =
             |old: Option<&[u8]>, _: &mut Vec<u8>| if old.is_some() { Change::Remove } else { Change::Keep };
-        Ok(self.alter_entry(worker, writing, key, false, &mut decide)? == Change::Remove)
-    }
-
-    fn put_if(
-        &self,
-        worker: &Worker<'_>,
-        writing: &Writing<'_>,
-        key: &[u8],
-        value: &[u8],
-        wanted: impl Fn(bool) -> bool,
-    ) -> Result<Change, TreeError> {
-        self.check_value(value.len())?;
-        self.alter_entry(worker, writing, key, false, &mut |old, buffer| {
-            if !wanted(old.is_some()) {
-                return Change::Keep;
-            }
-            buffer.extend_from_slice(value);
-            Change::Put
-        })
+        let mut wish = Wish { key, value: None, whole: false, decide: &mut decide };
+        Ok(self.alter_entry(worker, writing, &mut wish, &mut Finger::default())? == Change::Remove)
     }
 
     /// Decides on an entry with its value in view, nobody else between: `decide` gets the value, if there is one, and an
@@ -140,21 +187,20 @@ impl Tree {
         key: &[u8],
         decide: &mut Decide<'_>,
     ) -> Result<Change, TreeError> {
-        self.alter_entry(worker, writing, key, true, decide)
+        let mut wish = Wish { key, value: None, whole: true, decide };
+        self.alter_entry(worker, writing, &mut wish, &mut Finger::default())
     }
 
-    /// As [`Tree::alter`]; values in pages of their own are read only where `whole` asks for it.
     fn alter_entry(
         &self,
         worker: &Worker<'_>,
         writing: &Writing<'_>,
-        key: &[u8],
-        whole: bool,
-        decide: &mut Decide<'_>,
+        wish: &mut Wish<'_, '_>,
+        finger: &mut Finger,
     ) -> Result<Change, TreeError> {
-        self.check_key(key)?;
+        self.check_key(wish.key)?;
         let mut prepared: Option<Prepared> = None;
-        let result = self.alter_until_done(worker, writing, key, whole, decide, &mut prepared);
+        let result = self.alter_until_done(worker, writing, wish, finger, &mut prepared);
         if let Some(unused) = prepared {
             chain::free(worker, writing, unused.first)?;
         }
@@ -165,34 +211,36 @@ impl Tree {
         &self,
         worker: &Worker<'_>,
         writing: &Writing<'_>,
-        key: &[u8],
-        whole: bool,
-        decide: &mut Decide<'_>,
+        wish: &mut Wish<'_, '_>,
+        finger: &mut Finger,
         prepared: &mut Option<Prepared>,
     ) -> Result<Change, TreeError> {
         let mut buffer = Vec::new();
-        let mut tries = 0_u32;
+        let mut slow = false;
         loop {
             let step = worker.retry(|| {
-                tries += 1;
                 buffer.clear();
-                self.try_alter(worker, writing, key, whole, decide, prepared.as_ref(), &mut buffer, tries > 1)
+                let leaf = self.leaf_at(worker, wish.key, *finger)?.lock(writing);
+                let leaf = leaf.inspect_err(|_| slow = true)?;
+                *finger = Finger { page: leaf.page(), version: leaf.version() };
+                self.try_alter(worker, leaf, wish, prepared.as_ref(), &mut buffer, slow)
             })?;
             match step {
-                Step::NeedsRoom(bytes) => self.split(worker, writing, key, 0, bytes, None)?,
+                Step::NeedsRoom(bytes) => self.split(worker, writing, wish.key, 0, bytes, None)?,
                 Step::NeedsChain => {
-                    self.check_value(buffer.len())?;
+                    let value = wish.value.unwrap_or(&buffer);
+                    self.check_value(value.len())?;
                     if let Some(old) = prepared.take() {
                         chain::free(worker, writing, old.first)?;
                     }
-                    let first = chain::write(worker, writing, &buffer)?;
-                    *prepared = Some(Prepared { first, value: buffer.clone() });
+                    let first = chain::write(worker, writing, value)?;
+                    *prepared = Some(Prepared { first, value: value.to_vec() });
                 }
                 Step::Done { change, chain, used, sparse, split } => {
                     if used {
                         *prepared = None;
                     }
-                    self.tidy_up(worker, writing, key, chain, sparse, split)?;
+                    self.tidy_up(worker, writing, wish.key, chain, sparse, split)?;
                     return Ok(change);
                 }
             }
@@ -219,31 +267,29 @@ impl Tree {
         Ok(())
     }
 
-    #[allow(clippy::too_many_arguments)] // one attempt of what `alter_until_done` was asked
+    /// One attempt on a leaf that is held.
     fn try_alter(
         &self,
         worker: &Worker<'_>,
-        writing: &Writing<'_>,
-        key: &[u8],
-        whole: bool,
-        decide: &mut Decide<'_>,
+        mut leaf: Exclusive<'_>,
+        wish: &mut Wish<'_, '_>,
         prepared: Option<&Prepared>,
         buffer: &mut Vec<u8>,
         slow: bool,
     ) -> Attempt<Step> {
-        let mut leaf = self.leaf(worker, key)?.lock(writing)?;
+        let key = wish.key;
         let view = View(leaf.view());
         let found = view.find(key);
         let old = found.exact.then(|| view.value(found.slot));
         let mut whole_value = Vec::new();
         let (change, chain) = match old {
-            None => (decide(None, buffer), 0),
-            Some(Value::Here(bytes)) => (decide(Some(bytes), buffer), 0),
+            None => ((wish.decide)(None, buffer), 0),
+            Some(Value::Here(bytes)) => ((wish.decide)(Some(bytes), buffer), 0),
             Some(Value::Elsewhere { bytes, first }) => {
-                if whole {
+                if wish.whole {
                     chain::read(worker, first, bytes, &mut whole_value)?;
                 }
-                (decide(Some(&whole_value), buffer), first)
+                ((wish.decide)(Some(&whole_value), buffer), first)
             }
         };
         let done = |change, chain, used, sparse, split| Ok(Step::Done { change, chain, used, sparse, split });
@@ -257,11 +303,12 @@ impl Tree {
                 done(change, chain, false, sparse, None)
             }
             Change::Put => {
-                let small = self.is_small(key.len(), buffer.len());
-                let reference = prepared.filter(|prepared| !small && prepared.value == *buffer);
+                let new = wish.value.unwrap_or(buffer);
+                let small = self.is_small(key.len(), new.len());
+                let reference = prepared.filter(|prepared| !small && prepared.value == new);
                 let value = match reference {
-                    Some(prepared) => Value::Elsewhere { bytes: buffer.len() as u32, first: prepared.first },
-                    None if small => Value::Here(buffer),
+                    Some(prepared) => Value::Elsewhere { bytes: new.len() as u32, first: prepared.first },
+                    None if small => Value::Here(new),
                     None => return Ok(Step::NeedsChain),
                 };
                 let mut node = NodeMut(leaf.bytes_mut());

@@ -1,8 +1,8 @@
 //! Finding entries, one at a time or many at once.
 
-use assay_buffer::{Attempt, Worker};
+use assay_buffer::{Attempt, Optimistic, Stop, Worker};
 
-use super::{Tree, chain, under};
+use super::{Finger, Tree, chain, under};
 use crate::{
     TreeError,
     node::{Value, View},
@@ -19,6 +19,64 @@ impl Tree {
         Ok(worker.retry(|| self.try_lookup(worker, key, value))?)
     }
 
+    /// Hands the value of a key to `read`, which may be called several times; the last call counts, and what it saw before
+    /// may have been torn, so all that it does is to copy. `false` where the key is not there. The search begins at the
+    /// finger, which points to the key's leaf afterwards.
+    ///
+    /// # Errors
+    /// As [`Tree::lookup`].
+    #[inline]
+    pub fn lookup_with(
+        &self,
+        worker: &Worker<'_>,
+        key: &[u8],
+        finger: &mut Finger,
+        mut read: impl FnMut(&[u8]),
+    ) -> Result<bool, TreeError> {
+        self.check_key(key)?;
+        let from = *finger;
+        let there = worker.retry(|| {
+            let leaf = self.leaf_at(worker, key, from)?;
+            *finger = Finger { page: leaf.page(), version: leaf.version() };
+            self.read_leaf(worker, &leaf, key, &mut read)
+        })?;
+        Ok(there)
+    }
+
+    #[inline(always)]
+    fn read_leaf(
+        &self,
+        worker: &Worker<'_>,
+        leaf: &Optimistic<'_>,
+        key: &[u8],
+        read: &mut impl FnMut(&[u8]),
+    ) -> Attempt<bool> {
+        let found = leaf.read(|page| {
+            let view = View(page);
+            let found = view.find(key);
+            found.exact.then(|| match view.value(found.slot) {
+                Value::Here(bytes) => {
+                    read(bytes);
+                    None
+                }
+                Value::Elsewhere { bytes, first } => Some((bytes, first)),
+            })
+        })?;
+        if let Some(Some((bytes, first))) = found {
+            let mut value = Vec::new();
+            under(leaf, chain::read(worker, first, bytes, &mut value))?;
+            read(&value);
+        }
+        Ok(found.is_some())
+    }
+
+    /// Begins to read the leaf of a key where it is not in memory; what lies above it must be.
+    pub fn prefetch(&self, worker: &Worker<'_>, key: &[u8]) {
+        if let Err(Stop::Missing(page)) = self.leaf(worker, key) {
+            worker.prefetch(page);
+        }
+    }
+
     /// One attempt at [`Tree::lookup`], for those who wait in a way of their own.
     ///
     /// # Errors
@@ -26,23 +84,10 @@ impl Tree {
     #[inline]
     pub fn try_lookup(&self, worker: &Worker<'_>, key: &[u8], value: &mut Vec<u8>) -> Attempt<bool> {
         let leaf = self.leaf(worker, key)?;
-        let found = leaf.read(|page| {
-            let view = View(page);
-            let found = view.find(key);
-            found.exact.then(|| match view.value(found.slot) {
-                Value::Here(bytes) => {
-                    value.clear();
-                    value.extend_from_slice(bytes);
-                    None
-                }
-                Value::Elsewhere { bytes, first } => Some((bytes, first)),
-            })
-        })?;
-        if let Some(Some((bytes, first))) = found {
+        self.read_leaf(worker, &leaf, key, &mut |bytes| {
             value.clear();
-            under(&leaf, chain::read(worker, first, bytes, value))?;
-        }
-        Ok(found.is_some())
+            value.extend_from_slice(bytes);
+        })
     }
 
     /// Looks several keys up with their reads in flight together, from one thread and without tasks. `found` is called with

@@ -16,13 +16,34 @@ use crate::{
     node::{Builder, View},
 };
 
-pub use change::{Change, Decide};
+pub use change::{Change, Decide, When};
 pub use check::Facts;
+pub use scan::Scratch;
 
 /// Bytes of the longest value, where the pool is large enough for it.
 const VALUE_BYTES_AT_MOST: usize = 1 << 20;
 /// Of a quarter page, what an entry needs besides its key and value, and the fences.
 const ENTRY_SLACK: usize = 64;
+
+/// A leaf as an operation left it. The next operation on a key of that leaf begins there, if nobody has changed the leaf
+/// since; so it saves the way down, and is never wrong. A finger belongs to the tree that it came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Finger {
+    page: PageId,
+    version: u64,
+}
+
+impl Finger {
+    /// Whether both point to the same leaf, as it was at any time.
+    pub fn is_near(&self, other: &Self) -> bool {
+        self.page == other.page
+    }
+
+    /// Whether it points nowhere.
+    pub fn is_none(&self) -> bool {
+        self.page == 0
+    }
+}
 
 /// A B+-tree in a pool. Its root stays where it is, so that the number of the root page finds it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +109,19 @@ impl Tree {
     /// Bytes of a node for slots and heap.
     fn room(&self) -> usize {
         self.page_bytes - HEADER_BYTES - 40
+    }
+
+    /// The leaf for a key: the one that a finger points to, if it is that.
+    #[inline(always)]
+    fn leaf_at<'w>(&self, worker: &'w Worker<'w>, key: &[u8], finger: Finger) -> Attempt<Optimistic<'w>> {
+        if finger.page != 0 {
+            let near = worker.look_back(finger.page, finger.version);
+            let near = near.filter(|leaf| leaf.read(|page| View(page).is_for(key)) == Ok(true));
+            if let Some(leaf) = near {
+                return Ok(leaf);
+            }
+        }
+        self.leaf(worker, key)
     }
 
     /// The leaf for a key.

@@ -18,15 +18,33 @@ enum Way {
     Down,
 }
 
-/// Entries of one leaf, copied out of it.
-#[derive(Default)]
-struct Batch {
+/// Memory of scans: entries of one leaf, copied out of it. Whoever keeps it scans without allocating.
+#[derive(Debug, Default)]
+pub struct Scratch {
     bytes: Vec<u8>,
     /// Ends of each key and its value in `bytes`.
     ends: Vec<(usize, usize)>,
-    /// Where the scan goes on: a fence; none at the end.
-    next: Option<Vec<u8>>,
+    /// Where the scan is: a key, or a fence.
+    bound: Vec<u8>,
+    /// Where it goes on; empty at the end.
+    next: Vec<u8>,
     ahead: Vec<PageId>,
+}
+
+/// What is asked of a scan.
+#[derive(Clone, Copy)]
+struct Course {
+    way: Way,
+    /// It begins at the very end; there is no bound yet.
+    from_end: bool,
+    limit: u64,
+    ahead: usize,
+}
+
+impl Course {
+    fn bound(self, scratch: &Scratch) -> Option<&[u8]> {
+        (!self.from_end).then_some(&scratch.bound)
+    }
 }
 
 impl Tree {
@@ -42,7 +60,24 @@ impl Tree {
         limit: u64,
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<u64, TreeError> {
-        self.go(worker, Way::Up, Some(from.to_vec()), limit, visit)
+        self.scan_with(worker, &mut Scratch::default(), from, limit, visit)
+    }
+
+    /// As [`Tree::scan`], in memory of the caller's.
+    ///
+    /// # Errors
+    /// Where a page cannot be read.
+    pub fn scan_with(
+        &self,
+        worker: &Worker<'_>,
+        scratch: &mut Scratch,
+        from: &[u8],
+        limit: u64,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<u64, TreeError> {
+        scratch.bound.clear();
+        scratch.bound.extend_from_slice(from);
+        self.go(worker, Course { way: Way::Up, from_end: false, limit, ahead: 0 }, scratch, visit)
     }
 
     /// Visits entries against the order of their keys, from the last that is not above `from` (or the last one of all), as
@@ -57,40 +92,60 @@ impl Tree {
         limit: u64,
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<u64, TreeError> {
-        // The bound is exclusive: the next key after `from` is `from` with a zero behind it.
-        let bound = from.map(|from| [from, &[0]].concat());
-        self.go(worker, Way::Down, bound, limit, visit)
+        self.scan_back_with(worker, &mut Scratch::default(), from, limit, visit)
+    }
+
+    /// As [`Tree::scan_back`], in memory of the caller's.
+    ///
+    /// # Errors
+    /// Where a page cannot be read.
+    pub fn scan_back_with(
+        &self,
+        worker: &Worker<'_>,
+        scratch: &mut Scratch,
+        from: Option<&[u8]>,
+        limit: u64,
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<u64, TreeError> {
+        scratch.bound.clear();
+        if let Some(from) = from {
+            // The bound is exclusive: the next key after `from` is `from` with a zero behind it.
+            scratch.bound.extend_from_slice(from);
+            scratch.bound.push(0);
+        }
+        self.go(worker, Course { way: Way::Down, from_end: from.is_none(), limit, ahead: 0 }, scratch, visit)
     }
 
     fn go(
         &self,
         worker: &Worker<'_>,
-        way: Way,
-        mut bound: Option<Vec<u8>>,
-        limit: u64,
+        mut course: Course,
+        scratch: &mut Scratch,
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<u64, TreeError> {
-        let mut batch = Batch::default();
-        let (mut visited, mut pages) = (0, 0_usize);
+        let (limit, mut visited, mut pages) = (course.limit, 0, 0_usize);
         // What is read ahead must not push out what was read ahead.
-        let most = (AHEAD_BYTES / self.page_bytes).min(worker.pool().frames() as usize / 16);
+        let frames = worker.pool().frames() as usize / 16;
+        let most = (AHEAD_BYTES / self.page_bytes).min(frames / worker.task_count()).max(1);
         while visited < limit {
             // The more was read, the more will be: a short scan reads nothing in vain.
-            let ahead = if visited == 0 && limit < 1000 { 0 } else { (1 << pages.min(16)).min(most) };
-            worker.retry(|| self.try_batch(worker, way, bound.as_deref(), limit - visited, ahead, &mut batch))?;
+            course.ahead = if visited == 0 && limit < 1000 { 0 } else { (1 << pages.min(16)).min(most) };
+            course.limit = limit - visited;
+            worker.retry(|| self.try_batch(worker, course, scratch))?;
             pages += 1;
             let mut from = 0;
-            for &(key_end, end) in &batch.ends {
+            for &(key_end, end) in &scratch.ends {
                 visited += 1;
-                if !visit(&batch.bytes[from..key_end], &batch.bytes[key_end..end]) {
+                if !visit(&scratch.bytes[from..key_end], &scratch.bytes[key_end..end]) {
                     return self.end(worker, visited);
                 }
                 from = end;
             }
-            bound = batch.next.take();
-            if bound.is_none() {
+            if scratch.next.is_empty() {
                 break;
             }
+            std::mem::swap(&mut scratch.bound, &mut scratch.next);
+            course.from_end = false;
         }
         self.end(worker, visited)
     }
@@ -103,39 +158,31 @@ impl Tree {
         Ok(visited)
     }
 
-    fn try_batch(
-        &self,
-        worker: &Worker<'_>,
-        way: Way,
-        bound: Option<&[u8]>,
-        limit: u64,
-        ahead: usize,
-        batch: &mut Batch,
-    ) -> Attempt<()> {
+    fn try_batch(&self, worker: &Worker<'_>, course: Course, scratch: &mut Scratch) -> Attempt<()> {
         let mut node = worker.look(self.root)?;
-        batch.ahead.clear();
+        scratch.ahead.clear();
         loop {
             let next = node.step(|page| {
                 let view = View(page);
                 if view.level() == 0 {
                     return Err(());
                 }
-                let slot = child_towards(view, way, bound);
-                list_ahead(view, way, slot, ahead, &mut batch.ahead);
+                let slot = child_towards(view, course.way, course.bound(scratch));
+                list_ahead(view, course, slot, &mut scratch.ahead);
                 Ok(view.child(slot))
             });
-            if ahead > 0 {
+            if course.ahead > 0 {
                 // What the closer levels named comes first.
-                batch.ahead.iter().rev().take(ahead).for_each(|&page| _ = worker.prefetch(page));
+                scratch.ahead.iter().rev().take(course.ahead).for_each(|&page| _ = worker.prefetch(page));
             }
             match next? {
                 Ok(child) => node = child,
                 Err(()) => break,
             }
         }
-        let elsewhere = node.read(|page| fill(View(page), way, bound, limit, batch))?;
+        let elsewhere = node.read(|page| fill(View(page), course, scratch))?;
         if elsewhere {
-            return under(&node, self.fill_whole(worker, &node, way, bound, limit, batch));
+            return under(&node, self.fill_whole(worker, &node, course, scratch));
         }
         Ok(())
     }
@@ -145,10 +192,8 @@ impl Tree {
         &self,
         worker: &Worker<'_>,
         leaf: &assay_buffer::Optimistic<'_>,
-        way: Way,
-        bound: Option<&[u8]>,
-        limit: u64,
-        batch: &mut Batch,
+        course: Course,
+        scratch: &mut Scratch,
     ) -> Attempt<()> {
         let entries = leaf.read(|page| {
             let view = View(page);
@@ -159,18 +204,18 @@ impl Tree {
                 };
                 (view.key(slot), value)
             };
-            slots(view, way, bound, limit).map(copy).collect::<Vec<_>>()
+            slots(view, course, course.bound(scratch)).map(copy).collect::<Vec<_>>()
         })?;
-        batch.bytes.clear();
-        batch.ends.clear();
+        scratch.bytes.clear();
+        scratch.ends.clear();
         for (key, value) in entries {
-            batch.bytes.extend_from_slice(&key);
-            let key_end = batch.bytes.len();
+            scratch.bytes.extend_from_slice(&key);
+            let key_end = scratch.bytes.len();
             match value {
-                Ok(bytes) => batch.bytes.extend_from_slice(&bytes),
-                Err((bytes, first)) => chain::read(worker, first, bytes, &mut batch.bytes)?,
+                Ok(bytes) => scratch.bytes.extend_from_slice(&bytes),
+                Err((bytes, first)) => chain::read(worker, first, bytes, &mut scratch.bytes)?,
             }
-            batch.ends.push((key_end, batch.bytes.len()));
+            scratch.ends.push((key_end, scratch.bytes.len()));
         }
         Ok(())
     }
@@ -188,9 +233,9 @@ fn child_towards(view: View<'_>, way: Way, bound: Option<&[u8]>) -> usize {
 }
 
 /// Lists the children that come after one, the nearest last; above the leaves' parents just the next.
-fn list_ahead(view: View<'_>, way: Way, slot: usize, ahead: usize, into: &mut Vec<PageId>) {
-    let most = if view.level() == 1 { ahead } else { ahead.min(1) };
-    match way {
+fn list_ahead(view: View<'_>, course: Course, slot: usize, into: &mut Vec<PageId>) {
+    let most = if view.level() == 1 { course.ahead } else { course.ahead.min(1) };
+    match course.way {
         Way::Up => {
             let last = (slot + most).min(view.count());
             into.extend((slot + 1..last + 1).rev().map(|slot| view.child(slot)));
@@ -200,33 +245,38 @@ fn list_ahead(view: View<'_>, way: Way, slot: usize, ahead: usize, into: &mut Ve
 }
 
 /// The slots of a leaf that a scan visits, in its order.
-fn slots(view: View<'_>, way: Way, bound: Option<&[u8]>, limit: u64) -> Box<dyn Iterator<Item = usize>> {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    match way {
-        Way::Up => Box::new((bound.map_or(0, |key| view.find(key).slot)..view.count()).take(limit)),
-        Way::Down => Box::new((0..bound.map_or(view.count(), |key| view.find(key).slot)).rev().take(limit)),
-    }
+fn slots(view: View<'_>, course: Course, bound: Option<&[u8]>) -> impl Iterator<Item = usize> + use<> {
+    let found = bound.map(|key| view.find(key).slot);
+    let (first, end, down) = match course.way {
+        Way::Up => (found.unwrap_or(0), view.count(), false),
+        Way::Down => (0, found.unwrap_or(view.count()), true),
+    };
+    let count = end.saturating_sub(first).min(usize::try_from(course.limit).unwrap_or(usize::MAX));
+    (0..count).map(move |at| if down { end - 1 - at } else { first + at })
 }
 
 /// Copies the entries of a leaf, and where to go on; `true` where a value lies elsewhere.
-fn fill(view: View<'_>, way: Way, bound: Option<&[u8]>, limit: u64, batch: &mut Batch) -> bool {
-    batch.bytes.clear();
-    batch.ends.clear();
-    batch.next = match way {
-        Way::Up => view.upper().map(<[u8]>::to_vec),
-        Way::Down => Some(view.lower().to_vec()).filter(|lower| !lower.is_empty()),
-    };
+fn fill(view: View<'_>, course: Course, scratch: &mut Scratch) -> bool {
+    let chosen = slots(view, course, course.bound(scratch));
+    scratch.bytes.clear();
+    scratch.ends.clear();
+    scratch.next.clear();
+    // The lowest fence of all is empty, and so is that of a leaf without one above it: the end.
+    scratch.next.extend_from_slice(match course.way {
+        Way::Up => view.upper().unwrap_or_default(),
+        Way::Down => view.lower(),
+    });
     let prefix = view.prefix();
     let mut elsewhere = false;
-    for slot in slots(view, way, bound, limit) {
-        batch.bytes.extend_from_slice(prefix);
-        batch.bytes.extend_from_slice(view.suffix(slot));
-        let key_end = batch.bytes.len();
+    for slot in chosen {
+        scratch.bytes.extend_from_slice(prefix);
+        scratch.bytes.extend_from_slice(view.suffix(slot));
+        let key_end = scratch.bytes.len();
         match view.value(slot) {
-            Value::Here(bytes) => batch.bytes.extend_from_slice(bytes),
+            Value::Here(bytes) => scratch.bytes.extend_from_slice(bytes),
             Value::Elsewhere { .. } => elsewhere = true,
         }
-        batch.ends.push((key_end, batch.bytes.len()));
+        scratch.ends.push((key_end, scratch.bytes.len()));
     }
     elsewhere
 }

@@ -98,6 +98,7 @@ impl Pool {
             note: Mutex::new(block.note.clone()),
             broken: Mutex::default(),
             totals: Mutex::new(Counters::default()),
+            below: None,
         })
     }
 

@@ -26,6 +26,7 @@ pub(crate) mod header;
 pub(crate) mod places;
 pub(crate) mod slots;
 pub(crate) mod superblock;
+pub(crate) mod tier;
 pub(crate) mod word;
 
 use std::sync::{
@@ -47,6 +48,7 @@ use crate::{
 };
 
 pub use superblock::NOTE_BYTES;
+pub use tier::{Lower, Placement, Tier};
 
 /// Number of a page; 0 is none.
 pub type PageId = u64;
@@ -120,6 +122,7 @@ pub struct Pool {
     pub(crate) note: Mutex<Vec<u8>>,
     pub(crate) broken: Mutex<Option<String>>,
     pub(crate) totals: Mutex<Counters>,
+    pub(crate) below: Option<tier::Below>,
 }
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -140,6 +143,11 @@ impl Pool {
     /// Frames for pages.
     pub fn frames(&self) -> u32 {
         self.frames.count()
+    }
+
+    /// Frames without a page; others may take them meanwhile.
+    pub fn free_frames(&self) -> u32 {
+        self.frames.free()
     }
 
     /// The disk beneath.

@@ -106,7 +106,7 @@ impl Superblock {
         let version = field(newest, 8) as u32;
         if version != VERSION {
             let what = format!("{name} has version {version}, and this program reads version {VERSION}");
-            return Err(BufferError::unfit(what, "use the program that made it, or make it anew"));
+            return Err(BufferError::foreign(what, "use the program that made it, or make it anew"));
         }
         Ok(Self::read(newest, copy))
     }
@@ -122,7 +122,7 @@ fn nothing_here(name: &str, first: &[u8]) -> BufferError {
     } else {
         format!("it begins with {:02x?}", &first[..8])
     };
-    BufferError::unfit(format!("no pool is on {name}: {seen}"), "name what was made as one, or make one")
+    BufferError::foreign(format!("no pool is on {name}: {seen}"), "name what was made as one, or make one")
 }
 
 #[cfg(test)]

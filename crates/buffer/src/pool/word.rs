@@ -173,6 +173,16 @@ impl Word {
         self.0.store(Seen::build(0, EVICTED, locked.version()).0, Ordering::Release);
     }
 
+    /// An exclusively held page leaves its frame for one of the memory below: it is marked there for as long as it stays.
+    pub fn sink(&self, locked: Seen, frame: u32) {
+        self.0.store(Seen::build(frame, MARKED, locked.version()).0, Ordering::Release);
+    }
+
+    /// An exclusively held page comes up into a frame.
+    pub fn rise(&self, locked: Seen, frame: u32) {
+        self.0.store(Seen::build(frame, OPEN, locked.version()).0, Ordering::Release);
+    }
+
     /// An exclusively held page ends.
     pub fn free(&self, locked: Seen) {
         self.0.store(Seen::build(0, FREE, locked.version()).0, Ordering::Release);

@@ -57,6 +57,24 @@ impl<'p> Worker<'p> {
         Ok(Optimistic { worker: self, word, seen, start: self.pool.frame(seen.frame()), page })
     }
 
+    /// A guard of a page that was seen readable, at its first byte.
+    pub(super) fn optimistic(&self, page: PageId, seen: Seen, start: *const u8) -> Optimistic<'_> {
+        Optimistic { worker: self, word: &self.pool.words[page as usize], seen, start, page }
+    }
+
+    /// Looks at a page again that had `version` when it was seen before; none where it has changed since, or is not in
+    /// memory. So a page that was found by a long way is had again by a short one.
+    #[inline]
+    pub fn look_back(&self, page: PageId, version: u64) -> Option<Optimistic<'_>> {
+        let word = self.pool.words.get(page as usize)?;
+        let seen = word.load();
+        if seen.version() != version || !seen.is_readable() {
+            return None;
+        }
+        self.tally.hit();
+        Some(Optimistic { worker: self, word, seen, start: self.pool.frame(seen.frame()), page })
+    }
+
     #[cold]
     fn look_again(&self, page: PageId) -> Attempt<Optimistic<'_>> {
         let word = &self.pool.words[page as usize];
@@ -68,10 +86,10 @@ impl<'p> Worker<'p> {
             Barrier::Free => Err(Stop::Gone(page)),
             Barrier::Absent => Err(Stop::Missing(page)),
             Barrier::Busy => Err(Stop::Restart),
-            Barrier::Marked => {
-                word.touch(seen);
-                self.look_again(page)
-            }
+            Barrier::Marked => match self.look_marked(page, word, seen)? {
+                Some(below) => Ok(below),
+                None => self.look_again(page),
+            },
         }
     }
 
@@ -108,6 +126,11 @@ impl<'w> Optimistic<'w> {
     /// Number of the page.
     pub fn page(&self) -> PageId {
         self.page
+    }
+
+    /// Which version of the page this is: another one after every change.
+    pub fn version(&self) -> u64 {
+        self.seen.version()
     }
 
     /// Whether the page is as it was when the guard was made.
@@ -158,11 +181,18 @@ impl<'w> Optimistic<'w> {
         }
     }
 
+    /// Latches are for pages in DRAM.
+    #[inline(always)]
+    fn is_up(&self) -> Attempt<()> {
+        if self.worker.pool.is_below(self.seen.frame()) { Err(Stop::Below(self.page)) } else { Ok(()) }
+    }
+
     /// Keeps others from changing the page.
     ///
     /// # Errors
     /// [`Stop::Restart`] where it has changed, or somebody is changing it.
     pub fn share(self) -> Attempt<Shared<'w>> {
+        self.is_up()?;
         if !self.word.share(self.seen) {
             return Err(Stop::Restart);
         }
@@ -178,6 +208,7 @@ impl<'w> Optimistic<'w> {
     #[inline]
     pub fn lock(self, writing: &Writing<'_>) -> Attempt<Exclusive<'w>> {
         debug_assert!(std::ptr::eq(writing.worker.pool, self.worker.pool));
+        self.is_up()?;
         let Some(held) = self.word.lock(self.seen) else { return Err(Stop::Restart) };
         self.worker.latched();
         let guard = Exclusive { worker: self.worker, word: self.word, held, page: self.page };
@@ -215,6 +246,11 @@ impl Exclusive<'_> {
     /// Number of the page.
     pub fn page(&self) -> PageId {
         self.page
+    }
+
+    /// The version that the page has when this guard is dropped.
+    pub fn version(&self) -> u64 {
+        self.held.version()
     }
 
     fn start(&self) -> *mut u8 {

@@ -11,6 +11,7 @@
 //! **Changes.** Whoever changes pages holds a [`Writing`]: what is changed under one of them is in a checkpoint as a whole
 //! or not at all. It is no latch: it may be held while waiting for pages, but a checkpoint waits for it.
 
+mod below;
 mod checkpoint;
 mod guards;
 mod many;
@@ -32,6 +33,7 @@ use crate::{
 
 pub use guards::{Exclusive, Optimistic, Shared};
 pub use racy::Racy;
+pub use tasks::Outside;
 
 /// Why an attempt cannot go on. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub enum Stop {
     Missing(PageId),
     /// No page has this number (any more).
     Gone(PageId),
+    /// The page is in the memory below, and has to come up.
+    Below(PageId),
     /// No frame is free.
     Frames,
     /// No page number is free.
@@ -185,6 +189,7 @@ impl<'p> Worker<'p> {
         *tries += 1;
         match stop {
             Stop::Missing(page) => self.fault(page)?,
+            Stop::Below(page) => self.bring_up(page)?,
             Stop::Frames => self.make_room()?,
             Stop::Full => return Err(self.pool.full()),
             Stop::Restart => {
@@ -214,6 +219,9 @@ impl<'p> Worker<'p> {
         self.idle.set(idle);
         // A failure of the queue comes back from whoever waits for a page.
         let _ = self.poll(NONE);
+        if crate::stage::pause() {
+            return;
+        }
         if idle % 1024 == 0 {
             std::thread::sleep(std::time::Duration::from_micros(50));
         } else if idle % 8 == 0 {

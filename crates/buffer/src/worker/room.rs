@@ -99,8 +99,7 @@ impl Worker<'_> {
             word.unlock(held);
             return false;
         }
-        word.evict(held);
-        pool.frames.release(frame);
+        self.let_go(page, word, held);
         self.tally.count(|counters| counters.evicted_clean += 1);
         true
     }

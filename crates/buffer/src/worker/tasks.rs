@@ -10,11 +10,17 @@ use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
 use super::Worker;
 use crate::{
     BufferError,
-    disk::{NONE, ONE},
+    disk::{self, NONE},
 };
 
 /// Bytes of a task's stack. Only what is used costs memory.
 const STACK_BYTES: usize = 256 << 10;
+
+/// Requests in flight of which one is awaited when nothing else is to be done: of more, more are awaited together, so
+/// that their tasks go on together and their next requests go to the disk in one call.
+const FLYING_PER_AWAITED: u32 = 8;
+/// How long requests are waited for before one looks at what is awaited outside of the pool, nanoseconds.
+const GLANCE_NS: u64 = 50_000;
 
 /// Why a task gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +29,28 @@ pub(super) enum Wait {
     Poll,
     /// Somebody wakes it.
     Park,
+    /// It has something to do, and lets others do something as well.
+    Turn,
+}
+
+/// What tasks wait for besides pages: the owner's log, for example.
+pub trait Outside {
+    /// Wakes tasks whose wait is over by [`Worker::wake`]; whether others go on waiting. Called in every round.
+    fn look(&self) -> bool;
+
+    /// Blocks until something may have happened. Called where no task has anything else to do.
+    fn rest(&self);
+}
+
+/// Nothing.
+struct Nowhere;
+
+impl Outside for Nowhere {
+    fn look(&self) -> bool {
+        false
+    }
+
+    fn rest(&self) {}
 }
 
 type Giving = Yielder<(), Wait>;
@@ -66,6 +94,17 @@ impl Worker<'_> {
     /// # Panics
     /// With the panic of a task, after the others were unwound; inside of a task.
     pub fn run(&self, count: usize, body: impl Fn(usize)) -> Result<(), BufferError> {
+        self.run_with(count, &Nowhere, body)
+    }
+
+    /// As [`Worker::run`], with tasks that wait for something outside of the pool.
+    ///
+    /// # Errors
+    /// As [`Worker::run`].
+    ///
+    /// # Panics
+    /// As [`Worker::run`].
+    pub fn run_with(&self, count: usize, outside: &dyn Outside, body: impl Fn(usize)) -> Result<(), BufferError> {
         assert!(self.tasks.current().is_none(), "tasks are begun outside of tasks");
         let mut fibers = Vec::with_capacity(count);
         for task in 0..count {
@@ -80,13 +119,54 @@ impl Worker<'_> {
         while left > 0 {
             let polling = self.round(&mut fibers, &mut left);
             self.top_up();
-            let idle = !polling && self.tasks.ready.borrow().is_empty() && left > 0;
-            self.poll(if idle { ONE } else { NONE })?;
+            let awaited = outside.look();
+            if !self.tasks.ready.borrow().is_empty() || left == 0 {
+                self.poll(NONE)?;
+            } else if self.in_flight() == 0 && awaited {
+                outside.rest();
+            } else {
+                self.poll(self.together(awaited))?;
+            }
             if polling {
                 self.breathe();
             }
         }
         Ok(())
+    }
+
+    /// For how many requests to wait.
+    fn together(&self, awaited: bool) -> disk::Wait {
+        let at_least = (self.in_flight() / FLYING_PER_AWAITED).max(1);
+        disk::Wait { at_least, timeout_ns: if awaited { GLANCE_NS } else { u64::MAX } }
+    }
+
+    /// Lets other tasks go on, and comes back in the next round. Outside of a task nothing happens.
+    pub fn take_turns(&self) {
+        self.tasks.suspend(Wait::Turn);
+    }
+
+    /// Tasks of the run that is under way; 1 outside of one.
+    pub fn task_count(&self) -> usize {
+        self.tasks.yielders.borrow().len().max(1)
+    }
+
+    /// The task that runs, if any.
+    pub fn task(&self) -> Option<u32> {
+        self.tasks.current()
+    }
+
+    /// Waits in a task until [`Worker::wake`] is called for it; `false` outside of one, where nothing happens.
+    ///
+    /// # Panics
+    /// Where a latch is held.
+    pub fn park(&self) -> bool {
+        assert_eq!(self.latches.get(), 0, "a latch is held while waiting");
+        self.tasks.suspend(Wait::Park)
+    }
+
+    /// Lets a task go on that waits in [`Worker::park`].
+    pub fn wake(&self, task: u32) {
+        self.tasks.wake(task);
     }
 
     fn fiber<'a>(&'a self, stack: DefaultStack, task: usize, body: &'a impl Fn(usize)) -> Fiber {
@@ -115,6 +195,7 @@ impl Worker<'_> {
                     polling = true;
                     self.tasks.wake(task);
                 }
+                CoroutineResult::Yield(Wait::Turn) => self.tasks.wake(task),
                 CoroutineResult::Yield(Wait::Park) => {}
                 CoroutineResult::Return(()) => {
                     fibers[task as usize] = None;
@@ -129,6 +210,9 @@ impl Worker<'_> {
     fn breathe(&self) {
         let idle = self.idle.get() + 1;
         self.idle.set(idle);
+        if crate::stage::pause() {
+            return;
+        }
         if idle % 1024 == 0 {
             std::thread::sleep(std::time::Duration::from_micros(50));
         } else if idle % 16 == 0 {
@@ -144,5 +228,6 @@ impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         self.0.current.set(None);
         self.0.ready.borrow_mut().clear();
+        self.0.yielders.borrow_mut().clear();
     }
 }

@@ -323,8 +323,7 @@ impl Worker<'_> {
             let used = pool.frames.clean(frame, epoch);
             if used {
                 pool.places.written(page, place, content, &pool.slots);
-                word.evict(held);
-                pool.frames.release(frame);
+                self.let_go(page, word, held);
                 self.tally.count(|counters| counters.evicted_dirty += 1);
             } else {
                 word.unlock(held);

@@ -13,9 +13,11 @@ pub mod tail;
 mod writer;
 
 use std::sync::{
-    Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+    Mutex, MutexGuard, OnceLock, PoisonError,
     atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
 };
+
+use assay_buffer::stage::Signal;
 
 pub use area::Area;
 pub use reader::{End, Reader};
@@ -97,8 +99,8 @@ pub struct Log {
     sessions: AtomicUsize,
     asleep: AtomicBool,
     bell: Mutex<Bell>,
-    work: Condvar,
-    done: Condvar,
+    work: Signal,
+    done: Signal,
     failure: OnceLock<String>,
     bytes: AtomicU64,
     batches: AtomicU64,
@@ -121,8 +123,8 @@ impl Log {
             sessions: AtomicUsize::new(0),
             asleep: AtomicBool::new(false),
             bell: Mutex::default(),
-            work: Condvar::new(),
-            done: Condvar::new(),
+            work: Signal::new(),
+            done: Signal::new(),
             failure: OnceLock::new(),
             bytes: AtomicU64::new(0),
             batches: AtomicU64::new(0),
@@ -242,9 +244,17 @@ impl Log {
         let mut bell = self.bell();
         while self.durable() < position {
             self.check()?;
-            bell = self.done.wait(bell).unwrap_or_else(PoisonError::into_inner);
+            bell = self.done.wait(&self.bell, bell);
         }
         self.check()
+    }
+
+    /// Blocks until the log is durable up to `position`, or has failed, or some time is over.
+    pub fn rest(&self, position: u64, most: std::time::Duration) {
+        let bell = self.bell();
+        if self.durable() < position && self.check().is_ok() {
+            drop(self.done.wait_timeout(&self.bell, bell, most));
+        }
     }
 
     /// Blocks until everything that is reserved now is durable.

@@ -1,13 +1,11 @@
 //! The one who writes the log.
 
-use std::{
-    sync::{Arc, PoisonError, atomic::Ordering::SeqCst},
-    thread::JoinHandle,
-};
+use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use assay_buffer::{
     BufferError,
     disk::{Action, Completion, Disk, Memory, ONE, Queue, Request},
+    stage,
 };
 
 use super::{
@@ -25,7 +23,7 @@ const DEPTH: u32 = 16;
 #[derive(Debug)]
 pub struct Writer {
     log: Arc<Log>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<stage::Handle>,
 }
 
 impl Writer {
@@ -35,7 +33,7 @@ impl Writer {
     /// Where there is no thread to be had.
     pub fn start(log: Arc<Log>, disk: Arc<dyn Disk>) -> Result<Self> {
         let worker = Arc::clone(&log);
-        let thread = std::thread::Builder::new().name("log".to_owned()).spawn(move || {
+        let thread = stage::spawn("log", move || {
             if let Err(error) = serve(&worker, &disk) {
                 worker.stop(format!("the log could not be written: {error}"));
             }
@@ -52,7 +50,7 @@ impl Drop for Writer {
         self.log.work.notify_all();
         if let Some(thread) = self.thread.take() {
             // It has no way to panic that would not have stopped the log already.
-            let _ended = thread.join();
+            thread.join();
         }
     }
 }
@@ -65,7 +63,7 @@ fn serve(log: &Log, disk: &Arc<dyn Disk>) -> Result<()> {
             log.asleep.store(true, SeqCst);
             while !bell.stop && bell.wanted <= log.written.load(SeqCst) && !(log.pace == Pace::Eager && log.due()) {
                 log.check()?;
-                bell = log.work.wait(bell).unwrap_or_else(PoisonError::into_inner);
+                bell = log.work.wait(&log.bell, bell);
             }
             log.asleep.store(false, SeqCst);
             bell.stop
@@ -200,7 +198,7 @@ fn close(log: &Log) -> u64 {
     // The mark says that everything before it is durable: where filling is what makes durable, that must be so first.
     filling.store(end, SeqCst);
     while log.filled() < end {
-        std::thread::yield_now();
+        stage::give_way();
     }
     log.mark(end);
     filling.store(IDLE, SeqCst);

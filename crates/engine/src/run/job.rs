@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::twin::OnTwins;
 use crate::{
     durability::Durability,
     error::{EngineError, Result},
@@ -42,7 +43,7 @@ pub struct EngineJob {
     pub log_bytes: u64,
     /// Threads.
     pub threads: u32,
-    /// Cooperative tasks of each thread; of TPC-C each thread is a terminal, and has one.
+    /// Cooperative tasks of each thread; of TPC-C each is a terminal.
     #[serde(default = "one")]
     pub tasks: u32,
     /// Seconds before the window.
@@ -56,8 +57,61 @@ pub struct EngineJob {
     /// Folder in which the database is made and kept, or, where it is there already, opened: nothing is loaded then.
     #[serde(default)]
     pub keep: Option<PathBuf>,
+    /// Twins in the place of the folders, whose names are then the targets': nothing is measured but CPU time.
+    #[serde(default)]
+    pub twins: Option<Box<OnTwins>>,
+    /// Memory below the pool.
+    #[serde(default)]
+    pub tier: Option<TierJob>,
     /// What is done.
     pub workload: Workload,
+}
+
+/// Memory below the pool's frames, between them and the drive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TierJob {
+    /// Folder on persistent memory; on a file system without DAX memory stands in for it. Of a twin its name.
+    pub target: PathBuf,
+    /// Bytes of it.
+    pub bytes: u64,
+    /// What happens to a page there that is read.
+    #[serde(default)]
+    pub placement: Placement,
+}
+
+/// What happens to a page in the memory below that is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// It is copied to DRAM first.
+    Copy,
+    /// It is read where it is.
+    InPlace,
+    /// It is read where it is, and goes to DRAM when it was read twice of late.
+    #[default]
+    Hot,
+}
+
+impl Placement {
+    /// Its name, as flags and records have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::InPlace => "in-place",
+            Self::Hot => "hot",
+        }
+    }
+}
+
+impl From<Placement> for assay_buffer::Placement {
+    fn from(placement: Placement) -> Self {
+        match placement {
+            Placement::Copy => Self::Copy,
+            Placement::InPlace => Self::InPlace,
+            Placement::Hot => Self::Hot,
+        }
+    }
 }
 
 /// What is done.
@@ -83,6 +137,12 @@ pub enum Workload {
         /// Skew of the Zipf distribution; 0 for all rows alike.
         zipf: f64,
     },
+    /// Numbered transactions whose acknowledgements are written down outside: what a killed process had promised is
+    /// looked for by the next run. Only with `keep`.
+    Ledger {
+        /// Bytes of a value.
+        value_bytes: u32,
+    },
     /// All rows from first to last, again and again, each thread a part of them.
     Scan {
         /// Rows.
@@ -98,6 +158,7 @@ impl Workload {
         match self {
             Self::Tpcc { .. } => "tpcc",
             Self::Ycsb { .. } => "ycsb",
+            Self::Ledger { .. } => "ledger",
             Self::Scan { .. } => "scan",
         }
     }
@@ -106,6 +167,7 @@ impl Workload {
     pub(crate) fn data_bytes(&self) -> u64 {
         match self {
             Self::Tpcc { warehouses, .. } => u64::from(*warehouses) * (400 << 20) + (4 << 30),
+            Self::Ledger { .. } => 16 << 30,
             Self::Ycsb { rows, value_bytes, .. } | Self::Scan { rows, value_bytes } => {
                 rows * (u64::from(*value_bytes) + 64) * 4 + (1 << 30)
             }
@@ -142,10 +204,11 @@ impl EngineJob {
         let rows = match self.workload {
             Workload::Tpcc { warehouses, .. } => u64::from(warehouses),
             Workload::Ycsb { rows, .. } | Workload::Scan { rows, .. } => rows,
+            Workload::Ledger { .. } => 1,
         };
         let (share, zipf, value) = match self.workload {
             Workload::Ycsb { read_share, zipf, value_bytes, .. } => (read_share, zipf, value_bytes),
-            Workload::Scan { value_bytes, .. } => (1.0, 0.0, value_bytes),
+            Workload::Scan { value_bytes, .. } | Workload::Ledger { value_bytes } => (1.0, 0.0, value_bytes),
             Workload::Tpcc { .. } => (1.0, 0.0, 8),
         };
         let bounds = [
@@ -165,11 +228,21 @@ impl EngineJob {
                 format!("a window of {} s after {} s was asked for", self.duration_s, self.warmup_s),
                 "up to 86400 s after up to 3600 s",
             ),
+            (
+                self.tier.as_ref().is_none_or(|tier| tier.bytes >= u64::from(self.page_bytes)),
+                "a tier smaller than a page was asked for".to_owned(),
+                "at least a page",
+            ),
+            (
+                !matches!(self.workload, Workload::Ledger { .. }) || self.keep.is_some(),
+                "a ledger that is not kept was asked for".to_owned(),
+                "one in a folder that keeps it (`keep`)",
+            ),
             (self.log_bytes >= 1 << 20, format!("a log of {} bytes was asked for", self.log_bytes), "at least 1 MiB"),
         ];
-        match bounds.into_iter().find(|(good, ..)| !good) {
-            Some((_, seen, possible)) => Err(EngineError::unfit(seen, format!("ask for {possible}"))),
-            None => Ok(()),
+        if let Some((_, seen, possible)) = bounds.into_iter().find(|(good, ..)| !good) {
+            return Err(EngineError::unfit(seen, format!("ask for {possible}")));
         }
+        self.twins.as_ref().map_or(Ok(()), |twins| twins.validate(self))
     }
 }

@@ -1,12 +1,15 @@
 //! Runs a workload on the engine and says what was seen.
 
 pub mod job;
+mod ledger;
 mod place;
 mod rows;
 mod tpcc;
+pub mod twin;
 
 use std::collections::BTreeMap;
 
+use assay_buffer::Counters;
 pub use assay_load::Watch;
 use assay_record::{Figure, Method, Provenance, Subject, Unit, WorkRecord, WorkTarget};
 use serde_json::json;
@@ -22,27 +25,35 @@ use crate::{database::Database, error::Result};
 /// # Errors
 /// Where the database cannot be made, loaded or opened, or stops.
 pub fn run(job: &EngineJob, watch: &mut Watch<'_>) -> Result<WorkRecord> {
+    if let Some(twins) = &job.twins {
+        return twin::run(job, twins, watch);
+    }
     let mut place = Place::prepare(job)?;
     match job.workload {
         Workload::Tpcc { .. } => tpcc::run(job, &mut place, watch),
-        Workload::Ycsb { .. } | Workload::Scan { .. } => rows::run(job, &mut place, watch),
+        Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => rows::run(job, &mut place, watch),
     }
 }
 
 type Figures = BTreeMap<String, Figure>;
 
 fn subject(job: &EngineJob) -> Subject {
-    let settings = BTreeMap::from([
+    let mut settings = BTreeMap::from([
         ("pool_bytes".to_owned(), json!(job.pool_bytes)),
         ("page_bytes".to_owned(), json!(job.page_bytes)),
         ("log_bytes".to_owned(), json!(job.log_bytes)),
         ("tasks".to_owned(), json!(job.tasks)),
         ("isolation".to_owned(), json!("snapshot")),
     ]);
+    if let Some(tier) = &job.tier {
+        settings.insert("tier_bytes".to_owned(), json!(tier.bytes));
+        settings.insert("placement".to_owned(), json!(tier.placement.name()));
+    }
     Subject { name: "assay".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), settings }
 }
 
-fn targets(job: &EngineJob, emulated_tail: bool) -> Vec<WorkTarget> {
+/// Where a run's parts lie; whether memory stands in for persistent memory under the log's tail and in the tier.
+fn targets(job: &EngineJob, [emulated_tail, emulated_tier]: [bool; 2]) -> Vec<WorkTarget> {
     let place = job.keep.as_ref().unwrap_or(&job.target);
     let target = |role: &str, path: &std::path::Path, emulated| WorkTarget {
         role: role.to_owned(),
@@ -57,7 +68,32 @@ fn targets(job: &EngineJob, emulated_tail: bool) -> Vec<WorkTarget> {
     if let Some(tail) = &job.tail_target {
         targets.push(target("log-tail", job.keep.as_ref().unwrap_or(tail), emulated_tail));
     }
+    if let Some(tier) = &job.tier {
+        targets.push(target("tier", job.keep.as_ref().unwrap_or(&tier.target), emulated_tier));
+    }
     targets
+}
+
+/// What the pool's memories did between two looks at its counters: warm-up included, since workers tell when they end.
+fn tiers(pool: &assay_buffer::Pool, since: &Counters, now: &Counters, figures: &mut Figures) {
+    let page = pool.page_bytes() as f64;
+    let (up, down) = (now.brought_up - since.brought_up, now.let_down - since.let_down);
+    let (hits, below, faults) = (now.hits - since.hits, now.hits_below - since.hits_below, now.faults - since.faults);
+    // A page that came up is looked at once more there.
+    let in_dram = hits.saturating_sub(up + faults);
+    let looks = (in_dram + below + up + faults).max(1) as f64;
+    let share = |count: u64| derived(count as f64 / looks, Unit::Ratio);
+    for (name, figure) in [
+        ("tier_dram_share", share(in_dram)),
+        ("tier_in_place_share", share(below)),
+        ("tier_brought_up_share", share(up)),
+        ("tier_drive_share", share(faults)),
+        ("tier_up_bytes", counted(up as f64 * page, Unit::Bytes)),
+        ("tier_down_bytes", counted(down as f64 * page, Unit::Bytes)),
+        ("tier_held_bytes", counted(f64::from(pool.pages_below()) * page, Unit::Bytes)),
+    ] {
+        figures.insert(name.to_owned(), figure);
+    }
 }
 
 fn counted(value: f64, unit: Unit) -> Figure {

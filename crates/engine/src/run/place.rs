@@ -7,22 +7,26 @@ use std::{
 };
 
 use assay_buffer::{
-    Config,
+    Config, Tier,
     disk::{Access, Disk, Drive},
 };
 use assay_path::{PathError, Scratch, SegmentKind};
 use assay_pmem::{Mapped, Medium};
 
-use super::job::EngineJob;
+use super::job::{EngineJob, Workload};
 use crate::{
     database::{Database, Disks, Options},
     error::{EngineError, Result},
-    log::{Pace, tail::PMEM_HEADER},
+    log::tail::PMEM_HEADER,
+    tier::Modules,
 };
 
 const DATA: &str = "engine-data";
 const LOG: &str = "engine-log";
 const TAIL: &str = "engine-tail";
+const TIER: &str = "engine-tier";
+/// Bytes of a leaf that a look-up reads where it lies, in blocks of 256 B: two with its head and slots, two with its entry.
+const TOUCHED: usize = 4 * 256;
 /// Workers besides those of the run: checkpoints, recovery, loading and checking.
 const OTHERS: usize = 8;
 
@@ -33,8 +37,11 @@ pub(super) struct Place {
     data: PathBuf,
     log: PathBuf,
     tail: Option<PathBuf>,
+    tier: Option<PathBuf>,
     /// The tail's memory stands in for persistent memory.
-    pub emulated_tail: bool,
+    emulated_tail: bool,
+    /// And that of the tier.
+    emulated_tier: bool,
 }
 
 impl Place {
@@ -55,12 +62,19 @@ impl Place {
         let data = file(&job.target, DATA)?;
         let log = file(job.log_target.as_ref().unwrap_or(&job.target), LOG)?;
         let tail = job.tail_target.as_ref().map(|folder| file(folder, TAIL)).transpose()?;
-        Ok(Self { _scratch: scratch, data, log, tail, emulated_tail: false })
+        let tier = job.tier.as_ref().map(|tier| file(&tier.target, TIER)).transpose()?;
+        Ok(Self { _scratch: scratch, data, log, tail, tier, emulated_tail: false, emulated_tier: false })
+    }
+
+    /// Whether memory stands in for persistent memory: under the log's tail, in the tier.
+    pub fn emulated(&self) -> [bool; 2] {
+        [self.emulated_tail, self.emulated_tier]
     }
 
     /// Opens the database that is there, or makes one; `true` where it was there.
     pub fn database(&mut self, job: &EngineJob, tables: usize) -> Result<(Database, bool)> {
-        let options = options(job)?;
+        let mut options = options(job)?;
+        options.tier = self.tier(job)?;
         let there = self.data.exists();
         if there {
             let data: Arc<dyn Disk> = Arc::new(Drive::open(std::slice::from_ref(&self.data), Access::default())?);
@@ -80,26 +94,47 @@ impl Place {
         Ok((Database::create(disks, &options, tables, fresh_seed())?, false))
     }
 
+    /// The file is new each time: nothing in it outlives a run.
+    fn tier(&mut self, job: &EngineJob) -> Result<Option<Tier>> {
+        let (Some(path), Some(wanted)) = (&self.tier, &job.tier) else { return Ok(None) };
+        let medium = mapped(path, wanted.bytes)?;
+        self.emulated_tier = medium.emulated();
+        Ok(Some(tier(job, Box::new(medium))))
+    }
+
     fn tail(&mut self, job: &EngineJob) -> Result<Option<Box<dyn Medium>>> {
         let Some(path) = &self.tail else { return Ok(None) };
-        let bytes = tail_bytes(job) + PMEM_HEADER;
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(|error| failed("opening", path, error))?;
-        if file.metadata().map_err(|error| failed("looking at", path, error))?.len() < bytes {
-            file.set_len(bytes).map_err(|error| failed("growing", path, error))?;
-        }
-        let medium = Mapped::open(path, SegmentKind::File, bytes)?;
-        medium.populate().map_err(path_error)?;
+        let medium = mapped(path, tail_bytes(job) + PMEM_HEADER)?;
         self.emulated_tail = medium.emulated();
         Ok(Some(Box::new(medium)))
     }
 }
 
-fn tail_bytes(job: &EngineJob) -> u64 {
+/// A file as persistent memory.
+fn mapped(path: &Path, bytes: u64) -> Result<Mapped> {
+    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
+    let file = file.map_err(|error| failed("opening", path, error))?;
+    if file.metadata().map_err(|error| failed("looking at", path, error))?.len() < bytes {
+        file.set_len(bytes).map_err(|error| failed("growing", path, error))?;
+    }
+    let medium = Mapped::open(path, SegmentKind::File, bytes)?;
+    medium.populate().map_err(path_error)?;
+    Ok(medium)
+}
+
+/// The tier of a job over its medium. A scan reads whole pages, others a few blocks of them.
+pub(super) fn tier(job: &EngineJob, medium: Box<dyn Medium>) -> Tier {
+    let placement = job.tier.as_ref().map_or_else(Default::default, |tier| tier.placement).into();
+    let scans = matches!(job.workload, Workload::Scan { .. });
+    let touched_bytes = if scans { job.page_bytes as usize } else { TOUCHED };
+    Tier { memory: Arc::new(Modules::new(medium, !scans)), placement, touched_bytes }
+}
+
+pub(super) fn tail_bytes(job: &EngineJob) -> u64 {
     (job.log_bytes / 8 / 4096 * 4096).clamp(64 << 10, 16 << 20)
 }
 
-fn options(job: &EngineJob) -> Result<Options> {
+pub(super) fn options(job: &EngineJob) -> Result<Options> {
     let there = memory_bytes();
     if there.is_some_and(|there| job.pool_bytes > there) {
         let what =
@@ -113,11 +148,11 @@ fn options(job: &EngineJob) -> Result<Options> {
         depth: 128,
     };
     let (durability, tail_bytes) = (job.durability, tail_bytes(job));
-    Ok(Options { pool, durability, pace: Pace::Eager, tail_bytes, versions_bytes: 256 << 20, recovery_threads: 2 })
+    Ok(Options { pool, durability, tail_bytes, ..Options::default() })
 }
 
 /// Memory that could be had, as the kernel estimates it.
-fn memory_bytes() -> Option<u64> {
+pub(super) fn memory_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
@@ -129,7 +164,7 @@ fn fresh_seed() -> u64 {
     since.map_or(0, |since| since.as_nanos() as u64) ^ u64::from(std::process::id()) << 40
 }
 
-fn failed(action: &'static str, path: &Path, source: std::io::Error) -> EngineError {
+pub(super) fn failed(action: &'static str, path: &Path, source: std::io::Error) -> EngineError {
     path_error(PathError::Io { action, path: path.to_owned(), source })
 }
 

@@ -8,6 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use assay_buffer::stage;
 use assay_load::{
     clock::Clock,
     distribution::distribution,
@@ -27,8 +28,9 @@ use serde_json::json;
 use super::{
     Doings, Figures, Watch, counted, derived,
     job::{EngineJob, Workload},
+    ledger::{self, Acknowledged},
     place::Place,
-    subject, targets,
+    subject, targets, tiers,
 };
 use crate::{database::Database, error::Result, forest::Hand, session::Session};
 
@@ -40,31 +42,41 @@ const SCAN_ROWS: u64 = 10_000;
 
 /// What one thread counts.
 #[derive(Debug, Default)]
-struct Counts {
-    reads: Latencies,
-    changes: Latencies,
-    conflicts: AtomicU64,
-    bytes: AtomicU64,
-    wrong: AtomicU64,
+pub(super) struct Counts {
+    pub reads: Latencies,
+    pub changes: Latencies,
+    pub conflicts: AtomicU64,
+    pub bytes: AtomicU64,
+    pub wrong: AtomicU64,
 }
 
 #[derive(Clone, Copy)]
-struct Shape {
+pub(super) struct Shape {
     rows: u64,
     value_bytes: usize,
     read_share: f64,
     zipf: f64,
-    scans: bool,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Rows,
+    Scans,
+    Ledger,
 }
 
 impl Shape {
-    fn of(workload: &Workload) -> Self {
+    pub fn of(workload: &Workload) -> Self {
         match *workload {
             Workload::Ycsb { rows, value_bytes, read_share, zipf } => {
-                Self { rows, value_bytes: value_bytes as usize, read_share, zipf, scans: false }
+                Self { rows, value_bytes: value_bytes as usize, read_share, zipf, kind: Kind::Rows }
             }
             Workload::Scan { rows, value_bytes } => {
-                Self { rows, value_bytes: value_bytes as usize, read_share: 1.0, zipf: 0.0, scans: true }
+                Self { rows, value_bytes: value_bytes as usize, read_share: 1.0, zipf: 0.0, kind: Kind::Scans }
+            }
+            Workload::Ledger { value_bytes } => {
+                Self { rows: 0, value_bytes: value_bytes as usize, read_share: 0.0, zipf: 0.0, kind: Kind::Ledger }
             }
             Workload::Tpcc { .. } => unreachable!("the caller looked"),
         }
@@ -74,18 +86,30 @@ impl Shape {
 pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let began = Instant::now();
     let shape = Shape::of(&job.workload);
-    let (database, there) = place.database(job, 1)?;
-    if !there {
+    let ledger = shape.kind == Kind::Ledger;
+    let (database, there) = place.database(job, if ledger { ledger::TABLES } else { 1 })?;
+    let acknowledged = job.keep.as_ref().filter(|_| ledger).map(|keep| Acknowledged::open(keep)).transpose()?;
+    if let Some(acknowledged) = &acknowledged {
+        ledger::demand(&database, acknowledged)?;
+    }
+    if !there && !ledger {
         load(&database, shape, job.threads as u64, watch)?;
     }
     let prepared = began.elapsed();
-    let before = Doings::of(&database);
+    let (before, counters) = (Doings::of(&database), database.counters());
     let counts: Vec<Counts> = (0..job.threads).map(|_| Counts::default()).collect();
-    let seen = work(&database, job, shape, &counts, place, watch)?;
+    let seen = work(&database, job, shape, &counts, (place, acknowledged.as_ref()), watch)?;
     let after = Doings::of(&database);
-    let mut record = record(job, place, seen, &counts, (began, prepared), shape);
+    let checks = match &acknowledged {
+        Some(acknowledged) => ledger::check(&database, acknowledged)?,
+        None => vec![wrong_rows(&counts)],
+    };
+    let mut record = record(job, place.emulated(), seen, checks, (began, prepared), shape);
     let transactions = record.parts.iter().map(|part| part.succeeded).sum();
     after.figures(&before, transactions, &mut record.figures);
+    if job.tier.is_some() {
+        tiers(database.pool(), &counters, &database.counters(), &mut record.figures);
+    }
     if job.keep.is_some() {
         database.close()?;
     }
@@ -98,7 +122,7 @@ fn fill(value: &mut [u8], row: u64, change: u64) {
     value[..8].copy_from_slice(&row.to_le_bytes());
 }
 
-fn load(database: &Database, shape: Shape, threads: u64, watch: &mut Watch<'_>) -> Result<()> {
+pub(super) fn load(database: &Database, shape: Shape, threads: u64, watch: &mut Watch<'_>) -> Result<()> {
     (watch.emit)(Event::Progress { stage: "load".to_owned(), done: 0.0, detail: String::new() });
     let part = shape.rows.div_ceil(threads);
     let results: Vec<Result<()>> = std::thread::scope(|scope| {
@@ -131,12 +155,12 @@ fn load_part(database: &Database, shape: Shape, rows: std::ops::Range<u64>) -> R
     Ok(())
 }
 
-struct Seen {
-    window: assay_load::work::WorkWindow,
-    reads: Sum,
-    changes: Sum,
-    bytes: u64,
-    conflicts: u64,
+pub(super) struct Seen {
+    pub window: assay_load::work::WorkWindow,
+    pub reads: Sum,
+    pub changes: Sum,
+    pub bytes: u64,
+    pub conflicts: u64,
 }
 
 fn work(
@@ -144,7 +168,7 @@ fn work(
     job: &EngineJob,
     shape: Shape,
     counts: &[Counts],
-    place: &Place,
+    (place, acknowledged): (&Place, Option<&Acknowledged>),
     watch: &mut Watch<'_>,
 ) -> Result<Seen> {
     let (stop, clock) = (AtomicBool::new(false), Clock::new());
@@ -154,16 +178,16 @@ fn work(
         for (thread, counts) in counts.iter().enumerate() {
             let (stop, ready) = (&stop, &ready);
             workers.push(scope.spawn(move || {
-                let worker = database.worker();
+                let crew = database.crew();
                 ready.wait();
-                let ended = worker.and_then(|worker| {
+                let ended = crew.and_then(|crew| {
                     let failed = std::cell::RefCell::new(None);
-                    worker.run(job.tasks as usize, |task| {
+                    crew.run(job.tasks as usize, |task| {
                         let seed = job.seed ^ (thread as u64) << 32 ^ (task as u64) << 8;
                         let part = (thread as u64 * u64::from(job.tasks) + task as u64, job.threads * job.tasks);
-                        let done = database
-                            .session_on(&worker)
-                            .and_then(|session| Task { session, shape, counts, clock, stop, seed, part }.work());
+                        let done = crew.session().and_then(|session| {
+                            Task { session, shape, counts, clock: Some(clock), stop, seed, part, acknowledged }.work()
+                        });
                         if let Err(error) = done {
                             failed.borrow_mut().get_or_insert(error);
                             stop.store(true, Relaxed);
@@ -202,7 +226,7 @@ fn control(
         }
     };
     nap(job.warmup_s);
-    let places: Vec<WorkPlace> = targets(job, place.emulated_tail)
+    let places: Vec<WorkPlace> = targets(job, place.emulated())
         .into_iter()
         .map(|target| WorkPlace { role: target.role, path: target.target.into() })
         .collect();
@@ -227,22 +251,40 @@ fn control(
 }
 
 /// One task of a thread.
-struct Task<'a> {
-    session: Session<'a, Hand<'a>>,
-    shape: Shape,
-    counts: &'a Counts,
-    clock: Clock,
-    stop: &'a AtomicBool,
-    seed: u64,
+pub(super) struct Task<'a> {
+    pub session: Session<'a, Hand<'a>>,
+    pub shape: Shape,
+    pub counts: &'a Counts,
+    /// What operations are timed by; the stage's time where there is none.
+    pub clock: Option<Clock>,
+    pub stop: &'a AtomicBool,
+    pub seed: u64,
     /// Its number, and how many there are.
-    part: (u64, u32),
+    pub part: (u64, u32),
+    /// Where a ledger notes what was acknowledged.
+    pub acknowledged: Option<&'a Acknowledged>,
 }
 
 impl Task<'_> {
-    fn work(mut self) -> Result<()> {
+    /// Now, in ticks of its clock or nanoseconds of the stage, where others who are behind go on first.
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.map_or_else(|| stage::turn().unwrap_or(0), |clock| clock.now())
+    }
+
+    /// Nanoseconds since `start`.
+    #[inline]
+    fn since(&self, start: u64) -> u64 {
+        let passed = self.now() - start;
+        self.clock.map_or(passed, |clock| clock.ticks_to_ns(passed))
+    }
+
+    pub fn work(mut self) -> Result<()> {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(self.seed);
-        if self.shape.scans {
-            return self.scan();
+        match (self.shape.kind, self.acknowledged) {
+            (Kind::Scans, _) => return self.scan(),
+            (Kind::Ledger, Some(acknowledged)) => return self.write_down(acknowledged),
+            _ => {}
         }
         let zipf = (self.shape.zipf > 0.0).then(|| Zipf::new(self.shape.rows as f64, self.shape.zipf));
         let zipf = zipf.and_then(std::result::Result::ok);
@@ -256,14 +298,14 @@ impl Task<'_> {
                 None => chance.next_u64() % self.shape.rows,
             };
             let reads = (chance.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 <= self.shape.read_share;
-            let start = self.clock.now();
+            let start = self.now();
             if reads {
                 self.read(row, &mut value)?;
             } else {
                 change += 1;
                 self.change(row, change, &mut value)?;
             }
-            let latency = self.clock.ticks_to_ns(self.clock.now() - start);
+            let latency = self.since(start);
             if reads { self.counts.reads.record(latency) } else { self.counts.changes.record(latency) }
         }
         Ok(())
@@ -295,11 +337,22 @@ impl Task<'_> {
         }
     }
 
+    fn write_down(self, acknowledged: &Acknowledged) -> Result<()> {
+        let mut writer = ledger::Writer::begin(self.session, acknowledged, self.part.0 as u32)?;
+        while !self.stop.load(Relaxed) {
+            let start = Instant::now();
+            let conflicts = writer.write(self.shape.value_bytes)?;
+            self.counts.conflicts.fetch_add(conflicts, Relaxed);
+            self.counts.changes.record(start.elapsed().as_nanos() as u64);
+        }
+        Ok(())
+    }
+
     fn scan(&mut self) -> Result<()> {
         let (rows, (number, parts)) = (self.shape.rows, self.part);
         let mut first = rows / u64::from(parts) * number;
         while !self.stop.load(Relaxed) {
-            let start = self.clock.now();
+            let start = self.now();
             let end = (first + SCAN_ROWS).min(rows);
             let (mut visited, mut bytes) = (0, 0);
             self.session.begin()?;
@@ -311,18 +364,24 @@ impl Task<'_> {
             self.session.commit()?;
             self.counts.wrong.fetch_add(u64::from(visited != end - first), Relaxed);
             self.counts.bytes.fetch_add(bytes, Relaxed);
-            self.counts.reads.record(self.clock.ticks_to_ns(self.clock.now() - start));
+            self.counts.reads.record(self.since(start));
             first = if end == rows { 0 } else { end };
         }
         Ok(())
     }
 }
 
-fn record(
+pub(super) fn wrong_rows(counts: &[Counts]) -> WorkCheck {
+    let wrong: u64 = counts.iter().map(|one| one.wrong.load(Relaxed)).sum();
+    let evidence = format!("{wrong} of the reads found a row that is not there, or another one");
+    WorkCheck { name: "rows".to_owned(), passed: wrong == 0, evidence }
+}
+
+pub(super) fn record(
     job: &EngineJob,
-    place: &Place,
+    emulated: [bool; 2],
     seen: Seen,
-    counts: &[Counts],
+    checks: Vec<WorkCheck>,
     (began, prepared): (Instant, Duration),
     shape: Shape,
 ) -> WorkRecord {
@@ -332,7 +391,7 @@ fn record(
     let mut set = |name: &str, figure: Figure| figures.insert(name.to_owned(), figure);
     set("transactions_per_s", counted(done as f64 / measured_s, Unit::OpsPerSecond));
     set("conflicts_per_transaction", derived(seen.conflicts as f64 / done.max(1) as f64, Unit::PerOp));
-    if shape.scans {
+    if shape.kind == Kind::Scans {
         set("bandwidth_bytes_per_s", counted(seen.bytes as f64 / measured_s, Unit::BytesPerSecond));
     }
     let per = |bytes: f64| derived(bytes / done.max(1) as f64, Unit::PerOp);
@@ -344,17 +403,14 @@ fn record(
         set("write_amplification", derived(written / changed as f64, Unit::Ratio));
     }
     set("cycles_per_transaction", derived(seen.window.cpu.cycles_per_op.value, Unit::CyclesPerOp));
-    let kinds = if shape.scans { ["scan", "change"] } else { ["read", "change"] };
+    let kinds = if shape.kind == Kind::Scans { ["scan", "change"] } else { ["read", "change"] };
     let parts: Vec<WorkPart> = kinds
         .into_iter()
         .zip([&seen.reads, &seen.changes])
         .filter(|(_, sum)| sum.count() > 0)
         .map(|(name, sum)| part(name, sum, measured_s))
         .collect();
-    let wrong: u64 = counts.iter().map(|one| one.wrong.load(Relaxed)).sum();
-    let evidence = format!("{wrong} of the reads found a row that is not there, or another one");
-    let checks = vec![WorkCheck { name: "rows".to_owned(), passed: wrong == 0, evidence }];
-    let targets = targets(job, place.emulated_tail);
+    let targets = targets(job, emulated);
     WorkRecord {
         version: FORMAT_VERSION,
         kind: WorkKind::Engine,

@@ -1,6 +1,6 @@
 //! TPC-C on the engine.
 
-use assay_record::{Figure, Method, Provenance, Unit, WorkKind, WorkRecord};
+use assay_record::{Figure, Method, Provenance, Unit, WorkKind, WorkRecord, WorkTarget};
 use assay_tpcc::{
     KvStore, Scale, TpccError,
     order::{Drive, Order, Site},
@@ -11,7 +11,7 @@ use super::{
     Doings, Watch, derived,
     job::{EngineJob, Workload},
     place::Place,
-    subject, targets,
+    subject, targets, tiers,
 };
 use crate::{
     database::Database,
@@ -21,9 +21,9 @@ use crate::{
 
 pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let (database, there) = place.database(job, TABLES)?;
-    let order = order(job, place, !there);
+    let order = order(job, targets(job, place.emulated()), !there);
     let about = About { subject: subject(job), durability: job.durability.name().to_owned(), in_process: true };
-    let before = Doings::of(&database);
+    let (before, counters) = (Doings::of(&database), database.counters());
     let mut record = drive(&database, &order, about, watch)?;
     let after = Doings::of(&database);
     record.kind = WorkKind::Engine;
@@ -33,6 +33,9 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
     let figures = &mut record.figures;
     figures.insert("log_batches".to_owned(), count(after.log.batches - before.log.batches));
     figures.insert("checkpoints".to_owned(), count(after.checkpoints - before.checkpoints));
+    if job.tier.is_some() {
+        tiers(database.pool(), &counters, &database.counters(), figures);
+    }
     if committed > 0 {
         per_transaction(&mut record, committed as f64);
     }
@@ -61,19 +64,23 @@ fn per_transaction(record: &mut WorkRecord, transactions: f64) {
 fn drive(database: &Database, order: &Order, about: About, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let store = KvStore::new(Tpcc(database), order.scale.warehouses);
     let mut around = Around { emit: watch.emit, interrupted: watch.interrupted };
-    perform(&store, order, about, &mut around).map_err(|error| match error {
+    perform(&store, order, about, &mut around).map_err(told)
+}
+
+/// The engine's own error where it is one.
+pub(super) fn told(error: TpccError) -> EngineError {
+    match error {
         TpccError::Store(source) => match source.downcast::<EngineError>() {
             Ok(error) => *error,
             Err(other) => EngineError::unfit(other.to_string(), "read the words"),
         },
         other => EngineError::unfit(other.to_string(), other.fix()),
-    })
+    }
 }
 
-fn order(job: &EngineJob, place: &Place, load: bool) -> Order {
+pub(super) fn order(job: &EngineJob, targets: Vec<WorkTarget>, load: bool) -> Order {
     let Workload::Tpcc { warehouses, small } = job.workload else { unreachable!("the caller looked") };
-    let sites = targets(job, place.emulated_tail).into_iter();
-    let sites = sites.map(|target| Site {
+    let sites = targets.into_iter().map(|target| Site {
         role: target.role,
         path: target.target.clone().into(),
         target: target.target,
@@ -86,7 +93,8 @@ fn order(job: &EngineJob, place: &Place, load: bool) -> Order {
         load_seed: 0,
         load,
         drive: Some(Drive {
-            terminals: job.threads,
+            terminals: job.threads * job.tasks,
+            per_thread: job.tasks,
             ramp_s: job.warmup_s,
             measure_s: job.duration_s,
             interval_s: 1.0,

@@ -6,6 +6,7 @@ use std::{
     sync::{Arc, RwLock},
 };
 
+use assay_btree::Finger;
 use assay_engine::{
     Result,
     trees::{Decide, Decision, Trees},
@@ -22,12 +23,26 @@ pub struct Memory {
 impl Trees for Memory {
     type Leave<'a> = ();
 
-    fn read(&self, table: u16, key: &[u8], row: &mut Vec<u8>) -> Result<bool> {
+    fn read(&self, table: u16, key: &[u8], _finger: &mut Finger, mut copy: impl FnMut(&[u8])) -> Result<bool> {
         let map = self.map.read().unwrap();
         let found = map.get(&(table, key.to_vec()));
-        row.clear();
-        row.extend(found.into_iter().flatten());
+        found.into_iter().for_each(|row| copy(row));
         Ok(found.is_some())
+    }
+
+    fn replace(
+        &self,
+        _leave: &(),
+        table: u16,
+        (key, row): (&[u8], &[u8]),
+        _finger: &mut Finger,
+        replaced: &mut dyn FnMut(Option<&[u8]>),
+    ) -> Result<()> {
+        let mut map = self.map.write().unwrap();
+        let place = (table, key.to_vec());
+        replaced(map.get(&place).map(Vec::as_slice));
+        map.insert(place, row.to_vec());
+        Ok(())
     }
 
     fn leave(&self) {}

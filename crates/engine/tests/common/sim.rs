@@ -4,14 +4,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_buffer::{
-    Config,
+    Config, Placement, Tier,
     disk::sim::{Image, World},
 };
 use assay_engine::{
-    Database, Disks, Durability, EngineError, Options, Result, Session, Ticket,
+    Database, Disks, Durability, EngineError, Modules, Options, Result, Session, Ticket,
     forest::Hand,
     log::{Pace, area},
 };
+use assay_pmem::Mapped;
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{RngCore, SeedableRng},
@@ -42,6 +43,17 @@ pub fn disks(world: &Arc<World>, durability: Durability) -> Disks {
     Disks { data: world.disk(DATA), log, tail: None }
 }
 
+thread_local! {
+    /// What happens to pages in the memory below the pool of databases of this thread, if there is any.
+    pub static TIER: std::cell::Cell<Option<Placement>> = const { std::cell::Cell::new(None) };
+}
+
+/// Half as much memory as the pool has, below it.
+fn tier(placement: Placement) -> Tier {
+    let memory = Mapped::memory(32 * 4096).unwrap();
+    Tier { memory: Arc::new(Modules::new(Box::new(memory), true)), placement, touched_bytes: 1024 }
+}
+
 pub fn options(durability: Durability) -> Options {
     Options {
         pool: Config { page_bytes: 4096, pool_bytes: 64 * 4096, workers: 8, depth: 16 },
@@ -50,6 +62,7 @@ pub fn options(durability: Durability) -> Options {
         tail_bytes: TAIL,
         versions_bytes: 1 << 20,
         recovery_threads: 1,
+        tier: TIER.with(std::cell::Cell::get).map(tier),
     }
 }
 

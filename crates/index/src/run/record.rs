@@ -81,7 +81,7 @@ pub(super) fn record(job: &IndexJob, about: &About, seen: Seen, crew: Crew) -> W
         run: work_run(seen.began, seen.prepared),
         subject: Subject {
             name: job.index.name().to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: about.version.clone().unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned()),
             settings: settings(job, about),
         },
         workload: workload(job),

@@ -149,6 +149,6 @@ where
             ("file_bytes_at_most", self.bytes.into()),
         ];
         let settings: BTreeMap<_, _> = settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        About { emulated: false, durability: "none", settings }
+        About { emulated: false, durability: "none", version: None, settings }
     }
 }

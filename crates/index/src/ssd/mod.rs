@@ -1,6 +1,6 @@
 //! Indexes on a drive, over the buffer pool: a B+-tree and a hash table.
 //!
-//! Durability. What [`Durable::make_durable`] has covered is there after a crash, as it was at one moment; what came later
+//! Durability. What [`Index::make_durable`] has covered is there after a crash, as it was at one moment; what came later
 //! is lost as a whole. Closing an index covers everything. A session alone makes nothing durable: the record of a run says
 //! `none`.
 
@@ -74,15 +74,6 @@ impl Structure for Tree {
     fn note(&self) -> Vec<u8> {
         note(b"ssdbtree", self.root())
     }
-}
-
-/// An index whose changes become durable when it is told so.
-pub trait Durable: Index {
-    /// Makes durable what has been acknowledged.
-    ///
-    /// # Errors
-    /// Where the drive does not take it: what was durable before still is.
-    fn make_durable(&self) -> Result<(), IndexError>;
 }
 
 /// A structure and the pool that it lies in.
@@ -165,12 +156,7 @@ where
     fn used_bytes(&self) -> u64 {
         self.pool.used_bytes()
     }
-}
 
-impl<S: Structure> Durable for OnPool<S>
-where
-    for<'a> SsdSession<'a, S>: Session,
-{
     fn make_durable(&self) -> Result<(), IndexError> {
         self.checkpoint()
     }

@@ -47,6 +47,23 @@ pub(super) fn orders_taken<K: Kv>(kv: &K, scale: &Scale) -> Result<u64> {
     Ok(taken)
 }
 
+/// Orders that are not among the undelivered, but for those that were loaded so.
+pub(super) fn orders_delivered<K: Kv>(kv: &K, scale: &Scale) -> Result<u64> {
+    let loaded = u64::from(scale.customers) * u64::from(DISTRICTS) * u64::from(scale.warehouses);
+    let loaded_so = u64::from(scale.first_undelivered() - 1) * u64::from(DISTRICTS) * u64::from(scale.warehouses);
+    let orders = loaded + orders_taken(kv, scale)?;
+    let mut session = kv.session()?;
+    session.begin(true)?;
+    let mut undelivered = 0;
+    let (from, below) = (key::order(0, 0, 0), key::order(u32::MAX, u8::MAX, u32::MAX));
+    session.scan(Table::NewOrder, &from, &below, |_, _| {
+        undelivered += 1;
+        ControlFlow::Continue(())
+    })?;
+    session.commit()?;
+    Ok(orders.saturating_sub(undelivered + loaded_so))
+}
+
 #[derive(Clone, Copy, Default)]
 struct Seen {
     customer: u16,

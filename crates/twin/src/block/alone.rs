@@ -1,6 +1,6 @@
 //! A class that has the group to itself, and causes neither flushes nor work in the background.
 //!
-//! The rules are those of [`super::network`], whose rounds bring waits and rates to rest together. Of a single class the
+//! The rules are those of [`super::together`], which searches for the waits of all stations. Of a single class the
 //! waits at a given rate are known at once, because they are linear in the work that stands at a station; what is left is
 //! one equation for the rate, which a secant solves in a few rounds.
 
@@ -127,7 +127,10 @@ impl Waiting {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::network::{Visit, first_guess, settle_together};
+    use super::super::{
+        network::{Visit, first_guess},
+        together,
+    };
     use super::*;
 
     fn group(servers: f64, variation: f64) -> Group {
@@ -136,7 +139,6 @@ mod tests {
             variation: [variation, 0.0, 0.0, 0.0, 0.0],
             background_ns: 0.0,
             pause_ns: 0.0,
-            buffer_slots: 16.0,
             members: 1.0,
             flush_ns: 50_000.0,
             flush_blocks: 1.0,
@@ -162,7 +164,7 @@ mod tests {
             let begin = Flow { rate: first_guess(&group, &customer), ..Flow::default() };
             let (mut one, mut many) = (begin, [begin]);
             let state = settle(&group, &customer, &mut one);
-            settle_together(&group, &[customer], &mut many);
+            together::settle(&group, &[customer], &mut many);
             prop_assert!((one.rate / many[0].rate - 1.0).abs() < 2e-3, "{} and {}", one.rate, many[0].rate);
             prop_assert!(state.busiest().1 <= 1.0 + 1e-6);
         }

@@ -8,6 +8,7 @@ pub mod optane;
 mod percentile;
 pub mod pieces;
 pub mod simulate;
+mod together;
 pub mod volume;
 
 use crate::{
@@ -141,7 +142,7 @@ fn flash(
     answers: &mut [DeviceAnswer],
 ) {
     let depends = loads.iter().any(|load| load.write_share > 0.0)
-        && (drive.slc.is_some() && loads.iter().any(|load| load.duration_s > 0.0) || mixed(loads, answers).is_some());
+        && (loads.iter().any(|load| load.duration_s > 0.0) || mixed(loads, pieces, answers).is_some());
     let fresh = answers.iter().all(|answer| answer.ops_per_s <= 0.0);
     let rounds = if depends && fresh { ROUNDS_FROM_NOTHING } else { 1 };
     for _ in 0..rounds {
@@ -161,15 +162,14 @@ fn flash_round(
         answer.ops_per_s.max(0.0) * load.write_share * piece.write.total() / count
     };
     let per_drive: f64 = loads.iter().zip(answers.iter()).zip(pieces).map(|((l, a), p)| written(l, a, p)).sum();
-    let mix = mixed(loads, answers);
+    let mix = mixed(loads, pieces, answers);
     let mut worst = nand::Wear { programs_per_byte: 0.0, program_ns: drive.program_ns.value };
     let mut customers = Vec::with_capacity(loads.len());
-    let mut write_bytes: f64 = nand::UNIT_BYTES;
     for (load, piece) in loads.iter().zip(pieces) {
-        let wear = nand::wear(drive, capacity, load, per_drive);
+        let mut wear = nand::Wear { programs_per_byte: 0.0, program_ns: drive.program_ns.value };
         if load.write_share > 0.0 {
+            wear = nand::wear(drive, capacity, load, per_drive);
             worst = if wear.program_ns > worst.program_ns || worst.programs_per_byte == 0.0 { wear } else { worst };
-            write_bytes = write_bytes.max(piece.write.bytes);
         }
         let mut customer = nand::customer(drive, count, load, piece, &wear);
         if let Some(mix) = mix {
@@ -177,17 +177,18 @@ fn flash_round(
         }
         customers.push(customer);
     }
-    report(&nand::group(drive, count, &worst, write_bytes), &customers, loads, answers);
+    report(&nand::group(drive, count, &worst), &customers, loads, answers);
 }
 
-/// Share of writes among all operations, where there are both.
-fn mixed(loads: &[DeviceLoad], answers: &[DeviceAnswer]) -> Option<f64> {
-    let rate = |answer: &DeviceAnswer| if answer.ops_per_s > 0.0 { answer.ops_per_s } else { 1.0 };
-    let all: f64 = answers.iter().map(rate).sum();
-    let writes: f64 = loads.iter().zip(answers).map(|(load, answer)| load.write_share * rate(answer)).sum();
-    let share = writes / all.max(1e-9);
-    let both = loads.iter().any(|load| load.write_share > 0.0) && loads.iter().any(|load| load.write_share < 1.0);
-    both.then_some(share)
+/// Share of writes among all requests to members, where there are both.
+fn mixed(loads: &[DeviceLoad], pieces: &[Pieces], answers: &[DeviceAnswer]) -> Option<f64> {
+    let (mut reads, mut writes) = (0.0, 0.0);
+    for ((load, piece), answer) in loads.iter().zip(pieces).zip(answers) {
+        let rate = if answer.ops_per_s > 0.0 { answer.ops_per_s } else { 1.0 };
+        reads += rate * ((1.0 - load.write_share) * piece.read.fork + load.write_share * piece.fetch.fork);
+        writes += rate * load.write_share * piece.write.fork;
+    }
+    (reads > 0.0 && writes > 0.0).then(|| writes / (reads + writes))
 }
 
 fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) {

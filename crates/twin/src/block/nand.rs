@@ -55,7 +55,7 @@ pub struct Wear {
 
 /// What a written byte costs the dies in the state that the load finds the drive in.
 pub fn wear(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_per_s: f64) -> Wear {
-    let amplification = amplification(nand, capacity_bytes, load);
+    let amplification = amplification(nand, capacity_bytes, load, written_bytes_per_s);
     let unit = program_bytes(nand);
     // What collection reads for its copies is small beside what it programs, and in the amplification that was measured.
     let direct = Wear { programs_per_byte: amplification / unit, program_ns: nand.program_ns.value };
@@ -71,26 +71,40 @@ pub fn wear(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_p
     Wear { programs_per_byte: programs, program_ns: busy / programs }
 }
 
+/// Share of the drive that is spare, as collection feels it: the one with which greedy collection gives the amplification
+/// that was seen, with writes of 4 KiB, or else the nominal one. None where nothing is ever copied.
+///
+/// With `u = 1 - 1 / amplification`, the share of a victim that is still valid, `1 + spare = ln(1 / u) / (1 - u)`: what
+/// [`write_amplification`] says, solved for its argument.
+pub fn spare(nand: &Nand) -> Option<f64> {
+    let Some(known) = &nand.collection.write_amplification else {
+        return Some(nand.collection.over_provisioning.value);
+    };
+    let collected = known.value / mapped(OrElse::or(&nand.mapping_bytes, UNIT_BYTES), UNIT_BYTES);
+    let valid = 1.0 - 1.0 / collected;
+    (valid > VALID_AT_LEAST).then(|| -valid.ln() / (1.0 - valid) - 1.0)
+}
+
+/// Less of a victim than this is nothing to copy.
+const VALID_AT_LEAST: f64 = 0.01;
+
 /// Bytes programmed per byte written: 1 for sequential writes, what collection costs for random ones. What the load does
-/// not work on is taken as free, so that it is spare.
-pub fn amplification(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad) -> f64 {
+/// not work on is taken as free, so that it is spare. A load of a given duration finds its data written once, in order, and
+/// copies nothing until the free blocks have been used up.
+pub fn amplification(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_per_s: f64) -> f64 {
     if load.sequential {
         return 1.0;
     }
-    let over = nand.collection.over_provisioning.value;
-    let full = write_amplification(over);
+    let mapped = mapped(OrElse::or(&nand.mapping_bytes, UNIT_BYTES), load.size_bytes);
+    let Some(spare) = spare(nand) else {
+        return mapped;
+    };
     let used = (load.working_set_bytes / capacity_bytes).clamp(0.01, 1.0);
-    let here = if used < 1.0 { write_amplification((1.0 + over) / used - 1.0) } else { full };
-    let unit = OrElse::or(&nand.mapping_bytes, UNIT_BYTES);
-    let mapped = mapped(unit, load.size_bytes);
-    match &nand.collection.write_amplification {
-        // What was seen, was seen with writes of 4 KiB.
-        Some(known) if full > 1.0 => {
-            let collected = known.value / self::mapped(unit, UNIT_BYTES);
-            mapped * (1.0 + (here - 1.0) / (full - 1.0) * (collected - 1.0).max(0.0))
-        }
-        _ => mapped * here,
-    }
+    let steady = write_amplification((1.0 + spare) / used - 1.0);
+    let free = (1.0 + spare - used) * capacity_bytes;
+    let written = written_bytes_per_s * load.duration_s;
+    let fresh = if load.duration_s <= 0.0 { 0.0 } else { (free / written.max(1.0)).min(1.0) };
+    mapped * (fresh + (1.0 - fresh) * steady)
 }
 
 /// Bytes rewritten per byte of a random write because the drive maps units of `unit` bytes.
@@ -109,7 +123,7 @@ fn slc_share(nand: &Nand, load: &DeviceLoad, written_bytes_per_s: f64) -> f64 {
 }
 
 /// A group of equal drives.
-pub fn group(nand: &Nand, members: f64, wear: &Wear, write_bytes: f64) -> Group {
+pub fn group(nand: &Nand, members: f64, wear: &Wear) -> Group {
     let flush = &nand.flush;
     let safe = flush.power_loss_protection.value > 0.5;
     Group {
@@ -117,7 +131,6 @@ pub fn group(nand: &Nand, members: f64, wear: &Wear, write_bytes: f64) -> Group 
         variation: [0.0; STATIONS],
         background_ns: wear.program_ns,
         pause_ns: OrElse::or(&nand.suspend_ns, f64::INFINITY),
-        buffer_slots: (nand.buffer_bytes.value * members / write_bytes.max(1.0)).max(0.0),
         members,
         flush_ns: flush.base_ns.value,
         flush_blocks: flush.blocking_share.value,
@@ -243,16 +256,18 @@ pub fn attend(nand: &Nand, visits: &mut [Visit; STATIONS], load: &DeviceLoad, we
         let visit = &visits[at as usize];
         visit.stages * visit.fork * visit.service_ns / servers
     };
-    let read = of(At::Medium, nand.dies.value).max(of(At::ReadLink, 1.0)).max(reads * 1e9 / nand.read_iops.value);
-    let programs = pieces.write.total() * wear.programs_per_byte * wear.program_ns / nand.dies.value;
-    let write = writes * programs;
-    let extra = penalty_ns(nand) * 4.0 * mix * (1.0 - mix);
+    let (fetched, sent) = (reads * pieces.read.fork + writes * pieces.fetch.fork, writes * pieces.write.fork);
+    let commands = fetched * 1e9 / nand.read_iops.value;
+    let read = of(At::Medium, nand.dies.value).max(of(At::ReadLink, 1.0)).max(commands);
+    let programs = writes * pieces.write.total() * wear.programs_per_byte * wear.program_ns / nand.dies.value;
+    let write = programs.max(of(At::WriteLink, 1.0)).max(sent * 1e9 / nand.write_iops.value);
+    let extra = penalty_ns(nand) * 4.0 * mix * (1.0 - mix) * (fetched + sent);
     visits[At::Attention as usize] =
         Visit { stages: 1.0, fork: 1.0, service_ns: read + write + extra, slowest_ns: 0.0 };
 }
 
 /// Time that an even mix costs per operation beyond the currency, ns.
-fn penalty_ns(nand: &Nand) -> f64 {
+pub fn penalty_ns(nand: &Nand) -> f64 {
     let Some(mixed) = &nand.mixed_iops else {
         return 0.0;
     };

@@ -5,7 +5,7 @@
 //! servers and join (the mean of the largest of k waits that are each exponential with the probability of waiting), and
 //! work in the background that nobody waits for but that blocks whoever arrives (programs, erases, copies).
 
-use super::alone;
+use super::{alone, together};
 
 /// Stations that a drive has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,6 @@ pub struct Group {
     pub background_ns: f64,
     /// Longest that a customer waits behind such a piece, ns.
     pub pause_ns: f64,
-    /// Requests that the write buffers hold: writes wait for the medium only when they are full.
-    pub buffer_slots: f64,
     /// Members.
     pub members: f64,
     /// Mean time of a flush on a member, ns.
@@ -68,6 +66,15 @@ pub struct Visit {
     pub service_ns: f64,
     /// How much longer than the mean the slowest of the requests of a stage is served, ns.
     pub slowest_ns: f64,
+}
+
+impl Group {
+    /// Mean time that a customer waits behind a piece of background work that is under way: what is left of it, but no
+    /// longer than the pause after which it is put off, ns.
+    pub(super) fn pause(&self) -> f64 {
+        let (whole, most) = (self.background_ns, self.pause_ns);
+        if most >= whole { whole / 2.0 } else { most * (1.0 - most / (2.0 * whole)) }
+    }
 }
 
 impl Visit {
@@ -123,8 +130,6 @@ pub struct State {
     pub background: f64,
     /// Share of time in which flushes stop the members.
     pub stopped: f64,
-    /// Chance that a write finds the buffer full.
-    pub full: f64,
 }
 
 impl State {
@@ -169,36 +174,11 @@ pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> Stat
         }
     }
     match (customers, &mut *flows) {
-        // Flushes and programs slow down who causes them, which may have more than one point of rest: rounds find the slow one.
         ([customer], [flow]) if customer.flushes == 0.0 && customer.background == 0.0 => {
             alone::settle(group, customer, flow)
         }
-        _ => settle_together(group, customers, flows),
+        _ => together::settle(group, customers, flows),
     }
-}
-
-/// Rounds in which waits and rates of all classes come to rest.
-pub(super) fn settle_together(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
-    let mut pace: Vec<Pace> = vec![Pace { queue: [0.0; STATIONS + 1], step: 0.7, up: true }; customers.len()];
-    for _ in 0..ROUNDS_AT_MOST {
-        let state = load(group, customers, flows);
-        if round(group, customers, flows, &mut pace, &state) < CLOSE_ENOUGH {
-            break;
-        }
-    }
-    let state = load(group, customers, flows);
-    for (customer, flow) in customers.iter().zip(flows) {
-        close(customer, flow);
-    }
-    state
-}
-
-/// How a class comes to rest: its queues, and how far it moves in a round; less where it swings.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    queue: Queue,
-    step: f64,
-    up: bool,
 }
 
 /// Little's law: what a closed class does not spend away it spends here.
@@ -233,7 +213,7 @@ pub(super) fn load(group: &Group, customers: &[Customer], flows: &mut [Flow]) ->
     state
 }
 
-fn sum(group: &Group, customers: &[Customer], flows: &[Flow]) -> State {
+pub(super) fn sum(group: &Group, customers: &[Customer], flows: &[Flow]) -> State {
     let mut state = State::default();
     let mut flushes = 0.0;
     for (customer, flow) in customers.iter().zip(flows) {
@@ -245,118 +225,7 @@ fn sum(group: &Group, customers: &[Customer], flows: &[Flow]) -> State {
         flushes += flow.rate * customer.flushes;
     }
     state.stopped = (flushes * group.flush_ns * group.flush_blocks).min(0.95);
-    let medium = (state.busy[0] + state.background) / (1.0 - state.stopped);
-    // Nobody asks for the buffer where nothing is written.
-    if state.background > 0.0 {
-        state.full = medium.clamp(0.0, 1.0).powf(group.buffer_slots.min(64.0));
-    }
     state
-}
-
-/// Waiting customers per server by station; the last are writes that wait for room in the buffer.
-type Queue = [f64; STATIONS + 1];
-
-fn round(group: &Group, customers: &[Customer], flows: &mut [Flow], pace: &mut [Pace], state: &State) -> f64 {
-    let dirty: f64 = customers.iter().zip(flows.iter()).map(|(one, flow)| one.dirty_bytes * flow.rate).sum();
-    let before = Before { group, state, work: waiting_work(group, customers, flows, pace) };
-    let mut change: f64 = 0.0;
-    for ((customer, flow), pace) in customers.iter().zip(flows.iter_mut()).zip(pace.iter_mut()) {
-        let stay = before.stay(customer, flow, &pace.queue);
-        flow.flush_ns = flush_ns(group, state, customer, dirty, flow.flush_ns, stay.medium_wait_ns);
-        flow.queue_ns = stay.queue_ns;
-        let mean_ns = stay.served_ns + flow.queue_ns + flow.flush_ns;
-        // Queues follow the rate by a round: both must have come to rest.
-        change = change.max((mean_ns - flow.mean_ns).abs() / mean_ns.max(1.0));
-        flow.mean_ns = mean_ns;
-        let wanted = (customer.in_flight / (customer.think_ns + mean_ns).max(1e-6)).min(customer.rate);
-        change = change.max((wanted - flow.rate).abs() / wanted.max(1e-18));
-        for (queue, each) in pace.queue.iter_mut().zip(stay.each_ns) {
-            *queue = wanted * each;
-        }
-        let up = wanted > flow.rate;
-        pace.step = if up == pace.up { (pace.step * 1.15).min(0.7) } else { (pace.step * 0.6).max(0.01) };
-        pace.up = up;
-        flow.rate += pace.step * (wanted - flow.rate);
-    }
-    change
-}
-
-/// What an arrival finds.
-struct Before<'a> {
-    group: &'a Group,
-    state: &'a State,
-    work: [f64; STATIONS],
-}
-
-struct Stay {
-    served_ns: f64,
-    queue_ns: f64,
-    medium_wait_ns: f64,
-    /// Time that an operation's requests spend on a server of each station, all together.
-    each_ns: Queue,
-}
-
-impl Before<'_> {
-    /// Time of an operation at all stations, where `own` of its class wait.
-    fn stay(&self, customer: &Customer, flow: &Flow, own: &Queue) -> Stay {
-        let (group, state) = (self.group, self.state);
-        let mut stay =
-            Stay { served_ns: customer.delay_ns, queue_ns: 0.0, medium_wait_ns: 0.0, each_ns: [0.0; STATIONS + 1] };
-        for at in 0..STATIONS {
-            let visit = &customer.visits[at];
-            let wait = self.wait(customer, flow, own, at);
-            if at == At::Medium as usize {
-                stay.medium_wait_ns = wait;
-            }
-            let waits = (state.busy[at] + if at == 0 { state.background } else { 0.0 }).min(1.0);
-            if !(customer.behind && at == At::WriteLink as usize) {
-                stay.queue_ns += visit.stages * wait * largest(visit.fork, waits);
-                let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
-                stay.served_ns += visit.stages * (served + visit.slowest_ns);
-            }
-            stay.each_ns[at] = visit.count() * (visit.service_ns + wait) / group.servers[at];
-        }
-        let stall = state.full * customer.background * (group.background_ns + stay.medium_wait_ns);
-        stay.each_ns[STATIONS] = stall / group.servers[0];
-        // Who flushes waits for its own flush, which is counted apart; all others meet what is left of it.
-        let met = state.stopped * group.flush_ns * (1.0 + FLUSH_SPREAD * FLUSH_SPREAD) / 2.0;
-        stay.queue_ns +=
-            stall + if customer.flushes > 0.0 || customer.behind { 0.0 } else { met / (1.0 - state.stopped) };
-        stay
-    }
-
-    fn wait(&self, customer: &Customer, flow: &Flow, own: &Queue, at: usize) -> f64 {
-        // A customer does not find itself: Schweitzer's share of its own class.
-        let itself = unfinished(self.group, customer, flow, own, at) / customer.in_flight.max(1.0);
-        let mut wait = (self.work[at] - itself).max(0.0);
-        if at == At::Medium as usize {
-            wait = wait / (1.0 - self.state.background.min(0.99))
-                + self.state.background * (self.group.background_ns / 2.0).min(self.group.pause_ns);
-        }
-        wait / (1.0 - self.state.stopped)
-    }
-}
-
-/// Work that stands before an arrival at each station: what is queued, less the part of the one in service that is done.
-fn waiting_work(group: &Group, customers: &[Customer], flows: &[Flow], pace: &[Pace]) -> [f64; STATIONS] {
-    let mut work = [0.0; STATIONS];
-    for ((customer, flow), pace) in customers.iter().zip(flows).zip(pace) {
-        for (at, sum) in work.iter_mut().enumerate() {
-            *sum += unfinished(group, customer, flow, &pace.queue, at);
-        }
-    }
-    work
-}
-
-fn unfinished(group: &Group, customer: &Customer, flow: &Flow, queue: &Queue, at: usize) -> f64 {
-    let visit = &customer.visits[at];
-    let busy = flow.rate * visit.count() * visit.service_ns / group.servers[at];
-    let mut work =
-        (queue[at] * visit.service_ns - busy * visit.service_ns * (1.0 - group.variation[at]) / 2.0).max(0.0);
-    if at == At::Medium as usize {
-        work += queue[STATIONS] * group.background_ns;
-    }
-    work
 }
 
 /// Programs of a flush that follow one another: the data, then the map that says where it is.
@@ -364,7 +233,7 @@ const FLUSH_PHASES: f64 = 2.0;
 
 /// Time that an operation of the class spends in flushes: the slowest member's, whose programs wait for the reads that are
 /// queued at their dies, and the dirty bytes of all.
-fn flush_ns(
+pub(super) fn flush_ns(
     group: &Group,
     state: &State,
     customer: &Customer,

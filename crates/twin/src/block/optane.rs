@@ -14,7 +14,6 @@ pub fn group(drive: &OptaneSsd, members: f64) -> Group {
         variation: [0.0; STATIONS],
         background_ns: 0.0,
         pause_ns: 0.0,
-        buffer_slots: f64::INFINITY,
         members,
         flush_ns: drive.flush.base_ns.value,
         flush_blocks: drive.flush.blocking_share.value,

@@ -34,6 +34,8 @@ pub struct Played<'a> {
     pub open: Picoseconds,
     /// When it closed.
     pub close: Picoseconds,
+    /// Seconds of the load that a second of virtual time stood for.
+    pub lapse: f64,
     /// Why.
     pub stop: Stop,
     /// When the play began, in real time.

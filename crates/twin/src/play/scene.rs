@@ -6,6 +6,7 @@ use crate::{
     Driven, Host, Stream, Target, TwinError,
     des::{ClassSeat, Cores, Engine, Pages, class_seat, layout, thread_seat},
     simulated::Machine,
+    solve,
     solve::crowds,
 };
 
@@ -116,6 +117,17 @@ impl Scene {
         for (index, factor) in stretched {
             seats[index].costs.stretch(factor);
         }
+    }
+
+    /// Operations per second that the analytic engine expects of all classes; those that it cannot answer for do not count.
+    pub fn expected_ops_per_s(&self, seats: &[ClassSeat]) -> f64 {
+        let of = |machine: usize| {
+            let here = seats.iter().filter(|seat| seat.machine == machine);
+            let streams: Vec<Stream> = here.map(|seat| seat.stream.clone()).collect();
+            let solution = solve(&self.targets[machine].1, &self.host, &streams).ok();
+            solution.map_or(0.0, |solution| solution.streams.iter().map(|stream| stream.ops_per_s).sum())
+        };
+        (0..self.targets.len()).map(of).sum()
     }
 
     /// Threads that load and store hold a core all the time: more of them than cores do not run at once.

@@ -29,7 +29,6 @@ fn exponential(dies: f64) -> Group {
         variation: [1.0; STATIONS],
         background_ns: 0.0,
         pause_ns: 0.0,
-        buffer_slots: f64::INFINITY,
         members: 1.0,
         flush_ns: 0.0,
         flush_blocks: 0.0,

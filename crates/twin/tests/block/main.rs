@@ -3,4 +3,5 @@
 mod agree;
 mod invariants;
 mod model;
+mod together;
 mod transient;

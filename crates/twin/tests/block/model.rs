@@ -146,42 +146,82 @@ pub struct Seen {
 
 /// Plays `in_flight` customers that read or write `bytes` at random places for some virtual seconds.
 pub fn play(target: &Target, load: &DeviceLoad, seconds: f64) -> Seen {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
-    let mut stations = ArrayStations::new(target, SEED, 0.0).unwrap();
-    let capacity = (target.capacity_bytes() / load.size_bytes) as u64;
-    let (end, begin) = ((seconds * PS_PER_S) as u64, (seconds * 0.2 * PS_PER_S) as u64);
-    let fresh = |random: &mut Xoshiro256PlusPlus| Request {
-        action: if (random.next_u64() as f64) < load.write_share * u64::MAX as f64 {
-            Action::Write
-        } else {
-            Action::Read
-        },
-        offset: random.next_u64() % capacity * load.size_bytes as u64,
+    play_all(target, std::slice::from_ref(load), seconds, SEED).remove(0)
+}
+
+/// A customer of one of several closed loads.
+struct Customer {
+    load: usize,
+    request: Request,
+    since: u64,
+    /// Writes since its last flush.
+    unflushed: f64,
+}
+
+fn fresh(load: &DeviceLoad, places: u64, random: &mut Xoshiro256PlusPlus) -> Request {
+    let write = (random.next_u64() as f64) < load.write_share * u64::MAX as f64;
+    Request {
+        action: if write { Action::Write } else { Action::Read },
+        offset: random.next_u64() % places * load.size_bytes as u64,
         bytes: load.size_bytes as u32,
         ..Request::default()
-    };
-    let mut requests: Vec<(Request, u64)> = (0..load.in_flight as usize).map(|_| (fresh(&mut random), 0)).collect();
+    }
+}
+
+impl Customer {
+    /// What comes after a request: the flush that makes it durable, or, after a while, the next one.
+    fn goes_on(&mut self, load: &DeviceLoad) -> bool {
+        self.unflushed += f64::from(u8::from(self.request.action == Action::Write));
+        if load.flushes_per_op == 0.0 || self.unflushed * load.flushes_per_op < 1.0 - 1e-9 {
+            return false;
+        }
+        self.unflushed = 0.0;
+        self.request = Request { action: Action::Flush, bytes: 0, stage: 0, ..self.request };
+        true
+    }
+}
+
+/// Plays closed loads side by side for some virtual seconds, of which the first fifth does not count.
+pub fn play_all(target: &Target, loads: &[DeviceLoad], seconds: f64, seed: u64) -> Vec<Seen> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut stations = ArrayStations::new(target, seed, 0.0).unwrap();
+    let places: Vec<u64> = loads.iter().map(|load| (target.capacity_bytes() / load.size_bytes) as u64).collect();
+    let (end, begin) = ((seconds * PS_PER_S) as u64, (seconds * 0.2 * PS_PER_S) as u64);
+    let mut customers: Vec<Customer> = Vec::new();
+    for (load, each) in loads.iter().enumerate() {
+        for _ in 0..each.in_flight as usize {
+            let request = fresh(each, places[load], &mut random);
+            customers.push(Customer { load, request, since: 0, unflushed: 0.0 });
+        }
+    }
     let mut events: BinaryHeap<Reverse<(u64, usize, bool)>> =
-        (0..requests.len()).map(|index| Reverse((index as u64 * 1_000_000, index, false))).collect();
-    let (mut done, mut waited) = (0u64, 0.0);
+        (0..customers.len()).map(|index| Reverse((index as u64 * 1_000_000, index, false))).collect();
+    let mut seen: Vec<(u64, f64)> = vec![(0, 0.0); loads.len()];
     while let Some(Reverse((now, index, ended))) = events.pop() {
         if now > end {
             break;
         }
-        if ended {
+        let customer = &mut customers[index];
+        let load = &loads[customer.load];
+        if ended && !customer.goes_on(load) {
             if now > begin {
-                done += 1;
-                waited += (now - requests[index].1) as f64;
+                seen[customer.load].0 += 1;
+                seen[customer.load].1 += (now - customer.since) as f64;
             }
-            requests[index] = (fresh(&mut random), now);
-        } else if requests[index].0.stage == 0 {
-            requests[index].1 = now;
+            customer.request = fresh(load, places[customer.load], &mut random);
+            events.push(Reverse((now + (load.think_ns * 1e3) as u64, index, false)));
+            customer.since = 0;
+            continue;
         }
-        let next = match stations.step(now, &mut requests[index].0, &mut random) {
+        if customer.since == 0 {
+            customer.since = now;
+        }
+        let next = match stations.step(now, &mut customer.request, &mut random) {
             Step::Done(at) => (at, index, true),
             Step::At(at) => (at, index, false),
         };
         events.push(Reverse(next));
     }
-    Seen { per_s: done as f64 / (seconds * 0.8), mean_ns: waited / done.max(1) as f64 / 1e3 }
+    let mean = |(done, waited): (u64, f64)| waited / done.max(1) as f64 / 1e3;
+    seen.into_iter().map(|one| Seen { per_s: one.0 as f64 / (seconds * 0.8), mean_ns: mean(one) }).collect()
 }

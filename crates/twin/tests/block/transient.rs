@@ -142,6 +142,8 @@ fn fewer_flushes_let_more_reads_through() {
 
 #[test]
 fn a_drive_is_transient_only_where_it_writes() {
-    let flash = Drive::new(&twin(Device::Nand(Box::new(nand()))), SEED, 0.5).unwrap();
+    let mut collected = nand();
+    collected.collection.write_amplification = Some(value(2.5));
+    let flash = Drive::new(&twin(Device::Nand(Box::new(collected))), SEED, 0.5).unwrap();
     assert!(flash.is_transient(true) && !flash.is_transient(false));
 }

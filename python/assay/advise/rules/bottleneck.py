@@ -5,25 +5,36 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Gain, Outcome
 from assay.advise.facts import Facts, ids, where
 from assay.advise.rule import Rule
+from assay.advise.usage import Usage, usages
 from assay.report import group, units
 from assay.report.answer import pick
 from assay.report.group import Point
-from assay.report.work import Work
 
 _FAR, _BUSY = 0.5, 0.9
 
 
 def _find(facts: Facts) -> Finding | None:
-    works = [one for one in facts.works if one.status != "invalid" and one.record.get("cpu")]
-    evidence = [found for one in works if (found := _of_work(one, facts)) is not None]
+    works = usages(facts.works)
     far = _far(facts)
-    if far is None and not evidence:
+    if far is None and not works:
         return None
-    says, gain, outcome = _told(far, [text for text, _ in evidence])
-    told = [Evidence(text, (one.anchor,)) for text, one in evidence]
-    if far is not None:
-        told.insert(0, Evidence(_said(*far), ids(*far)))
-    return Finding(says, tuple(told), gain, outcome)
+    best = max((row.metric("bandwidth") or 0.0 for row in facts.lone), default=0.0)
+    told = [Evidence(one.said(best), (one.work.anchor,)) for one in works]
+    if far is None:
+        return Finding(_of_work(works[0]), tuple(told), None, "depends")
+    says, gain, outcome = _told(far)
+    if works:
+        says = f"{_of_work(works[0])} Of plain reads: {says}"
+    return Finding(says, (*told, Evidence(_said(*far), ids(*far))), gain, outcome)
+
+
+def _of_work(one: Usage) -> str:
+    """What the database, engine or index waits for, in a sentence."""
+    drive = "" if one.drive is None else f" and its drive {units.percent(one.drive)}"
+    return (
+        f"{one.work.subject} with {one.work.workload} keeps {one.cpus} CPUs {units.percent(one.cpu)}{drive} of the time"
+        f" busy; {one.cause}."
+    )
 
 
 def _far(facts: Facts) -> tuple[Point, Point] | None:
@@ -42,9 +53,7 @@ def _value(point: Point) -> float:
     return point.value
 
 
-def _told(far: tuple[Point, Point] | None, works: list[str]) -> tuple[str, Gain | None, Outcome | None]:
-    if far is None:
-        return works[0], None, "depends"
+def _told(far: tuple[Point, Point]) -> tuple[str, Gain | None, Outcome | None]:
     slow, fast = far
     share, busy = slow.value / fast.value, utilisation(slow)
     if share > _FAR:
@@ -79,32 +88,6 @@ def _said(slow: Point, fast: Point) -> str:
         f"{size}: {one.path_label} with {pick.in_flight(one)} in flight {units.rate(slow.value)},"
         f" {other.path_label} with {pick.in_flight(other)} in flight {units.rate(fast.value)}"
     )
-
-
-def _of_work(one: Work, facts: Facts) -> tuple[str, Work] | None:
-    """What a database or an engine did to CPU and device, in words."""
-    cpu, seconds = one.record["cpu"], float(one.record.get("measured_s") or 0)
-    used = sum(_figure(cpu.get(name)) for name in ("user_s", "kernel_s", "helper_s"))
-    cpus = int((one.record["environment"].get("cpu") or {}).get("usable") or 0)
-    if seconds <= 0 or cpus == 0:
-        return None
-    share = used / (seconds * cpus)
-    moved = sum(_figure(device.get(name)) for device in one.record.get("devices") or () for name in _MOVED)
-    best = max((row.metric("bandwidth") or 0.0 for row in facts.lone), default=0.0)
-    against = f", {units.percent(moved / seconds / best)} of the best that these records show" if best else ""
-    text = (
-        f"{one.subject}, {one.workload}: {units.percent(share)} of {cpus} CPUs busy,"
-        f" {units.rate(moved / seconds)} moved by its devices{against}"
-    )
-    return text, one
-
-
-_MOVED = ("read_bytes", "written_bytes")
-
-
-def _figure(found: object) -> float:
-    value = found.get("value") if isinstance(found, dict) else None
-    return float(value) if isinstance(value, (int, float)) else 0.0
 
 
 RULE = Rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from assay.advise.advice import ALONE, Evidence, Finding, Gain, Outcome
+from assay.advise.advice import ALONE, Evidence, Finding, Gain, Outcome, joined
 from assay.advise.facts import Facts
 from assay.advise.rule import Rule
 from assay.report import labels, units
@@ -23,14 +23,14 @@ def _find(facts: Facts) -> Finding | None:
     if not found:
         return None
     gains = [_gain(drive, memory) for drive, memory in found]
-    best = max(gains, key=lambda one: one.ratio)
+    middle = joined(gains)
     outcomes = {one.outcome for one in gains}
-    outcome: Outcome = best.outcome if len(outcomes) == 1 else "depends"
+    outcome: Outcome = middle.outcome if len(outcomes) == 1 else "depends"
     says = {
         "advised": "Storage is a good part of what this database waits for.",
         "depends": "Some of this work may gain and some may not: it depends on how much of it has to be read.",
     }.get(outcome, "Memory in the place of the drive gains little: the time goes elsewhere (CPU, locks, plans).")
-    return Finding(says, tuple(_evidence(*pair) for pair in found), best, outcome)
+    return Finding(says, tuple(_evidence(*pair) for pair in found), middle, outcome)
 
 
 def _groups(works: Sequence[Work]) -> dict[tuple[str, ...], list[Work]]:
@@ -53,7 +53,7 @@ def _gain(drive: Sequence[Work], memory: Sequence[Work]) -> Gain:
     if len(first) < 2 or len(other) < 2:
         low, high, kind = ratio / ALONE, ratio * ALONE, f"one run each, taken to be within {ALONE:g} times"
     status = labels.worst([one.status for one in (*drive, *memory)])
-    return Gain(ratio, low, high, f"the {drive[0].workload} of {drive[0].subject}", kind, "emulated", status)
+    return Gain(ratio, low, high, "the rate of the same work", kind, "emulated", status)
 
 
 def _evidence(drive: Sequence[Work], memory: Sequence[Work]) -> Evidence:

@@ -21,10 +21,12 @@ def _find(facts: Facts) -> Finding | None:
             found.append((device, warm))
     if not found:
         return None
-    iops = 1e9 / found[0][0].value
+    page = units.block(float(pick.size(found[0][0].rows[0]) or 0))
+    page = "".join(page.split())
     says = (
         "A page in memory spares the whole read. Whether it earns its place is a matter of price: `assay cost"
-        f" break-even --iops {iops:.0f}` says how often it must be used (IOPS here are one at a time; give yours)."
+        f" break-even --in DIR --page {page}` says how often it must be used, by the reads of these records and dated"
+        " prices (--lower names your drive, --latency-bound what a read may take)."
     )
     return Finding(
         says,

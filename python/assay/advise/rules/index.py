@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from assay.advise.advice import ALONE, Evidence, Finding, Gain
+from assay.advise.advice import ALONE, Evidence, Finding, Gain, joined
 from assay.advise.facts import Facts
 from assay.advise.rule import Rule
 from assay.report import labels, units
@@ -21,16 +21,24 @@ def _find(facts: Facts) -> Finding | None:
     compared = {key: found for key, found in groups.items() if len(found) > 1}
     if not compared:
         return None
-    key, found = max(compared.items(), key=lambda item: len(item[1]))
+    races = [_race(key[0], found) for key, found in sorted(compared.items())]
+    ahead = ", ".join(f"{best} is ahead in {workload}" for workload, best in dict.fromkeys((r[0], r[1]) for r in races))
+    says = f"{ahead}. A hash table answers no range scans, so look at what your queries need first."
+    return Finding(says, tuple(one for race in races for one in race[2]), joined([race[3] for race in races]))
+
+
+def _race(workload: str, found: dict[str, list[Work]]) -> tuple[str, str, list[Evidence], Gain]:
+    """Who is ahead of whom at one workload in one place."""
     ranked = sorted(found, key=lambda name: _rate(found[name]), reverse=True)
     best, second = ranked[0], ranked[1]
     ratio = _rate(found[best]) / _rate(found[second])
     low, high, kind = _band(found[best], found[second], ratio)
     status = labels.worst([one.status for name in (best, second) for one in found[name]])
-    says = f"{best} is ahead in {key[0]}; a hash table answers no range scans, so look at what your queries need first."
-    evidence = tuple(_evidence(name, found[name]) for name in ranked)
-    gain = Gain(ratio, low, high, f"the operations of {second}", kind, found[best][0].provenance, status)
-    return Finding(says, evidence, gain)
+    rates = ", ".join(f"{name} {units.count(_rate(found[name]))}" for name in ranked)
+    anchors = tuple(one.anchor for name in ranked for one in found[name])
+    evidence = Evidence(f"{workload} on {found[best][0].on}, operations/s: {rates}", anchors)
+    gain = Gain(ratio, low, high, "the operations of the next best", kind, found[best][0].provenance, status)
+    return workload, best, [evidence], gain
 
 
 def _rates(works: Sequence[Work]) -> list[float]:
@@ -46,10 +54,6 @@ def _band(best: Sequence[Work], second: Sequence[Work], ratio: float) -> tuple[f
     if len(first) < 2 or len(other) < 2:
         return ratio / ALONE, ratio * ALONE, f"no interval: one run each, taken to be within {ALONE:g} times"
     return min(first) / max(other), max(first) / min(other), f"range of {len(first)} and {len(other)} runs"
-
-
-def _evidence(name: str, works: Sequence[Work]) -> Evidence:
-    return Evidence(f"{name}: {units.count(_rate(works))} operations/s", tuple(one.anchor for one in works))
 
 
 RULE = Rule(

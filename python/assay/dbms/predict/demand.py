@@ -15,8 +15,9 @@ ASSUMED_BYTES = {"sequential": 131_072.0, "random": 8_192.0}
 class Demand:
     """One query, or a whole window of transactions. Seconds, bytes, counts.
 
-    `wait_s` is the part of `wall_s` in which nothing ran, `busy_s` how long the device was busy meanwhile; none where
-    its counters do not speak of this work alone. `operations` is what a throughput counts; 0 for a query.
+    `wait_s` is the part of `wall_s` in which nothing ran, `queued_s` that in which it waited for a CPU, `busy_s` how
+    long the device was busy meanwhile; none where its counters do not speak of this work alone. `streams` is how many
+    work or read at once. `operations` is what a throughput counts, 0 for a query; `paced` says that they had a rate.
     """
 
     name: str
@@ -31,17 +32,27 @@ class Demand:
     write_size_bytes: float = 0.0
     flushes: float = 0.0
     operations: float = 0.0
+    streams: int = 1
+    queued_s: float = 0.0
+    paced: bool = False
 
 
 def demands(record: Json) -> list[Demand]:
     """Those of a record: one per query of TPC-H, one for a window of anything else; none where it tells too little."""
     if record["workload"]["name"] == "tpch":
-        return [found for part in record["parts"] if (found := _query(part)) is not None]
+        threads = _threads(record)
+        return [found for part in record["parts"] if (found := _query(part, threads)) is not None]
     found = _window(record)
     return [found] if found is not None else []
 
 
-def _query(part: Json) -> Demand | None:
+def _threads(record: Json) -> int:
+    """Threads of a query: those that the engine was given; one where it says nothing of them."""
+    threads = record["subject"]["settings"].get("threads", 1)
+    return max(1, int(threads)) if str(threads).isdigit() else 1
+
+
+def _query(part: Json, threads: int) -> Demand | None:
     figures = {name: float(one["value"]) for name, one in part["figures"].items()}
     if "time_s" not in figures or "wait_ratio" not in figures:
         return None
@@ -49,6 +60,7 @@ def _query(part: Json) -> Demand | None:
     kind = facts.get("class", "")
     size = figures.get("device_request_bytes") or ASSUMED_BYTES.get(kind, ASSUMED_BYTES["sequential"])
     wall = figures["time_s"]
+    sequential = size >= ASSUMED_BYTES["sequential"] / 2
     return Demand(
         name=part["name"],
         wall_s=wall,
@@ -57,8 +69,11 @@ def _query(part: Json) -> Demand | None:
         busy_s=figures.get("device_busy_s"),
         read_bytes=figures["device_read_bytes"],
         read_size_bytes=size,
-        sequential=size >= ASSUMED_BYTES["sequential"] / 2,
+        sequential=sequential,
         concurrency=1.0,
+        # Read-ahead is a second stream beside each thread that reads in order.
+        streams=threads * 2 if sequential else threads,
+        queued_s=min(wall, figures.get("queued_s", 0.0)),
     )
 
 
@@ -69,25 +84,50 @@ def _window(record: Json) -> Demand | None:
     if rate is None or not devices or seconds <= 0:
         return None
     cpu = record.get("cpu")
-    used = float(record["figures"]["cpu_s"]["value"]) if "cpu_s" in record["figures"] else _seconds(cpu)
+    names = [name for name in ("cpu_s", "server_cpu_s", "driver_cpu_s") if name in record["figures"]]
+    used = sum(float(record["figures"][name]["value"]) for name in names) if names else _seconds(cpu)
     usable = float(record["environment"]["cpu"].get("usable") or 1)
     device = max(devices, key=lambda one: one["utilisation"]["value"])
     value = {name: float(one["value"]) for name, one in device.items() if isinstance(one, dict)}
     busy = value["utilisation"] * seconds
+    own = _own_share(record, value)
     return Demand(
         name=record["workload"]["name"],
         wall_s=seconds,
         wait_s=max(0.0, seconds - used / usable),
-        busy_s=busy or None,
-        read_bytes=value["read_bytes"],
+        busy_s=busy if busy > 0 and own == 1 else None,
+        read_bytes=value["read_bytes"] * own,
         read_size_bytes=value["read_bytes"] / value["reads"] if value["reads"] else 0.0,
         sequential=False,
         concurrency=max(1.0, value["mean_in_flight"] * seconds / busy) if busy else 1.0,
-        written_bytes=value["written_bytes"],
+        written_bytes=value["written_bytes"] * own,
         write_size_bytes=value["written_bytes"] / value["writes"] if value["writes"] else 0.0,
-        flushes=value["flushes"],
+        flushes=value["flushes"] * own,
         operations=float(rate["value"]) * seconds,
+        streams=_terminals(record),
+        paced="asked_per_s" in record["figures"],
     )
+
+
+def _own_share(record: Json, device: dict[str, float]) -> float:
+    """The part of a device's bytes that is the database's; 1 where others moved no more than it did."""
+    names = ("process_read_bytes", "process_written_bytes")
+    if not all(name in record["figures"] for name in names):
+        return 1.0
+    own = sum(float(record["figures"][name]["value"]) for name in names)
+    whole = device["read_bytes"] + device["written_bytes"]
+    return 1.0 if own * _FOREIGN >= whole else own / whole
+
+
+# The device's counters speak of the database where others moved at most as much beside it.
+_FOREIGN = 2.0
+
+
+def _terminals(record: Json) -> int:
+    """Sessions or threads that work at once."""
+    parameters = record["workload"]["parameters"]
+    found = next((parameters[name] for name in ("terminals", "threads") if name in parameters), 1)
+    return max(1, min(1024, int(found))) if str(found).isdigit() else 1
 
 
 _RATES = ("transactions_per_s", "ops_per_s", "tpm_per_s")

@@ -21,8 +21,14 @@ def forecasts(record: Json, device: str) -> list[Forecast]:
 
 
 def hits(found: Sequence[Forecast], measured: Json) -> list[Hit]:
-    """Forecasts beside a record that was measured there."""
-    return against(found, {one.name: one.wall_s for one in demands(measured)})
+    """Forecasts beside a record that was measured there; of windows, the time that as many operations take there."""
+    asked = {one.name: one.operations for one in found}
+    seen = {
+        one.name: one.wall_s * (asked[one.name] / one.operations if one.operations else 1.0)
+        for one in demands(measured)
+        if one.name in asked
+    }
+    return against(found, seen)
 
 
 def record(binary: Binary, source: Json, device: str, found: Sequence[Forecast]) -> Json:

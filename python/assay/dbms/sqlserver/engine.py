@@ -8,6 +8,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,9 @@ class SqlServer:
         self._wish = wish
         self._address = address(wish.connect)
         self._connector = connector
-        self._settings = settings or Settings(temp=wish.temp)
+        chosen = settings or wish.sqlserver or Settings()
+        self._settings = replace(chosen, temp=wish.temp) if wish.temp else chosen
+        self._back: list[str] = []
         self._connection: Connection | None = None
         self._databases: dict[Path, str] = {}
         self.version = str(self._all("select @@version", once=True)[0][0]).splitlines()[0]
@@ -60,6 +63,7 @@ class SqlServer:
             "hybrid_buffer_pool": "as it is" if pool is None else "on" if pool else "off",
             "cpus": list(self._settings.cpus) if self._settings.cpus else "as they are",
             "recovery_minutes": self._settings.recovery_minutes or "as it is",
+            "temporary_database": "moved at the server's next restart" if self._settings.temp else "as it is",
         }
 
     def needed_bytes(self, scale: float) -> int:
@@ -68,6 +72,8 @@ class SqlServer:
 
     def load(self, files: Files, folder: Path) -> Loaded:
         """A database with its files in the folder; rows in bulk, keys, indexes, statistics."""
+        if not self._back:
+            self._back = self._settings.server_statements_back(lambda sql: self._all(sql, once=True))
         for statement in self._settings.server_statements():
             self._do(statement, once=True)
         database = f"assay_tpch_{secrets.token_hex(4)}"
@@ -149,8 +155,12 @@ class SqlServer:
             self.stop()
 
     def close(self) -> None:
-        """Drops the databases that were made."""
+        """Drops the databases that were made, and puts back what was set for the whole server."""
         self.kill()
+        back, self._back = self._back, []
+        for statement in back:
+            with contextlib.suppress(Exception):
+                self._do(statement, once=True)
         for database in self._databases.values():
             with contextlib.suppress(Exception):
                 self._do(f"drop database [{database}]", once=True)

@@ -129,6 +129,7 @@ class Embedded:
             read_bytes=found["read_bytes"],
             written_bytes=found["written_bytes"],
             wait_s=found["wait_s"],
+            extra={"queued_s": found["queued_s"]},
         )
 
     def profile(self, sql: str) -> Node | None:

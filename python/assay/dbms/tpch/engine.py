@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from assay.dbms.sqlserver.settings import Settings
 from assay.dbms.tpch.answers import Row
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.dialect import Dialect
@@ -52,10 +53,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What loading took, by phase, s; and the bytes that it left."""
+    """What loading took, by phase, s; and the bytes that it left, in all and where its parts lie apart by part."""
 
     seconds: dict[str, float]
     bytes: int
+    parts: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Wish:
     pg_settings: Sequence[str] = ()
     freeze_costs: bool = False
     connect: str = ""
+    sqlserver: Settings | None = None
 
 
 class Engine(Protocol):

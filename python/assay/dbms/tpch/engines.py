@@ -18,6 +18,9 @@ def make(wish: Wish) -> Engine:
         AssayError: where there is none of that name, or it cannot do what was asked.
     """
     workers = len(os.sched_getaffinity(0))
+    if wish.sqlserver is not None and wish.name != "sqlserver":
+        hint = "leave --hybrid-buffer-pool, --affinity and --recovery-interval out, or take --engine sqlserver"
+        raise AssayError(f"{wish.name} has no such settings", hint=hint, code=BAD_JOB)
     if wish.name == "postgres":
         from assay.dbms.tpch.postgres import PostgreSQL
 

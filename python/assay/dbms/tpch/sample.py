@@ -114,6 +114,9 @@ class Sample:
         waits = self.wait_share
         if waits is not None:
             found["wait_ratio"] = figure(waits, "ratio", method=self.runs[0].wait_method)
+        queued = [run.extra["queued_s"] for run in self.runs if "queued_s" in run.extra]
+        if queued:
+            found["queued_s"] = figure(median(queued), "s", "measured", _KERNEL)
         buffered = [run.buffer_bytes for run in self.runs if run.buffer_bytes is not None]
         if buffered:
             found["engine_read_bytes"] = figure(median(buffered), "bytes", method=_KERNEL)

@@ -32,21 +32,22 @@ class Meter:
         self._before = self._now()
 
     @staticmethod
-    def _now() -> tuple[float, float, float, float, float]:
+    def _now() -> tuple[float, ...]:
         used = resource.getrusage(resource.RUSAGE_SELF)
         moved = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
         ran, queued, _ = Path(f"/proc/self/task/{os.getpid()}/schedstat").read_text().split()
-        on_cpu_s = (int(ran) + int(queued)) / 1e9
         cpu_s = used.ru_utime + used.ru_stime
-        return time.perf_counter(), cpu_s, float(moved["read_bytes"]), float(moved["write_bytes"]), on_cpu_s
+        read, written = float(moved["read_bytes"]), float(moved["write_bytes"])
+        return time.perf_counter(), cpu_s, read, written, int(ran) / 1e9, int(queued) / 1e9
 
     def read(self) -> Json:
         """What was used since."""
-        seconds, cpu_s, read, written, on_cpu_s = (
+        seconds, cpu_s, read, written, ran_s, queued_s = (
             now - before for now, before in zip(self._now(), self._before, strict=True)
         )
-        wait_s = max(0.0, seconds - on_cpu_s)
-        return {"cpu_s": cpu_s, "read_bytes": read, "written_bytes": written, "wait_s": min(wait_s, seconds)}
+        wait_s = min(seconds, max(0.0, seconds - ran_s - queued_s))
+        moved = {"read_bytes": read, "written_bytes": written}
+        return {"cpu_s": cpu_s, **moved, "wait_s": wait_s, "queued_s": min(queued_s, seconds)}
 
 
 class Duck:

@@ -74,7 +74,11 @@ def _differs(one: Row, other: Row) -> str:
     if pick.layout(one) != pick.layout(other):
         return "a " + _LAYOUTS.get(pick.layout(one), pick.layout(one))
     names = [name for name, value in one.cell.factors.items() if other.cell.factors.get(name) != value]
-    said = (f"{labels.dimension(name)} {labels.value(name, one.cell.factors[name])}" for name in names)
+    # `means O_DIRECT + O_DSYNC` would read as a verb.
+    said = (
+        f"{'' if name == 'means' else labels.dimension(name) + ' '}{labels.value(name, one.cell.factors[name])}"
+        for name in names
+    )
     return ", ".join(said) or labels.durability(pick.durability(one))
 
 

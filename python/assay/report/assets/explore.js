@@ -56,14 +56,14 @@
       return;
     }
     const value = load.per_s / spent.sum;
-    ratio.textContent = `${digits(value)} operations/s per USD`;
+    ratio.textContent = `${digits(value)} ${load.does || "operations"}/s per USD`;
     ratio.value = ratio.textContent;
     ratio.dataset.value = String(value);
     const seconds = number("months") * 730 * 3600;
     const million = (spent.sum / (load.per_s * seconds)) * 1e6;
     document.getElementById("explore-said").textContent =
       `${digits(load.per_s)}/s for ${usd(spent.sum)}: storage ${usd(spent.storage)}, memory ${usd(spent.memory)}, processor in use ${usd(spent.processor)}. ` +
-      `Over ${number("months")} months of this load a million operations cost ${usd(million)}.`;
+      `Over ${number("months")} months of this load a million ${load.does || "operations"} cost ${million < 1 ? `${digits(million)} USD` : usd(million)}.`;
     document.getElementById("explore-band").textContent = `${digits(value / 2)} to ${digits(value * 2)} with all prices from half to twice.`;
   }
 

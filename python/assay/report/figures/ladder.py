@@ -156,7 +156,7 @@ def _cost(step: Step) -> Datum:
 
 
 def _axis(name: str, expression: str, title: str) -> alt.X:
-    axis = axes.ticked([], log=False, count=4, labelExpr=expression, title=title, **axes.BELOW)
+    axis = axes.ticked([], log=False, count=3, labelExpr=expression, title=title, **axes.BELOW)
     return alt.X(f"{name}:Q", axis=axis)
 
 

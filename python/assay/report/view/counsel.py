@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,7 @@ def _piece(one: Advice, trials: Sequence[Json]) -> Piece:
         against = "" if one.gain.status == "valid" else f"; the records are {one.gain.status}"
         origin = "" if one.gain.provenance == "measured" else f"; {one.gain.provenance}"
         band = f"{one.gain.kind}{origin}{against}"
-    links = tuple((entry.text, tuple((id_, anchor(id_)) for id_ in entry.records)) for entry in one.evidence)
+    links = tuple((entry.text, tuple((short(id_), anchor(id_)) for id_ in entry.records)) for entry in one.evidence)
     return Piece(one, gain, band, links, tuple(_trial(each) for each in trials if each.get("rule") == one.rule))
 
 
@@ -71,3 +72,12 @@ def anchor(record: str) -> str:
 def _trial(found: Json) -> Trial:
     words = (labels.clean(str(found.get(name) or "")) for name in ("outcome", "sentence", "command", "page"))
     return Trial(*words)
+
+
+def short(record: str) -> str:
+    """A record's name as a link shows it: of work the subject, the workload and the end of its id."""
+    if not record.startswith("work-"):
+        return record
+    words = record.removeprefix("work-").split("-")
+    named = [word for word in words if len(word) < 16 or not re.fullmatch("[0-9a-f]+", word)]
+    return f"{'-'.join(named[:-2])} {words[-1]}" if len(named) > 2 and len(named) < len(words) else "-".join(words)

@@ -87,7 +87,9 @@ def _of_works(works: Sequence[Work]) -> Iterator[Json]:
         cpus = int((one.record["environment"].get("cpu") or {}).get("usable") or 1)
         what = f"{one.subject}: {one.workload}, {one.durability or 'no'} durability"
         busy = min(1.0, used / (seconds * cpus))
-        yield _load(one.anchor, labels.clean(what), one.rate[1], cpus, busy, one.status, one.provenance)
+        what_is_done = {"transactions_per_s": "transactions", "queries_per_s": "queries"}.get(one.rate[0], "operations")
+        found = _load(one.anchor, labels.clean(what), one.rate[1], cpus, busy, one.status, one.provenance)
+        yield found | {"does": what_is_done}
 
 
 def _value(found: object) -> float:

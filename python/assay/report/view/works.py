@@ -81,7 +81,7 @@ def entry(one: Work) -> Entry:
     return Entry(
         anchor=one.anchor,
         id=one.id,
-        subject=labels.clean(f"{one.subject} {record['subject'].get('version') or ''}".strip()),
+        subject=labels.clean(f"{one.subject} {record['subject'].get('version') or ''}".strip() + f", {one.workload}"),
         workload=labels.clean(_with(one.workload, one.parameters)),
         where=labels.clean(one.on),
         rate=rate_said(one),
@@ -118,7 +118,10 @@ def _short(key: str, value: Any) -> bool:
 
 
 def _plain(value: Any) -> str:
-    if isinstance(value, (dict, list)):
+    if isinstance(value, dict):
+        kinds = [str(each) for key, each in value.items() if key == "kind"]
+        return ", ".join([*kinds, *(f"{key} {each}" for key, each in value.items() if key != "kind")])
+    if isinstance(value, list):
         return ", ".join(map(str, value)) if len(value) <= 6 else f"{len(value)} entries"
     return f"{value:g}" if isinstance(value, float) else str(value)
 

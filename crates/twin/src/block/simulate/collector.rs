@@ -3,7 +3,10 @@
 //! A drive is simulated small: its pages are so large that a few thousand blocks make it up. Uniform random writes do not
 //! notice (write amplification depends on shares alone); what is sequential still invalidates whole blocks.
 
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{RngCore, SeedableRng},
+};
 
 /// Pages of a block of the small drive.
 const PAGES_PER_BLOCK: u32 = 64;
@@ -12,6 +15,10 @@ const BLOCKS: u32 = 1024;
 /// Blocks that collection keeps free.
 const RESERVE: usize = 4;
 const NOWHERE: u32 = u32::MAX;
+/// Weight of the last victim in what is copied of late: real drives copy all the time, not a block at once.
+const OF_LATE: f64 = 0.02;
+/// Times that a drive is overwritten to bring it to its steady state.
+const CHURNS: u64 = 3;
 
 /// The map of a small drive.
 #[derive(Clone, Debug)]
@@ -28,6 +35,7 @@ pub struct Collector {
     pending: [f64; 2],
     written: u64,
     copied: u64,
+    copies: f64,
 }
 
 impl Collector {
@@ -48,6 +56,7 @@ impl Collector {
             pending: [0.0; 2],
             written: 0,
             copied: 0,
+            copies: 0.0,
         }
     }
 
@@ -60,27 +69,34 @@ impl Collector {
         (self.written, self.copied) = (0, 0);
     }
 
-    /// A write of the host. Returns pages copied by collection because of it.
-    pub fn write(&mut self, offset: u64, bytes: u32, sequential: bool) -> u32 {
-        let pending = &mut self.pending[usize::from(sequential)];
-        *pending += f64::from(bytes);
-        let mut copies = 0;
-        while self.pending[usize::from(sequential)] >= self.page_bytes {
-            self.pending[usize::from(sequential)] -= self.page_bytes;
-            let page = (offset as f64 / self.page_bytes) as usize % self.place.len();
-            copies += self.put(page as u32);
+    /// A write of the host. A page of random writes lies where the last of them goes; sequential ones fill page after page.
+    pub fn write(&mut self, offset: u64, bytes: f64, sequential: bool) {
+        let kind = usize::from(sequential);
+        self.pending[kind] += bytes;
+        let mut page = (offset as f64 / self.page_bytes) as usize;
+        while self.pending[kind] >= self.page_bytes {
+            self.pending[kind] -= self.page_bytes;
+            self.put((page % self.place.len()) as u32);
+            page += 1;
         }
-        copies
     }
 
-    /// Bytes of a page of the small drive.
-    pub fn page_bytes(&self) -> f64 {
-        self.page_bytes
+    /// Pages copied per page written of late.
+    pub fn copies(&self) -> f64 {
+        self.copies
     }
 
     /// Pages programmed per page written so far; 1 before anything was.
     pub fn amplification(&self) -> f64 {
         if self.written == 0 { 1.0 } else { (self.written + self.copied) as f64 / self.written as f64 }
+    }
+
+    /// Brings the drive where it is when it has been full and overwritten at random for long.
+    pub fn age(&mut self, seed: u64) {
+        self.fill(1.0);
+        let passes = CHURNS * self.place.len() as u64;
+        self.churn(passes, &mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        self.reset_count();
     }
 
     /// Overwrites `count` random pages: for tests, and to age a drive.
@@ -96,15 +112,15 @@ impl Collector {
         (self.written, self.copied) = (0, 0);
     }
 
-    fn put(&mut self, page: u32) -> u32 {
+    fn put(&mut self, page: u32) {
         self.written += 1;
         self.append(page);
-        let mut copies = 0;
         while self.free.len() < RESERVE {
-            copies += self.collect();
+            let copied = self.collect();
+            self.copied += u64::from(copied);
+            let freed = f64::from(PAGES_PER_BLOCK - copied.min(PAGES_PER_BLOCK - 1));
+            self.copies += (f64::from(copied) / freed - self.copies) * OF_LATE;
         }
-        self.copied += u64::from(copies);
-        copies
     }
 
     fn append(&mut self, page: u32) {
@@ -147,8 +163,6 @@ impl Collector {
 
 #[cfg(test)]
 mod tests {
-    use rand_xoshiro::rand_core::SeedableRng;
-
     use super::*;
     use crate::block::nand::write_amplification;
 
@@ -183,10 +197,10 @@ mod tests {
     fn sequential_overwrites_copy_nothing() {
         let mut collector = Collector::new(1e9, 0.1);
         collector.fill(1.0);
-        let page = collector.page_bytes() as u32 + 1;
+        let page = collector.page_bytes + 1.0;
         for _ in 0..3 {
             for index in 0..u64::from(BLOCKS * PAGES_PER_BLOCK) {
-                collector.write(index * u64::from(page) % 1_000_000_000, page, true);
+                collector.write((index as f64 * page) as u64 % 1_000_000_000, page, true);
             }
         }
         assert!(collector.amplification() < 1.05, "{}", collector.amplification());

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
 
-use super::{Collector, Server, ps, ps_per_byte, uniform};
+use super::{Attention, Collector, Server, ps, ps_per_byte, uniform};
 use crate::{
-    block::nand::{UNIT_BYTES, mapped, program_bytes},
+    block::nand::{UNIT_BYTES, mapped, program_bytes, spare},
     document::{Nand, OrElse, SlcCache},
     simulated::{Action, Picoseconds, Request},
 };
@@ -32,6 +32,7 @@ struct Facts {
     channel: f64,
     read_byte: f64,
     write_byte: f64,
+    sustained_byte: f64,
     read_command: Picoseconds,
     write_command: Picoseconds,
     program: Picoseconds,
@@ -46,9 +47,12 @@ struct Facts {
     safe: bool,
     flush_byte: f64,
     mapping: f64,
-    /// Amplification by collection, where it is known.
-    known: f64,
+    /// How many times as fast as the rest what changes slowly does.
+    lapse: f64,
 }
+
+/// Gaps of less than a second are not idle time to a drive, ps.
+const SLC_RESTS_AFTER: f64 = 1e12;
 
 /// Stations of a flash drive.
 #[derive(Clone, Debug)]
@@ -58,9 +62,11 @@ pub struct FlashStations {
     controller: Server,
     read_link: Server,
     write_link: Server,
+    attention: Attention,
     /// Programs under way: when each ends, and the bytes of the buffer that it frees.
     leaving: VecDeque<(Picoseconds, f64)>,
     buffered: f64,
+    room_at: Picoseconds,
     /// Bytes that wait for a whole program unit.
     gathering: f64,
     next_die: usize,
@@ -73,12 +79,16 @@ pub struct FlashStations {
 }
 
 impl FlashStations {
-    /// An idle drive of which `used` (0..=1) holds data.
+    /// An idle drive of which `used` (0..=1) holds data that was written once, in order; 0 is one that has been full and
+    /// overwritten at random for long.
     pub fn new(nand: &Nand, capacity_bytes: f64, seed: u64, used: f64) -> Self {
-        let known = nand.collection.write_amplification.is_some();
-        let collector = (!known).then(|| {
-            let mut collector = Collector::new(capacity_bytes, nand.collection.over_provisioning.value);
-            collector.fill(used);
+        let collector = spare(nand).map(|spare| {
+            let mut collector = Collector::new(capacity_bytes, spare);
+            if used > 0.0 {
+                collector.fill(used);
+            } else {
+                collector.age(seed);
+            }
             collector
         });
         Self {
@@ -87,8 +97,10 @@ impl FlashStations {
             controller: Server::default(),
             read_link: Server::default(),
             write_link: Server::default(),
+            attention: Attention::new(nand),
             leaving: VecDeque::new(),
             buffered: 0.0,
+            room_at: 0,
             gathering: 0.0,
             next_die: (seed % 8191) as usize,
             slc_used: 0.0,
@@ -116,12 +128,15 @@ impl FlashStations {
         let bytes = f64::from(request.bytes);
         let commanded = self.controller.serve(now, self.facts.read_command);
         let pages = bytes / self.facts.page_bytes;
-        if request.sequential && pages < 1.0 && uniform(random) >= pages {
-            return self.send(now, commanded, bytes) + self.facts.sequential_delay;
-        }
         let units = (bytes / UNIT_BYTES).ceil().clamp(1.0, f64::from(self.facts.fan));
         let wide = (units.max(pages.ceil()) as usize).min(self.dies.len());
         let each = (bytes / wide as f64 * self.facts.channel) as Picoseconds;
+        let ahead = request.sequential && pages < 1.0;
+        let work = self.facts.read_work(bytes, if ahead { pages } else { 1.0 }, wide, self.dies.len());
+        let commanded = self.attention.admit(commanded, false, work);
+        if ahead && uniform(random) >= pages {
+            return self.send(now, commanded, bytes) + self.facts.sequential_delay;
+        }
         let first = (random.next_u64() % self.dies.len() as u64) as usize;
         let mut sensed = commanded;
         for step in 0..wide {
@@ -143,7 +158,8 @@ impl FlashStations {
         self.read_link.serve(now, time).max(ready + time)
     }
 
-    /// A read of a die: it waits for reads before it, and for a program that runs, or for its suspension.
+    /// A read of a die: it waits for reads before it, and for a program that runs, or for its suspension. A program goes
+    /// on between two reads, so that reads never starve it.
     #[inline]
     fn read_die(&mut self, die: usize, now: Picoseconds, service: Picoseconds) -> Picoseconds {
         let suspend = self.facts.suspend;
@@ -163,11 +179,15 @@ impl FlashStations {
     fn write(&mut self, now: Picoseconds, request: &Request) -> Picoseconds {
         let bytes = f64::from(request.bytes);
         let commanded = self.controller.serve(now, self.facts.write_command);
+        let quick = self.slc_has_room(bytes);
+        let copied = self.copies_of(request, quick);
+        let work = self.facts.write_work(bytes, copied, quick);
+        let commanded = self.attention.admit(commanded, true, work);
         let sent = self.write_link.serve(commanded, (bytes * self.facts.write_byte) as Picoseconds);
         let room = self.room(sent, bytes);
         self.buffered += bytes;
         self.dirty += bytes;
-        self.collect(room, request);
+        self.copy(room, copied);
         self.gathering += bytes;
         while self.gathering >= self.facts.unit_bytes {
             self.gathering -= self.facts.unit_bytes;
@@ -178,7 +198,8 @@ impl FlashStations {
 
     /// When the buffer has room for `bytes`, at `now` or later.
     fn room(&mut self, now: Picoseconds, bytes: f64) -> Picoseconds {
-        let mut at = now;
+        // In order: nobody gets in before who waits already.
+        let mut at = now.max(self.room_at);
         while let Some((end, freed)) = self.leaving.front().copied() {
             if end > at && self.buffered + bytes <= self.facts.buffer_bytes.max(bytes) {
                 break;
@@ -187,22 +208,24 @@ impl FlashStations {
             self.buffered = (self.buffered - freed).max(0.0);
             self.leaving.pop_front();
         }
+        self.room_at = at;
         at
     }
 
-    /// Work that collection causes because of a write: pages copied, in bytes.
-    fn collect(&mut self, now: Picoseconds, request: &Request) {
+    /// Bytes that the drive programs for a write beyond its own: what it maps as one, and what collection copies. What
+    /// goes into the SLC cache moves later, when nobody writes.
+    fn copies_of(&mut self, request: &Request, quick: bool) -> f64 {
         let bytes = f64::from(request.bytes);
         let mapped = if request.sequential { 1.0 } else { mapped(self.facts.mapping, bytes) };
-        let collected = match &mut self.collector {
-            Some(collector) => {
-                let copied = collector.write(request.offset, request.bytes, request.sequential);
-                f64::from(copied) * collector.page_bytes()
-            }
-            None if request.sequential => 0.0,
-            None => bytes * mapped * (self.facts.known - 1.0),
-        };
-        self.copies += bytes * (mapped - 1.0) + collected;
+        let copied = self.collector.as_mut().map_or(0.0, |collector| {
+            collector.write(request.offset, bytes * self.facts.lapse, request.sequential);
+            if request.sequential { 0.0 } else { collector.copies() }
+        });
+        if quick { 0.0 } else { bytes * (mapped * (1.0 + copied) - 1.0) }
+    }
+
+    fn copy(&mut self, now: Picoseconds, bytes: f64) {
+        self.copies += bytes;
         while self.copies >= self.facts.unit_bytes {
             self.copies -= self.facts.unit_bytes;
             self.program_on(now, 0.0, self.facts.program);
@@ -231,20 +254,30 @@ impl FlashStations {
 
     /// Whether the SLC cache takes the bytes; it empties while the drive has nothing to write.
     fn slc_takes(&mut self, now: Picoseconds, bytes: f64) -> bool {
-        if self.facts.slc_bytes <= 0.0 {
-            return false;
-        }
-        let idle = now.saturating_sub(self.slc_seen);
+        let idle = now.saturating_sub(self.slc_seen) as f64 * self.facts.lapse;
         self.slc_seen = now;
-        // Gaps of less than a second are not idle time to a drive.
-        if idle > 1_000_000_000_000 {
-            self.slc_used = (self.slc_used - idle as f64 * self.facts.fold_per_ps).max(0.0);
+        if idle > SLC_RESTS_AFTER {
+            self.slc_used = (self.slc_used - idle * self.facts.fold_per_ps).max(0.0);
         }
-        let takes = self.slc_used + bytes <= self.facts.slc_bytes;
+        let takes = self.slc_has_room(bytes);
         if takes {
-            self.slc_used += bytes;
+            self.slc_used += bytes * self.facts.lapse;
         }
         takes
+    }
+
+    fn slc_has_room(&self, bytes: f64) -> bool {
+        self.facts.slc_bytes > 0.0 && self.slc_used + bytes <= self.facts.slc_bytes
+    }
+
+    /// Lets what changes slowly change `factor` times as fast: the SLC cache, and collection.
+    pub fn hasten(&mut self, factor: f64) {
+        self.facts.lapse = factor;
+    }
+
+    /// Its caches may fill, or its free blocks run out, while it is written to.
+    pub fn is_transient(&self) -> bool {
+        self.facts.slc_bytes > 0.0 || self.collector.is_some()
     }
 
     fn flush(&mut self, now: Picoseconds, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
@@ -271,6 +304,7 @@ impl FlashStations {
             ("read link", self.read_link.busy()),
             ("write link", self.write_link.busy()),
             ("controller", self.controller.busy()),
+            ("attention", self.attention.busy()),
         ]
         .into_iter()
         .max_by_key(|station| station.1)
@@ -287,7 +321,6 @@ impl Facts {
     fn of(nand: &Nand, used: f64) -> Self {
         let quick = nand.sustained_bytes_per_s.value / nand.write_bytes_per_s.value;
         let delay = nand.read_delay_ns.value;
-        let mapping = OrElse::or(&nand.mapping_bytes, UNIT_BYTES);
         Self {
             read_delay: ps(delay),
             spread_delay: ps(OrElse::or(&nand.spread_delay_ns, 0.0)),
@@ -300,6 +333,7 @@ impl Facts {
             channel: ps_per_byte(nand.channel_bytes_per_s.value),
             read_byte: ps_per_byte(nand.read_bytes_per_s.value),
             write_byte: ps_per_byte(nand.write_bytes_per_s.value),
+            sustained_byte: ps_per_byte(nand.sustained_bytes_per_s.value),
             read_command: ps(1e9 / nand.read_iops.value),
             write_command: ps(1e9 / nand.write_iops.value),
             program: ps(nand.program_ns.value),
@@ -313,9 +347,23 @@ impl Facts {
             flush_blocks: nand.flush.blocking_share.value,
             safe: nand.flush.power_loss_protection.value > 0.5,
             flush_byte: ps_per_byte(nand.flush.drain_bytes_per_s.value),
-            mapping,
-            known: OrElse::or(&nand.collection.write_amplification, 1.0) / mapped(mapping, UNIT_BYTES),
+            mapping: OrElse::or(&nand.mapping_bytes, UNIT_BYTES),
+            lapse: 1.0,
         }
+    }
+
+    /// Attention for a read: what it takes of the dies, the link or the controller, whichever is most.
+    fn read_work(&self, bytes: f64, chance: f64, wide: usize, dies: usize) -> f64 {
+        let (wide, dies) = (wide as f64, dies as f64);
+        let page = bytes.max(if chance < 1.0 { self.page_bytes } else { 0.0 });
+        let sensed = chance * (wide * self.sense + page * self.channel) / dies;
+        sensed.max(bytes * self.read_byte).max(self.read_command as f64)
+    }
+
+    /// Attention for a write: what it takes of the dies, the link or the controller, whichever is most.
+    fn write_work(&self, bytes: f64, copied: f64, quick: bool) -> f64 {
+        let own = if quick { self.write_byte } else { self.sustained_byte };
+        (bytes * own + copied * self.sustained_byte).max(bytes * self.write_byte).max(self.write_command as f64)
     }
 }
 

@@ -1,11 +1,13 @@
 //! Stations of block families in virtual time.
 
+mod attention;
 mod collector;
 mod disk;
 mod flash;
 mod optane;
 mod volume;
 
+use attention::Attention;
 pub use collector::Collector;
 pub use disk::DiskStations;
 pub use flash::FlashStations;
@@ -34,7 +36,7 @@ pub enum Drive {
 }
 
 impl Drive {
-    /// An idle drive of which `used` (0..=1) holds data.
+    /// An idle drive of which `used` (0..=1) holds data; 0 where nobody knows, which is one in its steady state.
     ///
     /// # Errors
     /// [`TwinError::NoModel`] where the twin is no drive.
@@ -69,9 +71,18 @@ impl Drive {
     /// Its figures may still change after millions of operations.
     pub fn is_transient(&self, writes: bool) -> bool {
         match self {
-            Self::Flash(_) => writes,
+            Self::Flash(flash) => writes && flash.is_transient(),
             Self::Optane(_) | Self::Disk(_) => false,
             Self::Volume(volume) => volume.is_transient(),
+        }
+    }
+
+    /// Lets what changes slowly change `factor` times as fast.
+    pub fn hasten(&mut self, factor: f64) {
+        match self {
+            Self::Flash(flash) => flash.hasten(factor),
+            Self::Volume(volume) => volume.hasten(factor),
+            Self::Optane(_) | Self::Disk(_) => {}
         }
     }
 

@@ -87,6 +87,11 @@ impl Played<'_> {
                 self.seconds(),
                 self.job.window.measure_s
             ),
+            _ if self.lapse > 1.0 => format!(
+                "; each second of the load was played for {:.3} ms, and caches, credits and free blocks changed as much \
+                 faster",
+                1e3 / self.lapse
+            ),
             _ => String::new(),
         };
         let pace = solved.map_or(String::new(), |solved| format!(", bound by {}", word(solved)));
@@ -103,6 +108,7 @@ impl Played<'_> {
             ("band_latency", judged.widths.latency),
             ("band_tail", judged.widths.tail),
             ("simulated_operations", self.engine.done as f64),
+            ("load_s_per_played_s", self.lapse),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();

@@ -1,0 +1,36 @@
+//! Works on a store until it is killed, and looks at what is left.
+
+use std::{path::Path, process::ExitCode};
+
+use assay_record::Event;
+use assay_soak::{SoakError, SoakJob};
+
+use super::{JOB_BYTES_AT_MOST, read_document};
+use crate::{error::Failure, interrupt, output};
+
+/// Works. One event says that every thread is at work.
+pub fn work(path: &Path) -> Result<ExitCode, Failure> {
+    let job = read(path)?;
+    let stopped = interrupt::watch()?;
+    // Whoever kills it reads this line; where nobody reads, it works all the same.
+    let at_work = || drop(output::line(&Event::Interval { at_s: 1.0, classes: Vec::new() }));
+    assay_soak::work(&job, &stopped, &at_work)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Looks, and prints what was found.
+pub fn check(path: &Path) -> Result<ExitCode, Failure> {
+    let finding = assay_soak::check(&read(path)?)?;
+    output::document(&finding)?;
+    Ok(ExitCode::from(u8::from(!finding.whole())))
+}
+
+fn read(path: &Path) -> Result<SoakJob, Failure> {
+    Ok(SoakJob::parse(&read_document(path, "job", JOB_BYTES_AT_MOST)?)?)
+}
+
+impl From<SoakError> for Failure {
+    fn from(error: SoakError) -> Self {
+        Self { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
+    }
+}

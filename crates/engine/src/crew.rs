@@ -1,0 +1,115 @@
+//! A thread's tasks: transactions that take turns on one thread.
+//!
+//! Where one waits, for a page, for a lock, or for its commit to be durable, another goes on. So many more transactions
+//! are under way than there are threads: one flush of the log makes all of those durable that came together, and no thread
+//! ever waits for a flush while there is something else to do.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    time::Duration,
+};
+
+use assay_buffer::{Outside, Worker, stage};
+
+use crate::{database::Shared, error::Result, forest::Hand, session::Session};
+
+/// Longest sleep where all tasks wait for the log.
+const REST: Duration = Duration::from_millis(1);
+
+/// A task that waits for a commit.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    task: u32,
+    commit: u64,
+    /// Log position that must be durable.
+    end: u64,
+}
+
+/// A thread's tasks, and its way into the pool.
+pub struct Crew<'d> {
+    shared: &'d Shared,
+    worker: Worker<'d>,
+    /// In the order in which they were committed.
+    waiting: RefCell<VecDeque<Waiting>>,
+    parked: Cell<u64>,
+}
+
+impl<'d> Crew<'d> {
+    pub(crate) fn new(shared: &'d Shared) -> Result<Self> {
+        let worker = shared.pool.worker()?;
+        Ok(Self { shared, worker, waiting: RefCell::default(), parked: Cell::new(0) })
+    }
+
+    /// The worker beneath.
+    #[inline]
+    pub fn worker(&self) -> &Worker<'d> {
+        &self.worker
+    }
+
+    /// A session for one of the tasks, which is made and used in that task.
+    ///
+    /// # Errors
+    /// Where there are too many.
+    pub fn session(&self) -> Result<Session<'_, Hand<'_>>> {
+        Session::new(&self.shared.core, Hand::on(self.shared, self))
+    }
+
+    /// Runs `count` tasks, numbered from 0, until all have ended.
+    ///
+    /// # Errors
+    /// Where there is no memory for stacks, or the queue to the disk fails.
+    pub fn run(&self, count: usize, body: impl Fn(usize)) -> Result<()> {
+        Ok(self.worker.run_with(count, self, body)?)
+    }
+
+    /// How often a task has waited for a commit.
+    pub fn parked(&self) -> u64 {
+        self.parked.get()
+    }
+
+    /// Waits in a task until a commit is visible and the log durable up to `end`; `false` outside of one.
+    pub(crate) fn park_until(&self, commit: u64, end: u64) -> bool {
+        let Some(task) = self.worker.task() else { return false };
+        let core = &self.shared.core;
+        if core.sequence.visible() >= commit && (end == 0 || core.durable_end() >= end) {
+            return true;
+        }
+        if let Some(log) = core.log.as_ref().filter(|_| end > 0) {
+            log.ask_if_idle(end);
+        }
+        self.waiting.borrow_mut().push_back(Waiting { task, commit, end });
+        self.parked.set(self.parked.get() + 1);
+        self.worker.park()
+    }
+}
+
+impl Outside for Crew<'_> {
+    fn look(&self) -> bool {
+        let mut waiting = self.waiting.borrow_mut();
+        if waiting.is_empty() {
+            return false;
+        }
+        let core = &self.shared.core;
+        // The log first: what is durable and not visible yet stays, what is visible and not durable as well.
+        let (durable, stopped) = (core.durable_end(), core.check().is_err());
+        let visible = core.sequence.visible();
+        while let Some(front) = waiting.front().copied() {
+            if !stopped && (front.commit > visible || front.end > durable) {
+                break;
+            }
+            waiting.pop_front();
+            self.worker.wake(front.task);
+        }
+        !waiting.is_empty()
+    }
+
+    fn rest(&self) {
+        let Some(front) = self.waiting.borrow().front().copied() else { return };
+        match &self.shared.core.log {
+            Some(log) if log.durable() < front.end => log.rest(front.end, REST),
+            // Another thread is about to make a commit visible.
+            _ => stage::give_way(),
+        }
+    }
+}

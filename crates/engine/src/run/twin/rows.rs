@@ -1,0 +1,82 @@
+//! Single rows and scans in virtual time: each thread is an actor, with its tasks.
+
+use std::{
+    cell::RefCell,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+};
+
+use assay_load::tally::{Snapshot, Sum};
+use assay_record::WorkRecord;
+
+use super::{Play, result};
+use crate::{
+    error::Result,
+    run::{
+        Watch,
+        rows::{Counts, Seen, Shape, Task, record, wrong_rows},
+    },
+};
+
+pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> {
+    let (job, shape) = (play.job, Shape::of(&play.job.workload));
+    let counts: Vec<Counts> = (0..job.threads).map(|_| Counts::default()).collect();
+    let (stop, failed) = (AtomicBool::new(false), RefCell::new(None));
+    let mut bodies: Vec<Box<dyn FnOnce() + '_>> = Vec::new();
+    for (thread, counts) in (0..).zip(&counts) {
+        let (stop, failed) = (&stop, &failed);
+        bodies.push(Box::new(move || {
+            if let Err(error) = thread_body(play, thread, shape, counts, stop) {
+                failed.borrow_mut().get_or_insert(error);
+                stop.store(true, Relaxed);
+            }
+        }));
+    }
+    let readers: RefCell<Vec<(Snapshot, Snapshot)>> = RefCell::new(counts.iter().map(|_| Default::default()).collect());
+    let drain = || {
+        let (mut reads, mut changes) = (Sum::default(), Sum::default());
+        for (counts, (read, changed)) in counts.iter().zip(readers.borrow_mut().iter_mut()) {
+            counts.reads.drain_into(read, &mut reads);
+            counts.changes.drain_into(changed, &mut changes);
+        }
+        (reads, changes)
+    };
+    let total = |pick: fn(&Counts) -> &AtomicU64| counts.iter().map(|one| pick(one).load(Relaxed)).sum::<u64>();
+    let done = || counts.iter().map(|one| one.reads.count() + one.changes.count()).sum();
+    let marks = RefCell::new(Vec::new());
+    let mark = |_closes: bool| {
+        let (reads, changes) = drain();
+        let totals = (total(|one| &one.bytes), total(|one| &one.conflicts));
+        marks.borrow_mut().push((reads, changes, totals));
+    };
+    let edges = play.window(bodies, &stop, &done, &mark, watch)?;
+    if let Some(error) = failed.into_inner() {
+        return Err(error);
+    }
+    let mut marks = marks.into_inner();
+    let Some((reads, changes, (bytes, conflicts))) = marks.pop() else { unreachable!("the window was closed") };
+    let before = marks[0].2;
+    let window = result::window(play);
+    let seen = Seen { window, reads, changes, bytes: bytes - before.0, conflicts: conflicts - before.1 };
+    let mut record = record(job, [false; 2], seen, vec![wrong_rows(&counts)], (play.began, play.prepared), shape);
+    result::complete(play, &mut record, &edges);
+    Ok(record)
+}
+
+fn thread_body(play: &Play<'_>, thread: u64, shape: Shape, counts: &Counts, stop: &AtomicBool) -> Result<()> {
+    let (job, database) = (play.job, play.database);
+    let crew = database.crew()?;
+    let failed = RefCell::new(None);
+    crew.run(job.tasks as usize, |task| {
+        let seed = job.seed ^ thread << 32 ^ (task as u64) << 8;
+        let part = (thread * u64::from(job.tasks) + task as u64, job.threads * job.tasks);
+        let acknowledged = None;
+        let done = crew
+            .session()
+            .and_then(|session| Task { session, shape, counts, clock: None, stop, seed, part, acknowledged }.work());
+        if let Err(error) = done {
+            failed.borrow_mut().get_or_insert(error);
+            stop.store(true, Relaxed);
+        }
+    })?;
+    failed.into_inner().map_or(Ok(()), Err)
+}

@@ -1,0 +1,161 @@
+//! The engine in virtual time: the same play for the same seed, and what must hold between twins.
+
+use std::{path::PathBuf, sync::atomic::AtomicBool};
+
+use assay_engine::{
+    Durability,
+    run::{
+        Watch,
+        job::{EngineJob, JOB_VERSION, Workload},
+        run,
+        twin::OnTwins,
+    },
+};
+use assay_record::{Provenance, Status, WorkRecord};
+use assay_twin::{Driven, Host, TWIN_VERSION, Target, Twin, document::StripeKind};
+
+fn catalog<T: serde::de::DeserializeOwned>(kind: &str, name: &str) -> T {
+    let path = format!("{}/../../catalog/{kind}/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
+}
+
+fn driven(label: &str, target: Target) -> Driven {
+    let host: Host = catalog("hosts", "epyc-7702p");
+    Driven { version: TWIN_VERSION, label: format!("twin:{label}"), target, host, file_system: None }
+}
+
+fn drive(name: &str) -> Driven {
+    driven(name, Target::device(catalog::<Twin>("twins", name)))
+}
+
+fn modules(name: &str, modules: u32) -> Driven {
+    driven(name, Target::Device { twin: Box::new(catalog("twins", name)), modules })
+}
+
+fn stripe(name: &str, count: u32) -> Driven {
+    let member = Box::new(Target::device(catalog::<Twin>("twins", name)));
+    let layout = StripeKind::Interleave;
+    driven(name, Target::Stripe { member, count, chunk_bytes: 4096, layout })
+}
+
+/// 20,000 rows in 4 MiB, half of which fit into the pool.
+fn job(data: Driven, durability: Durability) -> EngineJob {
+    let workload = Workload::Ycsb { rows: 20_000, value_bytes: 120, read_share: 0.5, zipf: 0.0 };
+    EngineJob {
+        version: JOB_VERSION,
+        name: "twin".to_owned(),
+        target: PathBuf::from(&data.label),
+        log_target: None,
+        tail_target: None,
+        durability,
+        pool_bytes: 2 << 20,
+        page_bytes: 4096,
+        log_bytes: 4 << 20,
+        threads: 2,
+        tasks: 8,
+        warmup_s: 0.01,
+        duration_s: 0.1,
+        seed: 7,
+        keep: None,
+        tier: None,
+        twins: Some(Box::new(OnTwins { data, log: None, tail: None, tier: None, turn_ns: Some(1500.0) })),
+        workload,
+    }
+}
+
+fn play(job: &EngineJob) -> WorkRecord {
+    let interrupted = AtomicBool::new(false);
+    let job = EngineJob::parse(&serde_json::to_string(job).unwrap()).unwrap();
+    run(&job, &mut Watch { emit: &mut |_| {}, interrupted: &interrupted }).unwrap()
+}
+
+fn rate(record: &WorkRecord) -> f64 {
+    assert_ne!(record.verdict.status, Status::Invalid, "{:?}", record.verdict);
+    assert!(record.checks.iter().all(|check| check.passed), "{:?}", record.checks);
+    let figure = &record.figures["transactions_per_s"];
+    let band = figure.band.unwrap();
+    assert!(figure.provenance == Provenance::Modelled && band.low < figure.value && figure.value < band.high);
+    figure.value
+}
+
+fn bound_by(record: &WorkRecord) -> &str {
+    record.subject.settings["bound_by"].as_str().unwrap()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_requests_at_the_same_times() {
+    let job = job(drive("970evoplus"), Durability::Fdatasync);
+    let (first, second) = (play(&job), play(&job));
+    assert_eq!(first.subject.settings["io_trace"], second.subject.settings["io_trace"]);
+    assert_eq!(rate(&first), rate(&second));
+    let other = play(&EngineJob { seed: 8, ..job });
+    assert_ne!(first.subject.settings["io_trace"], other.subject.settings["io_trace"]);
+}
+
+#[test]
+fn a_log_in_persistent_memory_is_faster_than_a_flush_and_none_than_either() {
+    let twins = |durability| {
+        let mut job = job(drive("970evoplus"), durability);
+        let tail = Some(modules("pmem100-128g", 6));
+        job.twins = job.twins.map(|twins| Box::new(OnTwins { tail, ..*twins }));
+        let record = play(&job);
+        (rate(&record), bound_by(&record).to_owned())
+    };
+    let (flushed, by) = twins(Durability::Fdatasync);
+    let (pmem, _) = twins(Durability::Pmem);
+    let (none, _) = twins(Durability::None);
+    println!("none {none:.0}, pmem {pmem:.0}, fdatasync {flushed:.0} bound by {by}");
+    assert!(none >= pmem && pmem > flushed, "none {none}, pmem {pmem}, fdatasync {flushed}");
+    assert_eq!(by, "log");
+}
+
+#[test]
+fn a_faster_drive_and_a_wider_stripe_help_where_the_device_is_the_limit() {
+    let reads = |data: Driven| {
+        let mut job = job(data, Durability::None);
+        job.workload = Workload::Ycsb { rows: 20_000, value_bytes: 120, read_share: 1.0, zipf: 0.0 };
+        (job.threads, job.tasks, job.pool_bytes, job.duration_s) = (12, 8, 2 << 20, 0.02);
+        let record = play(&job);
+        (rate(&record), bound_by(&record).to_owned())
+    };
+    let (one, by) = reads(drive("970evoplus"));
+    let (four, _) = reads(stripe("970evoplus", 4));
+    let (faster, _) = reads(drive("p5800x"));
+    println!("970evoplus {one:.0} bound by {by}, four {four:.0}, p5800x {faster:.0}");
+    assert_eq!(by, "device");
+    assert!(four > one * 1.1 && faster > one, "one {one}, four {four}, faster {faster}");
+}
+
+#[test]
+fn a_wider_stripe_does_not_help_where_everything_is_in_memory() {
+    let hot = |data: Driven| {
+        let mut job = job(data, Durability::None);
+        job.workload = Workload::Ycsb { rows: 20_000, value_bytes: 120, read_share: 1.0, zipf: 0.0 };
+        job.pool_bytes = 16 << 20;
+        let record = play(&job);
+        assert_eq!(bound_by(&record), "cpu");
+        rate(&record)
+    };
+    let (one, four) = (hot(drive("970evoplus")), hot(stripe("970evoplus", 4)));
+    // Two threads whose operations take two turns of 1,500 ns.
+    println!("one {one:.0}, four {four:.0}");
+    assert!((one / four - 1.0).abs() < 1e-9 && (one / (2.0 / 3e-6) - 1.0).abs() < 0.02, "one {one}, four {four}");
+}
+
+#[test]
+fn tpcc_keeps_its_conditions_in_virtual_time() {
+    let mut job = job(drive("p4610"), Durability::Fdatasync);
+    job.workload = Workload::Tpcc { warehouses: 2, small: true };
+    (job.threads, job.tasks, job.duration_s) = (4, 1, 0.3);
+    job.twins = job.twins.map(|twins| Box::new(OnTwins { turn_ns: None, ..*twins }));
+    let record = play(&job);
+    assert!(rate(&record) > 0.0 && record.checks.len() >= 13, "{:?}", record.checks);
+}
+
+#[test]
+fn data_that_memory_cannot_hold_is_refused_in_a_sentence() {
+    let mut job = job(drive("p4610"), Durability::None);
+    job.workload = Workload::Tpcc { warehouses: 1_000_000, small: false };
+    let told = EngineJob::parse(&serde_json::to_string(&job).unwrap()).unwrap_err().to_string();
+    assert!(told.contains("this machine's memory"), "{told}");
+}

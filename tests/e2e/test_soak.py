@@ -1,0 +1,68 @@
+"""`assay soak`: what an index or the engine acknowledged is there after its process was killed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.program import assay
+
+pytestmark = pytest.mark.e2e
+
+IN_PMEM = ("fptree", "bztree", "dash-eh", "dash-lh")
+
+
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder in memory, which stands in for persistent memory."""
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("there is no /dev/shm")
+    with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="assay-test-") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("store", IN_PMEM)
+def test_nothing_in_persistent_memory_is_lost_to_a_kill(store: str, memory: Path) -> None:
+    loses_nothing(store, memory)
+
+
+@pytest.mark.parametrize("store", ["ssd-btree", "ssd-hash", "engine"])
+def test_nothing_on_a_drive_is_lost_to_a_kill(store: str, tmp_path: Path) -> None:
+    loses_nothing(store, tmp_path)
+
+
+def loses_nothing(store: str, tmp_path: Path) -> None:
+    done = assay("soak", store, "--on", str(tmp_path), "--kills", "3", "--keys", "128", "--json", cwd=tmp_path)
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["passed"], found["kills"]) == (0, True, 3), found
+    assert found["turns"] > 0
+    assert not list(tmp_path.iterdir()), "its files are removed"
+
+
+def test_an_engine_without_a_log_is_caught_losing(tmp_path: Path) -> None:
+    done = assay("soak", "engine", "--on", str(tmp_path), "--kills", "8", "--durability", "none", cwd=tmp_path)
+    assert done.returncode == 1, done.stdout
+    assert "LOST" in done.stdout
+    [kept] = tmp_path.iterdir()
+    assert str(kept) in done.stdout
+    shutil.rmtree(kept)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--keys", "3"], "3 keys were asked for"),
+        (["--durability", "pmem"], "no place for it was given"),
+        (["--on", "nowhere"], "nowhere is no folder"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_leaves_nothing(flags: list[str], said: str, tmp_path: Path) -> None:
+    done = assay("soak", "engine", "--on", str(tmp_path), *flags, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not list(tmp_path.iterdir())

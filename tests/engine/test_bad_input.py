@@ -1,0 +1,112 @@
+"""What cannot be is refused in a clear sentence, and nothing is lost by it."""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+from pathlib import Path
+
+import pytest
+from e2e import places
+
+from . import ledgers
+
+pytestmark = pytest.mark.usefixtures("assayer")
+SHORT = ("--warmup", "0", "--duration", "0.1")
+
+
+def refused(code: int, *arguments: str | Path) -> str:
+    done = ledgers.assay(*arguments, *SHORT)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def test_a_place_that_is_not_there(tmp_path: Path) -> None:
+    assert "is no folder" in refused(2, "tpcc", "--on", tmp_path / "nowhere")
+    assert "is no folder" in refused(2, "tpcc", "--on", tmp_path, "--log", "/dev/no-such-device")
+
+
+def test_a_pool_larger_than_memory(tmp_path: Path) -> None:
+    said = refused(2, "tpcc", "--on", tmp_path, "--pool", "900TiB")
+    assert "a pool of" in said
+    assert "smaller pool" in said
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_ledger_that_nobody_keeps(tmp_path: Path) -> None:
+    assert "--keep" in refused(2, "ledger", "--on", tmp_path)
+
+
+def test_two_processes_on_one_database(assayer: Path, tmp_path: Path) -> None:
+    keep = tmp_path / "ledger"
+    first = ledgers.start(assayer, ledgers.job(keep, 60))
+    try:
+        patience = time.monotonic() + 60
+        while not ledgers.acknowledged(keep) and time.monotonic() < patience:
+            time.sleep(0.01)
+        assert "in use" in refused(4, "ledger", "--keep", keep, "--on", tmp_path, "--pool", "4MiB")
+        assert first.poll() is None, "the first one goes on"
+    finally:
+        ledgers.kill_after(first, keep, 1)
+    assert all(check["passed"] for check in ledgers.look(keep)["checks"])
+
+
+def test_a_database_of_another_version(tmp_path: Path) -> None:
+    keep = tmp_path / "ledger"
+    ledgers.look(keep)
+    data = keep / "engine-data"
+    with data.open("rb") as file:
+        before = file.read(128 << 10)
+    changed = bytearray(before)
+    for at in (0, 64 << 10):
+        struct.pack_into("<I", changed, at + 8, 77)
+        struct.pack_into("<I", changed, at + 4092, crc32c(changed[at : at + 4092]))
+    overwrite(data, bytes(changed))
+    assert "version 77" in refused(4, "ledger", "--keep", keep, "--on", tmp_path, "--pool", "4MiB")
+    overwrite(data, before)
+    assert all(check["passed"] for check in ledgers.look(keep)["checks"])
+
+
+def test_a_log_that_is_missing_or_not_its_own(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    ledgers.look(mine)
+    ledgers.look(other)
+    (mine / "engine-log").rename(tmp_path / "aside")
+    assert "has a log, and none was named" in refused(4, "ledger", "--keep", mine, "--on", tmp_path, "--pool", "4MiB")
+    (mine / "engine-log").write_bytes((other / "engine-log").read_bytes())
+    assert "another database" in refused(4, "ledger", "--keep", mine, "--on", tmp_path, "--pool", "4MiB")
+    (tmp_path / "aside").replace(mine / "engine-log")
+    assert all(check["passed"] for check in ledgers.look(mine)["checks"])
+
+
+def test_a_disk_that_is_full_in_mid_transaction(assayer: Path, tmp_path: Path) -> None:
+    with places.disk(tmp_path / "image", tmp_path / "mnt", 48 << 20) as (_, at):
+        ballast = at / "ballast"
+        ballast.write_bytes(os.urandom(16 << 20))
+        keep = at / "ledger"
+        run = ledgers.start(assayer, ledgers.job(keep, 120))
+        said, _ = run.communicate(timeout=200)
+        assert run.returncode == 1, said
+        assert "No space left" in said or "is full" in said, said
+        acknowledged = ledgers.acknowledged(keep)
+        ballast.unlink()
+        record = ledgers.look(keep)
+        assert all(check["passed"] for check in record["checks"]), record["checks"]
+        assert acknowledged > 0
+
+
+def crc32c(data: bytes) -> int:
+    """CRC-32C, bit by bit."""
+    state = 0xFFFFFFFF
+    for byte in data:
+        state ^= byte
+        for _ in range(8):
+            state = state >> 1 ^ (0x82F63B78 if state & 1 else 0)
+    return state ^ 0xFFFFFFFF
+
+
+def overwrite(path: Path, begin: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(begin)

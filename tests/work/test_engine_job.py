@@ -1,0 +1,65 @@
+"""Jobs of the engine out of flags: folders, twins, memory below the pool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from assay.cli import enginetiers
+from assay.cli.engineflags import Durability, Flags, Placement
+from assay.cli.enginerun import job
+from assay.error import AssayError
+
+WORKLOAD: dict[str, Any] = {"kind": "tpcc", "warehouses": 1, "small": True}
+
+
+def test_twins_stand_in_the_place_of_all_folders_with_one_host() -> None:
+    made = job(
+        WORKLOAD,
+        Flags(
+            on="twin:970evoplus*4",
+            log="twin:p5800x",
+            pmem="twin:pmem100-128g*6",
+            tier="twin:pmem100-512g*2:4GiB",
+            placement=Placement.COPY,
+            durability=Durability.PMEM,
+            host="i9-9900k",
+            cores=4,
+            turn="2us",
+        ),
+    )
+    twins = made["twins"]
+    assert made["target"] == "twin:970evoplus*4"
+    assert made["tier"] == {"target": "twin:pmem100-512g*2", "bytes": 4 << 30, "placement": "copy"}
+    assert set(twins) == {"data", "log", "tail", "tier", "turn_ns"}
+    assert twins["data"]["target"]["count"] == 4
+    assert twins["turn_ns"] == pytest.approx(2000)
+    hosts = [twins[part]["host"] for part in ("data", "log", "tail", "tier")]
+    assert all(host == hosts[0] for host in hosts)
+    assert (hosts[0]["name"], hosts[0]["cores"]["value"]) == ("i9-9900k", 4)
+
+
+def test_a_folder_beside_a_twin_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="is no twin"):
+        job(WORKLOAD, Flags(on="twin:p4610", log=str(tmp_path)))
+
+
+def test_a_tier_names_where_and_how_large(tmp_path: Path) -> None:
+    made = job(WORKLOAD, Flags(on=str(tmp_path), tier=f"{tmp_path}:1MiB"))
+    assert made["tier"] == {"target": str(tmp_path), "bytes": 1 << 20, "placement": "hot"}
+    assert "twins" not in made
+    with pytest.raises(AssayError, match="names no size"):
+        job(WORKLOAD, Flags(on=str(tmp_path), tier="pmem"))
+
+
+def test_what_is_for_twins_is_refused_on_folders(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="are for twins"):
+        job(WORKLOAD, Flags(on=str(tmp_path), host="i9-9900k"))
+
+
+def test_the_study_of_tiers_runs_each_policy_at_each_size() -> None:
+    study = enginetiers.read("lessons-tiers")
+    runs = list(enginetiers.runs(study.run, 0))
+    assert len(runs) == len(study.run.pools) * len(study.run.placements)
+    assert sum(not one.tier for one in runs) == len(study.run.pools)
