@@ -195,7 +195,7 @@ impl IndexJob {
                 "1 to 256 lookups that wait together",
             ),
             (
-                !self.split || (!self.index.in_pmem() && self.pool_file.is_none()),
+                !self.split || (self.index.can_be_split() && self.pool_file.is_none()),
                 format!("{} was to be split over threads, or kept in a file while it is", self.index.name()),
                 "ssd-btree or ssd-hash in a folder, or leave the split out",
             ),

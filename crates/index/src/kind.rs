@@ -77,6 +77,11 @@ impl Kind {
         Self::RIVALS.contains(&self)
     }
 
+    /// Whether each thread can have one of its own: Assay's indexes on a drive.
+    pub fn can_be_split(self) -> bool {
+        matches!(self, Self::SsdBtree | Self::SsdHash)
+    }
+
     /// Whether it lies in persistent memory, not on a drive.
     pub fn in_pmem(self) -> bool {
         matches!(self, Self::Fptree | Self::Bztree | Self::DashEh | Self::DashLh)

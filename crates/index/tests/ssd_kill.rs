@@ -13,7 +13,7 @@ use assay_buffer::{
 };
 use assay_index::{
     Index, Session,
-    ssd::{Durable, OnPool, SsdSession, Structure, Table},
+    ssd::{OnPool, SsdSession, Structure, Table},
 };
 use child::killed;
 

@@ -24,6 +24,7 @@ from statistics import fmean
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
+from assay.index.job import INDEXES
 from assay.price.answer import Answer
 from assay.price.band import Prices, swing
 from assay.price.holding import Holding
@@ -116,7 +117,8 @@ def seen(directory: Path) -> list[Seen]:
     """
     groups: dict[tuple[str, str, int, str, int], list[Json]] = defaultdict(list)
     for record in folder.load(directory):
-        if record["kind"] == "index" and record["verdict"]["status"] != "invalid":
+        ours = record["kind"] == "index" and record["subject"]["name"] in INDEXES
+        if ours and record["verdict"]["status"] != "invalid":
             threads = int(record["workload"]["parameters"]["threads"])
             key = (record["subject"]["name"], record["workload"]["name"], threads, _way(record), _pool(record))
             groups[key].append(record)

@@ -2,7 +2,10 @@
 //! compares these indexes with those in persistent memory.
 
 use super::{OnPool, SsdSession, Structure};
-use crate::index::{Index, Session};
+use crate::{
+    error::IndexError,
+    index::{Index, Session},
+};
 
 /// One structure, or one for each thread.
 pub struct Parts<S>(pub(super) Vec<OnPool<S>>);
@@ -26,6 +29,10 @@ where
 
     fn session_of(&self, part: usize) -> SsdSession<'_, S> {
         self.0[part].session()
+    }
+
+    fn make_durable(&self) -> Result<(), IndexError> {
+        self.0.iter().try_for_each(OnPool::make_durable)
     }
 
     fn used_bytes(&self) -> u64 {
