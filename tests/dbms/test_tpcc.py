@@ -24,7 +24,7 @@ from assay.dbms.place import Place
 from assay.dbms.postgres import find
 from assay.dbms.target import target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot
-from assay.dbms.tpcc.contrast import durable_writes_per_s, sentences
+from assay.dbms.tpcc.contrast import durable_writes_per_s, note, sentences
 from assay.dbms.tpcc.files import AssayBench, FileBench, SqliteBench
 from assay.dbms.tpcc.order import Order
 from assay.dbms.tpcc.run import drive, load, run
@@ -241,6 +241,24 @@ def test_a_server_that_dies_in_mid_run_is_told_and_leaves_nothing(target: Path) 
     assert "the server ended in the middle of the run" in said
 
 
+def test_an_interrupt_ends_the_run_and_keeps_it(target: Path) -> None:
+    out = target / "out"
+    command = [sys.executable, "-m", "assay", "dbms", "tpcc", "--on", str(target), "--out", str(out), *QUICK]
+    with subprocess.Popen(
+        [*command, "--duration", "60s", "--repeats", "9"], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "transactions/s" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 3, said
+    (record,) = records_of(out)
+    assert "interrupted" in {one["code"] for one in record["verdict"]["reasons"]}
+    assert sum(part["succeeded"] for part in record["parts"]) > 0
+
+
 def wait_for_drive(process: subprocess.Popen[str], target: Path) -> int:
     """The postmaster, once transactions are done."""
     assert process.stderr is not None
@@ -249,8 +267,8 @@ def wait_for_drive(process: subprocess.Popen[str], target: Path) -> int:
             break
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        for note in target.glob("assay-dbms-*/data/postmaster.pid"):
-            return int(note.read_text().splitlines()[0])
+        for found in target.glob("assay-dbms-*/data/postmaster.pid"):
+            return int(found.read_text().splitlines()[0])
     raise AssertionError("no server runs")
 
 
@@ -266,14 +284,21 @@ def test_what_a_killed_run_left_is_cleaned(target: Path) -> None:
 def test_targets_are_compared_only_with_how_much_of_the_device_was_used(tmp_path: Path) -> None:
     def record(target: str, per_s: float) -> Json:
         figures = {"transactions_per_s": {"value": per_s}, "device_utilisation": {"value": 0.1}}
-        return {"targets": [{"role": "data", "target": target}], "figures": figures}
+        targets = [{"role": "data", "target": target}]
+        return {"targets": targets, "figures": figures, "workload": {"parameters": {}}}
 
     runs = [record("a", 100 + n) for n in range(3)] + [record("b", 100.5 + n) for n in range(3)]
-    said = sentences(runs, {"a": 100.0, "b": 400.0})[0]
+    said = sentences(runs, {"a": 100.0, "b": 400.0})["b"]
     assert "no difference was shown" in said
     assert "this says nothing about devices" in said
     assert "4.00 times" in said or "4 times" in said
-    assert "undecided" in sentences([runs[0], runs[3]], {})[0]
+    assert "undecided" in sentences([runs[0], runs[3]], {})["b"]
+    apart = sentences(runs[:3] + [record("b", 900.0 + n) for n in range(3)], {})["b"]
+    assert "different." in apart
+    assert "says nothing" not in apart
+    assert sentences(runs[:3], {}) == {}
+    assert note(runs, {}) == [runs[-1]]
+    assert "no difference" in runs[-1]["workload"]["parameters"]["compared_in_words"]
     assert durable_writes_per_s(tmp_path) > 0
     assert not list(tmp_path.iterdir())
 

@@ -61,20 +61,33 @@ def valid(record: Json) -> None:
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
-def test_all_queries_cold_and_hot_on_two_targets(engine: str, target: Path, tmp_path: Path) -> None:
+def test_two_targets_cold_and_hot(engine: str, target: Path, tmp_path: Path) -> None:
+    """A few queries; all of them run on DuckDB and PostgreSQL below, and on SQLite where it is the second engine."""
     other = tmp_path / "other"
     other.mkdir()
-    words = ["--engine", engine, "--scale", "0.01", "--on", str(target), "--on", str(other), "--json"]
+    words = [
+        "--engine",
+        engine,
+        "--scale",
+        "0.01",
+        "--queries",
+        "1-5",
+        "--on",
+        str(target),
+        "--on",
+        str(other),
+        "--json",
+    ]
     code, records, said = assay(*words, cwd=tmp_path)
     assert code == 0, said
     assert [one["workload"]["parameters"]["protocol"] for one in records] == ["cold", "hot"] * 2
     for record in records:
         valid(record)
-        assert len(record["parts"]) == 22
-        assert sum(one["name"].startswith("answer-") for one in record["checks"]) == 22
+        assert len(record["parts"]) == 5
+        assert sum(one["name"].startswith("answer-") for one in record["checks"]) == 5
         assert all(part["facts"]["plan_hash"] for part in record["parts"])
         assert record["figures"]["sum_s"]["value"] > 0
-    assert sum(one["name"].startswith("plan-") for record in records[2:] for one in record["checks"]) == 44
+    assert sum(one["name"].startswith("plan-") for record in records[2:] for one in record["checks"]) == 10
     assert records[2]["figures"]["geometric_mean_of_first_ratio"]["value"] > 0
     assert len(list((tmp_path / "assay-results").glob("*/work/*.json"))) == 4
     assert list(other.iterdir()) == []

@@ -62,7 +62,7 @@ def test_a_database_of_another_version(tmp_path: Path) -> None:
     changed = bytearray(before)
     for at in (0, 64 << 10):
         struct.pack_into("<I", changed, at + 8, 77)
-        struct.pack_into("<I", changed, at + 4092, crc32c(changed[at : at + 4092]))
+        struct.pack_into("<I", changed, at + 4092, crc32c(bytes(changed[at : at + 4092])))
     overwrite(data, bytes(changed))
     assert "version 77" in refused(4, "ledger", "--keep", keep, "--on", tmp_path, "--pool", "4MiB")
     overwrite(data, before)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from assay.error import AssayError
-from assay.index.cost import STUDIED, Seen, cost, measured, predicted, seen
+from assay.index.cost import STUDIED, Seen, cost, measured, predicted, seen, with_pool
 from assay.index.nodes import SIZES, Tree, best, on_twin
 from assay.price.book import open_book
 from assay.price.ledger import Ledger
 
 
-def _record(index: str, run: str, rate: float, figures: dict[str, float] | None = None) -> dict[str, Any]:
+def _record(
+    index: str, run: str, rate: float, figures: dict[str, float] | None = None, settings: dict[str, Any] | None = None
+) -> dict[str, Any]:
     usual = {
         "ops_per_s": rate,
         "cpu_utilisation": 0.5,
@@ -26,7 +29,7 @@ def _record(index: str, run: str, rate: float, figures: dict[str, float] | None 
         "version": 1,
         "kind": "index",
         "run": {"id": run, "started_at": "2026-01-01T00:00:00Z"},
-        "subject": {"name": index},
+        "subject": {"name": index, "settings": settings or {}},
         "workload": {"name": "lookup", "parameters": {"threads": 2}},
         "targets": [{"role": "data", "target": "/dev/shm", "emulated": True}],
         "verdict": {"status": "valid", "reasons": []},
@@ -77,6 +80,44 @@ def test_a_drive_is_waited_for_without_the_cpu() -> None:
     reached = predicted(run, "twin:p4800x")
     assert 1e5 < reached.rate < 5e5
     assert reached.utilisation == pytest.approx(reached.rate * 2000.0 / 1e9 / 4)
+
+
+def test_lookups_that_wait_together_share_the_wait() -> None:
+    alone = Seen("ssd-btree", "lookup", 1, False, (1e4,), 0.1, 2000.0, 1.0, 0.0, False)
+    together = replace(alone, batch=32)
+    assert predicted(together, "twin:p4800x").rate > 3 * predicted(alone, "twin:p4800x").rate
+    bound = replace(together, cpu_ns=1e6)
+    assert predicted(bound, "twin:p4800x").rate == pytest.approx(1e3, rel=0.1), (
+        "then the CPU is what there is too little of"
+    )
+
+
+def test_a_pool_between_two_that_were_tried_is_taken_in_proportion() -> None:
+    small = Seen("ssd-btree", "lookup", 1, False, (1e4,), 0.1, 3000.0, 0.8, 0.0, False, share=0.25)
+    large = replace(small, cpu_ns=1000.0, reads=0.0, share=1.0)
+    between = with_pool([large, small], 0.625)
+    assert between is not None
+    assert between.cpu_ns == pytest.approx(2000.0)
+    assert between.reads == pytest.approx(0.4)
+    assert with_pool([large, small], 0.2) is None, "nothing says what so small a pool would do"
+    assert with_pool([small], 0.9) == small, "a larger pool is not worse"
+
+
+def test_dram_is_the_pool_of_a_drive_and_data_must_fit(tmp_path: Path) -> None:
+    drive = {"ops_per_s": 1e4, "cpu_utilisation": 0.1, "cpu_ns_per_op": 2e3, "writes_per_op": 0.0, "used_bytes": 1e6}
+    records = [
+        _record("ssd-btree", f"p{pool}", 1e4, {**drive, "reads_per_op": reads}, {"pool_bytes": pool, "io": "io_uring"})
+        for pool, reads in ((100_000, 0.9), (1_000_000, 0.0))
+    ]
+    directory = _folder(tmp_path, _record("fptree", "a", 1e6), *records)
+    rows = cost(_ledger(), directory, [1, 6], 2.0, 192e9).figures["rows"]
+    shares = {row["dram_gb"]: row["pool_share"] for row in rows if row["storage"].startswith("p4800x")}
+    assert shares == {32: pytest.approx(1 / 6), 192: pytest.approx(1.0)}
+    assert {row["storage"] for row in rows if row["index"] == "fptree"} == {"4 x pmem100-128g", "6 x pmem100-128g"}
+    lines = cost(_ledger(), directory, [1, 6], 2.0, 192e9).lines
+    assert any("most for the dollar by size of DRAM" in line for line in lines)
+    with pytest.raises(AssayError, match="no storage of the study"):
+        cost(_ledger(), directory, [1], 2.0, 1e13)
 
 
 def test_a_run_that_counted_nothing_is_refused(tmp_path: Path) -> None:

@@ -64,7 +64,9 @@ def test_a_sweep_has_each_cell_once_and_only_what_is_there(tmp_path: Path) -> No
     wanted = cells(JUNGLE, WISH, places, {"fptree", "ssd-hash"}, cpus=3)
     assert {cell.wish.index for cell in wanted} == {"fptree", "ssd-hash"}
     assert {cell.wish.threads for cell in wanted} == {1, 2}
-    assert len(wanted) == 2 * len(JUNGLE.workloads) * 2
+    assert len(wanted) == len({cell.identity for cell in wanted}) == (1 + len(JUNGLE.drive)) * len(JUNGLE.workloads) * 2
+    drive = [cell.wish for cell in wanted if cell.wish.index == "ssd-hash"]
+    assert {(wish.path, wish.split, wish.batch) for wish in drive} == set(JUNGLE.drive)
     assert len({cell.identity for cell in wanted}) == len(wanted)
     assert len(set(INDEXES)) == 6
     assert identity_of_job(job(WISH)) != identity_of_job(job(replace(WISH, seed=4)))

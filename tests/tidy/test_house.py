@@ -24,6 +24,7 @@ ARROWS: dict[str, set[str]] = {
     "tpcc": {"record", "load"},
     "tpcc-sql": {"record", "load", "tpcc"},
     "engine": {"record", "path", "load", "twin", "pmem", "buffer", "btree", "tpcc"},
+    "rivals": {"record", "index", "tpcc"},
     "soak": {"record", "path", "load", "pmem", "buffer", "btree", "index", "tpcc", "engine"},
     "assayer": {
         *("record", "path", "load", "twin", "pmem", "buffer", "btree", "index", "engine"),

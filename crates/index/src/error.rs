@@ -81,6 +81,16 @@ pub enum IndexError {
         /// The kernel's answer.
         source: std::io::Error,
     },
+    /// Another project's engine.
+    #[error("{engine} failed: {said}")]
+    Rival {
+        /// Which.
+        engine: &'static str,
+        /// Its own words.
+        said: String,
+        /// It has no space left.
+        full: bool,
+    },
     /// A drive, or the index on it.
     #[error(transparent)]
     Drive(assay_btree::TreeError),
@@ -106,6 +116,8 @@ impl IndexError {
             Self::Damaged { .. } => "restore the file from a copy, or load the data again".to_owned(),
             Self::Job { fix, .. } | Self::NotPossible { fix, .. } => fix.clone(),
             Self::Interrupted { .. } => "run it again".to_owned(),
+            Self::Rival { full: true, .. } => "make room where it lies, or load fewer keys".to_owned(),
+            Self::Rival { engine, .. } => format!("read what {engine}'s documentation says of it"),
             Self::Io { .. } => "see that the folder exists, is writable and has space".to_owned(),
             Self::Drive(error) => error.fix(),
             Self::Pmem(error) => error.fix(),
@@ -128,6 +140,8 @@ impl IndexError {
     pub fn is_full(&self) -> bool {
         use assay_btree::TreeError::Buffer;
         let drive = matches!(self, Self::Drive(Buffer(assay_buffer::BufferError::Full { .. })));
-        drive || matches!(self, Self::Pmem(assay_pmem::PmemError::Full { .. }))
+        drive
+            || matches!(self, Self::Rival { full: true, .. })
+            || matches!(self, Self::Pmem(assay_pmem::PmemError::Full { .. }))
     }
 }

@@ -227,7 +227,7 @@ impl<K: PoolIndex, W: Wrap> Factory for InPool<K, W> {
         settings.insert("huge_pages_asked".to_owned(), self.huge_pages.into());
         let flushed_by = Mapped::memory(4096).map(|mapped| mapped.persister().instruction());
         settings.insert("flushed_by".to_owned(), flushed_by.unwrap_or("unknown").into());
-        About { emulated: self.emulated.load(Ordering::Relaxed), durability: "pmem", settings }
+        About { emulated: self.emulated.load(Ordering::Relaxed), durability: "pmem", version: None, settings }
     }
 }
 

@@ -21,6 +21,16 @@ pub trait Index: Send + Sync {
     /// A session for the calling thread.
     fn session(&self) -> Self::Session<'_>;
 
+    /// Parts that the keys are split into, each in a structure of its own; 1 where all threads share one.
+    fn parts(&self) -> usize {
+        1
+    }
+
+    /// A session for a part.
+    fn session_of(&self, _part: usize) -> Self::Session<'_> {
+        self.session()
+    }
+
     /// Bytes of the medium or drive that are in use, for space amplification.
     fn used_bytes(&self) -> u64;
 
@@ -41,6 +51,47 @@ pub trait Index: Send + Sync {
     /// it has no such check.
     fn examine(&self) -> Option<Result<String, String>> {
         None
+    }
+}
+
+/// Pages that a session has moved between its pool and the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Pages that were wanted and in memory.
+    pub hits: u64,
+    /// Pages read.
+    pub read: u64,
+    /// Pages written.
+    pub written: u64,
+    /// Requests to the drive.
+    pub requests: u64,
+    /// Sum over them of the session's requests in flight.
+    pub depth_sum: u64,
+}
+
+impl Moved {
+    /// What came to these since an earlier count.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            hits: self.hits - earlier.hits,
+            read: self.read - earlier.read,
+            written: self.written - earlier.written,
+            requests: self.requests - earlier.requests,
+            depth_sum: self.depth_sum - earlier.depth_sum,
+        }
+    }
+}
+
+impl std::iter::Sum for Moved {
+    fn sum<I: Iterator<Item = Self>>(each: I) -> Self {
+        each.fold(Self::default(), |sum, one| Self {
+            hits: sum.hits + one.hits,
+            read: sum.read + one.read,
+            written: sum.written + one.written,
+            requests: sum.requests + one.requests,
+            depth_sum: sum.depth_sum + one.depth_sum,
+        })
     }
 }
 
@@ -90,6 +141,11 @@ pub trait Session {
     /// # Errors
     /// As [`Session::lookup`].
     fn remove(&mut self, key: &[u8]) -> Result<bool, IndexError>;
+
+    /// Pages that it has moved since it began; none where the index lies in memory.
+    fn moved(&self) -> Option<Moved> {
+        None
+    }
 
     /// Visits up to `limit` entries in order of their keys, from the first that is not below `from`.
     ///

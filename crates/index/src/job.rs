@@ -9,7 +9,7 @@ use crate::{
     error::IndexError,
     kind::Kind,
     sizes::Sizes,
-    workload::{Distribution, WorkloadName},
+    workload::{Distribution, Territory, WorkloadName},
 };
 
 /// Version of the document. A reader refuses any other.
@@ -17,6 +17,8 @@ pub const JOB_VERSION: u32 = 1;
 /// Most keys that ids are permuted over.
 const KEYS_AT_MOST: u64 = u32::MAX as u64;
 const THREADS_AT_MOST: u32 = 1024;
+/// Lookups of one thread that can wait together.
+pub const BATCH_AT_MOST: u32 = 256;
 
 /// One run of one index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +44,13 @@ pub struct IndexJob {
     /// Lengths of keys and values.
     #[serde(default = "words")]
     pub sizes: Sizes,
+    /// Lookups of one thread that wait for the drive together.
+    #[serde(default = "one_at_a_time")]
+    pub batch: u32,
+    /// Each thread has a file, a pool and a structure of its own, with its part of the keys, and shares nothing. On a drive
+    /// alone.
+    #[serde(default)]
+    pub split: bool,
     /// Entries that a scan visits at most.
     #[serde(default = "scan_length")]
     pub scan_length: u32,
@@ -134,6 +143,10 @@ fn one() -> u64 {
     1
 }
 
+fn one_at_a_time() -> u32 {
+    1
+}
+
 fn yes() -> bool {
     true
 }
@@ -157,6 +170,11 @@ impl IndexJob {
         self.distribution.unwrap_or_else(|| self.workload.distribution())
     }
 
+    /// The ids of a thread.
+    pub(crate) fn territory(&self, thread: u64) -> Territory {
+        Territory { alone: self.split, ..Territory::new(self.keys, thread, u64::from(self.threads)) }
+    }
+
     fn validate(&self) -> Result<(), IndexError> {
         let bounds = [
             (self.version == JOB_VERSION, format!("version {} was given", self.version), "version 1"),
@@ -171,6 +189,21 @@ impl IndexJob {
                 "1 to 1024 threads",
             ),
             (self.sample_every >= 1, "one of 0 operations cannot be timed".to_owned(), "a share of at least 1"),
+            (
+                (1..=BATCH_AT_MOST).contains(&self.batch),
+                format!("batches of {} lookups were asked for", self.batch),
+                "1 to 256 lookups that wait together",
+            ),
+            (
+                !self.split || (self.index.can_be_split() && self.pool_file.is_none()),
+                format!("{} was to be split over threads, or kept in a file while it is", self.index.name()),
+                "ssd-btree or ssd-hash in a folder, or leave the split out",
+            ),
+            (
+                !self.split || self.keys >= u64::from(self.threads),
+                format!("{} keys were to be split over {} threads", self.keys, self.threads),
+                "at least a key for each thread",
+            ),
             (self.scan_length >= 1, "a scan of 0 entries was asked for".to_owned(), "a scan length of at least 1"),
             (
                 (0.0..=3600.0).contains(&self.warmup_s),

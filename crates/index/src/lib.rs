@@ -19,8 +19,8 @@ pub mod workload;
 
 pub use error::IndexError;
 pub use in_pool::{Delayed, Held, InPool, Plain, PoolIndex, Wrap};
-pub use index::{Index, KEY_BYTES_AT_MOST, Session, Visit};
-pub use job::{AsIf, IndexJob, JOB_VERSION, Window};
+pub use index::{Index, KEY_BYTES_AT_MOST, Moved, Session, Visit};
+pub use job::{AsIf, BATCH_AT_MOST, IndexJob, JOB_VERSION, Window};
 pub use kind::Kind;
 pub use open::{OnFactory, is_there, run, with_factory};
 pub use sizes::{Sizes, Span, VALUE_BYTES_AT_MOST};

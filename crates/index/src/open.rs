@@ -38,6 +38,10 @@ pub fn with_factory<V: OnFactory>(job: &IndexJob, visit: V) -> Result<V::Out, In
         Kind::DashLh => in_pool(Tables::<Linear>::default(), job, visit),
         Kind::SsdBtree => Ok(visit.on(&OnDrive::<assay_btree::Tree>::new(job)?)),
         Kind::SsdHash => Ok(visit.on(&OnDrive::<Table>::new(job)?)),
+        Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => Err(IndexError::NotPossible {
+            reason: format!("{} is a rival, and this program has no rivals", job.index.name()),
+            fix: format!("build the program that has it: `assay rivals build {}`", job.index.name()),
+        }),
     }
 }
 
@@ -66,6 +70,7 @@ pub fn is_there(kind: Kind) -> bool {
         Kind::DashLh => true,
         Kind::SsdBtree => true,
         Kind::SsdHash => true,
+        Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => false,
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod bztree_common;
 
-use std::{collections::BTreeMap, io::Write, path::Path};
+use std::{collections::BTreeMap, io::Write, path::Path, time::Duration};
 
 use assay_index::{Index, Session, bztree::BzTree};
 use assay_pmem::{Mapped, PoolFile, Shape};
@@ -100,7 +100,7 @@ fn what_a_killed_process_said_is_there_and_nothing_leaked() {
     drop(PoolFile::create(&path, 64 << 20, &shape).unwrap());
     let mut turns = [0; THREADS as usize];
     for round in 0..ROUNDS {
-        killed(CHILD, &path, 500 + round * 3100, |line| {
+        killed("child", (CHILD, &path), Duration::from_micros(500 + round * 3100), |line| {
             let mut words = line.split(' ');
             if let (Some("done"), Some(thread), Some(turn), None) =
                 (words.next(), words.next(), words.next(), words.next())
@@ -108,6 +108,7 @@ fn what_a_killed_process_said_is_there_and_nothing_leaked() {
                 let (thread, turn) = (thread.parse::<usize>().unwrap(), turn.parse::<u64>().unwrap());
                 turns[thread] = turns[thread].max(turn + 1);
             }
+            line.ends_with("ready")
         });
         let (tree, _lock) = open(&path);
         let census = tree.census().unwrap_or_else(|error| panic!("round {round}: {error}"));

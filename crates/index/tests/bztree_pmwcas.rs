@@ -3,7 +3,7 @@
 
 mod bztree_common;
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use assay_index::pmwcas::{Block, CONTROL, Change, Fate, Outcome, Table, Worker, area_bytes};
 use assay_pmem::{
@@ -339,7 +339,7 @@ fn the_sum_of_the_words_survives_a_killed_process() {
     make(&*PoolFile::create(&path, 8 << 20, &shape).unwrap());
     let mut before = 0;
     for round in 0..12 {
-        killed(CHILD, &path, 300 + round * 1700, |_| {});
+        killed("child", (CHILD, &path), Duration::from_micros(300 + round * 1700), |line| line.ends_with("ready"));
         let (pool, _lock) = PoolFile::open(&path, LAYOUT).unwrap().split();
         let words = Words::open(pool).unwrap();
         let values = words.values().unwrap();

@@ -1,19 +1,17 @@
 //! A process that works on a table is killed at any moment, again and again; what it said is done must be there.
 
+#[path = "common/child.rs"]
+mod child;
 mod dash_common;
 
-use std::{
-    io::{BufRead, BufReader, Write},
-    path::Path,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::{io::Write, path::Path, time::Duration};
 
 use assay_index::{
     Index, Session,
     dash::{Dash, DashShape, Directory, Extendible, Linear},
 };
 use assay_pmem::{Mapped, PoolFile, Shape};
+use child::killed;
 use dash_common::{key_bytes, value_bytes};
 
 const CHILD: &str = "ASSAY_DASH_KILL_TEST";
@@ -74,7 +72,7 @@ fn survives<D: Directory>(kind: &str) {
     let mut done = 0;
     for round in 0..ROUNDS {
         std::fs::write(path.with_extension("turns"), done.to_string()).unwrap();
-        let said = killed(&format!("{kind}:{}", path.display()), Duration::from_millis(3 + round * 7)).max(done);
+        let said = last_turn(&format!("{kind}:{}", path.display()), Duration::from_millis(3 + round * 7)).max(done);
         let table: Dash<Mapped, D> = open(&path);
         let (mut session, mut value) = (table.session(), Vec::new());
         // The turn that was cut off happened or not.
@@ -99,28 +97,13 @@ fn what_a_killed_process_said_is_there_and_nothing_leaked() {
     survives::<Linear>("lh");
 }
 
-/// Starts the child, lets it work, kills it: the last turn that it said.
-fn killed(what: &str, after: Duration) -> u64 {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture"])
-        .env(CHILD, what)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let number = |line: &str| line.strip_prefix("done ").and_then(|number| number.parse().ok());
+/// The last turn that the child said before it was killed.
+fn last_turn(what: &str, after: Duration) -> u64 {
     let mut last = 0;
-    // It works before it is killed, however slow the machine is.
-    while last == 0 {
-        last = number(&lines.next().unwrap().unwrap()).unwrap_or(0);
-    }
-    let killer = std::thread::spawn(move || {
-        std::thread::sleep(after);
-        child.kill().unwrap();
-        child.wait().unwrap();
+    killed("child", (CHILD, what), after, |line| {
+        let turn = line.strip_prefix("done ").and_then(|number| number.parse().ok());
+        last = turn.unwrap_or(last);
+        turn.is_some()
     });
-    last = lines.map_while(Result::ok).filter_map(|line| number(&line)).last().unwrap_or(last);
-    killer.join().unwrap();
     last
 }

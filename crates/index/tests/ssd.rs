@@ -1,4 +1,5 @@
-//! The B+-tree on a drive behind the traits of all indexes: closed and opened again, and by power cuts on a simulated disk.
+//! The B+-tree and the hash table on a drive behind the traits of all indexes: closed and opened again, and by power cuts
+//! on a simulated disk.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -12,7 +13,7 @@ use assay_buffer::{
 };
 use assay_index::{
     Index, IndexError, Session,
-    ssd::{OnPool, Table},
+    ssd::{OnPool, SsdSession, Structure, Table},
 };
 
 fn config() -> Config {
@@ -70,27 +71,63 @@ fn four_threads_write_and_a_clean_end_keeps_it_all() {
     assert!(matches!(long, Err(IndexError::KeyLength { bytes: 600, most: 512 })), "{long:?}");
 }
 
-#[test]
-fn what_was_made_durable_survives_torn_writes_and_lost_flushes_are_not_believed() {
-    let all = history(&World::new(3), None).1;
-    for io in (0..all).step_by(3) {
-        for fate in [Fate::Lost, Fate::Torn(io)] {
-            let world = World::new(3);
-            let (models, _) = history(&world, Some(io));
-            let disk: Arc<dyn Disk> = world.image().after(fate).disk(0);
-            let Ok(index) = OnPool::<Tree>::open(disk, config()) else {
-                assert!(models.0.is_empty(), "cut at {io}, {fate:?}: it cannot be opened");
-                continue;
-            };
-            let mut seen = BTreeMap::new();
-            let mut session = index.session();
-            session
-                .scan(&[], usize::MAX, &mut |key, value| seen.insert(key.to_vec(), value.to_vec()).is_none())
-                .unwrap();
-            let allowed = models.0.last().into_iter().chain(&models.1).any(|model| *model == seen);
-            assert!(allowed || models.0.is_empty(), "cut at {io}, {fate:?}: {} entries", seen.len());
+/// Keys of a history: one of these each.
+const KEYS: u64 = 500;
+
+/// What is there, by a lookup of every key that a history may have written.
+fn contents(session: &mut impl Session) -> Model {
+    let (mut seen, mut value) = (Model::new(), Vec::new());
+    for key in (0..KEYS).map(u64::to_be_bytes) {
+        if session.lookup(&key, &mut value).unwrap() {
+            seen.insert(key.to_vec(), value.clone());
         }
     }
+    seen
+}
+
+/// Cuts power at one I/O of so many of a history, with every fate of what no flush had covered, and looks what is left.
+fn cut_power<S: Structure>(name: &str, every: usize, sound: impl Fn(&OnPool<S>, &Model))
+where
+    for<'a> SsdSession<'a, S>: Session,
+{
+    let all = history::<S>(&World::new(3), None).1;
+    for io in (0..all).step_by(every) {
+        let world = World::new(3);
+        let (models, _) = history::<S>(&world, Some(io));
+        for fate in [Fate::Lost, Fate::Kept, Fate::Reordered(io), Fate::Torn(io)] {
+            let disk: Arc<dyn Disk> = world.image().after(fate).disk(0);
+            let Ok(index) = OnPool::<S>::open(disk, config()) else {
+                assert!(models.0.is_empty(), "{name} cut at {io}, {fate:?}: it cannot be opened");
+                continue;
+            };
+            let seen = contents(&mut index.session());
+            let allowed = models.0.last().into_iter().chain(&models.1).any(|model| *model == seen);
+            assert!(allowed || models.0.is_empty(), "{name} cut at {io}, {fate:?}: {} entries", seen.len());
+            sound(&index, &seen);
+        }
+    }
+}
+
+#[test]
+fn what_a_tree_made_durable_survives_lost_torn_and_reordered_writes() {
+    cut_power::<Tree>("ssd-btree", 7, |index, seen| {
+        let mut scanned = Model::new();
+        let mut session = index.session();
+        session
+            .scan(&[], usize::MAX, &mut |key, value| scanned.insert(key.to_vec(), value.to_vec()).is_none())
+            .unwrap();
+        assert!(scanned == *seen, "a scan sees {} entries, lookups {}", scanned.len(), seen.len());
+    });
+}
+
+#[test]
+fn what_a_table_made_durable_survives_lost_torn_and_reordered_writes() {
+    cut_power::<Table>("ssd-hash", 7, |index, seen| {
+        let worker = index.pool().worker().unwrap();
+        let (entries, _, pages) = index.structure().check(&worker).unwrap();
+        assert_eq!(entries as usize, seen.len());
+        assert_eq!(pages, index.pool().pages(), "no page is lost");
+    });
 }
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -98,18 +135,28 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Models = (Vec<Model>, Option<Model>);
 
 /// Works until power is cut; models, and I/Os.
-fn history(world: &Arc<World>, cut: Option<u64>) -> (Models, u64) {
+fn history<S: Structure>(world: &Arc<World>, cut: Option<u64>) -> (Models, u64)
+where
+    for<'a> SsdSession<'a, S>: Session,
+{
     let disk: Arc<dyn Disk> = world.add("index", 1 << 22);
     if let Some(io) = cut {
         world.cut_power(io);
     }
     let (mut durable, mut begun, mut model) = (Vec::new(), None, Model::new());
-    if let Ok(index) = OnPool::<Tree>::create(disk, config()) {
+    if let Ok(index) = OnPool::<S>::create(disk, config()) {
         durable.push(Model::new());
         'all: for round in 0..3_u64 {
             let mut session = index.session();
             for number in 0..300_u64 {
-                let (key, value) = ((number * 7 % 500).to_be_bytes(), vec![round as u8; number as usize % 300]);
+                let (key, value) = ((number * 7 % KEYS).to_be_bytes(), vec![round as u8; number as usize % 300]);
+                if round == 2 && number % 5 == 0 {
+                    if session.remove(&key).is_err() {
+                        break 'all;
+                    }
+                    model.remove(key.as_slice());
+                    continue;
+                }
                 if session.upsert(&key, &value).is_err() {
                     break 'all;
                 }

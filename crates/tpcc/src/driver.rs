@@ -30,8 +30,8 @@ use crate::{
     transaction::Kind,
 };
 
-/// How often the controller looks at the clock.
-const NAP: Duration = Duration::from_millis(10);
+/// How often the controller looks whether it is to end: seldom, for its CPU is the driver's.
+const NAP: Duration = Duration::from_millis(50);
 
 /// What a kind of transaction came to in the window.
 #[derive(Debug, Default)]
@@ -325,7 +325,8 @@ impl Readers {
         let mut fresh = Sums::default();
         self.drain(tallies, &mut fresh);
         let mut all = Sum::default();
-        for (kind, more) in sums.kinds.iter_mut().zip(&fresh.kinds) {
+        let seen = |(_, more): &(&mut KindSum, &KindSum)| more.service.count() > 0;
+        for (kind, more) in sums.kinds.iter_mut().zip(&fresh.kinds).filter(seen) {
             all.merge(&more.service);
             kind.service.merge(&more.service);
             if let Some(response) = &more.response {

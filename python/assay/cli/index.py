@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 index_app = typer.Typer(
-    help="Run persistent indexes: FPTree, BzTree, Dash, and a B+-tree and a hash table on a drive.",
+    help="Run persistent indexes: FPTree, BzTree, Dash, a B+-tree and a hash table on a drive; and rivals.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -43,6 +43,18 @@ PoolFile = Annotated[
 
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the index; may be repeated.")
+]
+
+
+Batch = Annotated[
+    int,
+    typer.Option("--batch", metavar="N", min=1, max=256, help="Lookups of a thread that wait for the drive together."),
+]
+Split = Annotated[
+    bool, typer.Option("--split", help="Each thread has a file, a pool and a part of the keys alone; on a drive.")
+]
+Path_ = Annotated[
+    str, typer.Option("--path", metavar="PATH", help="To the drive: io_uring (usual), libaio, pread (and pwrite).")
 ]
 
 
@@ -82,6 +94,9 @@ def run(
         str, typer.Option("--pool", metavar="BYTES", help="Of the pool in memory, or in front of the drive.")
     ] = "",
     pool_file: PoolFile = None,
+    batch: Batch = 1,
+    split: Split = False,
+    path: Path_ = "",
     pin: Annotated[bool, typer.Option("--pin", help="Each thread keeps to a CPU.")] = False,
     huge_pages: Annotated[bool, typer.Option(help="Ask for huge pages, as a file system on DAX has them.")] = True,
     as_if: AsIf = "",
@@ -115,6 +130,9 @@ def run(
         scan_length=scan_length,
         pool=pool,
         pool_file=pool_file,
+        batch=batch,
+        split=split,
+        path=path,
         pin=pin,
         huge_pages=huge_pages,
         as_if=as_if,
@@ -174,16 +192,22 @@ def cost(
     quotes: Annotated[
         Path | None, typer.Option("--quotes", metavar="FILE", help="Your own prices and exchange rates; they win.")
     ] = None,
+    data: Annotated[
+        str, typer.Option("--data", metavar="BYTES", help="Keys and values together, such as 100GB; DRAM is the pool.")
+    ] = "",
     band: Annotated[float, typer.Option("--band", help="Sensitivity: each price from 1/BAND to BAND times.")] = 2.0,
     as_of: Annotated[
         str | None, typer.Option("--as-of", metavar="DATE", help="Prices of that day at the latest.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Performance per dollar of runs, on this machine and on the hardware of a published study through twins."""
+    """Performance per dollar of runs, on this machine and on the hardware of a published study through twins.
+
+    With --data, DRAM is the pool of indexes on a drive, and runs with pools of several sizes say what each size gives.
+    """
     from assay.cli.indexcost import show_cost
 
-    raise typer.Exit(show_cost(inside, dram or [1, 2, 6], quotes, as_of, band, json))
+    raise typer.Exit(show_cost(inside, dram or [1, 2, 6], quotes, as_of, (band, data), json))
 
 
 @index_app.command("nodes")

@@ -11,16 +11,24 @@ from assay.error import BAD_JOB, DONE, AssayError
 from assay.index.cost import cost
 from assay.index.nodes import SIZES, Tree, best, here, is_twin, on_twin
 from assay.study import progress
+from assay.study.units import parse_bytes
 
 
 def show_cost(
-    inside: Path, dram: Sequence[int], quotes: Path | None, as_of: str | None, band: float, json: bool
+    inside: Path,
+    dram: Sequence[int],
+    quotes: Path | None,
+    as_of: str | None,
+    scale: tuple[float, str],
+    json: bool,
 ) -> int:
-    """R of every run of an index in a folder."""
+    """R of every run of an index in a folder. `scale` is the band of prices and the size of the data."""
+    band, data = scale
     if any(modules < 0 for modules in dram):
         raise AssayError("there are no fewer than no modules", hint="give --dram 1, 2 or 6", code=BAD_JOB)
     session = Session(quotes, as_of, band, json)
-    return session.show(cost(session.ledger, inside, dram, band))
+    data_bytes = float(parse_bytes(data)) if data else 0.0
+    return session.show(cost(session.ledger, inside, dram, band, data_bytes))
 
 
 def show_nodes(on: Sequence[str], path: str, sizes: Sequence[str], tree: Tree, data: str, json: bool) -> int:

@@ -9,10 +9,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from assay import rivals
 from assay.binary import Binary
 from assay.cli import output
 from assay.error import BAD_JOB, DONE, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.index import Wish, job
+from assay.index.job import RIVALS
 from assay.index.sweep import STUDIES, cells, run, there
 from assay.work import run_work, save, show
 from assay.work.run import exit_code
@@ -23,20 +25,27 @@ Json = dict[str, Any]
 def show_list(as_json: bool) -> int:
     """Lists the indexes."""
     listed: list[Json] = Binary.find().document("index", "--list")
+    built = {one["name"] for one in rivals.listed()}
+    for one in listed:
+        one["there"] = one["there"] or one["name"] in built
     if as_json:
         output.emit(listed)
         return DONE
     table = Table(box=None, pad_edge=False, show_header=False)
     for one in listed:
-        table.add_row(one["name"], one["what"], "" if one["there"] else "not in this program")
+        table.add_row(one["name"], one["what"], "" if one["there"] else _absent(one["name"]))
     Console().print(table)
     return DONE
+
+
+def _absent(name: str) -> str:
+    return f"not built: `assay rivals build {name}`" if name in RIVALS else "not in this program"
 
 
 def run_one(wish: Wish, out: Path | None, as_json: bool) -> int:
     """Runs one workload on one index and prints its record."""
     document = job(wish)
-    records = run_work(Binary.find(), ["index"], document, _follower(as_json))
+    records = run_work(_program(wish.index), ["index"], document, _follower(as_json))
     paths = [save(out, record) for record in records] if out is not None else []
     if as_json:
         output.emit({"ops_per_s": ops_per_s(records[-1]), "records": records, "files": [str(path) for path in paths]})
@@ -46,6 +55,11 @@ def run_one(wish: Wish, out: Path | None, as_json: bool) -> int:
         for path in paths:
             output.say(f"record: {path}")
     return exit_code(records)
+
+
+def _program(index: str) -> Binary:
+    """The program that has an index: rivals have one of their own."""
+    return rivals.program(index) if index in RIVALS else Binary.find()
 
 
 def ops_per_s(record: Json) -> float:
@@ -87,6 +101,15 @@ def run_study(
     return exit_code(records)
 
 
+def _name(record: Json) -> str:
+    """The index, and how it was run where that was not as usual."""
+    asked, settings = record["workload"]["parameters"], record["subject"]["settings"]
+    words = [settings["io"]] if "io" in settings else []
+    words += ["split"] if asked.get("split") else []
+    words += [f"{asked['batch']} together"] if asked.get("batch", 1) > 1 else []
+    return " ".join([record["subject"]["name"], *words])
+
+
 def _table(records: list[Json]) -> Table:
     table = Table(box=None, pad_edge=False)
     for title in ("index", "workload", "keys picked", "threads", "M ops/s", "CPU ns/op", "cycles/op", "U", "verdict"):
@@ -94,7 +117,7 @@ def _table(records: list[Json]) -> Table:
     for record in records:
         asked, figures = record["workload"]["parameters"], record["figures"]
         table.add_row(
-            record["subject"]["name"],
+            _name(record),
             record["workload"]["name"],
             asked["distribution"],
             str(asked["threads"]),

@@ -10,6 +10,7 @@ import typer
 from assay.cli import compare as _compare  # noqa: F401  Its commands enrol themselves.
 from assay.cli import dbmstpcc as _dbmstpcc  # noqa: F401  As above.
 from assay.cli import output
+from assay.cli import rivals as _rivals  # noqa: F401  As above.
 from assay.cli.app import app
 from assay.error import BAD_JOB, DONE, INTERRUPTED, AssayError
 

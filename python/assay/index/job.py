@@ -14,11 +14,13 @@ from assay.study.units import parse_bytes, parse_seconds
 Json = dict[str, Any]
 VERSION = 1
 INDEXES = ("fptree", "bztree", "dash-eh", "dash-lh", "ssd-btree", "ssd-hash")
+RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
 IN_MEMORY = INDEXES[:4]
 WORKLOADS = (
     *("lookup", "missing", "insert", "update", "remove", "scan", "mixed"),
     *("ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"),
 )
+PATHS = ("io_uring", "libaio", "pread")
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108  Stands in for persistent memory; what is made there is removed again.
 
 
@@ -40,6 +42,9 @@ class Wish:
     scan_length: int = 100
     pool: str = ""
     pool_file: Path | None = None
+    batch: int = 1
+    split: bool = False
+    path: str = ""
     pin: bool = False
     huge_pages: bool = True
     as_if: str = ""
@@ -54,7 +59,7 @@ def job(wish: Wish) -> Json:
     Raises:
         AssayError: where a word or a number is none.
     """
-    for what, word, known in (("index", wish.index, INDEXES), ("workload", wish.workload, WORKLOADS)):
+    for what, word, known in (("index", wish.index, INDEXES + RIVALS), ("workload", wish.workload, WORKLOADS)):
         if word not in known:
             raise AssayError(f"there is no {what} `{word}`", hint=did_you_mean(word, known), code=BAD_JOB)
     document: Json = {
@@ -69,11 +74,13 @@ def job(wish: Wish) -> Json:
         "scan_length": wish.scan_length,
         "warmup_s": parse_seconds(wish.warmup),
         "window": _window(wish),
+        "batch": wish.batch,
+        "split": wish.split,
         "pin": wish.pin,
         "huge_pages": wish.huge_pages,
         "counted_operations": number(wish.count, "--count"),
         "seed": wish.seed,
-        "options": dict(_option(text) for text in wish.options),
+        "options": dict(_option(text) for text in wish.options) | _path(wish),
     }
     if wish.distribution:
         document["distribution"] = _law(wish.distribution)
@@ -84,6 +91,17 @@ def job(wish: Wish) -> Json:
     if wish.as_if:
         document["as_if"] = as_if(wish.as_if)
     return document
+
+
+def _path(wish: Wish) -> Json:
+    if not wish.path:
+        return {}
+    if wish.path not in PATHS:
+        raise AssayError(f"there is no path `{wish.path}`", hint=did_you_mean(wish.path, PATHS), code=BAD_JOB)
+    if wish.index in IN_MEMORY:
+        hint = "leave --path out; it is for ssd-btree and ssd-hash"
+        raise AssayError(f"{wish.index} lies in memory: no path leads to it", hint=hint, code=BAD_JOB)
+    return {"io": wish.path}
 
 
 def _usual_place(index: str) -> Path:

@@ -12,6 +12,8 @@ from assay.index.job import Wish, job
 from assay.work import load, run_work, save
 
 Json = dict[str, Any]
+# The pool in front of a drive where none is asked for, as `crates/index/src/ssd/factory.rs` has it.
+POOL_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Sweep:
     indexes: Sequence[str]
     workloads: Sequence[tuple[str, str]]
     threads: Sequence[int]
+    # How indexes on a drive are run: by which path, keys split over threads, lookups that wait together.
+    drive: Sequence[tuple[str, bool, int]] = (("", False, 1),)
 
 
 # jungle's second part: FPTree and BzTree and Dash in persistent memory against a B+-tree and a hash table on a drive,
@@ -37,6 +41,8 @@ JUNGLE = Sweep(
         ("ycsb-b", "zipf:0.99"),
     ),
     threads=(1, 2, 4, 8, 16, 20),
+    # As in the study: blocking calls, keys split over threads. And as its outlook asks for: io_uring, lookups batched.
+    drive=(("pread", True, 1), ("io_uring", False, 64)),
 )
 STUDIES = {"jungle": JUNGLE}
 
@@ -64,10 +70,15 @@ def cells(sweep: Sweep, base: Wish, places: dict[bool, str], has: set[str], cpus
         for workload, law in sweep.workloads:
             for threads in (count for count in sweep.threads if count <= cpus):
                 wish = replace(base, index=index, workload=workload, distribution=law, threads=threads, on=on)
-                # A pool is a drive's business here, a twin of memory modules that of the others.
-                wish = replace(wish, as_if="") if index.startswith("ssd-") else replace(wish, pool="")
-                found.append(Cell(wish, identity_of_job(job(wish))))
+                found += [Cell(one, identity_of_job(job(one))) for one in _ways(sweep, wish)]
     return found
+
+
+def _ways(sweep: Sweep, wish: Wish) -> list[Wish]:
+    """A pool and how it is reached are a drive's business, a twin of memory modules that of the others."""
+    if not wish.index.startswith("ssd-"):
+        return [replace(wish, pool="")]
+    return [replace(wish, as_if="", path=path, split=split, batch=batch) for path, split, batch in sweep.drive]
 
 
 def identity_of_job(document: Json) -> tuple[Any, ...]:
@@ -88,6 +99,9 @@ def identity_of_job(document: Json) -> tuple[Any, ...]:
         float(window["seconds"]) if "seconds" in window else int(window["operations"]),
         document["seed"],
         document.get("as_if", {}).get("twin", ""),
+        document["batch"],
+        document["split"],
+        *_drive(document["index"], {"pool_bytes": document.get("pool_bytes", POOL_BYTES), **document["options"]}),
     )
 
 
@@ -106,7 +120,17 @@ def identity_of_record(record: Json) -> tuple[Any, ...]:
         window,
         asked["seed"],
         record["subject"]["settings"].get("as_if", {}).get("twin", ""),
+        asked.get("batch", 1),
+        asked.get("split", False),
+        *_drive(record["subject"]["name"], record["subject"]["settings"]),
     )
+
+
+def _drive(index: str, settings: Json) -> tuple[str, int]:
+    """Path and pool of an index on a drive. A pool that is split loses a few bytes to rounding."""
+    if not index.startswith("ssd-"):
+        return "", 0
+    return str(settings.get("io", "io_uring")), round(int(settings["pool_bytes"]) / (64 << 10))
 
 
 def run(binary: Binary, wanted: Sequence[Cell], out: Path, tell: Callable[[str], None]) -> Iterator[Json]:

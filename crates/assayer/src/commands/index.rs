@@ -29,7 +29,8 @@ pub fn list() -> Result<ExitCode, Failure> {
         ordered: kind.ordered(),
         there: assay_index::is_there(kind),
     };
-    output::document(&Kind::ALL.map(one))?;
+    let all: Vec<Listed> = Kind::ALL.into_iter().chain(Kind::RIVALS).map(one).collect();
+    output::document(&all)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -7,9 +7,10 @@
 //!
 //! There is no path by hardware transactions.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, atomic::AtomicU64};
 
 use super::{
+    hint::{self, Hint},
     key::Probe,
     latch::Latch,
     node::{Node, SEPARATORS, Separator},
@@ -384,5 +385,32 @@ impl Latches {
     #[inline(always)]
     pub(super) fn of(&self, leaf: u64) -> &Latch {
         &self.0[leaf as usize / super::leaf::LEAF_BYTES]
+    }
+}
+
+/// Hints of the order in leaves: one per place where a leaf can lie, each in a cache line of its own.
+#[derive(Debug)]
+pub(super) struct Hints {
+    words: Box<[AtomicU64]>,
+    /// Words before the first whole cache line.
+    skipped: usize,
+}
+
+impl Hints {
+    /// For a pool of so many bytes. Memory is only touched where a scan has sorted a leaf.
+    pub(super) fn new(bytes: usize) -> Self {
+        let places = bytes / super::leaf::LEAF_BYTES + 1;
+        let zeros = vec![0_u64; (places + 1) * hint::WORDS].into_boxed_slice();
+        // SAFETY: an atomic word is a word, and these are nobody else's.
+        let words = unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [AtomicU64]) };
+        let skipped = words.as_ptr().align_offset(hint::WORDS * 8).min(hint::WORDS);
+        Self { words, skipped }
+    }
+
+    /// That of a leaf.
+    #[inline(always)]
+    pub(super) fn of(&self, leaf: u64) -> Hint<'_> {
+        let at = self.skipped + leaf as usize / super::leaf::LEAF_BYTES * hint::WORDS;
+        Hint(self.words[at..].first_chunk().expect("every place of a leaf has a hint"))
     }
 }

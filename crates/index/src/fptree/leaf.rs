@@ -53,6 +53,17 @@ impl<'p, M: Medium> Leaf<'p, M> {
         unsafe { self.base.add(within as usize).cast::<u64>().read_volatile() }
     }
 
+    /// Asks for all of it, so that a scan finds it in the caches when it is done with the leaf before.
+    #[inline(always)]
+    pub(super) fn prefetch(&self) {
+        #[cfg(target_arch = "x86_64")]
+        for line in 0..LEAF_BYTES / LINE as usize {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: inside the leaf; a prefetch reads nothing that the program sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.base.add(line * LINE as usize).cast()) };
+        }
+    }
+
     #[inline(always)]
     pub(super) fn bitmap(&self) -> u64 {
         self.word(0)

@@ -14,11 +14,13 @@
 //! The paper's micro-logs are the pool's transactions, its leaf groups the pool's chunks, which hold 64 leaves, and its
 //! free leaves those that each lane reserves ahead.
 //!
-//! A leaf's latch lives in DRAM: what a crash leaves locked is open afterwards. Readers are optimistic at every level.
+//! A leaf's latch lives in DRAM: what a crash leaves locked is open afterwards. So does the order that a scan has put a
+//! leaf's records into, which later scans use until the leaf changes. Readers are optimistic at every level.
 //! There is no path by hardware transactions; records say so.
 
 mod change;
 mod check;
+pub(crate) mod hint;
 mod inner;
 mod join;
 mod key;
@@ -34,7 +36,7 @@ mod sync;
 use assay_pmem::{Medium, Pool};
 
 use self::{
-    inner::{Inner, Latches, Spot},
+    inner::{Hints, Inner, Latches, Spot},
     key::Probe,
     latch::Latch,
     leaf::Leaf,
@@ -48,6 +50,7 @@ pub struct FpTree<M: Medium> {
     pool: Pool<M>,
     inner: Inner,
     latches: Latches,
+    hints: Hints,
     /// Keys and values are words and lie in the leaves.
     words: bool,
 }

@@ -10,6 +10,9 @@ use super::{key::Probe, latch::Latch};
 /// Separators of a node; it has one child more.
 pub(super) const SEPARATORS: usize = 63;
 const SLOTS: usize = SEPARATORS + 1;
+/// Separators of a cache line, and of the first one, which latch and shape share.
+const A_LINE: usize = 8;
+const FIRST_LINE: usize = 6;
 
 /// The whole key of a separator, where its head alone does not say it.
 pub(super) type Tail = AtomicPtr<Box<[u8]>>;
@@ -86,18 +89,16 @@ impl Node {
     }
 
     /// How many separators a rule holds for; it holds for all before the last one that it holds for.
+    ///
+    /// First one separator of each cache line is asked, so that all lines are waited for together and not one after the
+    /// other, as a halving search would; then those of the line in question. No branch depends on keys.
     #[inline(always)]
     fn below(&self, rule: impl Fn(u64) -> bool) -> usize {
-        let (mut base, mut left) = (0_usize, self.count());
-        if left == 0 {
-            return 0;
-        }
-        while left > 1 {
-            let half = left / 2;
-            base += if rule(self.heads[(base + half - 1) % SLOTS].load(Relaxed)) { half } else { 0 };
-            left -= half;
-        }
-        base + usize::from(rule(self.heads[base % SLOTS].load(Relaxed)))
+        let count = self.count();
+        let holds = |index: usize| usize::from(rule(self.heads[index % SLOTS].load(Relaxed)) & (index < count));
+        let lines: usize = (0..SLOTS / A_LINE).map(|line| holds(FIRST_LINE + line * A_LINE)).sum();
+        let first = (lines * A_LINE).saturating_sub(A_LINE - FIRST_LINE);
+        first + (first..first + A_LINE).map(holds).sum::<usize>()
     }
 
     /// The same for keys of any length; none where the node changed meanwhile. The caller is pinned, so that no tail
@@ -184,5 +185,34 @@ impl Node {
             self.set_child(index, other.child(index));
         }
         self.set_shape(other.count(), other.level());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_where_the_search_takes_them_to_be() {
+        assert_eq!(std::mem::offset_of!(Node, heads) + FIRST_LINE * 8, 64);
+    }
+
+    proptest! {
+        #[test]
+        fn a_position_is_the_number_of_separators_not_above(
+            heads in prop::collection::btree_set(0u64..200, 0..=SEPARATORS), stale in any::<u64>(), key in 0u64..201,
+        ) {
+            let node = Node::new();
+            for slot in 0..SLOTS {
+                node.set_separator(slot, Separator { head: stale, tail: std::ptr::null_mut() });
+            }
+            for (slot, &head) in heads.iter().enumerate() {
+                node.set_separator(slot, Separator { head, tail: std::ptr::null_mut() });
+            }
+            node.set_shape(heads.len(), 0);
+            prop_assert_eq!(node.position(key), heads.iter().filter(|&&head| head <= key).count());
+        }
     }
 }

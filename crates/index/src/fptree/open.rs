@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     FpTree,
-    inner::{Inner, Latches, key, word},
+    inner::{Hints, Inner, Latches, key, word},
     key::block,
     leaf::{FULL, LEAF_BYTES, LINE, Leaf, RECORDS},
     node::Separator,
@@ -65,9 +65,10 @@ impl<M: Medium> FpTree<M> {
             make_first_leaf(&pool)?;
         }
         let leaves = walk(&pool, words)?;
-        let latches = Latches::new(pool.medium().bytes());
+        let bytes = pool.medium().bytes();
+        let (latches, hints) = (Latches::new(bytes), Hints::new(bytes));
         let inner = Inner::build(words, leaves.into_iter());
-        Ok(Self { pool, inner, latches, words })
+        Ok(Self { pool, inner, latches, hints, words })
     }
 
     /// The first leaf.

@@ -5,12 +5,17 @@ use assay_pmem::Medium;
 use super::{
     FpTree,
     key::{Probe, block, head_of, order},
-    leaf::{Leaf, bits},
+    leaf::{Leaf, RECORDS, bits},
 };
 use crate::{error::IndexError, index::Visit};
 
-/// An entry of a leaf: the head of its key, and its payload.
-pub(super) type Entry = (u64, u64);
+/// A record of a leaf, and where it lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    head: u64,
+    payload: u64,
+    slot: u8,
+}
 
 impl<M: Medium> FpTree<M> {
     /// The slot of a key in a leaf that is locked, or whose latch is asked afterwards.
@@ -89,39 +94,88 @@ impl<M: Medium> FpTree<M> {
         'again: loop {
             let (mut at, mut version) = self.enter(&bound)?;
             loop {
-                let leaf = self.leaf(at);
-                entries.clear();
-                entries.extend(leaf.slots().map(|slot| (leaf.head(slot), leaf.payload(slot))));
-                let next = leaf.next();
-                // As long as this leaf has not changed, the next one is in the list.
-                let inside = next % super::leaf::LEAF_BYTES as u64 == 0 && next < self.medium().bytes() as u64;
-                let next_version = if inside { self.latch(next).version() } else { 0 };
-                if !self.latch(at).is(version) {
+                let Some((next, next_version)) = self.gather(at, version, limit - visited, entries)? else {
                     continue 'again;
-                }
-                self.sort(entries)?;
-                for &(head, payload) in entries.iter() {
-                    let (word, value) = (head.to_be_bytes(), payload.to_ne_bytes());
-                    let (key, value): (&[u8], &[u8]) =
-                        if self.words { (&word, &value) } else { block(&self.pool, payload)? };
-                    if bound.excludes(key) {
-                        continue;
-                    }
+                };
+                let passed = self.passed(&bound, entries)?;
+                for entry in &entries[passed..] {
                     if visited == limit {
                         return Ok(visited);
                     }
                     visited += 1;
-                    if !visit(key, value) {
+                    if !self.show(entry, visit)? {
                         return Ok(visited);
                     }
-                    bound.pass(key);
                 }
                 if next == 0 || visited == limit {
                     return Ok(visited);
                 }
+                if let Some(last) = entries[passed..].last() {
+                    self.with_key(last, |key| bound.pass(key))?;
+                }
                 (at, version) = (next, next_version);
             }
         }
+    }
+
+    /// The entries of a leaf in order, with the next leaf and its version; none where the leaf is not what it was.
+    #[inline(always)]
+    fn gather(
+        &self,
+        at: u64,
+        version: u64,
+        wanted: usize,
+        entries: &mut Vec<Entry>,
+    ) -> Result<Option<(u64, u64)>, IndexError> {
+        let (leaf, hint) = (self.leaf(at), self.hints.of(at));
+        let (next, count) = (leaf.next(), leaf.bitmap().count_ones() as usize);
+        let inside = next != 0 && next % super::leaf::LEAF_BYTES as u64 == 0 && next < self.medium().bytes() as u64;
+        if inside && count < wanted {
+            self.leaf(next).prefetch();
+        }
+        let entry = |slot: usize| Entry { head: leaf.head(slot), payload: leaf.payload(slot), slot: slot as u8 };
+        entries.clear();
+        let hinted = hint.get(version);
+        match &hinted {
+            Some(order) => entries.extend(order[..count.min(RECORDS)].iter().map(|&slot| entry(slot as usize))),
+            None => entries.extend(leaf.slots().map(entry)),
+        }
+        // As long as this leaf has not changed, the next one is in the list.
+        let next_version = if inside { self.latch(next).version() } else { 0 };
+        if !self.latch(at).is(version) {
+            return Ok(None);
+        }
+        if hinted.is_none() {
+            self.sort(entries)?;
+            let mut order = [0; RECORDS];
+            order.iter_mut().zip(entries.iter()).for_each(|(place, entry)| *place = entry.slot);
+            hint.put(version, &order);
+        }
+        Ok(Some((next, next_version)))
+    }
+
+    /// How many entries of a leaf a scan has passed already.
+    #[inline(always)]
+    fn passed(&self, bound: &Bound, entries: &[Entry]) -> Result<usize, IndexError> {
+        let mut passed = 0;
+        while passed < entries.len() && self.with_key(&entries[passed], |key| bound.excludes(key))? {
+            passed += 1;
+        }
+        Ok(passed)
+    }
+
+    #[inline(always)]
+    fn with_key<T>(&self, entry: &Entry, then: impl FnOnce(&[u8]) -> T) -> Result<T, IndexError> {
+        Ok(if self.words { then(&entry.head.to_be_bytes()) } else { then(block(&self.pool, entry.payload)?.0) })
+    }
+
+    #[inline(always)]
+    fn show(&self, entry: &Entry, visit: &mut Visit<'_>) -> Result<bool, IndexError> {
+        if self.words {
+            return Ok(visit(&entry.head.to_be_bytes(), &entry.payload.to_ne_bytes()));
+        }
+        let (key, value) = block(&self.pool, entry.payload)?;
+        Ok(visit(key, value))
     }
 
     /// The leaf that a scan goes on with, and a version under which it was in the tree.
@@ -138,12 +192,12 @@ impl<M: Medium> FpTree<M> {
 
     fn sort(&self, entries: &mut [Entry]) -> Result<(), IndexError> {
         if self.words {
-            entries.sort_unstable_by_key(|entry| entry.0);
+            entries.sort_unstable_by_key(|entry| entry.head);
             return Ok(());
         }
         let mut wrong = None;
         entries.sort_unstable_by(|one, other| {
-            one.0.cmp(&other.0).then_with(|| {
+            one.head.cmp(&other.head).then_with(|| {
                 let mut key = |payload| match block(&self.pool, payload) {
                     Ok((key, _)) => key,
                     Err(error) => {
@@ -151,7 +205,7 @@ impl<M: Medium> FpTree<M> {
                         &[]
                     }
                 };
-                key(one.1).cmp(key(other.1))
+                key(one.payload).cmp(key(other.payload))
             })
         });
         wrong.map_or(Ok(()), Err)

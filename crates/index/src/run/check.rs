@@ -4,6 +4,7 @@ use assay_record::WorkCheck;
 
 use super::{act::Hands, crew::Crew};
 use crate::{
+    error::IndexError,
     index::{Index, Session},
     job::IndexJob,
     workload::{Entries, MISSING, Operation, Step, Territory},
@@ -42,21 +43,21 @@ impl Facts {
         self.keys + added - removed
     }
 
-    /// Every id that was ever there, and whether it is now.
-    fn id(&self, n: u64) -> (u64, bool) {
+    /// Every id that was ever there, whose it is, and whether it is there now.
+    fn id(&self, n: u64) -> (u64, usize, bool) {
         let threads = self.territories.len() as u64;
         if n < self.keys {
-            let owner = &self.territories[(n % threads) as usize];
-            return (n, n / threads >= owner.removed);
+            let owner = (n % threads) as usize;
+            return (n, owner, n / threads >= self.territories[owner].removed);
         }
         let mut left = n - self.keys;
-        for one in &self.territories {
+        for (owner, one) in self.territories.iter().enumerate() {
             match left.checked_sub(one.added) {
                 Some(rest) => left = rest,
-                None => return (one.added_id(left), true),
+                None => return (one.added_id(left), owner, true),
             }
         }
-        (MISSING, false)
+        (MISSING, 0, false)
     }
 
     fn ids(&self) -> u64 {
@@ -79,15 +80,16 @@ pub(super) fn all(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str)
 
 fn contents(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str) -> WorkCheck {
     let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, 0, 1);
-    let mut session = index.session();
+    let mut sessions: Vec<_> = (0..index.parts()).map(|part| index.session_of(part)).collect();
     let ids = facts.ids();
     let looked_at = ids.min(job.checked_entries);
     let mut wrong = Vec::new();
     for n in 0..looked_at {
-        let (id, there) = facts.id((u128::from(n) * u128::from(ids) / u128::from(looked_at)) as u64);
+        let (id, owner, there) = facts.id((u128::from(n) * u128::from(ids) / u128::from(looked_at)) as u64);
         for (id, there) in [(id, there), (id | MISSING, false)] {
             if wrong.len() < 3 && !facts.unsure.contains(&id) {
-                wrong.extend(look(&mut session, &mut hands, id, there));
+                let part = owner % sessions.len();
+                wrong.extend(look(&mut sessions[part], &mut hands, id, there));
             }
         }
     }
@@ -109,14 +111,19 @@ fn look(session: &mut impl Session, hands: &mut Hands, id: u64, there: bool) -> 
 }
 
 fn order(index: &impl Index, facts: &Facts, when: &str) -> WorkCheck {
-    let (mut last, mut count, mut disorder) = (Vec::new(), 0_u64, 0_u64);
-    let seen = index.session().scan(&[0; 8], usize::MAX, &mut |key, _| {
-        disorder += u64::from(count > 0 && last.as_slice() >= key);
-        last.clear();
-        last.extend_from_slice(key);
-        count += 1;
-        true
-    });
+    let (mut count, mut disorder) = (0_u64, 0_u64);
+    let seen: Result<usize, IndexError> = (0..index.parts())
+        .map(|part| {
+            let mut last = Vec::new();
+            index.session_of(part).scan(&[0; 8], usize::MAX, &mut |key, _| {
+                disorder += u64::from(last.as_slice() >= key);
+                last.clear();
+                last.extend_from_slice(key);
+                count += 1;
+                true
+            })
+        })
+        .sum();
     let (least, most) = (facts.entries(), facts.entries() + facts.unsure.len() as u64);
     let least = least.saturating_sub(facts.unsure.len() as u64);
     let passed = seen.is_ok() && disorder == 0 && (least..=most).contains(&count);

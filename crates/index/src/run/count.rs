@@ -24,7 +24,7 @@ pub(super) struct Cost {
 pub(super) fn count(index: &impl Index, job: &IndexJob, facts: &Facts) -> Result<[Cost; Operation::COUNT], IndexError> {
     let mut costs = [Cost::default(); Operation::COUNT];
     let Some(territory) = facts.territories().first() else { return Ok(costs) };
-    let picker = Picker::new(job.distribution(), job.keys)?;
+    let picker = Picker::new(job.distribution(), territory.picked())?;
     let mut stream = Stream::new(job.workload.mix(), picker, *territory, job.seed ^ 0xC0);
     let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, 1, job.scan_length);
     let mut session = index.session();

@@ -17,12 +17,12 @@ use assay_load::{
 };
 use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
 
-use super::act::Hands;
+use super::{act::Hands, batch::Batch};
 use crate::{
     error::IndexError,
-    index::{Index, Session},
+    index::{Index, Moved, Session},
     job::{IndexJob, Window},
-    workload::{Entries, Mix, Operation, Picker, Stream, Territory},
+    workload::{Entries, Mix, Operation, Picker, Step, Stream, Territory},
 };
 
 /// Operations between two looks at the gate.
@@ -55,6 +55,8 @@ pub(super) struct Outcome {
     pub(super) looked_at: u64,
     pub(super) exhausted: bool,
     pub(super) failure: Option<String>,
+    /// Pages that the window moved, where the index lies on a drive.
+    pub(super) moved: Option<Moved>,
     used: ThreadUse,
 }
 
@@ -69,7 +71,7 @@ pub(super) struct Crew {
 
 /// What a thread and the controller share. One line for each thread: the thread writes, the controller reads.
 #[repr(align(128))]
-struct Desk {
+pub(super) struct Desk {
     done: AtomicU64,
     latencies: [Option<Latencies>; Operation::COUNT],
 }
@@ -84,7 +86,6 @@ struct Plan<'a> {
     job: &'a IndexJob,
     clock: Clock,
     gate: &'a Gate,
-    picker: Picker,
 }
 
 /// Warms up, opens the window, closes it.
@@ -99,8 +100,8 @@ pub(super) fn run(
     open: impl FnOnce() -> WorkWatch,
 ) -> Result<Crew, IndexError> {
     let gate = Gate { phase: AtomicU32::new(WARM_UP), warm: AtomicU32::new(0), finished: AtomicU32::new(0) };
-    let picker = Picker::new(job.distribution(), job.keys)?;
-    let plan = Plan { job, clock, gate: &gate, picker };
+    Picker::new(job.distribution(), job.territory(0).picked())?;
+    let plan = Plan { job, clock, gate: &gate };
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
     Ok(std::thread::scope(|scope| {
         let work = |(thread, desk)| {
@@ -130,6 +131,13 @@ impl Desk {
     fn new(mix: Mix) -> Self {
         let latencies = Operation::ALL.map(|operation| mix.has(operation).then(Latencies::new));
         Self { done: AtomicU64::new(0), latencies }
+    }
+
+    #[inline(always)]
+    pub(super) fn took(&self, operation: Operation, ns: u64) {
+        if let Some(latencies) = &self.latencies[operation as usize] {
+            latencies.record(ns);
+        }
     }
 }
 
@@ -240,12 +248,13 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
         pin(thread as usize);
     }
     let job = plan.job;
-    let territory = Territory::new(job.keys, thread, u64::from(job.threads));
+    let territory = job.territory(thread);
     let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
-    let mut session = index.session();
+    let mut session = index.session_of(thread as usize % index.parts());
+    let picker = Picker::new(job.distribution(), territory.picked()).expect("the law was tried before");
     let mut counters = ThreadCounters::open(plan.clock.tsc_hz());
     let calm = job.workload.mix().without_growth();
-    let mut stream = Stream::new(calm, plan.picker.clone(), territory, job.seed ^ 0xAAAA);
+    let mut stream = Stream::new(calm, picker.clone(), territory, job.seed ^ 0xAAAA);
     plan.gate.warm.fetch_add(1, Release);
     while plan.gate.phase.load(Acquire) == WARM_UP {
         if job.warmup_s == 0.0 {
@@ -254,10 +263,17 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
         }
         warm_up(&mut session, &mut stream, &mut hands);
     }
-    let stream = Stream::new(job.workload.mix(), plan.picker.clone(), territory, job.seed);
+    let stream = Stream::new(job.workload.mix(), picker, territory, job.seed);
     counters.start();
-    let mut outcome = measure(&mut session, plan, stream, &mut hands, desk);
+    let before = session.moved();
+    let mut outcome = if job.batch > 1 {
+        let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
+        measure_batches(&mut session, plan, stream, (&mut hands, batch), desk)
+    } else {
+        measure(&mut session, plan, stream, &mut hands, desk)
+    };
     outcome.used = counters.stop();
+    outcome.moved = session.moved().zip(before).map(|(after, before)| after.since(&before));
     plan.gate.finished.fetch_add(1, Release);
     outcome
 }
@@ -280,11 +296,7 @@ fn measure<S: Session>(
     desk: &Desk,
 ) -> Outcome {
     let mut outcome = Outcome::new(stream.territory());
-    let (clock, every) = (plan.clock, u64::from(plan.job.sample_every));
-    let quota = match plan.job.window {
-        Window::Operations(all) => all.div_ceil(u64::from(plan.job.threads)),
-        Window::Seconds(_) => u64::MAX,
-    };
+    let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
     let (start, mut done) = (clock.now(), 0_u64);
     'window: while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
         for _ in 0..u64::from(BATCH).min(quota - done) {
@@ -292,14 +304,12 @@ fn measure<S: Session>(
                 outcome.exhausted = true;
                 break 'window;
             };
-            let timed = ((step.random & 0xFFFF_FFFF) * every) >> 32 == 0;
+            let timed = is_timed(&step, every);
             let before = if timed { clock.now() } else { 0 };
             let result = hands.act(session, &step);
             if timed {
                 let took = clock.ticks_to_ns(clock.now().wrapping_sub(before));
-                if let Some(latencies) = &desk.latencies[step.operation as usize] {
-                    latencies.record(took);
-                }
+                desk.took(step.operation, took);
                 outcome.look_at(&step, &result, hands);
             }
             done += 1;
@@ -315,6 +325,62 @@ fn measure<S: Session>(
     outcome
 }
 
+/// The measured loop where lookups wait together.
+fn measure_batches<S: Session>(
+    session: &mut S,
+    plan: &Plan<'_>,
+    mut stream: Stream,
+    (hands, mut batch): (&mut Hands, Batch),
+    desk: &Desk,
+) -> Outcome {
+    let mut outcome = Outcome::new(stream.territory());
+    let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
+    let (start, mut done) = (clock.now(), 0_u64);
+    while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
+        let Some(step) = stream.step() else {
+            outcome.exhausted = true;
+            break;
+        };
+        done += 1;
+        let timed = is_timed(&step, every);
+        let goes_on = if Batch::takes(&step) {
+            !batch.add(step, timed) || batch.look_up(session, clock, &mut outcome, desk, &mut stream)
+        } else {
+            let before = clock.now();
+            let result = hands.act(session, &step);
+            if timed {
+                desk.took(step.operation, clock.ticks_to_ns(clock.now().wrapping_sub(before)));
+                outcome.look_at(&step, &result, hands);
+            }
+            outcome.count(&step, result, &mut stream)
+        };
+        desk.done.store(done, Relaxed);
+        if !goes_on {
+            break;
+        }
+    }
+    batch.look_up(session, clock, &mut outcome, desk, &mut stream);
+    outcome.worked_s = clock.ticks_to_ns(clock.now().wrapping_sub(start)) as f64 / 1e9;
+    outcome.territory = stream.territory();
+    outcome
+}
+
+/// Of so many operations one is timed, by chance.
+#[inline(always)]
+fn is_timed(step: &Step, every: u32) -> bool {
+    ((step.random & 0xFFFF_FFFF) * u64::from(every)) >> 32 == 0
+}
+
+impl Plan<'_> {
+    /// Operations of each thread.
+    fn quota(&self) -> u64 {
+        match self.job.window {
+            Window::Operations(all) => all.div_ceil(u64::from(self.job.threads)),
+            Window::Seconds(_) => u64::MAX,
+        }
+    }
+}
+
 impl Outcome {
     fn new(territory: Territory) -> Self {
         Self {
@@ -325,23 +391,31 @@ impl Outcome {
             looked_at: 0,
             exhausted: false,
             failure: None,
+            moved: None,
             used: ThreadUse::default(),
         }
     }
 
     /// Looks whether a value that was found is the key's.
     #[inline(always)]
-    fn look_at(&mut self, step: &crate::workload::Step, result: &Result<bool, IndexError>, hands: &Hands) {
-        let read = matches!(step.operation, Operation::Lookup | Operation::ReadModifyWrite);
-        if read && matches!(result, Ok(true)) {
+    fn look_at(&mut self, step: &Step, result: &Result<bool, IndexError>, hands: &Hands) {
+        if matches!(result, Ok(true)) {
+            self.look_at_value(step.operation, || hands.found_is_good(step.id));
+        }
+    }
+
+    /// The same of a value that was found.
+    #[inline(always)]
+    pub(super) fn look_at_value(&mut self, operation: Operation, is_good: impl FnOnce() -> bool) {
+        if matches!(operation, Operation::Lookup | Operation::ReadModifyWrite) {
             self.looked_at += 1;
-            self.wrong_values += u64::from(!hands.found_is_good(step.id));
+            self.wrong_values += u64::from(!is_good());
         }
     }
 
     /// Counts an operation; `false` where the thread gives up.
     #[inline(always)]
-    fn count(&mut self, step: &crate::workload::Step, result: Result<bool, IndexError>, stream: &mut Stream) -> bool {
+    pub(super) fn count(&mut self, step: &Step, result: Result<bool, IndexError>, stream: &mut Stream) -> bool {
         let counts = &mut self.counts[step.operation as usize];
         match result {
             Ok(true) => counts.succeeded += 1,

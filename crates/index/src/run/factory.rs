@@ -53,6 +53,8 @@ pub struct About {
     pub emulated: bool,
     /// What makes an acknowledged change durable.
     pub durability: &'static str,
+    /// Its version, where it is not Assay's.
+    pub version: Option<String>,
     /// What bears on the figures.
     pub settings: BTreeMap<String, Value>,
 }

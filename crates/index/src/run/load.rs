@@ -8,7 +8,7 @@ use std::{
 use super::act::Hands;
 use crate::{
     error::IndexError,
-    index::Index,
+    index::{Index, Session},
     job::IndexJob,
     workload::{Entries, Operation, Step, Territory},
 };
@@ -37,9 +37,10 @@ pub(super) fn load(
 ) -> Result<Loaded, IndexError> {
     let (start, threads, stop) = (Instant::now(), u64::from(job.threads), AtomicBool::new(false));
     let part = |thread: u64| {
-        let territory = Territory::new(job.keys, thread, threads);
+        let territory = job.territory(thread);
         let mut hands = Hands::new(*entries, &job.sizes, thread, job.scan_length);
-        let done = insert_all(index, &territory, &mut hands, &[&stop, interrupted]);
+        let mut session = index.session_of(thread as usize % index.parts());
+        let done = insert_all(&mut session, &territory, &mut hands, &[&stop, interrupted]);
         if done.is_err() {
             stop.store(true, Ordering::Relaxed);
         }
@@ -58,19 +59,18 @@ pub(super) fn load(
 }
 
 fn insert_all(
-    index: &impl Index,
+    session: &mut impl Session,
     territory: &Territory,
     hands: &mut Hands,
     stops: &[&AtomicBool],
 ) -> Result<u64, IndexError> {
-    let mut session = index.session();
     let mut done = 0;
     while let Some(id) = territory.removed_id(done) {
         if done % BATCH == 0 && stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
             break;
         }
         let step = Step { operation: Operation::Insert, id, random: 0 };
-        if !hands.act(&mut session, &step)? {
+        if !hands.act(session, &step)? {
             return Err(IndexError::Damaged { what: format!("the key of id {id} was there before it was loaded") });
         }
         done += 1;

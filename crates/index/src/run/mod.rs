@@ -5,6 +5,7 @@
 //! nothing: no flush, fence or block is counted while speed is measured.
 
 mod act;
+mod batch;
 mod check;
 mod count;
 mod crew;

@@ -24,8 +24,9 @@ use super::{
     seconds,
 };
 use crate::{
+    index::Moved,
     job::{IndexJob, Window},
-    workload::{Entries, Operation, Picker, Stream, Territory},
+    workload::{Entries, Operation, Picker, Stream},
 };
 
 /// Steps by which the generator's own cost is found.
@@ -80,7 +81,7 @@ pub(super) fn record(job: &IndexJob, about: &About, seen: Seen, crew: Crew) -> W
         run: work_run(seen.began, seen.prepared),
         subject: Subject {
             name: job.index.name().to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: about.version.clone().unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned()),
             settings: settings(job, about),
         },
         workload: workload(job),
@@ -137,6 +138,8 @@ fn workload(job: &IndexJob) -> Workload {
         ("warmup_s", json!(job.warmup_s)),
         ("pinned", json!(job.pin)),
         ("timed_one_in", json!(job.sample_every)),
+        ("batch", json!(job.batch)),
+        ("split", json!(job.split)),
         ("seed", json!(job.seed)),
     ]);
     if job.workload.scans() {
@@ -188,7 +191,24 @@ fn figures(job: &IndexJob, seen: &Seen, crew: &Crew, provenance: Provenance) -> 
     if let Some(counted) = &seen.counted {
         all.extend(per_operation(counted.iter().fold(Cost::default(), |sum, cost| sum.plus(cost)), provenance));
     }
+    moved(crew, operations).into_iter().for_each(|(name, figure)| _ = all.insert(name.to_owned(), figure));
     all
+}
+
+/// Pages that the window moved between pool and drive, by operation, and how many requests were in flight.
+fn moved(crew: &Crew, operations: u64) -> Vec<(&'static str, Figure)> {
+    let each = crew.outcomes.iter().map(|outcome| outcome.moved);
+    let Some(moved) = each.sum::<Option<Moved>>() else { return Vec::new() };
+    let figure = |value, unit| Figure::new(value, unit, Provenance::Measured, Method::Loop);
+    let per = |count: u64| figure(count as f64 / operations.max(1) as f64, Unit::PerOp);
+    let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+    let asked = moved.hits + moved.read;
+    vec![
+        ("reads_per_op", per(moved.read)),
+        ("writes_per_op", per(moved.written)),
+        ("pool_hit_ratio", figure(share(moved.hits, asked), Unit::Ratio)),
+        ("mean_depth_of_a_thread_count", figure(share(moved.depth_sum, moved.requests), Unit::Count)),
+    ]
 }
 
 /// Names end in their unit.
@@ -312,8 +332,9 @@ fn not_measured(seen: &Seen) -> Vec<NotMeasured> {
 
 /// What it costs to pick an operation and to make its key and value, without an index; it is part of every operation.
 fn generator_ns(job: &IndexJob) -> f64 {
-    let Ok(picker) = Picker::new(job.distribution(), job.keys) else { return 0.0 };
-    let mut stream = Stream::new(job.workload.mix(), picker, Territory::new(job.keys, 0, 1), job.seed);
+    let territory = job.territory(0);
+    let Ok(picker) = Picker::new(job.distribution(), territory.picked()) else { return 0.0 };
+    let mut stream = Stream::new(job.workload.mix(), picker, territory, job.seed);
     let entries = Entries::new(job.sizes, job.seed);
     let (mut key, mut value) = (vec![0; job.sizes.key.most.max(8)], vec![0; job.sizes.value.most.max(8)]);
     let start = Instant::now();

@@ -131,7 +131,7 @@ impl Factory for Leaked {
     }
 
     fn about(&self) -> About {
-        About { emulated: true, durability: "none", settings: BTreeMap::new() }
+        About { emulated: true, durability: "none", version: None, settings: BTreeMap::new() }
     }
 }
 

@@ -1,6 +1,12 @@
 //! What makes and opens an index on a drive for a run.
 
-use std::{collections::BTreeMap, marker::PhantomData, path::PathBuf, sync::Arc, time::Instant};
+use std::{
+    collections::BTreeMap,
+    marker::PhantomData,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Instant,
+};
 
 use assay_btree::TreeError;
 use assay_buffer::{
@@ -11,7 +17,7 @@ use assay_path::Scratch;
 use assay_record::PathKind;
 use serde_json::Value;
 
-use super::{OnPool, SsdSession, Structure};
+use super::{OnPool, Parts, SsdSession, Structure};
 use crate::{
     error::IndexError,
     index::Session,
@@ -27,7 +33,8 @@ const INSERTS_PER_S: f64 = 1e6;
 
 /// Makes and opens one index in one file.
 pub struct OnDrive<S> {
-    file: PathBuf,
+    /// One, or one for each thread.
+    files: Vec<PathBuf>,
     named: bool,
     bytes: u64,
     config: Config,
@@ -44,17 +51,20 @@ impl<S: Structure> OnDrive<S> {
     pub fn new(job: &IndexJob) -> Result<Self, IndexError> {
         let (mut config, mut access) = (Config::default(), Access::default());
         config.pool_bytes = job.pool_bytes.unwrap_or(POOL_BYTES);
-        config.workers = job.threads as usize + 2;
+        let parts = if job.split { u64::from(job.threads) } else { 1 };
+        config.pool_bytes /= parts;
+        config.workers = job.threads as usize / parts as usize + 2;
         for (name, value) in &job.options {
             option(name, value, &mut config, &mut access)?;
         }
-        let (file, scratch) = place(job)?;
+        let (files, scratch) = place(job, parts)?;
         let named = job.pool_file.is_some();
-        Ok(Self { file, named, bytes: room(job), config, access, _scratch: scratch, structure: PhantomData })
+        let bytes = room(job, parts);
+        Ok(Self { files, named, bytes, config, access, _scratch: scratch, structure: PhantomData })
     }
 
-    fn drive(&self, make: bool) -> Result<Arc<dyn Disk>, IndexError> {
-        let paths = [self.file.clone()];
+    fn drive(&self, file: &Path, make: bool) -> Result<Arc<dyn Disk>, IndexError> {
+        let paths = [file.to_owned()];
         let drive =
             if make { Drive::create(&paths, self.bytes, self.access) } else { Drive::open(&paths, self.access) };
         Ok(Arc::new(drive.map_err(TreeError::from)?))
@@ -76,20 +86,20 @@ fn option(name: &str, value: &Value, config: &mut Config, access: &mut Access) -
     Ok(())
 }
 
-/// Bytes of the file: room for what is loaded and what the window may add, with copies that a checkpoint needs.
-fn room(job: &IndexJob) -> u64 {
+/// Bytes of a file: room for what is loaded and what the window may add, with copies that a checkpoint needs.
+fn room(job: &IndexJob, parts: u64) -> u64 {
     let share = f64::from(job.workload.mix().0[Operation::Insert as usize]) / 1000.0;
     let added = match job.window {
         Window::Seconds(seconds) => (seconds + job.warmup_s) * INSERTS_PER_S * f64::from(job.threads),
         Window::Operations(operations) => operations as f64,
     };
     let entry = job.sizes.key.most + job.sizes.value.most + 64;
-    ((job.keys as f64 + share * added) * entry as f64 * 6.0) as u64 + (1 << 30)
+    ((job.keys as f64 + share * added) * entry as f64 * 6.0) as u64 / parts + (1 << 30)
 }
 
-fn place(job: &IndexJob) -> Result<(PathBuf, Option<Scratch>), IndexError> {
+fn place(job: &IndexJob, parts: u64) -> Result<(Vec<PathBuf>, Option<Scratch>), IndexError> {
     if let Some(file) = &job.pool_file {
-        return Ok((file.clone(), None));
+        return Ok((vec![file.clone()], None));
     }
     if !job.target.is_dir() {
         let fix = "name a folder; Assay makes a file of its own in it and removes it again";
@@ -98,44 +108,47 @@ fn place(job: &IndexJob) -> Result<(PathBuf, Option<Scratch>), IndexError> {
     let name = format!("assay-index-{}", std::process::id());
     let failed = |error| TreeError::from(assay_buffer::BufferError::from(error));
     let mut scratch = Scratch::open(&job.target, &name).map_err(failed)?;
-    let file = scratch.claim("pool").map_err(failed)?;
-    Ok((file, Some(scratch)))
+    let name = |part| if part == 0 { "pool".to_owned() } else { format!("pool-{part}") };
+    let files = (0..parts).map(|part| scratch.claim(&name(part)).map_err(failed)).collect::<Result<_, _>>()?;
+    Ok((files, Some(scratch)))
 }
 
 impl<S: Structure> Factory for OnDrive<S>
 where
     for<'a> SsdSession<'a, S>: Session,
 {
-    type Index = OnPool<S>;
-    type Counted = OnPool<S>;
+    type Index = Parts<S>;
+    type Counted = Parts<S>;
 
     fn is_there(&self) -> bool {
-        self.named && self.file.is_file()
+        self.named && self.files.iter().all(|file| file.is_file())
     }
 
-    fn create(&self) -> Result<OnPool<S>, IndexError> {
-        OnPool::create(self.drive(true)?, self.config)
+    fn create(&self) -> Result<Parts<S>, IndexError> {
+        let make = |file: &PathBuf| OnPool::create(self.drive(file, true)?, self.config);
+        Ok(Parts(self.files.iter().map(make).collect::<Result<_, _>>()?))
     }
 
-    fn open(&self) -> Result<Opened<OnPool<S>>, IndexError> {
+    fn open(&self) -> Result<Opened<Parts<S>>, IndexError> {
         let start = Instant::now();
-        let index = OnPool::open(self.drive(false)?, self.config)?;
+        let open = |file: &PathBuf| OnPool::open(self.drive(file, false)?, self.config);
+        let index = Parts(self.files.iter().map(open).collect::<Result<_, _>>()?);
         Ok(Opened { index, recovery: start.elapsed() })
     }
 
-    fn open_counted(&self) -> Option<Result<OnPool<S>, IndexError>> {
+    fn open_counted(&self) -> Option<Result<Parts<S>, IndexError>> {
         None
     }
 
     fn about(&self) -> About {
         let settings: [(&str, Value); 5] = [
-            ("pool_bytes", self.config.pool_bytes.into()),
+            ("pool_bytes", (self.config.pool_bytes * self.files.len() as u64).into()),
             ("page_bytes", self.config.page_bytes.into()),
             ("io", assay_path::open::kind_name(self.access.path).into()),
             ("direct", self.access.direct.into()),
             ("file_bytes_at_most", self.bytes.into()),
         ];
         let settings: BTreeMap<_, _> = settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        About { emulated: false, durability: "none", settings }
+        About { emulated: false, durability: "none", version: None, settings }
     }
 }

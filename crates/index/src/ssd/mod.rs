@@ -7,6 +7,7 @@
 mod bucket;
 mod factory;
 mod hash;
+mod parts;
 mod session;
 mod table;
 
@@ -21,6 +22,7 @@ use crate::{
 };
 
 pub use factory::OnDrive;
+pub use parts::Parts;
 pub use session::SsdSession;
 pub use table::{Put, Table};
 

@@ -6,7 +6,7 @@ use assay_buffer::{Pool, Worker};
 use super::Table;
 use crate::{
     error::IndexError,
-    index::{Session, Visit},
+    index::{Moved, Session, Visit},
 };
 
 /// A worker of the pool, with the structure that it works on.
@@ -25,6 +25,19 @@ impl<'a, S> SsdSession<'a, S> {
         self.worker.as_ref().map_err(|reason| IndexError::NotPossible {
             reason: reason.clone(),
             fix: "use fewer threads, or look at what the machine allows".to_owned(),
+        })
+    }
+}
+
+impl<S> SsdSession<'_, S> {
+    fn pages(&self) -> Option<Moved> {
+        let counters = self.worker.as_ref().ok()?.counters();
+        Some(Moved {
+            hits: counters.hits,
+            read: counters.faults + counters.prefetched,
+            written: counters.written,
+            requests: counters.requests,
+            depth_sum: counters.depth_sum,
         })
     }
 }
@@ -63,6 +76,10 @@ impl Session for SsdSession<'_, Tree> {
         Ok(self.structure.lookup_many(self.worker()?, keys, found)?)
     }
 
+    fn moved(&self) -> Option<Moved> {
+        self.pages()
+    }
+
     fn remove(&mut self, key: &[u8]) -> Result<bool, IndexError> {
         let worker = self.worker()?;
         Ok(self.structure.remove(worker, &worker.write(), key)?)
@@ -92,6 +109,10 @@ impl Session for SsdSession<'_, Table> {
 
     fn lookup_many(&mut self, keys: &[&[u8]], found: &mut dyn FnMut(usize, &[u8])) -> Result<(), IndexError> {
         Ok(self.structure.lookup_many(self.worker()?, keys, found)?)
+    }
+
+    fn moved(&self) -> Option<Moved> {
+        self.pages()
     }
 
     fn remove(&mut self, key: &[u8]) -> Result<bool, IndexError> {

@@ -22,6 +22,8 @@ pub struct Territory {
     pub thread: u64,
     /// How many threads there are.
     pub threads: u64,
+    /// This thread works on its own ids alone; else it picks from all that were loaded.
+    pub alone: bool,
     /// Ids that this thread has added.
     pub added: u64,
     /// Ids that it has removed.
@@ -31,7 +33,18 @@ pub struct Territory {
 impl Territory {
     /// Nothing added or removed yet.
     pub fn new(keys: u64, thread: u64, threads: u64) -> Self {
-        Self { keys, thread, threads, added: 0, removed: 0 }
+        Self { keys, thread, threads, alone: false, added: 0, removed: 0 }
+    }
+
+    /// How many loaded ids it picks from.
+    pub fn picked(&self) -> u64 {
+        if self.alone { self.keys.saturating_sub(self.thread).div_ceil(self.threads) } else { self.keys }
+    }
+
+    /// The n-th of them.
+    #[inline(always)]
+    fn loaded_id(&self, n: u64) -> u64 {
+        if self.alone { self.thread + n * self.threads } else { n }
     }
 
     /// The n-th id that it adds.
@@ -117,11 +130,11 @@ impl Stream {
     fn present(&mut self) -> u64 {
         let pick = self.picker.pick(&mut self.random);
         if !self.picker.is_latest() {
-            return pick;
+            return self.territory.loaded_id(pick);
         }
         match pick.checked_sub(self.territory.added) {
             None => self.territory.added_id(self.territory.added - 1 - pick),
-            Some(older) => self.territory.keys - 1 - older,
+            Some(older) => self.territory.loaded_id(self.territory.picked() - 1 - older),
         }
     }
 }
@@ -172,6 +185,18 @@ mod tests {
                 }
             }
             assert!(there.len() > 150);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_works_alone_picks_its_own_ids_and_all_of_them() {
+        for distribution in [Distribution::Uniform, Distribution::Latest { theta: 0.99 }] {
+            let territory = Territory { alone: true, ..Territory::new(100, 1, 3) };
+            let picker = Picker::new(distribution, territory.picked()).unwrap();
+            let mut stream = Stream::new(WorkloadName::Lookup.mix(), picker, territory, 5);
+            let picked: HashSet<u64> = (0..2000).map(|_| stream.step().unwrap().id).collect();
+            assert!(picked.iter().all(|id| id % 3 == 1 && *id < 100));
+            assert!(picked.len() == 33 || distribution != Distribution::Uniform);
         }
     }
 

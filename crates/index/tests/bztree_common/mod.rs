@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+#[path = "../common/child.rs"]
 pub mod child;
 pub mod turns;
 

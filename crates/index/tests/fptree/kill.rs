@@ -1,16 +1,14 @@
 //! A process with two threads at work on a tree in a file is killed, again and again; what it said is done is there.
 
-use std::{
-    io::{BufRead, BufReader, Write},
-    path::Path,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::{io::Write, path::Path, time::Duration};
 
 use assay_index::{Index, Session, fptree::FpTree};
 use assay_pmem::{PoolFile, PoolLock, Shape};
 
-use super::case::{State, dump, key};
+use super::{
+    case::{State, dump, key},
+    child::killed,
+};
 
 const CHILD: &str = "ASSAY_FPTREE_KILL_TEST";
 const LIVES: u64 = 8;
@@ -78,7 +76,7 @@ fn what_a_killed_process_said_is_there_and_nothing_leaked() {
         drop(PoolFile::create(&path, 32 << 20, &Shape { lanes: 4, ..Shape::new("fptree-kill") }).unwrap());
         let mut next = [0; 2];
         for life in 0..LIVES {
-            let said = killed(&path, words, next, Duration::from_micros(2000 + life * 3100));
+            let said = operations(&path, words, next, Duration::from_micros(2000 + life * 3100));
             let (tree, _lock) = open(&path, words);
             tree.examine().unwrap().unwrap_or_else(|wrong| panic!("life {life}: {wrong}"));
             next =
@@ -99,37 +97,16 @@ fn matching(words: bool, said: [u64; 2], found: &State) -> Option<[u64; 2]> {
     })
 }
 
-/// Starts the child, lets it work, kills it: how many operations of each thread are known to be done.
-fn killed(path: &Path, words: bool, next: [u64; 2], after: Duration) -> [u64; 2] {
+/// How many operations of each thread are known to be done when the child was killed.
+fn operations(path: &Path, words: bool, next: [u64; 2], after: Duration) -> [u64; 2] {
     let orders = format!("{} {words} {} {}", path.display(), next[0], next[1]);
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kill::child", "--nocapture"])
-        .env(CHILD, orders)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut done = next;
-    let mut take = |line: &str| {
+    killed("kill::child", (CHILD, orders), after, |line| {
         let words: Vec<&str> = line.split(' ').collect();
         let number = |index: usize| words.get(index).and_then(|word| word.parse::<u64>().ok());
-        if let (Some(&"done"), Some(thread), Some(n)) = (words.first(), number(1), number(2)) {
-            done[thread as usize] = n + 1;
-            return true;
-        }
-        false
-    };
-    // It works before it is killed, however slow the machine is.
-    while !take(&lines.next().unwrap().unwrap()) {}
-    let killer = std::thread::spawn(move || {
-        std::thread::sleep(after);
-        child.kill().unwrap();
-        child.wait().unwrap();
+        let (Some(&"done"), Some(thread), Some(n)) = (words.first(), number(1), number(2)) else { return false };
+        done[thread as usize] = n + 1;
+        true
     });
-    lines.map_while(Result::ok).for_each(|line| {
-        take(&line);
-    });
-    killer.join().unwrap();
     done
 }

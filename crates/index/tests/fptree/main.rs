@@ -1,6 +1,8 @@
 //! FPTree: against a model, against crashes, against threads, and against a kill.
 
 mod case;
+#[path = "../common/child.rs"]
+mod child;
 mod crash;
 mod kill;
 mod linear;

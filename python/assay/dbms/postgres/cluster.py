@@ -98,8 +98,11 @@ class Cluster:
 
     def bytes(self) -> int:
         """Bytes of all files."""
-        files = (path for folder in self.folders() for path in folder.rglob("*"))
-        return sum(_size(path) for path in files)
+        return sum(self.bytes_by_role().values())
+
+    def bytes_by_role(self) -> dict[str, int]:
+        """Bytes of the files of each role that has a place of its own."""
+        return {role: sum(map(_size, self.folder(role).rglob("*"))) for role in self.places}
 
     def _initialise(self, checksums: bool | None) -> None:
         command = ["-D", str(self.data), "-U", SUPERUSER, "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]

@@ -319,6 +319,7 @@ _HINTS = {
     "incompatible with server": "the data folder is damaged, or of another version; load it again",
     "No space left on device": "free space on the target, or choose a smaller scale",
     "could not bind": "choose another --port, or none at all",
+    '"io_method"': "this build does not have it; take io_method=worker or sync",
     "invalid value for parameter": "correct the setting that it names",
     "unrecognized configuration parameter": "correct the setting that it names, or use a newer PostgreSQL",
     "checkpoint record": "the data folder is damaged; load it again",

@@ -18,6 +18,7 @@ Json = dict[str, Any]
 # Below this share of time in which a device was busy, equal throughput says nothing about devices.
 USED = 0.3
 REPEATS_AT_LEAST = 3
+DIFFERENT = "different."
 _PROBE_S = 0.5
 _PROBE_BYTES = 8192
 
@@ -54,13 +55,22 @@ def _place(record: Json) -> str:
     return next((str(one["target"]) for one in record["targets"] if one["role"] == "data"), "elsewhere")
 
 
-def sentences(records: Sequence[Json], probes: Mapping[str, float]) -> list[str]:
-    """Every target against the first one."""
+def sentences(records: Sequence[Json], probes: Mapping[str, float]) -> dict[str, str]:
+    """Every target against the first one, in words, by the target."""
     found = throughputs(records)
     names = list(found)
-    if len(names) < 2:
-        return []
-    return [_against(names[0], name, found, records, probes) for name in names[1:]]
+    return {name: _against(names[0], name, found, records, probes) for name in names[1:]}
+
+
+def note(records: Sequence[Json], probes: Mapping[str, float]) -> list[Json]:
+    """Writes what was compared into the last record of every target but the first; those records."""
+    first = next(iter(throughputs(records)), "")
+    noted = []
+    for name, words in sentences(records, probes).items():
+        record = [one for one in records if _place(one) == name][-1]
+        record["workload"]["parameters"] |= {"compared_with": first, "compared_in_words": words}
+        noted.append(record)
+    return noted
 
 
 def _against(
@@ -73,7 +83,8 @@ def _against(
         text += f"; durable writes of one thread {units.significant(device)} times"
         if abs(math.log(device)) > 0.1:
             text += f", of which {100 * math.log(ratio) / math.log(device):.0f} % (of the logarithm) is left"
-    return f"{text}. {_judged(found[first], found[other])} {_used(records)}"
+    judged = _judged(found[first], found[other])
+    return f"{text}. {judged} {_used(records, shown=judged.endswith(DIFFERENT))}"
 
 
 def _judged(first: Sequence[float], other: Sequence[float]) -> str:
@@ -83,15 +94,16 @@ def _judged(first: Sequence[float], other: Sequence[float]) -> str:
     test = stats.ttest_ind([math.log(one) for one in other], [math.log(one) for one in first], equal_var=False)
     interval = test.confidence_interval(0.95)
     low, high = math.exp(interval.low), math.exp(interval.high)
-    verdict = "different" if test.pvalue < 0.05 else "no difference was shown"
-    return f"95 % of the ratio between {units.significant(low)} and {units.significant(high)}: {verdict}."
+    verdict = DIFFERENT if test.pvalue < 0.05 else "no difference was shown."
+    return f"95 % of the ratio between {units.significant(low)} and {units.significant(high)}: {verdict}"
 
 
-def _used(records: Sequence[Json]) -> str:
+def _used(records: Sequence[Json], *, shown: bool) -> str:
+    """How much devices were used; that nothing was `shown` between devices that had nothing to do means nothing."""
     shares = [
         one["figures"]["device_utilisation"]["value"] for one in records if "device_utilisation" in one["figures"]
     ]
     if not shares:
         return "How busy the devices were is not known."
     text = f"The busiest device was busy {100 * max(shares):.0f} % of the time"
-    return f"{text}: this says nothing about devices." if max(shares) < USED else f"{text}."
+    return f"{text}: this says nothing about devices." if max(shares) < USED and not shown else f"{text}."

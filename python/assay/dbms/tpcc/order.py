@@ -16,11 +16,12 @@ SPARE_BYTES = 1 << 30
 # Of the storage engine's log, which is one file of a size.
 LOG_BYTES = 256 << 20
 WORDS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
-ENGINES = ("sqlite", "postgres", "assay")
+RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
+ENGINES = ("sqlite", "postgres", "assay", *RIVALS)
 # Parts that can lie apart, by engine.
-APART = {"sqlite": (), "postgres": ("wal", "temp", "index"), "assay": ("wal",)}
-# The storage engine gives up a transaction that would have to wait, and the driver tries it again.
-TRIES = {"assay": 10_000}
+APART: dict[str, tuple[str, ...]] = {"postgres": ("wal", "temp", "index"), "assay": ("wal",)}
+# These give up a transaction that would have to wait, and the driver tries it again.
+TRIES = dict.fromkeys(("assay", *RIVALS), 10_000)
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Order:
         """Refuses what does not go together."""
         if self.engine not in ENGINES:
             raise _bad(f"TPC-C does not run on `{self.engine}`", f"use one of {', '.join(ENGINES)}")
-        wrong = [name for name in self.apart() if name not in APART[self.engine]]
+        wrong = [name for name in self.apart() if name not in APART.get(self.engine, ())]
         if wrong:
             message = f"{self.engine} keeps its {WORDS[wrong[0]]} beside its data: --{wrong[0]} cannot be"
             raise _bad(message, "leave it out, or use --engine postgres")

@@ -12,8 +12,10 @@ from assay.binary import Binary
 from assay.dbms.ending import terminable
 from assay.dbms.target import Target, check_room, target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot
+from assay.dbms.tpcc.contrast import durable_writes_per_s, note
 from assay.dbms.tpcc.files import AssayBench, SqliteBench
-from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.order import RIVALS, Order
+from assay.dbms.tpcc.rival import RivalBench
 from assay.dbms.tpcc.stores import ExternalBench, PostgresBench
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
 from assay.work import save
@@ -26,6 +28,7 @@ _BENCHES: dict[str, Callable[[Order, Binary, Target], Bench]] = {
     "sqlite": SqliteBench,
     "postgres": PostgresBench,
     "assay": AssayBench,
+    **dict.fromkeys(RIVALS, RivalBench),
 }
 
 
@@ -65,8 +68,12 @@ def run(order: Order, out: Path, listen: Listener = lambda _: None) -> Outcome:
     needs = [(target, order.data_bytes() * (2 if place == 0 else 1)) for place, target in enumerate(targets)]
     parts = [(target_of(binary, getattr(order, role)), order.part_bytes(role)) for role in order.apart()]
     check_room([*needs, *((part, size * (len(targets) + 1)) for part, size in parts)])
+    several = targets if len(targets) > 1 else []
     with terminable(), _benches(order, binary, targets) as benches:
+        probes = {target.name: durable_writes_per_s(target.folder) for target in several}
         _drive_all(order, binary, out, benches, outcome, listen)
+    for record in note(outcome.records, probes):
+        save(out, record)
     return outcome
 
 
@@ -96,7 +103,10 @@ def _drive_all(
         for repeat in range(order.repeats):
             for bench in benches:
                 listen(f"{bench.name}, run {repeat + 1} of {order.repeats}")
-                _keep(drive(order, binary, bench, snapshot, listen), out, outcome)
+                record = drive(order, binary, bench, snapshot, listen)
+                _keep(record, out, outcome)
+                if any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"]):
+                    raise KeyboardInterrupt
     except KeyboardInterrupt:
         outcome.interrupted = True
     except AssayError as error:

@@ -12,7 +12,7 @@ from assay.dbms.postgres import Cluster, External, Layout, PostgresError, Server
 from assay.dbms.postgres.cluster import TABLESPACES
 from assay.dbms.postgres.settings import WATCHED, hardware, parse
 from assay.dbms.target import Target, target_of
-from assay.dbms.tpcc.bench import Bench, Snapshot, bytes_of, site
+from assay.dbms.tpcc.bench import Bench, Snapshot, site
 from assay.dbms.tpcc.order import Order
 from assay.work import figure
 
@@ -99,8 +99,7 @@ class PostgresBench(Bench):
             if methods := statistics.io_methods(connection):
                 record["subject"]["settings"]["io_methods_of_the_build"] = ", ".join(methods)
         record["subject"]["settings"]["binaries"] = str(self._cluster.binaries.source)
-        for role in self._targets:
-            size = bytes_of(self._cluster.folder(role))
+        for role, size in self._cluster.bytes_by_role().items():
             record["figures"][f"{role}_bytes"] = figure(size, "bytes", method="kernel-accounting")
         for name, count in after.items():
             unit = "bytes" if name.endswith("_bytes") else "count"

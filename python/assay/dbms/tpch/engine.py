@@ -53,10 +53,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What loading took, by phase, s; and the bytes that it left."""
+    """What loading took, by phase, s; and the bytes that it left, in all and where its parts lie apart by part."""
 
     seconds: dict[str, float]
     bytes: int
+    parts: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.dbms.cold import Cleared
-from assay.dbms.target import Counters, Target
+from assay.dbms.target import Counters, Target, target_of
 from assay.dbms.tpch.contrast import Contrast, contrast
 from assay.dbms.tpch.sample import Sample
 from assay.work import WorkDraft, check, figure
@@ -68,7 +68,7 @@ def record(job: _Job, one: Pass, passes: Sequence[Pass], *, interrupted: bool) -
     draft.lies_on("data", one.place.name, one.place.folder, one.place.in_memory)
     for role, target in (("temp", order.temp), ("log", order.wal), ("index", order.index)):
         if target:
-            draft.lies_on(role, target, Path(target))
+            draft.lies_on(role, target, Path(target), target_of(job.binary, target).in_memory)
     draft.durability = "none (queries only read)"
     tsc_hz = float(environment(job.binary, []).get("cpu", {}).get("tsc_hz") or 0.0)
     draft.parts = [
@@ -101,6 +101,8 @@ def _figures(job: _Job, one: Pass) -> Json:
         }
     if job.loaded is not None:
         found["database_bytes"] = figure(job.loaded.bytes, "bytes", method="kernel-accounting")
+        for role, size in job.loaded.parts.items():
+            found[f"{role}_bytes"] = figure(size, "bytes", method="kernel-accounting")
         found |= {f"load_{phase}_s": figure(value, "s") for phase, value in job.loaded.seconds.items()}
     if one.cleared is not None:
         found["resident_bytes"] = figure(one.cleared.resident_after, "bytes", method="kernel-accounting")

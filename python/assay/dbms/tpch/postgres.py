@@ -71,7 +71,7 @@ class PostgreSQL:
                 _fill(connection, files, seconds, apart=self._wish.index is not None)
             with timed(seconds, "checkpoint"):
                 server.checkpoint()
-        return Loaded(seconds, cluster.bytes())
+        return Loaded(seconds, cluster.bytes(), cluster.bytes_by_role())
 
     def copy(self, source: Path, folder: Path) -> None:
         """The loaded cluster on another target: the same pages, the same statistics."""

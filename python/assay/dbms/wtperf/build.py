@@ -18,6 +18,7 @@ from pathlib import Path
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
 
 VERSION = "11.3.1"
+HEADER = "wiredtiger.h"
 _OPTIONS = ("-DCMAKE_BUILD_TYPE=Release", "-DENABLE_PYTHON=0", "-DENABLE_STATIC=0", "-DENABLE_STRICT=0")
 
 
@@ -75,7 +76,7 @@ def install(listen: Callable[[str], None] = lambda _: None, source: Path | None 
     `source` is a source package that is there already; without it one is fetched by pip.
     """
     goal = cache()
-    if (goal / "wtperf").is_file():
+    if (goal / "wtperf").is_file() and (goal / HEADER).is_file():
         return find()
     for tool in ("cmake", "ninja", "cc"):
         if shutil.which(tool) is None:
@@ -109,14 +110,17 @@ def _call(command: Sequence[str]) -> None:
 
 
 def _keep(root: Path, build: Path, goal: Path) -> None:
-    """Program, library and workloads, whole or not at all."""
+    """Program, library, its header and workloads, whole or not at all."""
     goal.parent.mkdir(parents=True, exist_ok=True)
     half = Path(tempfile.mkdtemp(prefix=".half-", dir=goal.parent))
     try:
         shutil.copy2(build / "bench" / "wtperf" / "wtperf", half / "wtperf")
         for library in build.glob("libwiredtiger.so*"):
             shutil.copy2(library, half / library.name, follow_symlinks=True)
+        shutil.copy2(build / "include" / HEADER, half / HEADER)
         shutil.copytree(root / "bench" / "wtperf" / "runners", half / "runners")
+        if goal.is_dir():
+            shutil.rmtree(goal)  # Of an older build, without the header.
         half.rename(goal)
     finally:
         shutil.rmtree(half, ignore_errors=True)

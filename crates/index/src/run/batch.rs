@@ -1,0 +1,88 @@
+//! Lookups that wait for the drive together.
+//!
+//! A thread plays several clients: lookups gather until there are as many as are to be in flight, and are then looked up
+//! at once; every other operation is done when its turn comes. Time counts from when the batch is handed over.
+
+use assay_load::clock::Clock;
+
+use super::crew::{Desk, Outcome};
+use crate::{
+    index::Session,
+    job::BATCH_AT_MOST,
+    sizes::Sizes,
+    workload::{Entries, Operation, Step, Stream},
+};
+
+/// Lookups that have gathered. All memory is there from the start.
+pub(super) struct Batch {
+    entries: Entries,
+    most: usize,
+    key_bytes: usize,
+    keys: Vec<u8>,
+    gathered: Vec<Gathered>,
+}
+
+/// One of them.
+#[derive(Clone, Copy)]
+struct Gathered {
+    step: Step,
+    length: usize,
+    timed: bool,
+    found: bool,
+}
+
+impl Batch {
+    pub(super) fn new(entries: Entries, sizes: &Sizes, most: u32) -> Self {
+        let (most, key_bytes) = (most as usize, sizes.key.most.max(8));
+        Self { entries, most, key_bytes, keys: vec![0; most * key_bytes], gathered: Vec::with_capacity(most) }
+    }
+
+    /// Whether an operation is one that others can wait with.
+    pub(super) fn takes(step: &Step) -> bool {
+        matches!(step.operation, Operation::Lookup | Operation::Missing)
+    }
+
+    /// Adds a lookup; `true` where no more fit.
+    pub(super) fn add(&mut self, step: Step, timed: bool) -> bool {
+        let place = self.gathered.len() * self.key_bytes;
+        let length = self.entries.key(step.id, &mut self.keys[place..place + self.key_bytes]).len();
+        self.gathered.push(Gathered { step, length, timed, found: false });
+        self.gathered.len() == self.most
+    }
+
+    /// Looks all of them up and counts them; `false` where the thread gives up.
+    pub(super) fn look_up(
+        &mut self,
+        session: &mut impl Session,
+        clock: Clock,
+        outcome: &mut Outcome,
+        desk: &Desk,
+        stream: &mut Stream,
+    ) -> bool {
+        let mut keys: [&[u8]; BATCH_AT_MOST as usize] = [&[]; BATCH_AT_MOST as usize];
+        for (at, (key, one)) in keys.iter_mut().zip(&self.gathered).enumerate() {
+            *key = &self.keys[at * self.key_bytes..][..one.length];
+        }
+        let (entries, gathered, before) = (&self.entries, &mut self.gathered, clock.now());
+        let since = || clock.ticks_to_ns(clock.now().wrapping_sub(before));
+        let count = gathered.len();
+        let result = session.lookup_many(&keys[..count], &mut |position, value| {
+            let one = &mut gathered[position];
+            one.found = true;
+            if one.timed {
+                desk.took(one.step.operation, since());
+                outcome.look_at_value(one.step.operation, || entries.is_value(one.step.id, value));
+            }
+        });
+        let mut error = result.err();
+        let mut goes_on = true;
+        for one in gathered.drain(..) {
+            if one.timed && !one.found {
+                desk.took(one.step.operation, since());
+            }
+            let result = if one.found { Ok(true) } else { error.take().map_or(Ok(false), Err) };
+            goes_on &= outcome.count(&one.step, result, stream);
+        }
+        goes_on
+    }
+}

@@ -1,0 +1,27 @@
+//! Runs rivals: a job goes in, events come out, one line of JSON each, as `assayer` does it.
+
+use std::{path::Path, process::ExitCode};
+
+use assay_rivals::{list, serve};
+
+const USAGE: &str = "usage: assay-rivals list | index JOB | tpcc JOB, where JOB is a file or `-`";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        ["list"] => serve::line(&list()).map(|()| 0),
+        [command @ ("index" | "tpcc"), job] => serve::serve(command, Path::new(job)),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            eprintln!("error: {}\n\nhint: {}", failure.reason, failure.fix);
+            ExitCode::from(failure.exit_code)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Each rival that was built passes what our own indexes pass. One that was not is named, and why.
+
+#[cfg(any(feature = "lmdb", feature = "redb", feature = "rocksdb", feature = "wiredtiger"))]
+mod suite;
+
+macro_rules! rivals {
+    ($($name:ident: $feature:literal;)*) => {$(
+        #[cfg(feature = $feature)]
+        mod $name {
+            use assay_rivals::$name::Db;
+
+            use crate::suite;
+
+            #[test]
+            fn it_is_a_map_across_lives() {
+                (1..3).for_each(suite::it_is_a_map_across_lives::<Db>);
+            }
+
+            #[test]
+            fn threads_race_and_one_wins() {
+                suite::threads_race_and_one_wins::<Db>();
+            }
+
+            #[test]
+            fn what_cannot_be_is_refused() {
+                suite::what_cannot_be_is_refused::<Db>();
+            }
+
+            #[test]
+            fn the_runner_finds_nothing_wrong() {
+                suite::the_runner_finds_nothing_wrong::<Db>();
+            }
+
+            #[test]
+            fn tpcc_holds_its_conditions() {
+                suite::tpcc_holds_its_conditions::<Db>();
+            }
+        }
+
+        #[cfg(not(feature = $feature))]
+        mod $name {
+            #[test]
+            #[ignore = "it was not built: add its feature, or `assay rivals build` it"]
+            fn it_was_not_built() {}
+        }
+    )*};
+}
+
+rivals! {
+    lmdb: "lmdb";
+    redb: "redb";
+    rocksdb: "rocksdb";
+    wiredtiger: "wiredtiger";
+}

@@ -1,0 +1,153 @@
+"""`assay rivals`: which there are, and how they are built."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from assay.cli.app import app
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from assay.rivals.beside import Result
+
+rivals_app = typer.Typer(
+    help="Other engines for runs side by side: LMDB, RocksDB, WiredTiger, redb. Built only on demand.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+app.add_typer(rivals_app, name="rivals")
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+
+
+@rivals_app.command("list")
+def list_(json: Json = False) -> None:
+    """List the rivals, and which were built."""
+    from assay.cli import output
+    from assay.rivals import NAMES, listed
+
+    built = {str(one["name"]): one for one in listed()}
+    if json:
+        output.emit([built.get(name, {"name": name}) | {"built": name in built} for name in NAMES])
+        return
+    for name in NAMES:
+        one = built.get(name)
+        if one is None:
+            output.say(f"{name:<11} not built: `assay rivals build {name}`")
+        else:
+            output.say(f"{name:<11} {one['version']}, durability {' or '.join(one['durabilities'])}")
+
+
+@rivals_app.command("build")
+def build(
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="lmdb, rocksdb, wiredtiger, redb.")],
+) -> None:
+    """Build rivals into a program of their own, beside those that were built before.
+
+    LMDB and redb come as source. RocksDB is the system's: apt-get install librocksdb-dev. WiredTiger is built from its
+    source package, as `assay dbms install wiredtiger` does it: that needs cmake, ninja-build and gcc.
+
+    For example: assay rivals build lmdb rocksdb
+    """
+    from assay.cli import output
+    from assay.rivals import build as make
+
+    made = make(names, output.tell)
+    output.say(f"built: {', '.join(made)}")
+
+
+Contests = Annotated[
+    list[str] | None, typer.Option("--contest", metavar="NAME", help="Only this one; may be repeated.")
+]
+Rivals = Annotated[list[str] | None, typer.Option("--rival", metavar="NAME", help="Only this one; may be repeated.")]
+Durability = Annotated[str, typer.Option("--durability", metavar="WHICH", help="Of the rivals: none, wal or fsync.")]
+
+
+@rivals_app.command("bench")
+def bench(
+    on: Annotated[Path, typer.Option("--on", metavar="DIR", help="Folder for the data.")] = Path(),
+    contest: Contests = None,
+    rival: Rivals = None,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Pairs of each.")] = 3,
+    keys: Annotated[str, typer.Option("--keys", metavar="N", help="Entries of 128 bytes.")] = "1e6",
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads, or terminals of TPC-C.")] = 2,
+    duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Of a window.")] = "3s",
+    warehouses: Annotated[int, typer.Option("--warehouses", min=1, help="Of TPC-C.")] = 2,
+    durability: Durability = "none",
+    seed: Annotated[int, typer.Option("--seed", help="Of keys, choices and the order of runs.")] = 1,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep the records in DIR/work.")] = None,
+    json: Json = False,
+) -> None:
+    """Measure Assay's structures beside rivals: adjacent pairs in random order, ratios with intervals.
+
+    For example: assay rivals bench --on /mnt/data --contest cold-lookups --rival rocksdb
+    """
+    from assay.cli import output
+    from assay.index.job import number
+    from assay.rivals.beside import compare
+    from assay.rivals.contest import Size, named
+    from assay.study.units import parse_seconds
+
+    size = Size(number(keys, "--keys"), threads, parse_seconds(duration), 1.0, warehouses, durability, seed)
+    results = list(compare(named(contest or []), rival or [], size, repeats, on, out, output.tell))
+    if json:
+        output.emit([one.document() for one in results])
+    else:
+        _show(results, repeats, seed)
+
+
+def _show(results: list[Result], repeats: int, seed: int) -> None:
+    import sys
+
+    from rich.console import Console
+
+    from assay.cli import output
+
+    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
+    with output.to_reader():
+        console.print(_table(results))
+        console.print(
+            f"Medians of {repeats} pairs in random order (seed {seed}). Ratios are Assay's figure to the rival's, with "
+            "95 % intervals: of operations a second more, of CPU an operation less is better for Assay.",
+            markup=False,
+        )
+        for one in results:
+            bad = sorted({word for words in one.verdicts for word in words if word != "valid"})
+            if bad:
+                console.print(f"{one.contest}, {one.ours} and {one.rival}: {', '.join(bad)}", markup=False)
+
+
+def _table(results: list[Result]) -> Table:
+    from statistics import median
+
+    from rich.table import Table
+
+    from assay.report import units
+
+    table = Table(box=None, pad_edge=False)
+    for head in ("contest", "pool", "Assay", "durability", "/s", "rival", "durability", "/s", "ratio", "CPU ratio"):
+        table.add_column(
+            head, no_wrap=True, justify="right" if head in ("pool", "/s", "ratio", "CPU ratio") else "left"
+        )
+    for one in results:
+        (ours, theirs), (durable, durable_too) = one.per_s, one.durability
+        ratios = [
+            f"{found.median:.2f} ({found.low:.2f} to {found.high:.2f})" if found.low else f"{found.median:.2f}"
+            for found in (one.faster, one.dearer)
+        ]
+        rates = units.count(median(ours)), units.count(median(theirs))
+        table.add_row(
+            one.contest,
+            units.size(one.pool_bytes),
+            one.ours,
+            durable,
+            rates[0],
+            one.rival,
+            durable_too,
+            rates[1],
+            *ratios,
+        )
+    return table
