@@ -32,7 +32,7 @@ impl Visit for Work<'_> {
         std::thread::scope(|scope| {
             let threads: Vec<_> =
                 (0..).zip(&holds).map(|(thread, from)| scope.spawn(move || crew.thread(thread, *from))).collect();
-            threads.into_iter().map(|thread| thread.join().expect("a worker panicked")).collect()
+            threads.into_iter().try_for_each(|thread| thread.join().expect("a worker panicked"))
         })
     }
 }
