@@ -67,7 +67,7 @@ proptest! {
         let full = ask(&target, &[load])[0];
         let rated = DeviceLoad { rate_per_s: full.ops_per_s * share, ..load };
         let answer = ask(&target, &[rated])[0];
-        prop_assert!((answer.ops_per_s / rated.rate_per_s - 1.0).abs() < 0.02, "{answer:?} {}", rated.rate_per_s);
+        prop_assert!((answer.ops_per_s / rated.rate_per_s - 1.0).abs() < 0.1, "{answer:?} {}", rated.rate_per_s);
         // Threads that think are fewer at the modules at a time than those of a rate, which wait longer for it.
         prop_assert!(answer.mean_ns <= full.mean_ns * 6.0 + 1.0, "{} and {}", answer.mean_ns, full.mean_ns);
     }
