@@ -106,3 +106,15 @@ def test_the_starter_keeps_the_process(tmp_path: Path, cache: Cache, monkeypatch
     process = subprocess.Popen([emulator.find(cache)], stdout=subprocess.PIPE, text=True)
     out, _ = process.communicate(timeout=20)
     assert out.split() == ["QEMU", str(process.pid)]
+
+
+def test_what_is_installed_beside_it_is_unpacked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # With its common files installed and QEMU itself not, the unpacked program found no accelerator.
+    offer(tmp_path, package(tmp_path), monkeypatch)
+    query = tmp_path / "bin" / "dpkg-query"
+    query.write_text("#!/bin/sh\necho 'qemu-system-common ii '\necho 'seabios un '\n")
+    query.chmod(0o755)
+    asked: list[str] = []
+    monkeypatch.setattr(emulator.apt, "describe", lambda names: asked.extend(names) or [])
+    emulator._packages()
+    assert asked == ["qemu-system-common", "qemu-system-x86"]

@@ -54,6 +54,14 @@ def missing(names: Sequence[str]) -> list[str]:
     return sorted({*names, *re.findall(r"^Inst (\S+)", done.stdout, re.MULTILINE)})
 
 
+def installed(names: Sequence[str]) -> list[str]:
+    """Those of these packages that are installed."""
+    if shutil.which("dpkg-query") is None:
+        return []
+    done = _ask("dpkg-query", "-W", "-f", "${Package} ${db:Status-Abbrev}\n", *names)
+    return re.findall(r"^(\S+) ii", done.stdout, re.MULTILINE)
+
+
 def describe(names: Sequence[str]) -> list[Deb]:
     """File, size and checksum of each."""
     done = _ask("apt-get", "download", "--print-uris", *names)

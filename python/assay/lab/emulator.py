@@ -16,6 +16,8 @@ from assay.lab.error import LabError
 
 QEMU = "qemu-system-x86_64"
 PACKAGE = "qemu-system-x86"
+# Where these are installed without it, QEMU would look for its accelerators and firmware beside itself, in vain.
+_BESIDE = ("qemu-system-common", "qemu-system-data", "seabios", "ipxe-qemu")
 _KIND = "qemu"
 _STARTER = "start-qemu"
 # QEMU finds its firmware relative to itself; its libraries have to be named. `exec` keeps the process's number.
@@ -78,7 +80,7 @@ def version(program: str) -> str:
 
 
 def _packages() -> list[Deb]:
-    return apt.describe(apt.missing([PACKAGE]))
+    return apt.describe(sorted({*apt.missing([PACKAGE]), *apt.installed(_BESIDE)}))
 
 
 def _unpack(debs: list[Deb], folder: Path) -> None:
