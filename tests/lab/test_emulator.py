@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from assay.lab import emulator
+from assay.lab import apt, emulator
 from assay.lab.cache import Cache
 from assay.lab.error import LabError
 
@@ -114,7 +114,12 @@ def test_what_is_installed_beside_it_is_unpacked_too(tmp_path: Path, monkeypatch
     query = tmp_path / "bin" / "dpkg-query"
     query.write_text("#!/bin/sh\necho 'qemu-system-common ii '\necho 'seabios un '\n")
     query.chmod(0o755)
-    asked: list[str] = []
-    monkeypatch.setattr(emulator.apt, "describe", lambda names: asked.extend(names) or [])
+    asked: list[list[str]] = []
+
+    def describe(names: list[str]) -> list[apt.Deb]:
+        asked.append(names)
+        return []
+
+    monkeypatch.setattr(apt, "describe", describe)
     emulator._packages()
-    assert asked == ["qemu-system-common", "qemu-system-x86"]
+    assert asked == [["qemu-system-common", "qemu-system-x86"]]
