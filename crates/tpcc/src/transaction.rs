@@ -225,10 +225,10 @@ mod tests {
             amount: 600,
             date: 0,
         };
-        let mut account = Account { bad_credit: true, data: Text::of(&[b'x'; 500]), ..Account::default() };
+        let mut account = Account { bad_credit: true, data: Text::of(&[b'o'; 500]), ..Account::default() };
         credit(&payment, 5, &mut account);
         assert_eq!((account.balance, account.ytd_payment, account.payments), (-600, 600, 1));
-        assert!(account.data.as_str().starts_with("5 4 3 2 1 600 xxx"));
+        assert!(account.data.as_str().starts_with("5 4 3 2 1 600 ooo"));
         assert_eq!(account.data.bytes().len(), 500);
         let mut good = Account::default();
         credit(&payment, 5, &mut good);

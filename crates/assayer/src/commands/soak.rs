@@ -1,6 +1,6 @@
 //! Works on a store until it is killed, and looks at what is left.
 
-use std::{path::Path, process::ExitCode};
+use std::{path::Path, process::ExitCode, time::Instant};
 
 use assay_record::Event;
 use assay_soak::{SoakError, SoakJob};
@@ -11,9 +11,9 @@ use crate::{error::Failure, interrupt, output};
 /// Works. One event says that every thread is at work.
 pub fn work(path: &Path) -> Result<ExitCode, Failure> {
     let job = read(path)?;
-    let stopped = interrupt::watch()?;
+    let (stopped, start) = (interrupt::watch()?, Instant::now());
     // Whoever kills it reads this line; where nobody reads, it works all the same.
-    let at_work = || drop(output::line(&Event::Interval { at_s: 1.0, classes: Vec::new() }));
+    let at_work = || drop(output::line(&Event::Interval { at_s: start.elapsed().as_secs_f64(), classes: Vec::new() }));
     assay_soak::work(&job, &stopped, &at_work)?;
     Ok(ExitCode::SUCCESS)
 }
