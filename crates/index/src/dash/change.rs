@@ -22,16 +22,24 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     pub(super) fn update(&self, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
         loop {
             let Some(found) = self.find(key) else { return Ok(false) };
-            if !self.lock_as(found.bucket, found.version) {
-                continue;
+            if self.update_found(&found, key, value)? {
+                return Ok(true);
             }
-            let _held = self.hold([found.bucket, 0]);
-            match (key.inline(value), found.record.pointer) {
-                (Some(record), false) => self.replace_word(&found, record.value),
-                (new, _) => self.replace_entry(&found, key, value, new)?,
-            }
-            return Ok(true);
         }
+    }
+
+    /// Changes the value of a record that was found; `false` where it has to be looked for again.
+    ///
+    /// # Errors
+    /// Where the pool is full.
+    #[inline(always)]
+    fn update_found(&self, found: &Found, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
+        let Some(_held) = self.lock_found(found) else { return Ok(false) };
+        match (key.inline(value), found.record.pointer) {
+            (Some(record), false) => self.replace_word(found, record.value),
+            (new, _) => self.replace_entry(found, key, value, new)?,
+        }
+        Ok(true)
     }
 
     /// Removes a key; `false` where it is not there.
@@ -54,7 +62,8 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         }
     }
 
-    /// What a removal changes: the record's bucket, and its home where that is another one's business.
+    /// The record's bucket, and its home too where that is another one: a split locks a segment's own buckets and not its
+    /// chain, so nothing there may change while the home is not held.
     #[inline(always)]
     fn lock_found(&self, found: &Found) -> Option<Held<'_, M, D>> {
         if found.overflow.is_none() {
@@ -128,5 +137,58 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         }
         medium.fence(); // removed
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_pmem::{Mapped, Pool, Shape};
+
+    use super::*;
+    use crate::{
+        dash::{DashShape, Linear},
+        index::{Index, Session},
+    };
+
+    type Table = Dash<Mapped, Linear>;
+
+    fn bytes(key: u64) -> [u8; 8] {
+        key.to_le_bytes()
+    }
+
+    /// A key in a chain, and what a thread knows of it that is about to change it.
+    fn in_a_chain(table: &Table, keys: u64) -> Option<(u64, Found)> {
+        let chained = |found: &Found| table.chained_buckets(found.home.segment).any(|bucket| bucket == found.bucket);
+        (0..keys).find_map(|key| Some((key, table.find(&Key::new(&bytes(key))).filter(chained)?)))
+    }
+
+    /// An update that found its record in a chain went on under the chain's own lock, which a split does not take: it
+    /// wrote a new value where nobody looked any more, and gave the old one's block away.
+    #[test]
+    fn an_update_does_not_go_on_in_the_chain_of_a_segment_that_was_split() {
+        let pool = Pool::create(Mapped::memory(32 << 20).unwrap(), &Shape::new("dash-lh-1")).unwrap();
+        let table: Table = Dash::create(pool, &DashShape::tiny()).unwrap();
+        let mut session = table.session();
+        let long = [7; 40];
+        let (mut keys, mut tried) = (0, 0);
+        while keys < 4_000 {
+            let before = in_a_chain(&table, keys);
+            (0..50).for_each(|more| assert!(session.insert(&bytes(keys + more), &long).unwrap()));
+            keys += 50;
+            let Some((key, found)) = before else { continue };
+            let now = table.find(&Key::new(&bytes(key))).unwrap();
+            if (now.bucket, now.slot) == (found.bucket, found.slot) {
+                continue;
+            }
+            tried += 1;
+            assert!(!table.update_found(&found, &Key::new(&bytes(key)), &[8; 40]).unwrap(), "key {key} of {keys}");
+        }
+        assert!(tried > 3, "{tried} records left a chain");
+        (0..keys).for_each(|key| {
+            let mut value = Vec::new();
+            assert!(session.lookup(&bytes(key), &mut value).unwrap() && value == long, "key {key}");
+        });
+        drop(session);
+        table.verify().unwrap();
     }
 }
