@@ -109,6 +109,7 @@ pub struct Writing<'w> {
 }
 
 impl Drop for Writing<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.worker.changes.set(self.worker.changes.get() - 1);
         self.worker.pool.gate.leave(self.worker.index);
@@ -147,6 +148,7 @@ impl Pool {
 
 impl<'p> Worker<'p> {
     /// The pool.
+    #[inline]
     pub fn pool(&self) -> &'p Pool {
         self.pool
     }
@@ -157,6 +159,7 @@ impl<'p> Worker<'p> {
     }
 
     /// Leave to change pages. Waits while a checkpoint closes the gate.
+    #[inline]
     pub fn write(&self) -> Writing<'_> {
         while !self.pool.gate.enter(self.index) {
             self.pause();
@@ -250,6 +253,7 @@ impl<'p> Worker<'p> {
     }
 
     /// Whether the caller runs in a task.
+    #[inline]
     pub fn is_in_task(&self) -> bool {
         self.tasks.current().is_some()
     }
@@ -295,10 +299,12 @@ impl<'p> Worker<'p> {
         unsafe { queue.push(request) };
     }
 
+    #[inline]
     fn latched(&self) {
         self.latches.set(self.latches.get() + 1);
     }
 
+    #[inline]
     fn unlatched(&self) {
         self.latches.set(self.latches.get() - 1);
     }
