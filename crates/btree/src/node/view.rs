@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use assay_buffer::{PageId, Racy};
 
 use super::{
-    COUNT, DEAD, ELSEWHERE, FLAGS, HEAD_BYTES, HEAP, LAST, LEVEL, LOWER_FENCE, PREFIX, REFERENCE, SKIP, SLOT, SLOTS, SLOW,
-    UPDATES, UPPER, UPPER_FENCE, head,
+    COUNT, DEAD, ELSEWHERE, FLAGS, HEAD_BYTES, HEAP, LAST, LEVEL, LOWER_FENCE, PREFIX, REFERENCE, SKIP, SLOT, SLOTS,
+    SLOW, UPDATES, UPPER, UPPER_FENCE, head,
 };
 
 /// A view of a node. What it gives may be torn until the page was validated, but it never leaves the page.

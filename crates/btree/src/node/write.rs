@@ -3,7 +3,8 @@
 use assay_buffer::{PageId, Racy};
 
 use super::{
-    Builder, COUNT, DEAD, ELSEWHERE, HEAP, LAST, REFERENCE, SKIP, SLOT, SLOTS, UPDATES, UPPER, Value, View, head, shared,
+    Builder, COUNT, DEAD, ELSEWHERE, HEAP, LAST, REFERENCE, SKIP, SLOT, SLOTS, UPDATES, UPPER, Value, View, head,
+    shared,
 };
 
 /// A node to change.
