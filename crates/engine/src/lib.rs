@@ -14,6 +14,7 @@ pub mod kv;
 mod locks;
 pub mod log;
 mod note;
+mod parts;
 mod recovery;
 mod row;
 pub mod run;
