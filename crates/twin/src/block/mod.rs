@@ -104,7 +104,8 @@ pub fn members(
         }
         Device::OptaneSsd(drive) => {
             let group = optane::group(drive, count);
-            let customers = each(loads, pieces, |load, piece| optane::customer(drive, load, piece));
+            let mixed = mixed(loads, pieces, answers).is_some();
+            let customers = each(loads, pieces, |load, piece| optane::customer(drive, load, piece, mixed));
             report(&group, &customers, loads, answers);
         }
         Device::Disk(drive) => {

@@ -24,6 +24,7 @@ struct Facts {
     read_delay: Picoseconds,
     spread_delay: Picoseconds,
     sequential_delay: Picoseconds,
+    reads_ahead: bool,
     write_latency: Picoseconds,
     sense: f64,
     range: f64,
@@ -129,21 +130,26 @@ impl FlashStations {
         let commanded = self.controller.serve(now, self.facts.read_command);
         let pages = bytes / self.facts.page_bytes;
         let units = (bytes / UNIT_BYTES).ceil().clamp(1.0, f64::from(self.facts.fan));
+        let units = if request.sequential { 1.0 } else { units };
         let wide = (units.max(pages.ceil()) as usize).min(self.dies.len());
-        let each = (bytes / wide as f64 * self.facts.channel) as Picoseconds;
-        let ahead = request.sequential && pages < 1.0;
-        let work = self.facts.read_work(bytes, if ahead { pages } else { 1.0 }, wide, self.dies.len());
+        let part = request.sequential && pages < 1.0;
+        let sensed_bytes = if part { self.facts.page_bytes } else { bytes };
+        let each = (sensed_bytes / wide as f64 * self.facts.channel) as Picoseconds;
+        let work = self.facts.read_work(bytes, if part { pages } else { 1.0 }, wide, self.dies.len());
         let commanded = self.attention.admit(commanded, false, work);
-        if ahead && uniform(random) >= pages {
+        if part && uniform(random) >= pages {
             return self.send(now, commanded, bytes) + self.facts.sequential_delay;
         }
+        let ahead = request.sequential && self.facts.reads_ahead;
         let first = (random.next_u64() % self.dies.len() as u64) as usize;
         let mut sensed = commanded;
         for step in 0..wide {
             let stretch = 1.0 + self.facts.range * (2.0 * uniform(random) - 1.0);
             let service = (self.facts.sense * stretch) as Picoseconds + each;
             let die = (first + step) % self.dies.len();
-            sensed = sensed.max(self.read_die(die, commanded, service));
+            let done = self.read_die(die, commanded, service);
+            // What was read ahead only waits for dies that are busy.
+            sensed = sensed.max(if ahead { done - service } else { done });
         }
         let sent = self.send(now, sensed, bytes);
         let delay = if request.sequential { self.facts.sequential_delay } else { self.facts.read_delay };
@@ -325,6 +331,7 @@ impl Facts {
             read_delay: ps(delay),
             spread_delay: ps(OrElse::or(&nand.spread_delay_ns, 0.0)),
             sequential_delay: ps(OrElse::or(&nand.sequential_delay_ns, delay)),
+            reads_ahead: nand.sequential_delay_ns.is_some(),
             write_latency: ps(nand.write_latency_ns.value),
             sense: nand.read_ns.value * 1e3,
             range: OrElse::or(&nand.read_range, 0.0),
