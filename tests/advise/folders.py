@@ -81,7 +81,8 @@ def work(kind: str, subject: str, workload: str, rate: float, medium: str, **mor
         "durability": more.get("durability", "fdatasync"),
         "environment": environment,
         "measured_s": 2.0,
-        "figures": {unit: figure(rate, "ops/s")},
+        "figures": {unit: figure(rate, "ops/s")}
+        | {name: figure(value, "ratio") for name, value in more.get("figures", {}).items()},
         "parts": parts,
         "cpu": cpu,
         "devices": [],

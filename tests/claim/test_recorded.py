@@ -145,6 +145,33 @@ def test_works_of_two_subjects_or_sizes_do_not_answer_together(study: Study, tmp
     assert worked.claim(study.claims[1])["value"] is None
 
 
+def test_workloads_by_pattern_answer_where_both_sides_did_the_same(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "r")
+    cached = {"page_cache": "on"}
+    bench.work("database", "wiredtiger", "wtperf-small-btree", 100, parameters=cached)
+    bench.work("database", "wiredtiger", "wtperf-evict-btree", 500, medium="memory", parameters=cached)
+    statement = next(one for one in load("scm").statements if one.id == "scm.two-caches")
+    assert Worked(load("scm"), folder.read(bench.done()).works).statement(statement)[0] is None
+    bench.work("database", "wiredtiger", "wtperf-small-btree", 110, medium="memory", parameters=cached)
+    assert Worked(load("scm"), folder.read(bench.done()).works).statement(statement)[0] is True
+
+
+@pytest.mark.parametrize(("drive", "holds"), [(500.0, True), (480.0, False)])
+def test_indexes_are_compared_by_what_a_dollar_of_the_study_does(tmp_path: Path, drive: float, holds: bool) -> None:
+    bench = Bench(tmp_path / "r")
+    asked_for = {"keys": 1000, "threads": 2}
+    busy = {"cpu_utilisation": 0.5}
+    for subject, rate, medium, durable in (("ssd-btree", drive, "drive", "none"), ("bztree", 1000, "memory", "pmem")):
+        bench.work("index", subject, "lookup", rate, medium=medium, durability=durable, figures=busy,
+                   parameters=asked_for)  # fmt: skip
+    study = load("jungle")
+    statement = next(one for one in study.statements if one.id == "jungle.drive-per-dollar")
+    found = Worked(study, folder.read(bench.done()).works).statement(statement)
+    # 999 + 1157.94 + 2 * 0.5 * 2517 / 40 against 6 * 546.75 + the same: 2219.865 and 4501.365 US dollars.
+    assert (drive / 2219.865 > 1000 / 4501.365) is holds
+    assert found[0] is holds
+
+
 @pytest.mark.parametrize("name", known())
 def test_every_expression_over_work_names_records_that_are_described(name: str) -> None:
     study = load(name)

@@ -1,15 +1,21 @@
 """SQL Server's adapter against a stand-in at the library's edge: DuckDB answers, statements are kept."""
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
 import duckdb
 import pytest
+from assay.binary import Binary
 from assay.dbms.sqlserver.connection import Address, ServerError, address, connect
 from assay.dbms.sqlserver.engine import SqlServer
 from assay.dbms.sqlserver.settings import Settings, from_flags
+from assay.dbms.target import Target
+from assay.dbms.tpcc import run as tpcc
+from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.sqlserver import SqlServerBench
 from assay.dbms.tpch import data, engines, query, run
 from assay.dbms.tpch.dialect import DUCKDB, SQLSERVER
 from assay.dbms.tpch.engine import Wish
@@ -82,6 +88,9 @@ class Session:
         if "dm_exec_sessions" in sql:
             server.counters += 1
             return [(100 * server.counters, 10 * server.counters, 0, 1000 * server.counters, 5 * server.counters)]
+        if "dm_io_virtual_file_stats" in sql:
+            server.counters += 1
+            return [(8192 * server.counters, 0, 512 * server.counters, 1000 * server.counters, server.counters)]
         for words, rows in _AS_IT_WAS.items():
             if words in sql:
                 return rows
@@ -111,6 +120,92 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     for one in found.databases.values():
         if one is not None:
             one.close()
+
+
+class Seen(SqlServerBench):
+    """TPC-C's database as the server is told of it; what the driver does goes to SQLite, which answers."""
+
+    def __init__(self, order: Order, binary: Binary, target: Target) -> None:
+        super().__init__(order, binary, target, connector=self.server.connect)
+        self.told_driver = super().store()
+
+    server: StandIn
+
+    def store(self) -> dict[str, Any]:
+        return {"sqlite": {"path": str(self._places["data"].path / "stand-in.sqlite"), "synchronous": "off"}}
+
+    def snapshot(self) -> Any:
+        made = super().snapshot()
+        shutil.copyfile(self._places["data"].path / "stand-in.sqlite", getattr(made, "path"))  # noqa: B009
+        return made
+
+    def restore(self, snapshot: Any) -> None:
+        super().restore(snapshot)
+        shutil.copyfile(snapshot.path, self._places["data"].path / "stand-in.sqlite")
+
+
+@pytest.mark.usefixtures("assayer")
+def test_tpcc_makes_backs_up_restores_and_drops_databases_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    Seen.server = server = StandIn()
+    monkeypatch.setitem(tpcc._BENCHES, "sqlserver", Seen)
+    for name in ("a", "b", "log", "fast"):
+        (tmp_path / name).mkdir()
+    order = Order(
+        engine="sqlserver", connect=STRING, on=[str(tmp_path / "a"), str(tmp_path / "b")], wal=str(tmp_path / "log"),
+        temp=str(tmp_path / "fast"), duration_s=0.5, ramp_s=0.1, small=True, sqlserver=Settings(True, (0, 1), 60),
+    )  # fmt: skip
+    outcome = tpcc.run(order, tmp_path / "out")
+    assert outcome.exit_code == 0
+    for record in outcome.records:
+        assert record["subject"]["settings"]["hybrid_buffer_pool"] == "on"
+        assert "a verified adapter" in [one["what"] for one in record["not_measured"]]
+        assert record["figures"]["engine_read_bytes"]["value"] > 0
+        assert record["figures"]["engine_cpu_s"]["value"] > 0
+        assert {one["role"] for one in record["targets"]} == {"data", "wal"}
+    told = server.told
+    made = [re.findall(r"\[(\w+)\]", one)[0] for one in told if one.startswith("create database")]
+    dropped = [re.findall(r"\[(\w+)\]", one)[0] for one in told if one.startswith("drop database")]
+    assert sorted(made) == sorted(dropped)
+    assert len(made) == 2
+    (backup,) = [one for one in told if one.startswith("backup")]
+    assert f"backup database [{made[0]}] to disk = N'" in backup
+    restored = [one for one in told if one.startswith("restore")]
+    assert [re.findall(r"\[(\w+)\]", one)[0] for one in restored] == made
+    assert all("replace, move N'data' to N'" in one and "/log/" in one for one in restored)
+    assert sum("allow_snapshot_isolation on" in one for one in told) == 2
+    assert sum("name = tempdev" in one and "/fast/tempdb.mdf'" in one for one in told) == 2
+    assert "secret" not in "".join(path.read_text() for path in (tmp_path / "out").rglob("*.json*"))
+    for name in ("a", "b", "log"):
+        assert list((tmp_path / name).iterdir()) == []
+
+
+def test_the_driver_is_told_where_the_server_is(tmp_path: Path) -> None:
+    Seen.server = StandIn()
+    order = Order(engine="sqlserver", connect=STRING, isolation="serializable")
+    target = Target("a", tmp_path, "ext4", ())
+    bench = Seen(order, Binary(Path("/nothing")), target)
+    told = bench.told_driver["sqlserver"]
+    assert told.pop("database").startswith("assay_tpcc_")
+    assert told == {
+        "host": "db.example", "port": 14330, "user": "sa", "password": "secret", "isolation": "serializable",
+    }  # fmt: skip
+    bench.remove()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("order", "words"),
+    [
+        (Order(engine="sqlserver"), "where it runs"),
+        (Order(engine="sqlserver", connect=STRING, index="/x"), "keeps its indexes beside its data"),
+        (Order(engine="sqlite", sqlserver=Settings(True)), "has no such settings"),
+    ],
+)
+def test_orders_that_sql_server_cannot_do_are_refused(order: Order, words: str, tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match=words):
+        tpcc.run(order, tmp_path)
 
 
 @pytest.mark.usefixtures("assayer")

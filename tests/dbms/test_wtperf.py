@@ -3,10 +3,12 @@
 import json
 import stat
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from assay.binary import Binary
+from assay.dbms.progress import Progress
 from assay.dbms.wtperf import build, job, parse, run
 from assay.dbms.wtperf.distribution import distribution
 from assay.error import AssayError
@@ -104,6 +106,7 @@ def test_histograms_of_repeats_merge(one: dict[int, int], other: dict[int, int])
 
 STAND_IN = """#!{python}
 import shutil, sys
+from dataclasses import replace
 from pathlib import Path
 words = sys.argv[1:]
 home, options = Path(words[words.index("-h") + 1]), words[words.index("-o") + 1]
@@ -151,6 +154,43 @@ def test_a_program_that_fails_is_told_with_its_words(program: build.Program, tmp
     with pytest.raises(job.WtperfError, match="no such option"):
         run.run(run.Order(program, [workload], [str(target)]))
     assert list(target.iterdir()) == []
+
+
+@pytest.mark.usefixtures("assayer")
+def test_a_run_that_broke_off_is_kept_and_goes_on(program: build.Program, tmp_path: Path) -> None:
+    targets = [tmp_path / name for name in ("a", "b")]
+    for one in targets:
+        one.mkdir()
+    workload = job.Workload.find("tiny", program)
+    order = run.Order(program, [workload], [str(one) for one in targets], modes=["on", "off"], repeats=3)
+    whole = program.path.read_text()
+    # It fails from the third filling on.
+    program.path.write_text(
+        whole.replace(
+            "words = sys",
+            f"""count = Path({str(tmp_path / "count")!r})
+count.write_text(count.read_text() + "x" if count.exists() else "x")
+if len(count.read_text()) > 9: sys.exit("out of luck")
+words = sys""",
+        )
+    )
+    broken = run.run(replace(order, progress=Progress(tmp_path / "out", "wtperf", {})))
+    assert broken.exit_code == 1
+    assert "out of luck" in broken.broke
+    assert broken.goes_on
+    kept = [one for one in broken.records if not one["verdict"]["reasons"]]
+    assert kept, "what was finished is kept"
+    program.path.write_text(whole)
+    done = run.run(replace(order, progress=Progress.resume(tmp_path / "out", "wtperf")))
+    assert done.exit_code == 0
+    assert len(done.records) == 4
+    assert {one["run"]["id"] for one in kept} < {one["run"]["id"] for one in done.records}
+    assert len(list((tmp_path / "out" / "work").iterdir())) == 4
+    for record in done.records:
+        if record["targets"][0]["target"] == str(targets[1]):
+            words = record["parts"][1]["facts"]["against_first"]
+            assert "no difference shown; the devices were busy" in words
+    assert all(list(one.iterdir()) == [] for one in targets)
 
 
 def test_the_page_cache_is_kept_out_by_options_that_work(program: build.Program) -> None:

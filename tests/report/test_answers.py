@@ -3,11 +3,12 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from assay.report import answers, units
-from assay.report.answer import Answer
+from assay.report.answer import Answer, pick
 from report.synthetic import drive, folder
 from report.synthetic.folder import Synthetic
 from report.synthetic.record import Json, Shape, asked, reason
@@ -110,6 +111,37 @@ def test_scans_are_compared_where_all_paths_were_measured_alike(tmp_path: Path) 
     assert "with 4 threads" in found.plain
     assert units.percent(slow / fast) in found.plain
     assert found.status == "valid"
+
+
+def test_a_suspect_record_that_is_much_faster_is_not_said_to_be_slower(tmp_path: Path) -> None:
+    """What is fastest is said by value; the mark says that the record is suspect."""
+    doubt = reason("not-steady", "suspect", "It still fell by 20 %.", "Measure longer.")
+
+    def reasons(factors: Json, _scenario: str, _repeat: int) -> list[Json]:
+        return [doubt] if factors["path"] == "libaio+direct" else []
+
+    def model(factors: Json, _scenario: str) -> list[Shape]:
+        return [drive.read_shape("s", factors["path"], 16384, threads=4, pattern="sequential")]
+
+    scans = study("scan", model, {"path": ["mmap", "libaio+direct"]}, reasons=reasons)
+    found = by_topic(folder.write(tmp_path, [scans]))["scan"]
+    mmap, libaio = (records(tmp_path)[f"scan-00{at}-all-0"]["classes"][0]["bandwidth"]["value"] for at in (0, 1))
+    assert libaio > 1.2 * mmap
+    assert found.plain.startswith("libaio direct is fastest")
+    assert f"mmap reaches {units.percent(mmap / libaio)}".replace("\u00a0", " ") in found.plain
+    assert found.standing == "suspect"
+
+
+@pytest.mark.parametrize(
+    ("values", "lowest", "leads"),
+    [([(100, "suspect"), (95, "valid")], False, 1), ([(100, "suspect"), (80, "valid")], False, 0),
+     ([(100, "suspect"), (108, "valid")], True, 1), ([(100, "suspect"), (120, "valid")], True, 0)],
+)  # fmt: skip
+def test_a_valid_record_speaks_for_a_suspect_one_that_it_nearly_equals(
+    values: list[tuple[float, str]], lowest: bool, leads: int
+) -> None:
+    points: list[Any] = [SimpleNamespace(value=value, status=status) for value, status in values]
+    assert pick.leading(points, lowest=lowest) is points[leads]
 
 
 def test_an_answer_from_suspect_records_says_so(tmp_path: Path) -> None:

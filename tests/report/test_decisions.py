@@ -9,7 +9,7 @@ import assay
 import pytest
 from advise.folders import Bench, append, read, scan
 from assay.error import AssayError
-from assay.report import document, folder, headroom, summary, write
+from assay.report import document, folder, headroom, shell, summary, write
 from assay.report.figures import Palette
 from assay.report.page import gather
 from assay.report.view import explorer
@@ -43,6 +43,26 @@ def test_headroom_names_the_next_better_configuration(results: Path) -> None:
     assert [rung.name for rung in found["work-tpcc-threads-2"].rungs] == [
         "sqlite, durability fdatasync, on memory", "sqlite, durability fdatasync, on drive",
     ]  # fmt: skip
+
+
+def test_work_that_hardly_reads_is_no_rung_of_reads(results: Path) -> None:
+    """And what it reads is its own count, for a device serves others too."""
+    moved = {"device": "vda", "read_bytes": {"value": 4e9, "unit": "bytes"}}
+    for name, own in (("idle", 1e4), ("busy", 1e8)):
+        path = next(iter(sorted((results / "work").glob("sqlite-tpcc-*.json"))))
+        record = json.loads(path.read_text())
+        record["subject"]["name"], record["devices"] = name, [moved]
+        count = {"value": own, "unit": "bytes", "provenance": "measured", "method": "rusage"}
+        record["figures"]["device_read_bytes"] = count
+        (results / "work" / f"{name}.json").write_text(json.dumps(record))
+    reads = {one.id: one for one in headroom.find(folder.read(results))}["reads"]
+    assert [rung.value for rung in reads.rungs if rung.name.startswith("busy")] == [pytest.approx(5e7)]
+    assert [rung.name for rung in reads.left_out] == ["idle, tpcc: read by its devices"]
+    assert not any(rung.name.startswith("idle") for rung in reads.rungs)
+
+
+def test_code_in_sentences_is_set_as_code() -> None:
+    assert shell.words("run `a <b>` & look") == "run <code>a &lt;b&gt;</code> &amp; look"
 
 
 def test_an_invalid_record_is_no_rung(tmp_path: Path) -> None:

@@ -5,14 +5,11 @@ mod bztree_common;
 
 use std::{
     collections::HashSet,
-    sync::{
-        Barrier,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
-use assay_index::{Index, Session, bztree::BzTree};
-use assay_pmem::{Mapped, Medium, Pool, Shape, crash::Recorder};
+use assay_index::{Index, Session};
+use assay_pmem::{Medium, Pool, Shape, crash::Recorder};
 use bztree_common::{
     TINY, Tree, open,
     turns::{Stepped, Turns},
@@ -103,42 +100,6 @@ fn judge(events: &[Event], keys: std::ops::Range<u64>, what: &str) {
         let fine = explained(&of, 0, None, &mut HashSet::new());
         assert!(fine, "{what}: no order explains {of:#?}");
     }
-}
-
-#[test]
-fn histories_of_threads_that_run_freely_have_an_order() {
-    // Long enough together that threads meet, few enough calls of a key for the checker.
-    const THREADS: u64 = 4;
-    const KEYS: u64 = 16;
-    let pool = Pool::create(Mapped::memory(32 << 20).unwrap(), &Tree::<Mapped>::pool_shape()).unwrap();
-    let tree = BzTree::open_with(Box::new(pool), TINY).unwrap();
-    let (clock, barrier, rounds) = (AtomicU64::new(0), Barrier::new(THREADS as usize), 60);
-    let events: Vec<Vec<Event>> = std::thread::scope(|scope| {
-        let one = |thread| {
-            let (tree, clock, barrier) = (&tree, &clock, &barrier);
-            scope.spawn(move || {
-                let mut session = tree.session();
-                let mut random = Xoshiro256PlusPlus::seed_from_u64(thread);
-                let mut events = Vec::new();
-                for round in 0..rounds {
-                    barrier.wait();
-                    for turn in 0..100 {
-                        let (key, stamp) =
-                            (KEYS * round + random.next_u64() % KEYS, round * 1000 + thread * 100 + turn + 1);
-                        events.push(call(&mut session, clock, key, random.next_u64(), stamp));
-                    }
-                }
-                events
-            })
-        };
-        let running: Vec<_> = (0..THREADS).map(one).collect();
-        running.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    let events = events.concat();
-    judge(&events, 0..KEYS * rounds, "seeds 0 to 3");
-    tree.census().unwrap();
-    let overlapping = events.iter().filter(|event| event.end > event.begin + 1).count();
-    println!("{} calls, {overlapping} of them beside others", events.len());
 }
 
 fn recorded(threads: Option<(usize, u64)>, stop: Option<u64>) -> (Tree<Stepped>, std::sync::Arc<Turns>) {

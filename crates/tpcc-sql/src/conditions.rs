@@ -1,4 +1,5 @@
 //! The twelve consistency conditions as queries over whole tables: each table is read once or twice, none row by row.
+//! They are written so that PostgreSQL, SQLite and SQL Server all take them: `concat`, and no truth value as a value.
 
 use assay_tpcc::{Scale, TpccError, check::Findings, scale::DISTRICTS};
 
@@ -6,13 +7,13 @@ use assay_tpcc::{Scale, TpccError, check::Findings, scale::DISTRICTS};
 const BROKEN: [(usize, &str); 12] = [
     (
         1,
-        "select 'warehouse ' || w_id as place from warehouse
+        "select concat('warehouse ', w_id) as place from warehouse
          left join (select d_w_id, sum(d_ytd) as ytd from district group by d_w_id) d on d_w_id = w_id
          where w_ytd <> coalesce(ytd, 0)",
     ),
     (
         2,
-        "select 'district ' || d_w_id || '/' || d_id as place from district
+        "select concat('district ', d_w_id, '/', d_id) as place from district
          left join (select o_w_id, o_d_id, max(o_id) as last from orders group by o_w_id, o_d_id) o
             on o_w_id = d_w_id and o_d_id = d_id
          left join (select no_w_id, no_d_id, max(no_o_id) as newest from new_order group by no_w_id, no_d_id) n
@@ -21,12 +22,12 @@ const BROKEN: [(usize, &str); 12] = [
     ),
     (
         3,
-        "select 'district ' || no_w_id || '/' || no_d_id as place from new_order group by no_w_id, no_d_id
+        "select concat('district ', no_w_id, '/', no_d_id) as place from new_order group by no_w_id, no_d_id
          having max(no_o_id) - min(no_o_id) + 1 <> count(*)",
     ),
     (
         4,
-        "select 'district ' || o_w_id || '/' || o_d_id as place
+        "select concat('district ', o_w_id, '/', o_d_id) as place
          from (select o_w_id, o_d_id, sum(o_ol_cnt) as said from orders group by o_w_id, o_d_id) o
          left join (select ol_w_id, ol_d_id, count(*) as seen from order_line group by ol_w_id, ol_d_id) l
             on ol_w_id = o_w_id and ol_d_id = o_d_id
@@ -34,16 +35,16 @@ const BROKEN: [(usize, &str); 12] = [
     ),
     (
         5,
-        "select 'order ' || o_w_id || '/' || o_d_id || '/' || o_id as place from orders
+        "select concat('order ', o_w_id, '/', o_d_id, '/', o_id) as place from orders
          left join new_order on no_w_id = o_w_id and no_d_id = o_d_id and no_o_id = o_id
-         where (o_carrier_id is null) <> (no_o_id is not null)
+         where case when o_carrier_id is null then 1 else 0 end <> case when no_o_id is not null then 1 else 0 end
          union all
-         select 'order ' || no_w_id || '/' || no_d_id || '/' || no_o_id as place from new_order
+         select concat('order ', no_w_id, '/', no_d_id, '/', no_o_id) as place from new_order
          left join orders on no_w_id = o_w_id and no_d_id = o_d_id and no_o_id = o_id where o_id is null",
     ),
     (
         6,
-        "select 'order ' || o_w_id || '/' || o_d_id || '/' || o_id as place from orders
+        "select concat('order ', o_w_id, '/', o_d_id, '/', o_id) as place from orders
          left join (select ol_w_id, ol_d_id, ol_o_id, count(*) as seen from order_line
                     group by ol_w_id, ol_d_id, ol_o_id) l
             on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id
@@ -51,26 +52,26 @@ const BROKEN: [(usize, &str); 12] = [
     ),
     (
         7,
-        "select 'order ' || ol_w_id || '/' || ol_d_id || '/' || ol_o_id as place from order_line
+        "select concat('order ', ol_w_id, '/', ol_d_id, '/', ol_o_id) as place from order_line
          left join orders on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id
-         where (ol_delivery_d is null) <> (o_carrier_id is null)",
+         where case when ol_delivery_d is null then 1 else 0 end <> case when o_carrier_id is null then 1 else 0 end",
     ),
     (
         8,
-        "select 'warehouse ' || w_id as place from warehouse
+        "select concat('warehouse ', w_id) as place from warehouse
          left join (select h_w_id, sum(h_amount) as paid from history group by h_w_id) h on h_w_id = w_id
          where w_ytd <> coalesce(paid, 0)",
     ),
     (
         9,
-        "select 'district ' || d_w_id || '/' || d_id as place from district
+        "select concat('district ', d_w_id, '/', d_id) as place from district
          left join (select h_w_id, h_d_id, sum(h_amount) as paid from history group by h_w_id, h_d_id) h
             on h_w_id = d_w_id and h_d_id = d_id
          where d_ytd <> coalesce(paid, 0)",
     ),
     (
         10,
-        "select 'customer ' || c_w_id || '/' || c_d_id || '/' || c_id as place from customer
+        "select concat('customer ', c_w_id, '/', c_d_id, '/', c_id) as place from customer
          left join (select o_w_id, o_d_id, o_c_id, sum(ol_amount) as owed from order_line
                     join orders on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id
                     where ol_delivery_d is not null group by o_w_id, o_d_id, o_c_id) o
@@ -82,13 +83,13 @@ const BROKEN: [(usize, &str); 12] = [
     ),
     (
         11,
-        "select 'the whole: ' || delivered || ' orders are delivered' as place
+        "select concat('the whole: ', delivered, ' orders are delivered') as place
          from (select (select count(*) from orders) - (select count(*) from new_order) as delivered) d
          where delivered <> :delivered",
     ),
     (
         12,
-        "select 'customer ' || c_w_id || '/' || c_d_id || '/' || c_id as place from customer
+        "select concat('customer ', c_w_id, '/', c_d_id, '/', c_id) as place from customer
          left join (select o_w_id, o_d_id, o_c_id, sum(ol_amount) as owed from order_line
                     join orders on ol_w_id = o_w_id and ol_d_id = o_d_id and ol_o_id = o_id
                     where ol_delivery_d is not null group by o_w_id, o_d_id, o_c_id) o

@@ -4,14 +4,17 @@
 //! database, and cheaper than decimals.
 
 /// A table: its name, its columns with types that every dialect knows, and its primary key.
-pub(crate) struct Table {
-    pub(crate) name: &'static str,
-    pub(crate) columns: &'static str,
+#[derive(Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns with their types.
+    pub columns: &'static str,
     /// Columns of the primary key; empty where there is none.
-    pub(crate) key: &'static str,
+    pub key: &'static str,
 }
 
-pub(crate) const TABLES: [Table; 9] = [
+pub const TABLES: [Table; 9] = [
     Table {
         name: "item",
         columns: "i_id integer, i_im_id integer, i_name text, i_price integer, i_data text",
@@ -70,26 +73,26 @@ pub(crate) const TABLES: [Table; 9] = [
 ];
 
 /// The secondary access paths: name, table, columns.
-pub(crate) const INDEXES: [(&str, &str, &str); 2] = [
+pub const INDEXES: [(&str, &str, &str); 2] = [
     ("customer_name", "customer", "c_w_id, c_d_id, c_last, c_first"),
     ("orders_customer", "orders", "o_w_id, o_d_id, o_c_id, o_id"),
 ];
 
 /// Values of a row as a database gets them, in the order of the columns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Value<'a> {
+pub enum Value<'a> {
     Number(i64),
     Text(&'a str),
     Null,
 }
 
 /// Gets rows one after the other.
-pub(crate) trait Rows {
+pub trait Rows {
     type Error;
     fn row(&mut self, values: &[Value<'_>]) -> Result<(), Self::Error>;
 }
 
-pub(crate) mod rows {
+pub mod rows {
     //! Rows of a population as values.
 
     use assay_tpcc::{
@@ -111,7 +114,7 @@ pub(crate) mod rows {
         }
     }
 
-    pub(crate) fn items<R: Rows>(population: &Population, to: &mut R) -> Result<(), R::Error> {
+    pub fn items<R: Rows>(population: &Population, to: &mut R) -> Result<(), R::Error> {
         for (item, row) in population.items() {
             let Item { price, image, name, data } = &row;
             let text = Value::Text;
@@ -121,7 +124,7 @@ pub(crate) mod rows {
     }
 
     /// The rows of a table that belong to a warehouse.
-    pub(crate) fn table<R: Rows>(name: &str, population: &Population, w: u32, to: &mut R) -> Result<(), R::Error> {
+    pub fn table<R: Rows>(name: &str, population: &Population, w: u32, to: &mut R) -> Result<(), R::Error> {
         match name {
             "warehouse" => warehouse(population, w, to),
             "stock" => stock(population, w, to),

@@ -59,12 +59,20 @@ class Run(_Table):
 
 
 class Works(_Table):
-    """Records of an index, an engine or a database that can stand for what a study ran."""
+    """Records of an index, an engine or a database that can stand for what a study ran.
+
+    `workload` may be a pattern, such as `wtperf*`: both sides then did the same one. `durability` names what makes a
+    change durable where the sides differ in it by their nature; otherwise it must be alike. `storage` is what the study
+    paid for, such as `p4800x-375g*1`: with it, `per_dollar` is a figure. `least` are figures that must be reached.
+    """
 
     kind: Literal["index", "engine", "database"]
     workload: str
     subject: list[str] = Field(default_factory=list)
     medium: Literal["drive", "memory", ""] = ""
+    durability: str = ""
+    storage: str = ""
+    least: dict[str, float] = Field(default_factory=dict)
     like: str = ""
 
 

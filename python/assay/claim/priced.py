@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from assay.claim.model import Claim
@@ -11,7 +12,8 @@ from assay.claim.value import Value
 from assay.error import FAILED, AssayError
 from assay.price.book import open_book
 from assay.price.budget import budget
-from assay.price.jungle import table1
+from assay.price.holding import parse
+from assay.price.jungle import CPU, DRAM, DRAM_MODULES, STUDY, hardware_usd, table1
 from assay.price.ledger import Ledger
 
 Json = dict[str, Any]
@@ -62,6 +64,15 @@ def _rows_of_budget() -> list[Json]:
 def _unit(item: str, unit: str, study: str) -> float | None:
     """Price of an item by the unit, as a study had it."""
     return float(_ledger().usd(item, unit, study=study))
+
+
+def hardware(storage: str, threads_busy: float) -> float:
+    """US dollars at the bottom of Huang et al.'s R: storage such as `p4800x-375g*1`, six modules of DRAM, threads."""
+    ledger, held = _ledger(), parse(storage)
+    usd = {item: ledger.usd(item, study=STUDY) for item in (held.item, DRAM, CPU)}
+    threads = ledger.fact(ledger.book.part(CPU), "threads")
+    used = Decimal(str(threads_busy))
+    return float(hardware_usd(usd[held.item] * held.count, usd[DRAM] * DRAM_MODULES, usd[CPU], used, threads))
 
 
 @functools.cache

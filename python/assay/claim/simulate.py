@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from typing import Any
 
 from assay.binary import Binary, said
@@ -95,5 +96,12 @@ def _stream(found: Json) -> StreamAnswer:
     at = drop_s(found["intervals"])
     if at is not None:
         metrics["drop_s"] = Value(at, width)
-    series = tuple((float(one["at_s"]), one["bytes"] / one["length_s"]) for one in found["intervals"])
+    series = tuple((float(one["at_s"]), one["bytes"] / one["length_s"]) for one in _whole(found["intervals"]))
     return StreamAnswer(metrics, series=series)
+
+
+def _whole(intervals: Sequence[Json]) -> Sequence[Json]:
+    """Without the last interval where it is a splinter: it holds no or few operations, and looks like a fall."""
+    if len(intervals) > 1 and intervals[-1]["length_s"] < intervals[0]["length_s"] / 2:
+        return intervals[:-1]
+    return intervals

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
+from assay.claim import priced
 from assay.claim.answer import UnansweredError
 from assay.claim.model import Claim, Statement, Study, Works
 from assay.claim.take import compare, evaluate, names
@@ -32,7 +34,7 @@ class Worked:
         """What they give for a claim, as the JSON of `here`; the reason where they give nothing."""
 
         def answer(group: dict[str, list[Work]]) -> Json:
-            leaf = _leaf(group)
+            leaf = self._leaf(group)
             number = evaluate(claim.work, leaf).number / base_of(claim.unit)
             return {"value": number, **_origin(_used(claim.work, group)), "differs": self._differs(claim.work, group)}
 
@@ -45,7 +47,7 @@ class Worked:
         def answer(group: dict[str, list[Work]]) -> tuple[bool | None, str, tuple[str, ...]]:
             used: list[Work] = []
             for text in statement.work:
-                holds, left, right = compare(text, _leaf(group))
+                holds, left, right = compare(text, self._leaf(group))
                 used += _used(text, group)
                 if not holds:
                     return False, f"`{text}`: {left.number:.4g} against {right.number:.4g}", _ids(used)
@@ -74,10 +76,25 @@ class Worked:
             for name, selector in selectors.items():
                 if _fits(one, selector):
                     own = "" if any(each.subject for each in selectors.values()) else one.subject
-                    keyed.setdefault((own, one.durability, *one.problem), {}).setdefault(name, []).append(one)
+                    durable = "" if selector.durability else one.durability
+                    key = (own, one.workload, durable, *one.problem)
+                    keyed.setdefault(key, {}).setdefault(name, []).append(one)
         full = [group for group in keyed.values() if set(group) == set(wanted)]
         # The studies emptied caches before each query: cold runs answer first.
         yield from sorted(full, key=lambda group: (not _cold(group), -sum(len(works) for works in group.values())))
+
+    def _leaf(self, group: dict[str, list[Work]]) -> Callable[[str], Value | list[Value]]:
+        def leaf(name: str) -> Value | list[Value]:
+            head, *rest = name.split(".")
+            storage = self._study.works[head].storage
+            found = [value for one in group[head] if (value := _figure(one, rest, storage)) is not None]
+            if not found:
+                raise UnansweredError(f"`{name}`: the record {group[head][0].id} has no such figure")
+            middle = statistics.median(found)
+            spread = max(max(found) / middle, middle / min(found)) - 1 if middle > 0 and min(found) > 0 else 0.0
+            return Value(middle, spread)
+
+        return leaf
 
     def _differs(self, text: str, group: dict[str, list[Work]]) -> list[str]:
         """What is not as the study had it."""
@@ -85,16 +102,19 @@ class Worked:
         for name in dict.fromkeys(each.split(".")[0] for each in names(text)):
             one, like = group[name][0], self._study.works[name].like
             size = ", ".join(one.problem)
-            found.append(f"{one.subject}{f' ({size})' if size else ''} on {one.on} in place of {like}")
+            subjects = " and ".join(dict.fromkeys(each.subject for each in group[name]))
+            found.append(f"{subjects}{f' ({size})' if size else ''} on {one.on} in place of {like}")
         return found
 
 
 def _fits(one: Work, selector: Works) -> bool:
     return (
         one.kind == selector.kind
-        and one.workload == selector.workload
+        and fnmatchcase(one.workload, selector.workload)
         and (not selector.subject or one.subject in selector.subject)
         and (not selector.medium or one.medium == selector.medium)
+        and (not selector.durability or one.durability == selector.durability)
+        and all((one.figure(name) or 0.0) >= least for name, least in selector.least.items())
     )
 
 
@@ -103,30 +123,24 @@ def _cold(group: dict[str, list[Work]]) -> bool:
 
 
 def _needs(selectors: Sequence[Works]) -> str:
+    """What to run, for each side."""
     commands = {"index": "`assay index run`", "engine": "`assay engine`", "database": "`assay dbms`"}
-    media = sorted({selector.medium for selector in selectors} - {""})
-    on = f" on a {' and on '.join(media)}" if media else ""
-    kind, workload = selectors[0].kind, selectors[0].workload
-    return f"run {workload}{on} with {commands[kind]} into one folder, and name it with --in"
+    sides = []
+    for one in selectors:
+        of = f" of {' or '.join(one.subject)}" if one.subject else ""
+        on = {"drive": " on a drive", "memory": " in memory"}.get(one.medium, "")
+        reach = "".join(f", {name.replace('_', ' ')} of at least {least:g}" for name, least in one.least.items())
+        sides.append(f"{one.workload.rstrip('*')}{of}{on}{reach} ({commands[one.kind]})")
+    both = ", ".join(dict.fromkeys(sides))
+    return f"run {both} into one folder, of the same size with as many threads or terminals, and name it with --in"
 
 
-def _leaf(group: dict[str, list[Work]]) -> Callable[[str], Value | list[Value]]:
-    def leaf(name: str) -> Value | list[Value]:
-        head, *rest = name.split(".")
-        found = [value for one in group[head] if (value := _figure(one, rest)) is not None]
-        if not found:
-            raise UnansweredError(f"`{name}`: the record {group[head][0].id} has no such figure")
-        middle = statistics.median(found)
-        spread = max(max(found) / middle, middle / min(found)) - 1 if middle > 0 and min(found) > 0 else 0.0
-        return Value(middle, spread)
-
-    return leaf
-
-
-def _figure(one: Work, rest: Sequence[str]) -> float | None:
-    """`rate`, `FIGURE`, `PART.time` in seconds, `PART.FIGURE`; the part `all` is the sum over all parts."""
+def _figure(one: Work, rest: Sequence[str], storage: str) -> float | None:
+    """`rate`, `per_dollar`, `FIGURE`, `PART.time` in seconds, `PART.FIGURE`; the part `all` is the sum over all."""
     if rest == ["rate"]:
         return one.rate[1] if one.rate else None
+    if rest == ["per_dollar"]:
+        return _per_dollar(one, storage)
     if len(rest) == 1:
         return one.figure(rest[0])
     part, figure = rest
@@ -137,6 +151,14 @@ def _figure(one: Work, rest: Sequence[str]) -> float | None:
         known = [value for value in times if value is not None]
         return sum(known) if known and len(known) == len(times) else None
     return _time(one, part)
+
+
+def _per_dollar(one: Work, storage: str) -> float | None:
+    """R of a run: its rate, by the study's storage, memory and processor as far as its threads kept it busy."""
+    busy, threads = one.figure("cpu_utilisation"), one.parameters.get("threads")
+    if one.rate is None or busy is None or not isinstance(threads, int) or not storage:
+        return None
+    return one.rate[1] / priced.hardware(storage, threads * min(1.0, busy))
 
 
 def _time(one: Work, part: str) -> float | None:

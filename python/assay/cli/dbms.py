@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from assay.cli.goingon import Resume, progress_of
 
 dbms_app = typer.Typer(
     help="Run real databases on storage targets: how much of a device's difference survives in them.",
@@ -37,6 +39,7 @@ class Engine(StrEnum):
 
 @dbms_app.command("tpch")
 def tpch(
+    context: typer.Context,
     engine: Annotated[Engine, typer.Option("--engine", help="Which database.")] = Engine.DUCKDB,
     scale: Annotated[str, typer.Option("--scale", metavar="SF", help="Scale factor; 1 is about 1 GB of text.")] = "1",
     on: Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")] = None,
@@ -70,45 +73,26 @@ def tpch(
     affinity: Affinity = "",
     recovery_interval: RecoveryInterval = None,
     out: Out = None,
+    resume: Resume = None,
     json: Json = False,
 ) -> None:
     """Run the 22 queries of TPC-H on each target, cold and hot, with every answer checked.
 
     For example: assay dbms tpch --scale 0.1 --on /mnt/a --on /mnt/b --repeats 3
     """
-    from assay.cli.dbmsrun import Wanted, run_tpch
+    raise typer.Exit(_tpch(context, locals()))
 
-    wanted = Wanted(
-        engine=engine.value,
-        scale=scale,
-        on=on or ["."],
-        wal=wal,
-        temp=temp,
-        cold=cold,
-        hot=hot,
-        hot_in=hot_in,
-        queries=queries,
-        repeats=repeats,
-        seed=seed,
-        data=data,
-        limit=limit,
-        buffers=buffers,
-        pg_bin=pg_bin,
-        pg_settings=tuple(pg_set or ()),
-        index=index,
-        freeze_costs=freeze_costs,
-        connect=connect,
-        hybrid_buffer_pool=hybrid_buffer_pool,
-        affinity=affinity,
-        recovery_interval=recovery_interval,
-        out=out,
-        json=json,
-    )
-    raise typer.Exit(run_tpch(wanted))
+
+def _tpch(context: typer.Context, given: dict[str, Any]) -> int:
+    from assay.cli.dbmsrun import run_tpch, wanted_of
+
+    progress, flags = progress_of(context, given, "tpch", f"tpch-{given['engine'].value}")
+    return run_tpch(wanted_of(flags), progress)
 
 
 @dbms_app.command("wtperf")
 def wtperf(
+    context: typer.Context,
     workloads: Annotated[
         list[str] | None, typer.Argument(metavar="WORKLOAD...", help="Names of wtperf's own, or files.")
     ] = None,
@@ -122,27 +106,21 @@ def wtperf(
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each; 3 allow a test.")] = 1,
     limit: Annotated[str, typer.Option("--limit", metavar="TIME", help="Of one run.")] = "1h",
     out: Out = None,
+    resume: Resume = None,
     json: Json = False,
 ) -> None:
     """Run WiredTiger's own benchmark on each target, with the page cache on, off and cold.
 
     For example: assay dbms wtperf small-btree --on /mnt/a --on /mnt/b --repeats 3
     """
-    from assay.cli.dbmsother import WtperfWanted, run_wtperf
+    raise typer.Exit(_wtperf(context, locals()))
 
-    wanted = WtperfWanted(
-        workloads=workloads or ["small-btree"],
-        on=on or ["."],
-        program=program,
-        page_cache=page_cache,
-        settings=settings or [],
-        duration=duration,
-        repeats=repeats,
-        limit=limit,
-        out=out,
-        json=json,
-    )
-    raise typer.Exit(run_wtperf(wanted))
+
+def _wtperf(context: typer.Context, given: dict[str, Any]) -> int:
+    from assay.cli.dbmsother import run_wtperf, wanted_of
+
+    progress, flags = progress_of(context, given, "wtperf", "wtperf")
+    return run_wtperf(wanted_of(flags), progress)
 
 
 @dbms_app.command("install")

@@ -5,16 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from assay.cli import output
+from assay.dbms.progress import Progress
 from assay.dbms.wtperf import build, job, run
 from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
 from assay.study.units import parse_seconds
 from assay.work import show
+
+Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -29,17 +32,27 @@ class WtperfWanted:
     duration: str
     repeats: int
     limit: str
-    out: Path | None
     json: bool
 
 
-def run_wtperf(wanted: WtperfWanted) -> int:
+def wanted_of(flags: Json) -> WtperfWanted:
+    """The flags, as they were typed or kept."""
+    taken = dict(flags)
+    return WtperfWanted(
+        workloads=taken.pop("workloads") or ["small-btree"],
+        on=taken.pop("on") or ["."],
+        program=Path(name) if (name := taken.pop("program")) else None,
+        settings=taken.pop("settings") or [],
+        **taken,
+    )
+
+
+def run_wtperf(wanted: WtperfWanted, progress: Progress) -> int:
     """Runs wtperf and shows it; returns the exit code."""
     program = build.find(wanted.program)
     settings = [*wanted.settings]
     if wanted.duration:
         settings.append(f"run_time={max(1, round(parse_seconds(wanted.duration)))}")
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     order = run.Order(
         program=program,
         workloads=[job.Workload.find(name, program, settings) for name in wanted.workloads],
@@ -47,7 +60,7 @@ def run_wtperf(wanted: WtperfWanted) -> int:
         modes=[word.strip() for word in wanted.page_cache.split(",") if word.strip()],
         repeats=wanted.repeats,
         limit_s=parse_seconds(wanted.limit),
-        out=wanted.out or Path("assay-results") / f"wtperf-{stamp}",
+        progress=progress,
     )
     outcome = run.run(order, output.tell)
     if wanted.json:
@@ -61,6 +74,12 @@ def run_wtperf(wanted: WtperfWanted) -> int:
                 for part in record["parts"]:
                     if "against_first" in (part.get("facts") or {}):
                         console.print(f"  {part['name']}: {part['facts']['against_first']}", markup=False)
+    if outcome.records:
+        output.tell(f"{len(outcome.records)} records in {progress.folder / 'work'}")
+    if outcome.broke:
+        output.tell(f"error: {outcome.broke}")
+    if outcome.goes_on:
+        output.tell(f"go on with it: assay dbms wtperf --resume {progress.folder}")
     return outcome.exit_code
 
 

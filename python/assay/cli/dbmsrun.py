@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.cli import output
+from assay.dbms.progress import Progress
 from assay.dbms.sqlserver.settings import from_flags
 from assay.dbms.tpch import data, engines, query, run
 from assay.error import BAD_JOB, AssayError, did_you_mean
@@ -49,21 +49,30 @@ class Wanted:
     hybrid_buffer_pool: str
     affinity: str
     recovery_interval: int | None
-    out: Path | None
     json: bool
 
 
-def run_tpch(wanted: Wanted) -> int:
+def wanted_of(flags: Json) -> Wanted:
+    """The flags, as they were typed or kept."""
+    taken = dict(flags)
+    for name in ("data", "pg_bin"):
+        taken[name] = Path(taken[name]) if taken[name] else None
+    return Wanted(on=taken.pop("on") or ["."], pg_settings=tuple(taken.pop("pg_set") or ()), **taken)
+
+
+def run_tpch(wanted: Wanted, progress: Progress) -> int:
     """Runs TPC-H and shows it; returns the exit code."""
-    order = _order(wanted)
+    order = _order(wanted, progress)
     outcome = run.run(order, output.tell)
     if wanted.json:
         output.emit(outcome.records)
     else:
         with output.to_reader():
             show(outcome.records, _console())
-    if order.out is not None and outcome.records:
-        output.tell(f"{len(outcome.records)} records in {order.out / 'work'}")
+    if outcome.records:
+        output.tell(f"{len(outcome.records)} records in {progress.folder / 'work'}")
+    if outcome.goes_on:
+        output.tell(f"go on with it: assay dbms tpch --resume {progress.folder}")
     return outcome.exit_code
 
 
@@ -72,7 +81,7 @@ def _console() -> Console:
     return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
 
 
-def _order(wanted: Wanted) -> run.Order:
+def _order(wanted: Wanted, progress: Progress) -> run.Order:
     scale = data.scale_of(wanted.scale)
     wish = engines.Wish(
         name=wanted.engine,
@@ -87,7 +96,6 @@ def _order(wanted: Wanted) -> run.Order:
         connect=wanted.connect,
         sqlserver=from_flags(wanted.hybrid_buffer_pool, wanted.affinity, wanted.recovery_interval),
     )
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     return run.Order(
         engine=wish,
         on=wanted.on,
@@ -96,7 +104,7 @@ def _order(wanted: Wanted) -> run.Order:
         queries=query.chosen(wanted.queries),
         repeats=wanted.repeats,
         seed=wanted.seed,
-        out=wanted.out or Path("assay-results") / f"tpch-{wanted.engine}-{stamp}",
+        progress=progress,
         files=wanted.data,
         temp=wanted.temp,
         wal=wanted.wal,

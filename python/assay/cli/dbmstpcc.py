@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from assay.cli.dbms import Json, Out, dbms_app
+from assay.cli.dbms import Affinity, HybridBufferPool, Json, Out, RecoveryInterval, dbms_app
+from assay.cli.goingon import Resume, progress_of
 
 if TYPE_CHECKING:
     from assay.dbms.tpcc.order import Order
@@ -25,6 +26,7 @@ class Engine(StrEnum):
     ROCKSDB = "rocksdb"
     WIREDTIGER = "wiredtiger"
     REDB = "redb"
+    SQLSERVER = "sqlserver"
 
 
 class Choice(StrEnum):
@@ -41,8 +43,8 @@ Terminals = Annotated[int, typer.Option("--terminals", "--threads", min=1, help=
 Duration = Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the window.")]
 Ramp = Annotated[str, typer.Option("--ramp", metavar="TIME", help="Before it; a tenth of it.")]
 On = Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")]
-Wal = Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres, assay).")]
-Temp = Annotated[str, typer.Option("--temp", metavar="DIR", help="Folder of temporary files (postgres).")]
+Wal = Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres, assay, sqlserver).")]
+Temp = Annotated[str, typer.Option("--temp", metavar="DIR", help="Folder of temporary files (postgres, sqlserver).")]
 Index = Annotated[str, typer.Option("--index", metavar="DIR", help="Folder of the indexes (postgres).")]
 Rate = Annotated[float | None, typer.Option("--rate", help="Transactions a second; else as fast as it goes.")]
 Poisson = Annotated[bool, typer.Option("--poisson", help="With --rate: exponential gaps.")]
@@ -67,12 +69,15 @@ PgBin = Annotated[Path | None, typer.Option("--pg-bin", metavar="DIR", help="Pro
 PgSet = Annotated[list[str] | None, typer.Option("--pg-set", metavar="NAME=VALUE", help="A setting of PostgreSQL.")]
 Port = Annotated[int | None, typer.Option("--port", help="Listen there too; else on a socket alone.")]
 FreezeCosts = Annotated[bool, typer.Option("--freeze-costs", help="Equal plans on every target.")]
-Connect = Annotated[str, typer.Option("--connect", metavar="STRING", help="A server that runs already.")]
+Connect = Annotated[
+    str, typer.Option("--connect", metavar="STRING", help="A server that runs already (postgres, sqlserver).")
+]
 External = Annotated[bool, typer.Option("--external", help="With --connect: Assay may work there.")]
 
 
 @dbms_app.command("tpcc")
 def tpcc(
+    context: typer.Context,
     engine: Database = Engine.SQLITE,
     warehouses: Warehouses = 1,
     terminals: Terminals = 2,
@@ -101,64 +106,57 @@ def tpcc(
     freeze_costs: FreezeCosts = False,
     connect: Connect = "",
     external: External = False,
+    hybrid_buffer_pool: HybridBufferPool = "",
+    affinity: Affinity = "",
+    recovery_interval: RecoveryInterval = None,
     out: Out = None,
+    resume: Resume = None,
     json: Json = False,
 ) -> None:
     """Run TPC-C's five transactions on each target, with its twelve consistency conditions checked.
 
     For example: assay dbms tpcc --engine postgres --warehouses 10 --on /mnt/a --on /mnt/b --repeats 3
     """
+    raise typer.Exit(_run(context, locals()))
+
+
+def _order(flags: dict[str, Any]) -> Order:
+    from assay.dbms.sqlserver.settings import from_flags
     from assay.dbms.tpcc.order import Order
     from assay.study.units import parse_bytes, parse_seconds
 
-    order = Order(
-        engine=engine.value,
-        warehouses=warehouses,
-        terminals=terminals,
+    taken = dict(flags)
+    del taken["json"]
+    settings = [taken.pop(name) for name in ("hybrid_buffer_pool", "affinity", "recovery_interval")]
+    duration, ramp, buffers = (taken.pop(name) for name in ("duration", "ramp", "buffers"))
+    return Order(
         duration_s=parse_seconds(duration),
         ramp_s=parse_seconds(ramp) if ramp else None,
-        on=on or ["."],
-        wal=wal,
-        temp=temp,
-        index=index,
-        rate=rate,
-        poisson=poisson,
-        think=think,
-        choice=warehouse.value,
-        zipf=zipf,
-        mix=mix,
-        isolation=isolation,
-        synchronous=synchronous,
-        repeats=repeats,
-        seed=seed,
-        spoil=spoil,
-        small=small,
         buffers=int(parse_bytes(buffers)) if buffers else None,
-        pg_bin=pg_bin,
-        pg_settings=tuple(pg_set or ()),
-        port=port,
-        freeze_costs=freeze_costs,
-        connect=connect,
-        external=external,
+        choice=taken.pop("warehouse"),
+        on=taken.pop("on") or ["."],
+        pg_bin=Path(name) if (name := taken.pop("pg_bin")) else None,
+        pg_settings=tuple(taken.pop("pg_set") or ()),
+        sqlserver=from_flags(*settings),
+        **taken,
     )
-    raise typer.Exit(_run(order, out, json))
 
 
-def _run(order: Order, out: Path | None, as_json: bool) -> int:
-    from datetime import UTC, datetime
-
+def _run(context: typer.Context, given: dict[str, Any]) -> int:
     from assay.cli import output
     from assay.dbms.tpcc.run import run
 
-    folder = out or Path("assay-results") / f"tpcc-{datetime.now(UTC).strftime('%Y%m%dT%H%M%SZ')}"
-    outcome = run(order, folder, output.tell)
-    if as_json:
+    progress, flags = progress_of(context, given, "tpcc", "tpcc")
+    outcome = run(_order(flags), progress, output.tell)
+    if flags["json"]:
         output.emit(outcome.records)
     else:
         _show(outcome)
-        output.say(f"records in {folder}/work")
+        output.say(f"records in {progress.folder}/work")
     if outcome.broke:
         output.tell(f"error: {outcome.broke}")
+    if outcome.goes_on:
+        output.tell(f"go on with it: assay dbms tpcc --resume {progress.folder}")
     return outcome.exit_code
 
 

@@ -72,7 +72,7 @@ def check_room(needs: Sequence[tuple[Target, int]]) -> None:
         free, whole = seen.f_bavail * seen.f_frsize, seen.f_blocks * seen.f_frsize
         if free - need < whole * FREE_SHARE:
             message = f"{where.name} has {size(free)} free, and {size(need)} are needed with 5 % left over"
-            hint = "take a smaller --scale, fewer targets on one disk, or a larger disk"
+            hint = "take less data (--scale, --warehouses), fewer targets on one disk, or a larger disk"
             raise TargetError(message, hint=hint, code=NOT_POSSIBLE)
 
 
@@ -100,6 +100,15 @@ class Counters:
             found[name] = change
         self.window_s += seconds
         return found
+
+    def state(self) -> Json:
+        """All that was counted, to be restored when the run goes on."""
+        return {"window_s": self.window_s, "sums": self._sums}
+
+    def restore(self, state: Json) -> None:
+        """Counts on from there."""
+        self.window_s = state["window_s"]
+        self._sums |= {name: list(sums) for name, sums in state["sums"].items()}
 
     def documents(self) -> list[Json]:
         """For the record."""

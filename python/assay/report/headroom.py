@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.report import group, labels, row, units
@@ -15,6 +15,9 @@ from assay.report.row import Row
 from assay.report.work import Work
 
 Json = dict[str, Any]
+
+# Work that reads less than this share of the best has its data in memory: it is no rung of a ladder of reads.
+_HARDLY = 0.01
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class Headroom:
     title: str
     unit: str
     rungs: tuple[Rung, ...]
+    left_out: tuple[Rung, ...] = ()
 
     @property
     def lost(self) -> str:
@@ -80,6 +84,7 @@ class Headroom:
             "title": self.title,
             "unit": self.unit,
             "lost": self.lost.replace("\u00a0", " "),
+            "left_out": [rung.document() for rung in self.left_out],
             "rungs": [rung.document() for rung in self.rungs],
         }
 
@@ -99,7 +104,9 @@ def find(folder: Folder) -> list[Headroom]:
     """Every ladder with at least two rungs; invalid records are no rung."""
     rows = row.rows(folder.cells)
     found = [
-        _ranked("reads", "Reads, from the device to what stands on it", "bytes/s", _reads(rows, folder.works)),
+        _thirsty(
+            _ranked("reads", "Reads, from the device to what stands on it", "bytes/s", _reads(rows, folder.works))
+        ),
         _ranked("point-reads", "Point reads of 4 KiB", "ops/s", _points(rows)),
         *_commits(rows),
         *_work(folder.works),
@@ -135,6 +142,12 @@ def _ranked(id_: str, title: str, unit: str, steps: Iterable[_Step]) -> Headroom
     return Headroom(id_, title, unit, tuple(rungs))
 
 
+def _thirsty(ladder: Headroom) -> Headroom:
+    """Without work that hardly reads: its data lie in memory, and no gain of the device is lost on it."""
+    rungs = tuple(one for one in ladder.rungs if one.share >= _HARDLY or not one.anchor.startswith("work-"))
+    return replace(ladder, rungs=rungs, left_out=tuple(one for one in ladder.rungs if one not in rungs))
+
+
 def _step(name: str, point: Point) -> _Step:
     return _Step(name, point.value, point.status, point.provenance, point.anchor)
 
@@ -159,16 +172,18 @@ def _reads(rows: Sequence[Row], works: Sequence[Work]) -> Iterable[_Step]:
         if point is not None:
             first = point.rows[0]
             yield _step(f"{first.name} beside others ({first.cell.study}), {first.path_label}", point)
-    for one in works:
-        moved, seconds = _moved(one, "read_bytes"), float(one.record.get("measured_s") or 0)
-        if moved > 0 and seconds > 0:
-            yield _Step(
-                f"{one.subject}, {one.workload}: read by its devices",
-                moved / seconds,
-                one.status,
-                one.provenance,
-                one.anchor,
-            )
+    yield from (found for one in works if (found := _read_by(one)) is not None)
+
+
+def _read_by(one: Work) -> _Step | None:
+    """What work read from its devices a second; by its own count where it has one, for a device is shared."""
+    seconds = float(one.record.get("measured_s") or 0)
+    own = one.figure("device_read_bytes")
+    moved = _moved(one, "read_bytes") if own is None else min(own, _moved(one, "read_bytes"))
+    if moved <= 0 or seconds <= 0:
+        return None
+    name = f"{one.subject}, {one.workload}: read by its devices"
+    return _Step(name, moved / seconds, one.status, one.provenance, one.anchor)
 
 
 def _points(rows: Sequence[Row]) -> Iterable[_Step]:

@@ -6,12 +6,14 @@ import base64
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 
 import jinja2
 import vl_convert
+from jinja2.filters import do_forceescape, do_mark_safe
 
 from assay.report import labels, reasons, swatch, theme, units
 from assay.report.export import subtitle
@@ -52,8 +54,14 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = labels.sentence
+    environment.filters["words"] = words
     environment.globals.update(units=units, labels=labels, reasons=reasons, swatch=swatch.draw)
     return environment
+
+
+def words(text: str) -> str:
+    """A sentence as HTML: what stands in backquotes is set as code."""
+    return do_mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(do_forceescape(text))))
 
 
 def style() -> str:

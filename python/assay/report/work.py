@@ -27,7 +27,10 @@ _PARTS: dict[str, type] = {
     "verdict": dict,
 }
 _MEMORY = {"tmpfs", "ramfs"}
-_PROBLEM = ("scale", "warehouses", "keys", "records", "protocol", "queries", "threads", "terminals", "mix", "seconds")
+_PROBLEM = (
+    *("scale", "warehouses", "keys", "records", "protocol", "page_cache", "queries", "threads", "terminals", "mix"),
+    "seconds",
+)
 
 
 @dataclass(frozen=True, eq=False)

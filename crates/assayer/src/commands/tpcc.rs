@@ -13,7 +13,7 @@ use assay_tpcc::{
     order::Order,
     run::{About, Around, perform},
 };
-use assay_tpcc_sql::{PostgresOptions, PostgresStore, SqliteOptions, SqliteStore};
+use assay_tpcc_sql::{PostgresOptions, PostgresStore, SqlServerOptions, SqlServerStore, SqliteOptions, SqliteStore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +41,8 @@ pub enum StoreSpec {
     Sqlite(SqliteOptions),
     /// A PostgreSQL server.
     Postgres(PostgresOptions),
+    /// A database of a server of SQL Server's; not verified against one.
+    Sqlserver(SqlServerOptions),
     /// Assay's own storage engine.
     Assay(FilesOptions),
     /// None: the driver's own ceiling.
@@ -110,6 +112,15 @@ fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
             let settings = [("isolation", serde_json::to_value(options.isolation))];
             let (version, durability) = (store.version()?, store.durability()?);
             perform_on(&store, job, around, ("postgres", &version), settings, (durability, false))
+        }
+        StoreSpec::Sqlserver(options) => {
+            let store = SqlServerStore::new(options.clone());
+            let settings = [
+                ("isolation", serde_json::to_value(options.isolation)),
+                ("adapter", serde_json::to_value("not verified against a server")),
+            ];
+            let (version, durability) = (store.version()?, store.durability()?);
+            perform_on(&store, job, around, ("sqlserver", &version), settings, (durability, false))
         }
         StoreSpec::Null => {
             let store = NullStore { items: job.order.scale.items };

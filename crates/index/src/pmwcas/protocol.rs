@@ -91,11 +91,16 @@ impl<'m, M: Medium> Protocol<'m, M> {
         if header.sequence() != sequence || descriptor.header().sequence() != sequence {
             return None;
         }
-        if header.status() == Status::Succeeded {
-            self.settle_header(&descriptor, header);
-            return Some(change.new);
+        match header.status() {
+            Status::Succeeded => {
+                self.settle_header(&descriptor, header);
+                Some(change.new)
+            }
+            Status::Undecided | Status::Failed => Some(change.old),
+            // It has ended since the word was looked at, and nothing says how, unless the word still waits for it: that
+            // is so only after a failure, as the words of a success are final before its descriptor is free.
+            Status::Free => (self.medium.load(at) == owned(index, sequence)).then_some(change.old),
         }
-        Some(change.old)
     }
 
     /// Brings an operation to its end, whoever began it; whether it succeeded.

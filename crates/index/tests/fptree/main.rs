@@ -5,7 +5,6 @@ mod case;
 mod child;
 mod crash;
 mod kill;
-mod linear;
 mod model;
 mod mutation;
 mod threads;

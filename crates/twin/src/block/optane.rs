@@ -21,8 +21,11 @@ pub fn group(drive: &OptaneSsd, members: f64) -> Group {
     }
 }
 
-/// A load on a group of drives.
-pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces) -> Customer {
+/// A load on a group of drives; `mixed` where both reads and writes come.
+///
+/// Reads and writes together share the drive in the currency of what each reaches alone: the P4800X is specified with
+/// 550 thousand reads, 500 thousand writes, and 500 thousand of both (70 % reads).
+pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bool) -> Customer {
     let (reads, writes) = (1.0 - load.write_share, load.write_share);
     let fetch = if pieces.fetch.fork > 0.0 { writes } else { 0.0 };
     let mut visits = [Visit::default(); STATIONS];
@@ -49,6 +52,12 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces) -> Custom
     let (read_iops, write_iops) = (drive.read_iops.value, drive.write_iops.value);
     let commands = blend(command(&pieces.read, read_iops), reads, command(&pieces.fetch, read_iops), fetch);
     visits[At::Controller as usize] = blend(commands, 1.0, command(&pieces.write, write_iops), writes);
+    if mixed {
+        let service_ns = reads * attention_ns(drive, &pieces.read, false)
+            + fetch * attention_ns(drive, &pieces.fetch, false)
+            + writes * attention_ns(drive, &pieces.write, true);
+        visits[At::Attention as usize] = Visit { stages: 1.0, fork: 1.0, service_ns, slowest_ns: 0.0 };
+    }
     Customer {
         in_flight: load.in_flight,
         think_ns: load.think_ns,
@@ -61,4 +70,20 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces) -> Custom
         behind: load.is_behind(),
         before_flush_ns: 0.0,
     }
+}
+
+/// Time that requests take of a drive that does nothing else: what its busiest part takes for them.
+fn attention_ns(drive: &OptaneSsd, piece: &Piece, write: bool) -> f64 {
+    piece.fork * alone_ns(drive, piece.bytes, write)
+}
+
+/// The inverse of what a drive reaches with requests of `bytes` alone, ns.
+pub fn alone_ns(drive: &OptaneSsd, bytes: f64, write: bool) -> f64 {
+    let (unit, rate, iops) = if write {
+        (&drive.write_ns, &drive.write_bytes_per_s, &drive.write_iops)
+    } else {
+        (&drive.read_ns, &drive.read_bytes_per_s, &drive.read_iops)
+    };
+    let units = unit.value * (bytes / UNIT_BYTES).ceil().max(1.0) / drive.units.value;
+    units.max(bytes / rate.value * 1e9).max(1e9 / iops.value)
 }

@@ -18,8 +18,10 @@ const PLACES: usize = STATIONS + 1;
 const SEARCH_AT_MOST: usize = 60;
 /// Least share of a station that is left for customers where programs and flushes take the rest.
 const LEFT_AT_LEAST: f64 = 0.02;
-/// Rounds for a class to come to terms with its own share of the queues.
-const OWN_ROUNDS: usize = 3;
+/// What becomes of the step of a refresh when the way turns round, and when it does not; its least.
+const STEP_DOWN: f64 = 0.5;
+const STEP_UP: f64 = 1.1;
+const STEP_AT_LEAST: f64 = 0.01;
 /// Times that a search may double what it tries.
 const DOUBLINGS: usize = 80;
 
@@ -54,6 +56,11 @@ struct Class<'a> {
     paused_ns: f64,
     /// Time of a server that an operation takes at each station, ns.
     demands: [f64; STATIONS],
+    /// What is left on average of an operation in service at each station, ns.
+    residuals: [f64; STATIONS],
+    /// What of each wait is a customer of the class itself, ns. Searches keep to what the last refresh found, so that
+    /// rates fall as waits rise, without jumps.
+    itself: [f64; PLACES],
 }
 
 struct Search<'a> {
@@ -61,9 +68,12 @@ struct Search<'a> {
     classes: Vec<Class<'a>>,
     waits: [f64; PLACES],
     visited: [bool; PLACES],
-    /// What the last refresh saw; searches keep to it.
+    /// What refreshes saw, brought together; searches keep to it.
     state: State,
-    stopped: Option<f64>,
+    begun: bool,
+    /// Part of the way that a refresh goes to what it sees, and the way that the last one went.
+    step: f64,
+    way: f64,
     /// Mean time of the medium for what customers ask of it, ns.
     read_ns: f64,
     flush_moved: f64,
@@ -83,7 +93,9 @@ impl<'a> Search<'a> {
             waits: [0.0; PLACES],
             visited,
             state: State::default(),
-            stopped: None,
+            begun: false,
+            step: 1.0,
+            way: 0.0,
             read_ns: 0.0,
             flush_moved: 0.0,
         }
@@ -93,10 +105,10 @@ impl<'a> Search<'a> {
         self.classes.iter().map(|class| class.rate).collect()
     }
 
-    /// The largest relative change of a rate, or of the time in flushes.
+    /// The largest relative change of a rate, of the time in flushes, or of what the medium has to do.
     fn moved(&self, before: &[f64]) -> f64 {
         let each = self.classes.iter().zip(before).map(|(class, before)| (class.rate / before - 1.0).abs());
-        each.fold(self.flush_moved, f64::max)
+        each.fold(self.flush_moved.max(self.way.abs()), f64::max)
     }
 
     fn flows(&self) -> Vec<Flow> {
@@ -107,14 +119,16 @@ impl<'a> Search<'a> {
     /// flushes slow down who causes them.
     fn refresh(&mut self) {
         let customers: Vec<Customer> = self.classes.iter().map(|class| *class.customer).collect();
-        self.state = sum(self.group, &customers, &self.flows());
-        let stopped = self.stopped.map_or(self.state.stopped, |before| f64::midpoint(before, self.state.stopped));
-        self.stopped = Some(stopped);
+        let seen = sum(self.group, &customers, &self.flows());
+        self.state = if self.begun { self.nearer(seen) } else { seen };
+        self.begun = true;
         self.read_ns = self.mean_of_medium();
-        self.state.stopped = stopped;
         let dirty: f64 = self.classes.iter().map(|class| class.customer.dirty_bytes * class.rate).sum();
         self.flush_moved = 0.0;
         for index in 0..self.classes.len() {
+            for place in 0..STATIONS {
+                self.classes[index].itself[place] = self.itself(&self.classes[index], place);
+            }
             let wait = self.wait_of(&self.classes[index], At::Medium as usize);
             let class = &mut self.classes[index];
             let wanted = flush_ns(self.group, &self.state, class.customer, dirty, class.flush_ns, wait);
@@ -123,6 +137,22 @@ impl<'a> Search<'a> {
             class.flush_ns = next;
             class.weigh(self.group, &self.state);
         }
+    }
+
+    /// The state on its way to what was seen. Programs slow down the writes that cause them, so that all of the way
+    /// overshoots where few are in flight: whenever the way turns round, less of it is gone.
+    fn nearer(&mut self, seen: State) -> State {
+        let at = |state: &State| state.background + state.busy[At::Medium as usize];
+        let way = at(&seen) - at(&self.state);
+        let turned = way * self.way < 0.0;
+        self.step = if turned { (self.step * STEP_DOWN).max(STEP_AT_LEAST) } else { (self.step * STEP_UP).min(1.0) };
+        self.way = way;
+        let between = |before: f64, now: f64| before + self.step * (now - before);
+        let mut state = seen;
+        state.background = between(self.state.background, seen.background);
+        state.busy[At::Medium as usize] = between(self.state.busy[At::Medium as usize], seen.busy[At::Medium as usize]);
+        state.stopped = f64::midpoint(self.state.stopped, seen.stopped);
+        state
     }
 
     /// Share of a station's time that flushes and programs leave for what customers wait for. Programs that are put off
@@ -152,19 +182,18 @@ impl<'a> Search<'a> {
 
     /// Work of a class that stands at a station, ns: the part of the one in service that is left, and what waits.
     fn unfinished(&self, class: &Class, place: usize) -> f64 {
-        let busy = class.rate * class.demands[place];
-        let service = class.customer.visits[place].service_ns;
-        let served = busy * service * (1.0 + self.group.variation[place]) / 2.0;
-        (served + busy * self.waits[place]) / (1.0 + busy / (class.many() * self.left(place)))
+        class.rate * class.demands[place] * (class.residuals[place] + self.wait_of(class, place))
     }
 
-    /// The wait that a class meets: a customer does not find itself (Schweitzer's share of its own class).
+    /// The wait that a class meets: a customer does not find itself.
     fn wait_of(&self, class: &Class, place: usize) -> f64 {
-        if place == ROOM || class.demands[place] <= 0.0 {
-            return self.waits[place];
-        }
-        let itself = self.unfinished(class, place) / (class.many() * self.left(place));
-        (self.waits[place] - itself).max(0.0)
+        (self.waits[place] - class.itself[place]).max(0.0)
+    }
+
+    /// What of a wait is a customer itself: Schweitzer's share of the work of its own class, which waits as long.
+    fn itself(&self, class: &Class, place: usize) -> f64 {
+        let share = class.rate * class.demands[place] / (class.many() * self.left(place));
+        share * (class.residuals[place] + self.waits[place]) / (1.0 + share)
     }
 
     /// How much longer the wait at a station is than the work that stands there, ns.
@@ -196,10 +225,8 @@ impl<'a> Search<'a> {
     fn attempt(&mut self, place: usize, wait_ns: f64) {
         self.waits[place] = wait_ns;
         for index in 0..self.classes.len() {
-            for _ in 0..OWN_ROUNDS {
-                let class = self.classes[index];
-                self.classes[index].rate = class.closed(self.stay(&class)).min(class.customer.rate);
-            }
+            let class = &self.classes[index];
+            self.classes[index].rate = class.closed(self.stay(class)).min(class.customer.rate);
         }
     }
 
@@ -314,16 +341,21 @@ impl<'a> Search<'a> {
 
 impl<'a> Class<'a> {
     fn new(group: &Group, customer: &'a Customer, flow: &Flow) -> Self {
-        let mut demands = [0.0; STATIONS];
+        let (mut demands, mut residuals) = ([0.0; STATIONS], [0.0; STATIONS]);
         let mut bare_ns = customer.delay_ns;
         for (at, demand) in demands.iter_mut().enumerate() {
             let visit = &customer.visits[at];
             *demand = visit.stages * visit.fork * visit.service_ns / group.servers[at];
+            residuals[at] = visit.service_ns * (1.0 + group.variation[at]) / 2.0;
             if !unseen(customer, at) {
                 let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
                 bare_ns += visit.stages * (served + visit.slowest_ns);
             }
         }
+        // Attention works while the other stations do, so that of an operation nothing is left there that is longer than
+        // the time until its customer comes back. With more, the time that a lone customer spends would fall with its rate.
+        let attention = &mut residuals[At::Attention as usize];
+        *attention = attention.min(customer.think_ns + bare_ns);
         Self {
             customer,
             rate: flow.rate,
@@ -332,6 +364,8 @@ impl<'a> Class<'a> {
             weights: [0.0; PLACES],
             paused_ns: 0.0,
             demands,
+            residuals,
+            itself: [0.0; PLACES],
         }
     }
 

@@ -3,5 +3,6 @@
 mod agree;
 mod invariants;
 mod model;
+mod sweep;
 mod together;
 mod transient;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,6 +50,7 @@ class Address:
     database: str = "master"
 
 
+_TIMEOUT_S = 15
 _KEYS = {
     **dict.fromkeys(("server", "data source", "addr", "address"), "server"),
     **dict.fromkeys(("user", "user id", "uid"), "user"),
@@ -92,6 +94,8 @@ def connect(where: Address) -> Connection:
     import pytds  # type: ignore[import-untyped]
 
     try:
+        # The library tries again and again where nobody listens.
+        socket.create_connection((where.server, where.port), _TIMEOUT_S).close()
         found: Connection = pytds.connect(
             dsn=where.server,
             port=where.port,
@@ -99,7 +103,7 @@ def connect(where: Address) -> Connection:
             password=where.password,
             database=where.database,
             autocommit=True,
-            login_timeout=15,
+            login_timeout=_TIMEOUT_S,
         )
     except (OSError, pytds.Error) as error:
         words = str(error).strip() or type(error).__name__

@@ -57,14 +57,7 @@ class SqlServer:
 
     def settings(self) -> Json:
         """What was set, and that nobody has seen this work."""
-        pool = self._settings.hybrid_buffer_pool
-        return {
-            "adapter": UNVERIFIED,
-            "hybrid_buffer_pool": "as it is" if pool is None else "on" if pool else "off",
-            "cpus": list(self._settings.cpus) if self._settings.cpus else "as they are",
-            "recovery_minutes": self._settings.recovery_minutes or "as it is",
-            "temporary_database": "moved at the server's next restart" if self._settings.temp else "as it is",
-        }
+        return {"adapter": UNVERIFIED} | self._settings.document()
 
     def needed_bytes(self, scale: float) -> int:
         """Tables, indexes, log."""

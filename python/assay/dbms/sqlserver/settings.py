@@ -71,6 +71,16 @@ class Settings:
             found += [f"exec sp_configure 'recovery interval (min)', {minutes}", "reconfigure"]
         return found
 
+    def document(self) -> dict[str, Any]:
+        """What stands in records."""
+        pool = self.hybrid_buffer_pool
+        return {
+            "hybrid_buffer_pool": "as it is" if pool is None else "on" if pool else "off",
+            "cpus": list(self.cpus) if self.cpus else "as they are",
+            "recovery_minutes": "as it is" if self.recovery_minutes is None else self.recovery_minutes,
+            "temporary_database": "moved at the server's next restart" if self.temp else "as it is",
+        }
+
     def database_statements(self, database: str) -> list[str]:
         """For one database."""
         if self.hybrid_buffer_pool is None:

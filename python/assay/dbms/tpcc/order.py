@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.dbms.sqlserver.settings import Settings
 from assay.error import BAD_JOB, AssayError
 
 Json = dict[str, Any]
@@ -17,9 +18,13 @@ SPARE_BYTES = 1 << 30
 LOG_BYTES = 256 << 20
 WORDS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
 RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
-ENGINES = ("sqlite", "postgres", "assay", *RIVALS)
+ENGINES = ("sqlite", "postgres", "assay", *RIVALS, "sqlserver")
 # Parts that can lie apart, by engine.
-APART: dict[str, tuple[str, ...]] = {"postgres": ("wal", "temp", "index"), "assay": ("wal",)}
+APART: dict[str, tuple[str, ...]] = {
+    "postgres": ("wal", "temp", "index"),
+    "assay": ("wal",),
+    "sqlserver": ("wal", "temp"),
+}
 # These give up a transaction that would have to wait, and the driver tries it again.
 TRIES = dict.fromkeys(("assay", *RIVALS), 10_000)
 
@@ -56,6 +61,7 @@ class Order:
     freeze_costs: bool = False
     connect: str = ""
     external: bool = False
+    sqlserver: Settings | None = None
 
     def validate(self) -> None:
         """Refuses what does not go together."""
@@ -69,8 +75,15 @@ class Order:
             raise _bad("the storage engine flushes at every commit or never", "use --synchronous full or off")
         if self.rate is not None and self.think is not None:
             raise _bad("--rate and --think are two paces", "give one of them")
-        if self.connect and self.engine != "postgres":
-            raise _bad("--connect is for PostgreSQL", "use --engine postgres, or leave it out")
+        if self.connect and self.engine not in ("postgres", "sqlserver"):
+            raise _bad("--connect is for servers", "use --engine postgres or sqlserver, or leave it out")
+        if self.engine == "sqlserver" and not self.connect:
+            raise _bad(
+                "SQL Server is used where it runs", "say --connect 'Server=HOST,PORT;User Id=NAME;Password=WORD'"
+            )
+        if self.sqlserver is not None and self.engine != "sqlserver":
+            hint = "leave --hybrid-buffer-pool, --affinity and --recovery-interval out, or take --engine sqlserver"
+            raise _bad(f"{self.engine} has no such settings", hint)
 
     def scale(self) -> Json:
         """The data set."""

@@ -10,12 +10,14 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.ending import terminable
+from assay.dbms.progress import Progress
 from assay.dbms.target import Target, check_room, target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot
 from assay.dbms.tpcc.contrast import durable_writes_per_s, note
 from assay.dbms.tpcc.files import AssayBench, SqliteBench
 from assay.dbms.tpcc.order import RIVALS, Order
 from assay.dbms.tpcc.rival import RivalBench
+from assay.dbms.tpcc.sqlserver import SqlServerBench
 from assay.dbms.tpcc.stores import ExternalBench, PostgresBench
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
 from assay.work import save
@@ -29,6 +31,7 @@ _BENCHES: dict[str, Callable[[Order, Binary, Target], Bench]] = {
     "postgres": PostgresBench,
     "assay": AssayBench,
     **dict.fromkeys(RIVALS, RivalBench),
+    "sqlserver": SqlServerBench,
 }
 
 
@@ -40,6 +43,8 @@ class Outcome:
     loaded: Json | None = None
     interrupted: bool = False
     broke: str = ""
+    goes_on: bool = False
+    """Something was done, and something is left to do."""
 
     @property
     def exit_code(self) -> int:
@@ -49,18 +54,43 @@ class Outcome:
         return FAILED if self.broke or not self.records else judged(self.records) or DONE
 
 
-def run(order: Order, out: Path, listen: Listener = lambda _: None) -> Outcome:
-    """Does it all, and saves each record as it comes."""
+def run(order: Order, out: Path | Progress, listen: Listener = lambda _: None) -> Outcome:
+    """Does it all, or what is left of a run that stopped, and saves each record as it comes."""
     order.validate()
-    binary = Binary.find()
+    progress = out if isinstance(out, Progress) else Progress(out, "tpcc", {})
     outcome = Outcome()
-    if order.connect:
+    if progress.ended:
+        outcome.records = [progress.record(step) for step in progress.steps]
+        return outcome
+    binary = Binary.find()
+    job = _Job(order, binary, progress, outcome, listen)
+    if order.connect and order.engine == "postgres":
         bench = ExternalBench(order)
         try:
-            _drive_all(order, binary, out, [bench], outcome, listen)
+            with terminable():
+                _drive_all(job, [bench])
         finally:
             bench.remove()
-        return outcome
+    else:
+        _run_on_targets(job)
+    complete = len(progress.steps) == order.repeats * max(1, len(order.on))
+    if complete:
+        progress.end()
+    outcome.goes_on = not complete and bool(progress.steps)
+    return outcome
+
+
+@dataclass
+class _Job:
+    order: Order
+    binary: Binary
+    progress: Progress
+    outcome: Outcome
+    listen: Listener
+
+
+def _run_on_targets(job: _Job) -> None:
+    order, binary = job.order, job.binary
     targets = [target_of(binary, name) for name in order.on]
     if len({target.folder for target in targets}) < len(targets):
         raise AssayError("one folder is named twice", hint="name each target once; repeats are --repeats", code=BAD_JOB)
@@ -71,10 +101,9 @@ def run(order: Order, out: Path, listen: Listener = lambda _: None) -> Outcome:
     several = targets if len(targets) > 1 else []
     with terminable(), _benches(order, binary, targets) as benches:
         probes = {target.name: durable_writes_per_s(target.folder) for target in several}
-        _drive_all(order, binary, out, benches, outcome, listen)
-    for record in note(outcome.records, probes):
-        save(out, record)
-    return outcome
+        _drive_all(job, benches)
+    for record in note(job.outcome.records, probes):
+        save(job.progress.folder, record)
 
 
 @contextlib.contextmanager
@@ -86,33 +115,46 @@ def _benches(order: Order, binary: Binary, targets: Sequence[Target]) -> Iterato
             benches.append(_BENCHES[order.engine](order, binary, target))  # noqa: PERF401  Those made so far are removed on failure.
         yield benches
     finally:
-        for bench in benches:
+        # The last one first: each puts back what it found.
+        for bench in reversed(benches):
             bench.remove()
 
 
-def _drive_all(
-    order: Order, binary: Binary, out: Path, benches: Sequence[Bench], outcome: Outcome, listen: Listener
-) -> None:
-    first = benches[0]
-    outcome.loaded = load(order, binary, first, listen)
+def _drive_all(job: _Job, benches: Sequence[Bench]) -> None:
+    """All runs that are not done yet; those that are count as they were."""
+    first, outcome = benches[0], job.outcome
+    cells = [(bench, repeat) for repeat in range(job.order.repeats) for bench in benches]
+    left = []
+    for bench, repeat in cells:
+        step = job.progress.done(target=bench.name, repeat=repeat)
+        if step is None:
+            left.append((bench, repeat))
+        else:
+            outcome.records.append(job.progress.record(step))
+    if len(left) < len(cells):
+        job.listen(f"{len(cells) - len(left)} of {len(cells)} runs are done; loading the same data again")
+    outcome.loaded = load(job.order, job.binary, first, job.listen)
     if judged([outcome.loaded]):
-        _keep(outcome.loaded, out, outcome)
+        _keep(job, outcome.loaded, finished=False)
         return
     snapshot = first.snapshot()
     try:
-        for repeat in range(order.repeats):
-            for bench in benches:
-                listen(f"{bench.name}, run {repeat + 1} of {order.repeats}")
-                record = drive(order, binary, bench, snapshot, listen)
-                _keep(record, out, outcome)
-                if any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"]):
-                    raise KeyboardInterrupt
+        for bench, repeat in left:
+            job.listen(f"{bench.name}, run {repeat + 1} of {job.order.repeats}")
+            record = drive(job.order, job.binary, bench, snapshot, job.listen)
+            interrupted = any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"])
+            _keep(job, record, finished=not interrupted, target=bench.name, repeat=repeat)
+            if interrupted:
+                raise KeyboardInterrupt
     except KeyboardInterrupt:
         outcome.interrupted = True
     except AssayError as error:
         if not outcome.records:
             raise
-        outcome.broke = f"{error.message}; {error.hint}"
+        if error.code == INTERRUPTED:
+            outcome.interrupted = True
+        else:
+            outcome.broke = f"{error.message}; {error.hint}"
     finally:
         if snapshot is not None:
             snapshot.remove()
@@ -140,9 +182,9 @@ def drive(
     return record
 
 
-def _keep(record: Json, out: Path, outcome: Outcome) -> None:
-    outcome.records.append(record)
-    save(out, record)
+def _keep(job: _Job, record: Json, *, finished: bool, **keys: Any) -> None:
+    job.outcome.records.append(record)
+    job.progress.keep(record, finished=finished, **keys)
 
 
 def _work(binary: Binary, bench: Bench, job: Json, listen: Listener) -> Json:

@@ -111,9 +111,9 @@ def _figures(job: _Job, one: Pass) -> Json:
 
 def _checks(one: Pass, passes: Sequence[Pass]) -> list[Json]:
     found = [
-        check(f"answer-{s.query}", not s.wrong, s.wrong or f"{len(s.first_rows)} rows, as they should be")
+        check(f"answer-{s.query}", not s.wrong, s.wrong or f"{s.row_count} rows, as they should be")
         for s in one.done
-        if s.checked
+        if s.judged
     ]
     first = next(other for other in passes if other.protocol == one.protocol)
     for name, sample in one.samples.items():

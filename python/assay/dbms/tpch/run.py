@@ -6,21 +6,21 @@ import contextlib
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
 from assay.dbms import cold
 from assay.dbms.ending import terminable
+from assay.dbms.progress import Progress
 from assay.dbms.target import Counters, Target, check_room, names_of, read_requests, target_of
-from assay.dbms.tpch import answers, check, data, engines, query
+from assay.dbms.tpch import answers, check, data, engines, query, steps
 from assay.dbms.tpch.engine import Engine, Loaded
 from assay.dbms.tpch.leave import Pass, record
 from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
-from assay.work import save
 from assay.work.run import exit_code as judged
 
 Json = dict[str, Any]
@@ -40,6 +40,8 @@ class Order:
     repeats: int = 1
     seed: int | None = None
     out: Path | None = None
+    progress: Progress | None = None
+    """Of a run that can go on; where there is none, records go to `out`."""
     files: Path | None = None
     temp: str = ""
     wal: str = ""
@@ -53,6 +55,8 @@ class Outcome:
     records: list[Json] = field(default_factory=list)
     interrupted: bool = False
     broke: bool = False
+    goes_on: bool = False
+    """Something was done, and something is left to do."""
 
     @property
     def exit_code(self) -> int:
@@ -64,7 +68,12 @@ class Outcome:
 
 
 def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
-    """Does it all. What is finished is kept, also when it is interrupted."""
+    """Does it all, or what is left of it. What is finished is kept, also when it is interrupted."""
+    outcome = Outcome()
+    order = _kept(order)
+    if order.progress is not None and order.progress.ended:
+        outcome.records = [order.progress.record(step) for step in order.progress.steps if "record" in step]
+        return outcome
     binary = Binary.find()
     _refuse_twice(order.on)
     places = [target_of(binary, name) for name in order.on]
@@ -74,7 +83,6 @@ def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
     # The second engine's copy lies on the first target while answers are checked.
     second = check.second_bytes(order)
     check_room([(where, need + (text + second if n == 0 else 0)) for n, where in enumerate(places)])
-    outcome = Outcome()
     with contextlib.ExitStack() as stack, terminable():
         spaces = [stack.enter_context(Workspace(where.folder)) for where in places]
         stack.callback(engine.close)
@@ -83,6 +91,12 @@ def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
         except KeyboardInterrupt:
             outcome.interrupted = True
     return outcome
+
+
+def _kept(order: Order) -> Order:
+    if order.progress is None and order.out is not None:
+        return replace(order, progress=Progress(order.out, "tpch", {}))
+    return order
 
 
 def _refuse_twice(on: Sequence[str]) -> None:
@@ -111,11 +125,13 @@ def _measure(job: _Job, outcome: Outcome) -> None:
         for where, folder in zip(job.places, job.folders, strict=True)
         for protocol in job.order.protocols
     ]
+    progress = job.order.progress
+    if progress is not None:
+        steps.restore(passes, progress.steps)
     try:
         for repeat in range(job.order.repeats):
             for one in passes:
-                job.listen(f"{one.protocol} on {one.place.name}, {repeat + 1} of {job.order.repeats}")
-                _once(job, one)
+                _once(job, one, repeat)
     except KeyboardInterrupt:
         outcome.interrupted = True
         job.engine.kill()
@@ -126,12 +142,21 @@ def _measure(job: _Job, outcome: Outcome) -> None:
         outcome.broke = True
         for one in passes:
             one.broke = one.broke or error.message
+    _leave(job, passes, outcome)
+
+
+def _leave(job: _Job, passes: Sequence[Pass], outcome: Outcome) -> None:
+    """The records; those of a run that stopped are replaced when it goes on."""
+    progress = job.order.progress
+    outcome.goes_on = outcome.interrupted or outcome.broke
     for one in passes:
         if any(sample.runs or sample.failures for sample in one.samples.values()):
             document = record(job, one, passes, interrupted=outcome.interrupted)
             outcome.records.append(document)
-            if job.order.out is not None:
-                save(job.order.out, document)
+            if progress is not None:
+                progress.keep(document, finished=not outcome.goes_on)
+    if progress is not None and not outcome.goes_on:
+        progress.end()
 
 
 def _prepare(job: _Job) -> None:
@@ -152,25 +177,33 @@ def _prepare(job: _Job) -> None:
         job.folders.append(folder)
 
 
-def _once(job: _Job, one: Pass) -> None:
-    """Every query once on one target."""
+def _once(job: _Job, one: Pass, repeat: int) -> None:
+    """Every query once on one target, but those that were run before the run stopped."""
     wanted = query.queries(job.engine.dialect, job.order.scale, job.order.queries, job.order.seed)
+    progress = job.order.progress
+    if progress is not None:
+        wanted = [one_ for one_ in wanted if progress.done(**steps.key(one, repeat, one_.name)) is None]
+    if not wanted:
+        return
+    job.listen(f"{one.protocol} on {one.place.name}, {repeat + 1} of {job.order.repeats}")
     if one.protocol != COLD:
         job.engine.start(one.folder)
-        if one.protocol == HOT_BUFFERS and not one.warmed:
+        if one.protocol == HOT_BUFFERS:
             one.warmed = job.engine.warm()
-        elif one.protocol == HOT_BUFFERS:
-            job.engine.warm()
     try:
         for statement in wanted:
             sample = one.samples.setdefault(statement.name, Sample(statement.name))
+            failure = ""
             try:
                 _query(job, one, statement, sample)
             except engines.QueryError as error:
-                sample.failures.append(error.message)
+                failure = error.message
+                sample.failures.append(failure)
                 job.engine.stop()
                 if one.protocol != COLD:
                     job.engine.start(one.folder)
+            if progress is not None:
+                progress.add(steps.step(one, repeat, sample, failure))
     finally:
         job.engine.stop()
 
@@ -193,12 +226,12 @@ def _query(job: _Job, one: Pass, statement: query.Query, sample: Sample) -> None
     sample.device_busy_s += busy_s
     sample.runs.append(found)
     if not sample.checked:
-        sample.wrong = _judge(job, statement, found.rows)
-        sample.checked = True
+        sample.wrong = sample.wrong or _judge(job, statement, found.rows)
+        sample.checked = sample.judged = True
+        sample.first_rows, sample.row_count = found.rows, len(found.rows)
     elif found.rows and not sample.wrong:
         sample.wrong = answers.difference(found.rows, sample.first_rows)
     if len(sample.runs) == 1:
-        sample.first_rows = found.rows
         sample.node = engine.profile(statement.sql)
 
 

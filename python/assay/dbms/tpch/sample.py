@@ -33,8 +33,12 @@ class Sample:
     device_busy_s: float = 0.0
     failures: list[str] = field(default_factory=list)
     checked: bool = False
+    """Its answer was judged by this process; `first_rows` are that answer's."""
+    judged: bool = False
+    """Its answer was judged, be it before the run went on."""
     wrong: str = ""
     first_rows: list[Row] = field(default_factory=list)
+    row_count: int = 0
 
     @property
     def seconds(self) -> list[float]:

@@ -6,12 +6,14 @@ import contextlib
 import shutil
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
 from assay.compare.correction import adjusted
+from assay.dbms.ending import terminable
+from assay.dbms.progress import Progress
 from assay.dbms.target import Counters, Target, check_room, names_of, target_of
 from assay.dbms.tpch.contrast import LEVEL, welch
 from assay.dbms.workspace import Workspace
@@ -41,6 +43,8 @@ class Order:
     repeats: int = 1
     limit_s: float = 3600.0
     out: Path | None = None
+    progress: Progress | None = None
+    """Of a run that can go on; where there is none, records go to `out`."""
 
 
 @dataclass
@@ -53,9 +57,18 @@ class Cell:
     counters: Counters
     runs: list[job.Measured] = field(default_factory=list)
     load_s: float | None = None
+    record: Json | None = None
+    """As it was kept, once it is done."""
+
+    def key(self) -> Json:
+        """What names it among the steps of a run."""
+        return {"workload": self.workload.name, "mode": self.mode, "target": self.where.name}
 
     def rates(self, kind: str) -> list[float]:
         """Operations of a kind per second, of every run."""
+        if self.record is not None:
+            parts = [one for one in self.record["parts"] if one["name"] == kind]
+            return [float(word) for one in parts for word in one["facts"]["ops_per_s_each"].split()]
         found = [run.stat.executed.get(kind) for run in self.runs]
         return [one.per_s for one in found if one is not None and one.per_s]
 
@@ -66,11 +79,16 @@ class Outcome:
 
     records: list[Json] = field(default_factory=list)
     interrupted: bool = False
+    broke: str = ""
+    goes_on: bool = False
+    """Something was done, and something is left to do."""
 
     @property
     def exit_code(self) -> int:
         """As a process says it."""
-        return INTERRUPTED if self.interrupted else judged(self.records) if self.records else FAILED
+        if self.interrupted:
+            return INTERRUPTED
+        return FAILED if self.broke or not self.records else judged(self.records)
 
 
 def run(order: Order, listen: Callable[[str], None] = lambda _: None) -> Outcome:
@@ -78,6 +96,8 @@ def run(order: Order, listen: Callable[[str], None] = lambda _: None) -> Outcome
     wrong = [mode for mode in order.modes if mode not in job.MODES]
     if wrong:
         raise AssayError(f"the page cache cannot be `{wrong[0]}`", hint="it is on, off or cold", code=BAD_JOB)
+    if order.progress is None and order.out is not None:
+        order = replace(order, progress=Progress(order.out, "wtperf", {}))
     binary = Binary.find()
     targets = [target_of(binary, name) for name in order.on]
     need = max(_needed_bytes(workload) for workload in order.workloads)
@@ -89,20 +109,52 @@ def run(order: Order, listen: Callable[[str], None] = lambda _: None) -> Outcome
         for where in targets
     ]
     outcome = Outcome()
-    with contextlib.ExitStack() as stack:
+    _take_up(order, cells)
+    with contextlib.ExitStack() as stack, terminable():
         spaces = {where.name: stack.enter_context(Workspace(where.folder)) for where in targets}
         try:
             for cell in cells:
-                _measure(order, cell, spaces[cell.where.name], listen)
+                if cell.record is None:
+                    _measure(order, cell, spaces[cell.where.name], listen)
+                    _leave(order, binary, cell, finished=True)
         except KeyboardInterrupt:
             outcome.interrupted = True
-    for cell in cells:
-        if cell.runs:
-            document = _record(order, binary, cell, cells, outcome.interrupted)
-            outcome.records.append(document)
-            if order.out is not None:
-                save(order.out, document)
+        except AssayError as error:
+            if not any(cell.record is not None or cell.runs for cell in cells):
+                raise
+            outcome.broke = f"{error.message}; {error.hint}"
+        for cell in cells:
+            if cell.record is None and cell.runs:
+                _leave(order, binary, cell, finished=False, stopped=outcome.broke or "the run was interrupted")
+    _conclude(order, cells, outcome)
     return outcome
+
+
+def _take_up(order: Order, cells: Sequence[Cell]) -> None:
+    """Cells that were done before the run stopped have their records."""
+    for cell in cells if order.progress is not None else ():
+        step = order.progress.done(**cell.key()) if order.progress else None
+        if step is not None and order.progress is not None:
+            cell.record = order.progress.record(step)
+
+
+def _leave(order: Order, binary: Binary, cell: Cell, *, finished: bool, stopped: str = "") -> None:
+    cell.record = _record(order, binary, cell, stopped)
+    if order.progress is not None:
+        order.progress.keep(cell.record, finished=finished, **(cell.key() if finished else {}))
+
+
+def _conclude(order: Order, cells: Sequence[Cell], outcome: Outcome) -> None:
+    """Compares what there is, and keeps the records with that."""
+    outcome.records = [cell.record for cell in cells if cell.record is not None]
+    _compare(cells)
+    progress = order.progress
+    if progress is not None:
+        for record in outcome.records:
+            save(progress.folder, record)
+        outcome.goes_on = bool(outcome.interrupted or outcome.broke)
+        if not outcome.goes_on and not progress.ended:
+            progress.end()
 
 
 def _needed_bytes(workload: job.Workload) -> int:
@@ -124,7 +176,7 @@ def _measure(order: Order, cell: Cell, space: Workspace, listen: Callable[[str],
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _record(order: Order, binary: Binary, cell: Cell, cells: Sequence[Cell], interrupted: bool) -> Json:
+def _record(order: Order, binary: Binary, cell: Cell, stopped: str) -> Json:
     draft = WorkDraft("database", "wiredtiger", order.program.version, f"wtperf-{cell.workload.name}")
     draft.settings = {"options": list(cell.workload.settings), "file": cell.workload.file.name}
     draft.parameters = {"page_cache": cell.mode, "repeats": len(cell.runs)}
@@ -136,11 +188,10 @@ def _record(order: Order, binary: Binary, cell: Cell, cells: Sequence[Cell], int
     draft.figures = _figures(cell)
     damaged = sum(one.damaged for run in cell.runs for one in run.latencies.values())
     draft.checks = [check("latency-files", damaged == 0, f"{damaged} lines that are none of a latency file's")]
-    draft.reasons = _reasons(cell, interrupted)
+    draft.reasons = _reasons(cell, stopped)
     if cell.mode != "on" and cell.where.in_memory:
         why = f"{cell.where.name} is {cell.where.file_system}: its files are memory"
         draft.lacks("reads of a device", why, "take a folder on a device")
-    _compare(draft, cell, cells)
     return draft.record(binary)
 
 
@@ -165,7 +216,7 @@ def _part(cell: Cell, kind: str) -> Json | None:
         return None
     done = sum(run.stat.executed[kind].operations for run in cell.runs)
     figures = {"ops_per_s": figure(statistics.median(rates), "ops/s")}
-    facts = {"ops_per_s_each": " ".join(f"{rate:.0f}" for rate in rates)}
+    facts = {"ops_per_s_each": " ".join(f"{rate:.6g}" for rate in rates)}
     timed = parse.Latencies()
     for run in cell.runs:
         timed = timed.plus(run.latencies.get(kind, parse.Latencies()))
@@ -175,10 +226,10 @@ def _part(cell: Cell, kind: str) -> Json | None:
     return found
 
 
-def _reasons(cell: Cell, interrupted: bool) -> list[Json]:
+def _reasons(cell: Cell, stopped: str) -> list[Json]:
     found = []
-    if interrupted:
-        found.append(reason("interrupted", "suspect", "the run was interrupted; what was done is kept", "run it again"))
+    if stopped:
+        found.append(reason("interrupted", "suspect", f"{stopped}; what was done is kept", "go on with --resume"))
     read = sum(run.read_bytes for run in cell.runs)
     if cell.mode == "cold" and not cell.where.in_memory and read == 0:
         evidence = "the files were not in the page cache, and yet no byte came from a device"
@@ -192,32 +243,46 @@ def _reasons(cell: Cell, interrupted: bool) -> list[Json]:
     return found
 
 
-def _compare(draft: WorkDraft, cell: Cell, cells: Sequence[Cell]) -> None:
-    """Against the first target, kind by kind; corrected over all kinds of all workloads of this mode."""
-    mine = [one for one in cells if one.mode == cell.mode and one.runs]
-    first = {one.workload.name: one for one in reversed(mine) if one.where.name == mine[0].where.name}
-    pairs = [
-        (one, first[one.workload.name], kind)
-        for one in mine
-        for kind in parse.KINDS
-        if one.workload.name in first and one is not first[one.workload.name] and one.rates(kind)
-        if first[one.workload.name].rates(kind)
-    ]
-    raw = [welch(base.rates(kind), one.rates(kind)) for one, base, kind in pairs]
-    tested = [n for n, p in enumerate(raw) if p is not None]
-    fixed = dict(zip(tested, adjusted([raw[n] or 0.0 for n in tested]), strict=True))
-    for n, (one, base, kind) in enumerate(pairs):
-        if one is not cell:
-            continue
-        ratio = statistics.median(one.rates(kind)) / statistics.median(base.rates(kind))
-        entry = next(found for found in draft.parts if found["name"] == kind)
-        entry["figures"]["of_first_ratio"] = figure(ratio, "ratio", method="derived")
-        entry["facts"]["against_first"] = _words(ratio, fixed.get(n), base)
-        draft.parameters["compared_with"] = base.where.name
+def _compare(cells: Sequence[Cell]) -> None:
+    """Each with the first target, kind by kind; corrected over all kinds of all workloads of a mode."""
+    for mode in dict.fromkeys(cell.mode for cell in cells):
+        mine = [one for one in cells if one.mode == mode and one.record is not None]
+        first = {one.workload.name: one for one in reversed(mine) if one.where.name == mine[0].where.name}
+        pairs = [
+            (one, first[one.workload.name], kind)
+            for one in mine
+            for kind in parse.KINDS
+            if one.workload.name in first and one is not first[one.workload.name] and one.rates(kind)
+            if first[one.workload.name].rates(kind)
+        ]
+        raw = [welch(base.rates(kind), one.rates(kind)) for one, base, kind in pairs]
+        tested = [n for n, p in enumerate(raw) if p is not None]
+        fixed = dict(zip(tested, adjusted([raw[n] or 0.0 for n in tested]), strict=True))
+        for n, (one, base, kind) in enumerate(pairs):
+            _note(one, base, kind, fixed.get(n))
 
 
-def _words(ratio: float, p: float | None, base: Cell) -> str:
-    told = f"{ratio:.2f}x the rate on {base.where.name}"
+def _note(one: Cell, base: Cell, kind: str, p: float | None) -> None:
+    if one.record is None or base.record is None:
+        return
+    ratio = statistics.median(one.rates(kind)) / statistics.median(base.rates(kind))
+    entry = next(found for found in one.record["parts"] if found["name"] == kind)
+    entry["figures"]["of_first_ratio"] = figure(ratio, "ratio", method="derived")
+    entry["facts"]["against_first"] = _words(ratio, p, (one.record, base.record), base.where.name)
+    one.record["workload"]["parameters"]["compared_with"] = base.where.name
+
+
+def _words(ratio: float, p: float | None, records: tuple[Json, Json], base: str) -> str:
+    told = f"{ratio:.2f}x the rate on {base}"
     if p is None:
         return f"{told}; not tested: it takes 3 runs on each side"
-    return f"{told} (p = {p:.2g}){'' if p < LEVEL else ': no difference shown'}"
+    if p < LEVEL:
+        return f"{told} (p = {p:.2g})"
+    # Devices that nobody asked for anything cannot differ: say how much they were used.
+    mine, theirs = (_busy(record) for record in records)
+    return f"{told} (p = {p:.2g}): no difference shown; the devices were busy {mine} here and {theirs} on {base}"
+
+
+def _busy(record: Json) -> str:
+    shares = [float(device["utilisation"]["value"]) for device in record["devices"]]
+    return f"{max(shares):.0%} of the time" if shares else "an unknown part of the time"

@@ -21,9 +21,9 @@ def find(rows: Sequence[Row]) -> Answer | None:
     each = [one for one in each if one.closed] or each
     each = pick.nearest_size([one for one in each if pick.does(one, "write", "sequential")] or each, 4096)
     medians = pick.points(each, _dimensions(each), "service_p50_ns")
-    if not medians:
+    median = pick.leading(medians, lowest=True)
+    if median is None:
         return None
-    median = min(medians, key=lambda point: (point.status != "valid", point.value))
     parts, used = _cost(median, pick.where(median, each))
     for more, points in (_slowest(median, medians), _grouped(writes, median)):
         parts, used = parts + more, used + points

@@ -22,9 +22,9 @@ def find(rows: Sequence[Row]) -> Answer | None:
     reads = [one for one in reads if pick.direct(one)] or reads
     single = pick.nearest_size([one for one in reads if pick.in_flight(one) == 1], 4096)
     medians = pick.points(single, ["path", "size"], "service_p50_ns")
-    if not medians:
+    median = pick.leading(medians, lowest=True)
+    if median is None:
         return None
-    median = min(medians, key=lambda point: (point.status != "valid", point.value))
     tail, pace = group.point(median.rows, "service_p99_ns"), group.point(median.rows, "ops_rate")
     size = units.block(float(pick.size(median.rows[0]) or 0))
     place = pick.where(median, reads)
@@ -46,7 +46,7 @@ def _depth(reads: Sequence[Row], median: Point, pace: Point) -> tuple[list[Part]
         part for part in group.by(same, ["study", "path"]).values() if len({pick.in_flight(one) for one in part}) > 1
     ]
     found = pick.points([one for part in swept for one in part], ["path", "threads", "depth"], "ops_rate")
-    best = max(found, key=lambda point: (point.status == "valid", point.value), default=None)
+    best = pick.leading(found)
     if best is None or pick.in_flight(best.rows[0]) == 1:
         return [], []
     flight, gain = pick.in_flight(best.rows[0]), best.value / pace.value

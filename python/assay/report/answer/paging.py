@@ -19,7 +19,7 @@ def find(rows: Sequence[Row]) -> Answer | None:
     best = _alike(mixed)
     if len(best) < 2:
         return None
-    first, *rest = sorted(best, key=lambda point: (point.status != "valid", -point.value))
+    first, *rest = pick.ranked(best)
     one = first.rows[0]
     size = units.block(float(pick.size(one) or 0))
     share = labels.operation(one.asked["operation"])

@@ -85,3 +85,24 @@ def where(point: Point, rows: Iterable[Row]) -> str:
     """` on PLACE`, where the rows come from more than one."""
     places = {str(one.dimension("on")) for one in rows}
     return f" on {point.rows[0].dimension('on')}" if len(places) > 1 else ""
+
+
+# A valid record speaks for a suspect one that it nearly equals; beyond that the answer would be another.
+_NEAR = 1.1
+
+
+def leading(points: Sequence[Point], *, lowest: bool = False) -> Point | None:
+    """The best point by its value; a valid one that comes within a tenth of it goes before a suspect one."""
+    if not points:
+        return None
+    best = (min if lowest else max)(point.value for point in points)
+    near = [point for point in points if (point.value <= best * _NEAR if lowest else point.value * _NEAR >= best)]
+    sign = 1 if lowest else -1
+    return min(near, key=lambda point: (point.status != "valid", sign * point.value))
+
+
+def ranked(points: Sequence[Point]) -> list[Point]:
+    """The leading point, then the others from the highest to the lowest."""
+    first = leading(points)
+    rest = sorted((point for point in points if point is not first), key=lambda point: -point.value)
+    return [*([] if first is None else [first]), *rest]

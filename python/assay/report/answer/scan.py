@@ -19,7 +19,7 @@ def find(rows: Sequence[Row]) -> Answer | None:
     best = _best_study(scans)
     if len(best) < 2:
         return None
-    first, *rest = sorted(best.values(), key=lambda point: (point.status != "valid", -point.value))
+    first, *rest = pick.ranked(list(best.values()))
     place = pick.where(first, scans)
     parts: list[Part] = [f"{_cap(first.rows[0].path_label)} is fastest{place}: ", number(first), _conditions(first)]
     close = [point for point in rest if _overlap(point, first)]

@@ -16,7 +16,7 @@ from assay.report.work import Work
 _TIMES = ("wall_s", "time_s", "elapsed_s", "median_s", "duration_s")
 _FEWEST_PARTS = 3
 # What sets panels of one workload apart.
-_SIZES = ("scale", "warehouses", "keys", "records", "protocol")
+_SIZES = ("scale", "warehouses", "keys", "records", "protocol", "page_cache")
 
 
 def draw(kind: str, works: Sequence[Work], palette: Palette) -> Iterator[Figure]:
@@ -49,7 +49,7 @@ def _by_workload(works: Sequence[Work]) -> dict[str, list[Work]]:
     found: dict[str, list[Work]] = {}
     for one in works:
         sizes = [text for text in one.problem if text.split(" ")[0] in _SIZES]
-        found.setdefault(labels.clean(", ".join([one.workload, *sizes])), []).append(one)
+        found.setdefault(labels.clean(", ".join([one.workload, *sizes]).replace("_", " ")), []).append(one)
     return found
 
 

@@ -83,7 +83,7 @@ def entry(one: Work) -> Entry:
         id=one.id,
         subject=labels.clean(f"{one.subject} {record['subject'].get('version') or ''}".strip() + f", {one.workload}"),
         workload=labels.clean(_with(one.workload, one.parameters)),
-        where=labels.clean(one.on),
+        where=labels.clean(_where(one)),
         rate=rate_said(one),
         status=one.status,
         provenance=one.provenance,
@@ -105,6 +105,13 @@ def rate_said(one: Work) -> str:
     return f"{units.count(value)} {name.removesuffix('_per_s').replace('_', ' ')}/s".replace("ops/s", "operations/s")
 
 
+def _where(one: Work) -> str:
+    """Its folders; where they were named from the folder that one was in, as the record found them."""
+    members = [each for each in one.record["environment"].get("targets") or () if isinstance(each, dict)]
+    found = ", ".join(dict.fromkeys(str(each.get("path") or "") for each in members)).strip(", ")
+    return found if one.on.startswith(".") and found else one.on
+
+
 def _with(name: str, parameters: Json) -> str:
     said = ", ".join(
         f"{key.replace('_', ' ')} {_plain(value)}" for key, value in parameters.items() if _short(key, value)
@@ -122,7 +129,10 @@ def _plain(value: Any) -> str:
         kinds = [str(each) for key, each in value.items() if key == "kind"]
         return ", ".join([*kinds, *(f"{key} {each}" for key, each in value.items() if key != "kind")])
     if isinstance(value, list):
-        return ", ".join(map(str, value)) if len(value) <= 6 else f"{len(value)} entries"
+        alike = len(value) == 2 and value[0] == value[1]
+        return str(value[0]) if alike else ", ".join(map(str, value)) if len(value) <= 6 else f"{len(value)} entries"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

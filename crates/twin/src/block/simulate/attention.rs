@@ -18,9 +18,14 @@ pub struct Attention {
 }
 
 impl Attention {
-    /// Of an idle drive.
+    /// Of an idle flash drive.
     pub fn new(drive: &Nand) -> Self {
-        Self { server: Server::default(), writes: 0.5, came: [false; 2], penalty: ps(nand::penalty_ns(drive)) as f64 }
+        Self { penalty: ps(nand::penalty_ns(drive)) as f64, ..Self::plain() }
+    }
+
+    /// Of an idle drive where a mix costs nothing beyond its parts.
+    pub fn plain() -> Self {
+        Self { server: Server::default(), writes: 0.5, came: [false; 2], penalty: 0.0 }
     }
 
     /// When a command of `work` that arrives at `now` may begin.

@@ -11,6 +11,9 @@ use crate::{
     simulated::{Action, Picoseconds, Request},
 };
 
+/// A sequential read that begins so near to where the last one ended is one of the same stream.
+const FOLLOWED_BYTES: u64 = 1 << 20;
+
 /// A die: reads in order of arrival; programs in between, put off by reads where the drive suspends them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
@@ -24,6 +27,7 @@ struct Facts {
     read_delay: Picoseconds,
     spread_delay: Picoseconds,
     sequential_delay: Picoseconds,
+    reads_ahead: bool,
     write_latency: Picoseconds,
     sense: f64,
     range: f64,
@@ -65,6 +69,8 @@ pub struct FlashStations {
     attention: Attention,
     /// Programs under way: when each ends, and the bytes of the buffer that it frees.
     leaving: VecDeque<(Picoseconds, f64)>,
+    /// Where the last sequential read ended.
+    read_up_to: u64,
     buffered: f64,
     room_at: Picoseconds,
     /// Bytes that wait for a whole program unit.
@@ -99,6 +105,7 @@ impl FlashStations {
             write_link: Server::default(),
             attention: Attention::new(nand),
             leaving: VecDeque::new(),
+            read_up_to: 0,
             buffered: 0.0,
             room_at: 0,
             gathering: 0.0,
@@ -129,25 +136,38 @@ impl FlashStations {
         let commanded = self.controller.serve(now, self.facts.read_command);
         let pages = bytes / self.facts.page_bytes;
         let units = (bytes / UNIT_BYTES).ceil().clamp(1.0, f64::from(self.facts.fan));
+        let units = if request.sequential { 1.0 } else { units };
         let wide = (units.max(pages.ceil()) as usize).min(self.dies.len());
-        let each = (bytes / wide as f64 * self.facts.channel) as Picoseconds;
-        let ahead = request.sequential && pages < 1.0;
-        let work = self.facts.read_work(bytes, if ahead { pages } else { 1.0 }, wide, self.dies.len());
+        let part = request.sequential && pages < 1.0;
+        let sensed_bytes = if part { self.facts.page_bytes } else { bytes };
+        let each = (sensed_bytes / wide as f64 * self.facts.channel) as Picoseconds;
+        let work = self.facts.read_work(bytes, if part { pages } else { 1.0 }, wide, self.dies.len());
         let commanded = self.attention.admit(commanded, false, work);
-        if ahead && uniform(random) >= pages {
+        if part && uniform(random) >= pages {
             return self.send(now, commanded, bytes) + self.facts.sequential_delay;
         }
+        let ahead = request.sequential && self.goes_on(request);
         let first = (random.next_u64() % self.dies.len() as u64) as usize;
         let mut sensed = commanded;
         for step in 0..wide {
             let stretch = 1.0 + self.facts.range * (2.0 * uniform(random) - 1.0);
             let service = (self.facts.sense * stretch) as Picoseconds + each;
             let die = (first + step) % self.dies.len();
-            sensed = sensed.max(self.read_die(die, commanded, service));
+            let done = self.read_die(die, commanded, service);
+            // What was read ahead only waits for dies that are busy.
+            sensed = sensed.max(if ahead { done - service } else { done });
         }
         let sent = self.send(now, sensed, bytes);
         let delay = if request.sequential { self.facts.sequential_delay } else { self.facts.read_delay };
         sent + delay + if wide > 1 && !request.sequential { self.facts.spread_delay } else { 0 }
+    }
+
+    /// A read that follows the one before: the drive has it already.
+    #[inline]
+    fn goes_on(&mut self, request: &Request) -> bool {
+        let near = request.offset.abs_diff(self.read_up_to) <= FOLLOWED_BYTES;
+        self.read_up_to = request.offset + u64::from(request.bytes);
+        near && self.facts.reads_ahead
     }
 
     /// Sends what was read. The link is kept in order of arrival at the drive, not of the dies' answers, which would need
@@ -325,6 +345,7 @@ impl Facts {
             read_delay: ps(delay),
             spread_delay: ps(OrElse::or(&nand.spread_delay_ns, 0.0)),
             sequential_delay: ps(OrElse::or(&nand.sequential_delay_ns, delay)),
+            reads_ahead: nand.sequential_delay_ns.is_some(),
             write_latency: ps(nand.write_latency_ns.value),
             sense: nand.read_ns.value * 1e3,
             range: OrElse::or(&nand.read_range, 0.0),

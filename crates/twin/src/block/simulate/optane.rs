@@ -2,9 +2,9 @@
 
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
 
-use super::{Server, ps, ps_per_byte};
+use super::{Server, attention::Attention, ps, ps_per_byte};
 use crate::{
-    block::nand::UNIT_BYTES,
+    block::{nand::UNIT_BYTES, optane::alone_ns},
     document::OptaneSsd,
     simulated::{Action, Picoseconds, Request},
 };
@@ -15,6 +15,10 @@ pub struct OptaneStations {
     units: Vec<Server>,
     controller: Server,
     links: [Server; 2],
+    attention: Attention,
+    drive: OptaneSsd,
+    /// Bytes and attention of the last read and of the last write.
+    alone: [(f64, f64); 2],
     delay: Picoseconds,
     service: [f64; 2],
     command: [Picoseconds; 2],
@@ -29,6 +33,9 @@ impl OptaneStations {
             units: vec![Server::default(); drive.units.value.round().max(1.0) as usize],
             controller: Server::default(),
             links: [Server::default(); 2],
+            attention: Attention::plain(),
+            drive: drive.clone(),
+            alone: [(0.0, 0.0); 2],
             delay: ps(drive.delay_ns.value),
             service: [drive.read_ns.value * 1e3, drive.write_ns.value * 1e3],
             command: [ps(1e9 / drive.read_iops.value), ps(1e9 / drive.write_iops.value)],
@@ -45,7 +52,9 @@ impl OptaneStations {
         }
         let kind = usize::from(request.action == Action::Write);
         let bytes = f64::from(request.bytes);
+        let work = self.alone_ps(kind, bytes);
         let commanded = self.controller.serve(now, self.command[kind]);
+        let commanded = self.attention.admit(commanded, kind == 1, work);
         let count = self.units.len();
         let parts = bytes / UNIT_BYTES;
         let wide = (parts.ceil().max(1.0) as usize).min(count);
@@ -60,6 +69,15 @@ impl OptaneStations {
         self.links[kind].serve(now, time).max(done + time) + self.delay
     }
 
+    /// Time that a request takes of a drive that does nothing else, ps.
+    #[inline]
+    fn alone_ps(&mut self, kind: usize, bytes: f64) -> f64 {
+        if self.alone[kind].0 != bytes {
+            self.alone[kind] = (bytes, alone_ns(&self.drive, bytes, kind == 1) * 1e3);
+        }
+        self.alone[kind].1
+    }
+
     /// The busiest station and its busy time.
     pub fn busiest(&self) -> (&'static str, Picoseconds) {
         let units = self.units.iter().map(Server::busy).sum::<u64>() / self.units.len() as u64;
@@ -68,6 +86,7 @@ impl OptaneStations {
             ("read link", self.links[0].busy()),
             ("write link", self.links[1].busy()),
             ("controller", self.controller.busy()),
+            ("attention", self.attention.busy()),
         ]
         .into_iter()
         .max_by_key(|station| station.1)

@@ -35,15 +35,22 @@ fn step(state: Option<u64>, did: Did) -> Option<Option<u64>> {
 
 /// Histories of all threads on one key: whether there is an order in which each operation happened between its beginning
 /// and its end, and all saw what they saw.
-pub fn is_linear(threads: &[Vec<Past>]) -> bool {
+///
+/// # Errors
+/// Of each thread, the operations about the farthest place that an order leads to.
+pub fn order(threads: &[Vec<Past>]) -> Result<(), Vec<Vec<Past>>> {
     let mut seen = HashSet::new();
-    let mut open = vec![(vec![0; threads.len()], None)];
+    let mut farthest = vec![0; threads.len()];
+    let mut open = vec![(farthest.clone(), None)];
     while let Some((at, state)) = open.pop() {
         if at.iter().zip(threads).all(|(&done, all)| done == all.len()) {
-            return true;
+            return Ok(());
         }
         if !seen.insert((at.clone(), state)) {
             continue;
+        }
+        if at.iter().sum::<usize>() > farthest.iter().sum() {
+            farthest.clone_from(&at);
         }
         let next = |thread: usize| threads[thread].get(at[thread]);
         let first_end = (0..threads.len()).filter_map(next).map(|past| past.ended).min().unwrap_or(u64::MAX);
@@ -58,12 +65,14 @@ pub fn is_linear(threads: &[Vec<Past>]) -> bool {
             }
         }
     }
-    false
+    let about = |(past, &at): (&Vec<Past>, &usize)| past[at.saturating_sub(5)..past.len().min(at + 3)].to_vec();
+    Err(threads.iter().zip(&farthest).map(about).collect())
 }
 
 #[test]
 fn an_order_is_found_where_there_is_one_and_only_there() {
     let past = |began, ended, did| Past { key: 0, began, ended, did };
+    let is_linear = |threads: &[Vec<Past>]| order(threads).is_ok();
     let insert = past(0, 10, Did::Insert(1, true));
     assert!(is_linear(&[vec![insert], vec![past(5, 6, Did::Lookup(None))]]));
     assert!(is_linear(&[vec![insert], vec![past(5, 6, Did::Lookup(Some(1)))]]));

@@ -1,0 +1,142 @@
+"""Runs that stopped go on with `--resume`: what was done counts, what broke off is done again, and nothing is twice."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from assay.dbms.progress import Progress
+from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.run import run as tpcc
+from assay.dbms.tpch import data, run
+from assay.dbms.tpch.engine import Wish
+from assay.study.files import ResultError
+from assay.work import load
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "a target"
+    folder.mkdir()
+    yield folder
+    assert list(folder.iterdir()) == [], "something was left behind"
+
+
+def assay(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "assay", "dbms", *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=300)
+
+
+@pytest.mark.usefixtures("assayer")
+def test_transactions_go_on_with_the_runs_that_are_left(target: Path, tmp_path: Path) -> None:
+    words = ["--small", "--duration", "500ms", "--ramp", "100ms", "--repeats", "3", "--on", target.name]
+    command = [sys.executable, "-m", "assay", "dbms", "tpcc", *words, "--out", "out"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=tmp_path) as stops:
+        assert stops.stderr is not None
+        for line in stops.stderr:
+            if "run 2 of 3" in line:
+                break
+        stops.send_signal(signal.SIGKILL)
+        stops.communicate(timeout=120)
+    assert stops.returncode == -signal.SIGKILL
+    before = [one for one in load(tmp_path / "out") if one["verdict"]["status"] != "invalid" and finished(one)]
+    assert len(before) in (1, 2), "the signal comes at any moment of the second run"
+    more = assay("tpcc", "--resume", str(tmp_path / "out"), "--terminals", "4", cwd=target)
+    assert more.returncode == 2
+    assert "--terminals would change it" in more.stderr
+    done = assay("tpcc", "--resume", str(tmp_path / "out"), "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    records = json.loads(done.stdout)
+    assert len(records) == 3
+    assert all(finished(one) for one in records)
+    assert {one["run"]["id"] for one in before} < {one["run"]["id"] for one in records}
+    assert {one["run"]["id"] for one in load(tmp_path / "out")} == {one["run"]["id"] for one in records}
+    again = tpcc(Order(on=["nowhere"]), Progress.resume(tmp_path / "out", "tpcc"))
+    assert again.records == records, "what is complete is shown, and not run"
+    assert again.exit_code == 0
+
+
+def finished(record: Json) -> bool:
+    return "interrupted" not in {one["code"] for one in record["verdict"]["reasons"]}
+
+
+@pytest.mark.usefixtures("assayer")
+@pytest.mark.parametrize("runs", [1, 5])
+def test_queries_go_on_with_those_that_are_left(
+    target: Path, tmp_path: Path, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = data.generate(tmp_path / "text", 0.01).folder
+    out = tmp_path / "out"
+    real = run._query
+    seen: list[str] = []
+
+    def stops(job: Any, one: Any, statement: Any, sample: Any) -> None:
+        if len(seen) == runs:
+            raise KeyboardInterrupt
+        seen.append(statement.name)
+        real(job, one, statement, sample)
+
+    def order(progress: Progress) -> run.Order:
+        wanted: Json = {"on": [str(target)], "scale": 0.01, "files": files, "queries": [1, 6], "repeats": 2}
+        return run.Order(Wish("duckdb"), **wanted, progress=progress)
+
+    monkeypatch.setattr(run, "_query", stops)
+    outcome = run.run(order(Progress(out, "tpch", {})))
+    assert outcome.exit_code == 3
+    assert outcome.goes_on
+    assert sum(part["succeeded"] for one in load(out) for part in one["parts"]) == runs
+    seen.clear()
+
+    def counts(*given: Any) -> None:
+        seen.append(given[2].name)
+        real(*given)
+
+    monkeypatch.setattr(run, "_query", counts)
+    progress = Progress.resume(out, "tpch")
+    outcome = run.run(order(progress))
+    assert outcome.exit_code == 0
+    assert len(seen) == 8 - runs, "two queries, two protocols, two repeats"
+    records = load(out)
+    assert len(records) == 2, "the records of the part that stopped are replaced"
+    for record in records:
+        assert [part["succeeded"] for part in record["parts"]] == [2, 2]
+        assert [one["passed"] for one in record["checks"]] == [True, True]
+        assert all(len(part["facts"]["times_s"].split()) == 2 for part in record["parts"])
+        assert "4 rows" in record["checks"][0]["evidence"]
+        assert finished(record)
+    assert run.run(order(Progress.resume(out, "tpch"))).records == sorted(records, key=order_of)
+
+
+def order_of(record: Json) -> str:
+    return str(record["workload"]["parameters"]["protocol"])
+
+
+def test_a_line_that_was_cut_off_does_not_count_and_does_not_harm(tmp_path: Path) -> None:
+    progress = Progress(tmp_path, "tpch", {"scale": "1"})
+    progress.add({"query": "q01"})
+    (path,) = tmp_path.glob("dbms-*.jsonl")
+    with path.open("a") as file:
+        file.write('{"query": "q0')
+    again = Progress.resume(tmp_path, "tpch")
+    assert again.steps == [{"query": "q01"}]
+    assert again.asked == {"scale": "1"}
+    again.add({"query": "q02"})
+    assert [one["query"] for one in Progress.resume(tmp_path, "tpch").steps] == ["q01", "q02"]
+    assert Progress.resume(tmp_path, "tpch").done(query="q02")
+    assert Progress.resume(tmp_path, "tpch").done(query="q03") is None
+
+
+def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
+    Progress(tmp_path, "tpch", {}).add({"query": "q01"})
+    with pytest.raises(ResultError, match="holds no run of `assay dbms tpcc`"):
+        Progress.resume(tmp_path, "tpcc")
+    with pytest.raises(ResultError, match="holds no run"):
+        Progress.resume(tmp_path / "nothing", "tpch")
