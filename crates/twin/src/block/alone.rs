@@ -5,11 +5,8 @@
 //! one equation for the rate, which a secant solves in a few rounds.
 
 use super::network::{At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, close, largest, load};
+use super::pace::Pace;
 
-/// Part of the way that is gone before anything is known of the slope.
-const FIRST_STEP: f64 = 0.5;
-/// Least part of the way that a round goes.
-const STEP_AT_LEAST: f64 = 1e-3;
 /// From here on a station is full, but for rounding.
 const FULL: f64 = 1.0 - 1e-9;
 /// Least part of a station that must be left for what comes to be served.
@@ -27,36 +24,6 @@ pub(super) fn settle(group: &Group, customer: &Customer, flow: &mut Flow) -> Sta
     let state = load(group, std::slice::from_ref(customer), std::slice::from_mut(flow));
     close(customer, flow);
     state
-}
-
-/// The rate that was tried in the round before, the one that it asked for, and how much of the way is gone.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    tried: f64,
-    wanted: f64,
-    step: f64,
-    up: bool,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self { tried: 0.0, wanted: 0.0, step: 1.0, up: true }
-    }
-}
-
-impl Pace {
-    /// The rate to try next. What is asked for falls as what is tried rises, so that going all the way overshoots: the
-    /// slope between two rounds says how far to go.
-    fn next(&mut self, tried: f64, wanted: f64) -> f64 {
-        let (run, rise) = (tried - self.tried, wanted - self.wanted);
-        let known = self.wanted > 0.0 && run.abs() > 1e-12 * tried;
-        let slope = if known { (rise / run).min(0.0) } else { 0.0 };
-        let up = wanted > tried;
-        self.step = if up == self.up { (self.step * 1.5).min(1.0) } else { (self.step * 0.7).max(0.05) };
-        *self = Self { tried, wanted, up, ..*self };
-        let way = if known { 1.0 / (1.0 - slope) } else { FIRST_STEP };
-        tried + (wanted - tried) * (way * self.step).max(STEP_AT_LEAST)
-    }
 }
 
 /// One round; how far the class is from rest, relative.

@@ -183,19 +183,21 @@ fn delay(nand: &Nand, load: &DeviceLoad, pieces: &Pieces, reads: f64, writes: f6
         if spread(nand, piece.bytes).0 > 1.0 { any + OrElse::or(&nand.spread_delay_ns, 0.0) } else { any }
     };
     let fetch = if pieces.fetch.fork > 0.0 { random(&pieces.fetch) } else { 0.0 };
-    let read = if load.sequential { sequential(nand, &pieces.read) } else { random(&pieces.read) };
+    let read = if load.sequential { sequential(nand, load, &pieces.read) } else { random(&pieces.read) };
     let write = if load.is_behind() { 0.0 } else { nand.write_latency_ns.value + fetch };
     reads * read + writes * write
 }
 
 /// Delay of sequential reads. A drive whose latency for them is known has read ahead: its dies are as busy as they were,
-/// but nobody waits for an idle one, so that the time that its stage adds is taken off here.
-fn sequential(nand: &Nand, piece: &Piece) -> f64 {
+/// but nobody waits for an idle one, so that the time that its stage adds is taken off here. Data sheets say so of one
+/// stream. Of many threads' streams, requests come in turns, and the drive sees one go on as often as the same thread
+/// comes twice.
+fn sequential(nand: &Nand, load: &DeviceLoad, piece: &Piece) -> f64 {
     let Some(ahead) = &nand.sequential_delay_ns else {
         return nand.read_delay_ns.value;
     };
     let visit = die_visit(nand, piece, true);
-    ahead.value - visit.stages * (visit.service_ns + visit.slowest_ns)
+    ahead.value - visit.stages * (visit.service_ns + visit.slowest_ns) / load.threads.max(1.0)
 }
 
 /// What a flush through the page cache writes first: all bytes since the last one, to all members at once.

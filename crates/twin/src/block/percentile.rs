@@ -1,11 +1,28 @@
 //! Percentiles of a drive's latency, as bands.
 
+use std::f64::consts::{LN_2, LN_10};
+
 use super::network::{At, Customer, FLUSH_SPREAD, Flow, Group, State};
 use crate::Percentile;
 
 /// How much longer the 99th of a hundred unqueued operations takes, over the mean: AnandTech's Intel P3700 and Micron 9100
 /// at queue depth 1 (2017) 1.23 and 1.09, Optane P4800X 1.12.
 const STEADY_TAIL: f64 = 0.15;
+
+/// A rank among all operations: the share of them beyond it, and how many means of an exponential wait that is,
+/// -ln of the share.
+#[derive(Clone, Copy, Debug)]
+pub struct Rank {
+    rare: f64,
+    folds: f64,
+}
+
+/// The median, the 99th and the 99.9th percentile.
+pub const RANKS: [Rank; 3] = [
+    Rank { rare: 0.5, folds: LN_2 },
+    Rank { rare: 0.01, folds: 2.0 * LN_10 },
+    Rank { rare: 0.001, folds: 3.0 * LN_10 },
+];
 
 /// What the tail is made of.
 pub struct Tail {
@@ -22,7 +39,8 @@ impl Tail {
     pub fn of(group: &Group, customer: &Customer, flow: &Flow, state: &State) -> Self {
         let fork = customer.visits[At::Medium as usize].fork.max(1.0);
         let reads = customer.visits[At::Medium as usize].stages > 0.0;
-        let blocked = if reads { 1.0 - (1.0 - state.background.min(1.0)).powf(fork) } else { 0.0 };
+        let blocked =
+            if reads && state.background > 0.0 { 1.0 - (1.0 - state.background.min(1.0)).powf(fork) } else { 0.0 };
         Self {
             served_ns: flow.mean_ns - flow.queue_ns - flow.flush_ns,
             queue_ns: flow.queue_ns,
@@ -33,13 +51,12 @@ impl Tail {
         }
     }
 
-    /// The percentile at `share` of all operations. Waits are exponential where stations idle; where they are full a fixed
+    /// The percentile at a rank. Waits are exponential where stations idle; where they are full a fixed
     /// number of customers share them, and waits vary less. A few meet a program or an erase: up to all of it.
-    pub fn at(&self, share: f64) -> Percentile {
-        let rare = (1.0 - share).max(1e-9);
-        let tail = share > 0.9;
+    pub fn at(&self, rank: Rank) -> Percentile {
+        let Rank { rare, folds } = rank;
+        let tail = rare < 0.1;
         let served = self.served_ns * if tail { 1.0 + STEADY_TAIL } else { 1.0 };
-        let folds = -rare.ln();
         let spread = if tail { 1.0 - 0.6 * self.busy } else { 1.0 + 0.45 * self.busy };
         let mut mid = served + self.queue_ns * folds * spread;
         if tail && self.blocked > rare {

@@ -12,6 +12,8 @@ use crate::{
 
 const ROUNDS_AT_MOST: usize = 200;
 const CLOSE_ENOUGH: f64 = 1e-5;
+/// Rounds in which the device's time is taken as what it was at the last rate; after them ends close in.
+const FORESEEN_ROUNDS: usize = 12;
 /// Rounds after which a bracket is given up: what is asked for is not quite a function of what is tried alone.
 const BRACKETED_ROUNDS: usize = 40;
 /// Least part of the way to the think time that a round asks for.
@@ -32,6 +34,8 @@ pub struct Seat {
     pub thread_busy: f64,
     /// Cycles over those of a thread that is alone in its path.
     pub crowd: f64,
+    /// CPU time of an operation with what it waits for cores and locks, ns.
+    held_ns: f64,
     demand: Demand,
     ahead: f64,
     trail: Trail,
@@ -50,7 +54,7 @@ struct Trail {
     rounds: usize,
 }
 
-/// A think time that was tried, and the one that it asked for.
+/// A think time that was tried, and the one that it asked for, ns or their logarithms.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tried {
     tried_ns: f64,
@@ -64,18 +68,27 @@ impl Tried {
 }
 
 impl Trail {
-    /// What to try next. A stream that is alone has its answer between two ends that close in; several move one another, and
-    /// each follows its own secant.
-    fn next(&mut self, tried_ns: f64, wanted_ns: f64, alone: bool) -> f64 {
+    /// What to try next; several streams move one another, and each follows its own secant.
+    fn next(&mut self, tried_ns: f64, wanted_ns: f64) -> f64 {
         let now = Tried { tried_ns, wanted_ns };
+        let free = self.free(now);
+        self.before = now;
+        free
+    }
+
+    /// What to try next for a stream that is alone: its answer lies between two ends that close in. In logarithms, because
+    /// waiting for a thread grows as 1 / (1 - busy).
+    fn alone(&mut self, tried_ns: f64, wanted_ns: f64) -> f64 {
+        let now = Tried { tried_ns: tried_ns.ln_1p(), wanted_ns: wanted_ns.ln_1p() };
         let free = self.free(now);
         self.before = now;
         self.rounds += 1;
         self.bracket(now);
-        match (self.short, self.long) {
-            (Some(short), Some(long)) if alone && self.rounds < BRACKETED_ROUNDS => between(short, long),
+        let next = match (self.short, self.long) {
+            (Some(short), Some(long)) if self.rounds < BRACKETED_ROUNDS => between(short, long),
             _ => free,
-        }
+        };
+        next.exp_m1()
     }
 
     /// What is asked for falls as what is tried rises, so that going all the way overshoots: the slope between two rounds
@@ -112,10 +125,16 @@ impl Seat {
         self.cpu_ns + self.wakeup_ns + self.worker_ns
     }
 
+    /// Time between two operations of a customer of the device, ns. A worker's queue lies before the device's customers.
+    fn think_ns(&self) -> f64 {
+        (self.cpu_ns + self.wakeup_ns) * self.ahead
+    }
+
     /// Time on the stream's own threads, or the kernel's workers, of which each has some operations in flight.
     fn hold(&mut self, stream: &Stream, answer: &DeviceAnswer, held_ns: f64, in_flight: f64) {
         let threads = at_work(stream, self);
         let depth = in_flight / threads;
+        self.held_ns = held_ns;
         let own_ns = held_ns * (1.0 - self.demand.offloaded);
         let per_thread = answer.ops_per_s / 1e9 / threads;
         self.thread_busy = (per_thread * own_ns).min(1.0);
@@ -220,6 +239,49 @@ fn ask(target: &Target, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut 
 
 /// One round: new think times from the throughputs just found. Returns the largest relative change.
 fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled, cores: f64) -> f64 {
+    seat_all(host, streams, loads, coupled, cores);
+    let changes = loads.iter().zip(&coupled.seats).map(|(load, seat)| {
+        let wanted = seat.think_ns();
+        (wanted - load.think_ns).abs() / wanted.max(1.0)
+    });
+    let change = changes.fold(0.0, f64::max);
+    if streams.len() == 1 {
+        let wanted_ns = coupled.seats[0].think_ns();
+        let trail = &mut coupled.seats[0].trail;
+        let next = trail.alone(loads[0].think_ns, wanted_ns);
+        let early = trail.rounds <= FORESEEN_ROUNDS && change >= CLOSE_ENOUGH;
+        loads[0].think_ns =
+            if early { foreseen(&streams[0], &loads[0], &coupled.seats[0], &coupled.answers[0]) } else { next };
+        return change;
+    }
+    for (load, seat) in loads.iter_mut().zip(&mut coupled.seats) {
+        load.think_ns = seat.trail.next(load.think_ns, seat.think_ns());
+    }
+    change
+}
+
+/// The think time of a stream that is alone, if the device took as long at any rate as it did at the one just found, and
+/// cores and locks were as busy: T = C + O w with the own work O on a thread, C that is not, and the factor w of
+/// [`thread_wait`] at the rate n / (T + D). That is a quadratic equation for T.
+fn foreseen(stream: &Stream, load: &DeviceLoad, seat: &Seat, answer: &DeviceAnswer) -> f64 {
+    let ahead = seat.ahead;
+    let depth = load.in_flight / ahead.clamp(1.0, 2.0) / at_work(stream, seat);
+    let limited = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.999 * rate);
+    if depth <= 1.0 || limited {
+        return seat.think_ns();
+    }
+    let own = seat.held_ns * (1.0 - seat.demand.offloaded) * ahead;
+    let rest = seat.held_ns * seat.demand.offloaded * ahead + seat.wakeup_ns * ahead;
+    let device = (load.in_flight * ahead * 1e9 / answer.ops_per_s - load.think_ns).max(0.0);
+    let unseen = 1.0 - 0.5 / depth;
+    let full = load.in_flight * own * unseen / at_work(stream, seat);
+    let (half, constant) = ((device - full - own - rest) / 2.0, (own + rest) * (device - full) + 0.5 * full * own);
+    let think = (half * half + constant).sqrt() - half;
+    think.min(rest + own * (1.0 + 0.5 * unseen / (1.0 - unseen)).min(depth))
+}
+
+/// Time of each stream's operations in the host at the throughputs that the answers hold.
+fn seat_all(host: &Host, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut Coupled, cores: f64) {
     let per_ns = host.clock_hz.value / 1e9;
     let crowd = crowding(streams, coupled, cores);
     let threads: f64 = streams.iter().zip(&coupled.seats).map(|(stream, seat)| at_work(stream, seat)).sum();
@@ -234,20 +296,13 @@ fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &
         .map(|(seat, answer)| answer.ops_per_s * seat.demand.serial_cycles / host.clock_hz.value)
         .sum();
     let lock_wait = waiting(serial * (threads - 1.0).max(0.0) / threads.max(1.0)) - 1.0;
-    let mut change: f64 = 0.0;
-    for ((stream, load), (seat, answer)) in
-        streams.iter().zip(loads).zip(coupled.seats.iter_mut().zip(&coupled.answers))
-    {
+    let answers = coupled.seats.iter_mut().zip(&coupled.answers);
+    for ((stream, load), (seat, answer)) in streams.iter().zip(loads).zip(answers) {
         seat.crowd = 1.0 + seat.demand.crowding * crowd;
         seat.service_ns = seat.demand.cycles_per_op(stream) / per_ns * seat.crowd;
         let held_ns = seat.service_ns * core_wait + seat.demand.serial_cycles / per_ns * lock_wait;
         seat.hold(stream, answer, held_ns, load.in_flight / seat.ahead.clamp(1.0, 2.0));
-        // The worker's queue lies before the device's customers, not between two of their operations.
-        let wanted = (seat.cpu_ns + seat.wakeup_ns) * seat.ahead;
-        change = change.max((wanted - load.think_ns).abs() / wanted.max(1.0));
-        load.think_ns = seat.trail.next(load.think_ns, wanted, streams.len() == 1);
     }
-    change
 }
 
 /// Threads that do a stream's work: its own, or the kernel's workers.

@@ -80,6 +80,11 @@ fn sequential_reads_were_read_ahead() {
         asked(&drive(name), &alone).mean_ns
     };
     assert!((8_000.0..12_000.0).contains(&lone("p4500")), "{} ns", lone("p4500"));
+    let streams = |threads: f64| {
+        let load = DeviceLoad { sequential: true, threads, ..load(0.0, 16_384.0, threads) };
+        asked(&drive("p4500"), &load).mean_ns
+    };
+    assert!(streams(8.0) > 2.0 * streams(1.0), "of many streams the drive sees none go on: {} ns", streams(8.0));
     for name in ["970evoplus", "970pro", "p4500"] {
         let deep = |bytes: f64| {
             let deep = DeviceLoad { sequential: true, ..load(0.0, bytes, DEEP) };

@@ -11,6 +11,9 @@ use crate::{
     simulated::{Action, Picoseconds, Request},
 };
 
+/// A sequential read that begins so near to where the last one ended is one of the same stream.
+const FOLLOWED_BYTES: u64 = 1 << 20;
+
 /// A die: reads in order of arrival; programs in between, put off by reads where the drive suspends them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Die {
@@ -66,6 +69,8 @@ pub struct FlashStations {
     attention: Attention,
     /// Programs under way: when each ends, and the bytes of the buffer that it frees.
     leaving: VecDeque<(Picoseconds, f64)>,
+    /// Where the last sequential read ended.
+    read_up_to: u64,
     buffered: f64,
     room_at: Picoseconds,
     /// Bytes that wait for a whole program unit.
@@ -100,6 +105,7 @@ impl FlashStations {
             write_link: Server::default(),
             attention: Attention::new(nand),
             leaving: VecDeque::new(),
+            read_up_to: 0,
             buffered: 0.0,
             room_at: 0,
             gathering: 0.0,
@@ -140,7 +146,7 @@ impl FlashStations {
         if part && uniform(random) >= pages {
             return self.send(now, commanded, bytes) + self.facts.sequential_delay;
         }
-        let ahead = request.sequential && self.facts.reads_ahead;
+        let ahead = request.sequential && self.goes_on(request);
         let first = (random.next_u64() % self.dies.len() as u64) as usize;
         let mut sensed = commanded;
         for step in 0..wide {
@@ -154,6 +160,14 @@ impl FlashStations {
         let sent = self.send(now, sensed, bytes);
         let delay = if request.sequential { self.facts.sequential_delay } else { self.facts.read_delay };
         sent + delay + if wide > 1 && !request.sequential { self.facts.spread_delay } else { 0 }
+    }
+
+    /// A read that follows the one before: the drive has it already.
+    #[inline]
+    fn goes_on(&mut self, request: &Request) -> bool {
+        let near = request.offset.abs_diff(self.read_up_to) <= FOLLOWED_BYTES;
+        self.read_up_to = request.offset + u64::from(request.bytes);
+        near && self.facts.reads_ahead
     }
 
     /// Sends what was read. The link is kept in order of arrival at the drive, not of the dies' answers, which would need
