@@ -59,3 +59,13 @@ def test_both_sides_are_really_run(tmp_path: Path, assayer: Path) -> None:
     assert tried["expected"]["ratio"] == pytest.approx(50, rel=0.1)
     assert (directory / "trials" / "no-mmap-msync" / "compare.html").is_file()
     assert list(place.iterdir()) == []
+
+
+def test_a_folder_cut_short_is_said_before_the_advice(logs: Path) -> None:
+    whole = assay("advise", str(logs))
+    assert "warning" not in whole.stderr
+    record = next(iter(sorted((logs / "records").glob("*.json"))))
+    record.write_text(record.read_text()[:200])
+    cut = assay("advise", str(logs))
+    assert cut.returncode == 0
+    assert f"records/{record.name} cannot be read" in cut.stderr

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import random
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
-from assay.compare import blocks, bootstrap, correction, need, selftest, signed_rank, walsh
+from assay.compare import blocks, bootstrap, correction, need, selftest, signed_rank, walsh, words
 from assay.compare.judgement import FEWEST, Evidence, Rules, judge, weigh
 from hypothesis import given
 from hypothesis import strategies as st
@@ -268,3 +270,22 @@ def test_a_family_without_a_member_is_judged_without_one() -> None:
     nothing: list[Evidence] = []
     assert judge(nothing, Rules()) == []
     assert correction.adjusted([]) == []
+
+
+def test_a_wild_machine_gets_a_sentence_and_no_overflow() -> None:
+    """Two runs of one side may differ a thousandfold; what they could show is then out of all bounds."""
+    run = np.array([0.1, -0.2, 6.9, 0.3, -0.1, 7.2, 0.2, -6.8, 0.1, 0.4])
+    for size in (10, 20):
+        found = selftest.visible(run, size)
+        assert 0 < found.low <= found.share <= found.high
+        assert math.isfinite(found.high)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [((2.95, 4.27), "2.95 to 4.27 times"), ((1 / 55, 1 / 37.9), "1/55 to 1/37.9 of it"),
+     ((0.9, 4.0), "-10.0 % to 4 times"), ((1.1, 1.2), "+10.0 % to +20.0 %")],
+)  # fmt: skip
+def test_an_interval_speaks_of_both_its_ends_alike(bounds: tuple[float, float], said: str) -> None:
+    line: Any = SimpleNamespace(pairs=[None] * FEWEST, bounds=bounds)
+    assert words.span(line) == said

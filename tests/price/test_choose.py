@@ -63,6 +63,17 @@ def test_the_fewest_instances_and_the_limit_that_binds() -> None:
     assert twice.headroom == pytest.approx(200e3 / 150e3)
 
 
+def test_a_write_spends_its_cpu_on_every_copy() -> None:
+    work = workload(writes_per_s="50000/s", cycles_per_operation=10_000, clock=1e9, durability="replicated", copies=3)
+    cores = next(limit for limit in plan(work, machine()).limits if limit.name == "cores")
+    assert cores.demand == pytest.approx((100e3 + 3 * 50e3) * 10_000 / 1e9)
+
+
+def test_what_is_missing_is_said_in_units_of_people() -> None:
+    lost = plan(workload(capacity="4TB", most_instances=2), machine())
+    assert lost.failure().startswith("local storage: 4 TB needed, 2 TB there")
+
+
 def test_memory_serves_what_fits() -> None:
     # Half of the working set fits into the memory that is left, so half of the reads reach the drives.
     found = plan(workload(working_set=64 * GIB, memory=32 * GIB, reads_per_s=200e3), machine())

@@ -168,3 +168,27 @@ def test_a_choice_that_cannot_be_is_a_sentence(assay: Run, write: Write, words: 
     done = assay("choose", "--workload", str(write("w.toml", WORKLOAD)), *words)
     assert done.returncode == 2
     assert sentence in done.stderr
+
+
+def test_a_sum_that_buys_nothing_is_a_sentence(assay: Run) -> None:
+    done = assay("cost", "budget", "--usd", "1")
+    assert done.returncode == 0
+    assert "1 USD buy no part of the price book; the cheapest is" in done.stdout
+    assert "has no price of 1999" in assay("cost", "budget", "--date", "1999").stdout
+
+
+def test_capacity_per_dollar_has_a_band_where_it_is_of_a_price(assay: Run) -> None:
+    rows = json.loads(assay("cost", "history", "--json").stdout)["rows"]
+    priced = [row for row in rows if row["item"]]
+    assert priced
+    for row in priced:
+        assert row["band"]["low"] == pytest.approx(row["gb_per_usd"] / 2)
+        assert row["band"]["high"] == pytest.approx(row["gb_per_usd"] * 2)
+
+
+def test_a_wrong_key_of_an_order_is_explained_where_orders_are(assay: Run, write: Write) -> None:
+    order = write("order.toml", 'parts = [{ item = "disk-4t" }]\n[work]\nrate = 3\n')
+    done = assay("cost", "total", str(order))
+    assert done.returncode == 2
+    assert "`rate` is not a key here" in done.stderr
+    assert "docs/cost.md" in done.stderr

@@ -123,18 +123,16 @@ def _cold(group: dict[str, list[Work]]) -> bool:
 
 
 def _needs(selectors: Sequence[Works]) -> str:
+    """What to run, for each side."""
     commands = {"index": "`assay index run`", "engine": "`assay engine`", "database": "`assay dbms`"}
-    media = sorted({selector.medium for selector in selectors} - {""})
-    on = f" on {' and in '.join('a drive' if one == 'drive' else one for one in media)}" if media else ""
-    subjects = list(dict.fromkeys(" or ".join(one.subject) for one in selectors if one.subject))
-    of = f" of {' and '.join(subjects)}" if subjects else ""
-    kind, workload = selectors[0].kind, selectors[0].workload.rstrip("*")
-    reach = "".join(
-        f", with {name.replace('_', ' ')} of at least {least:g}"
-        for selector in selectors
-        for name, least in selector.least.items()
-    )
-    return f"run {workload}{of}{on}{reach} with {commands[kind]} into one folder, and name it with --in"
+    sides = []
+    for one in selectors:
+        of = f" of {' or '.join(one.subject)}" if one.subject else ""
+        on = {"drive": " on a drive", "memory": " in memory"}.get(one.medium, "")
+        reach = "".join(f", {name.replace('_', ' ')} of at least {least:g}" for name, least in one.least.items())
+        sides.append(f"{one.workload.rstrip('*')}{of}{on}{reach} ({commands[one.kind]})")
+    both = ", ".join(dict.fromkeys(sides))
+    return f"run {both} into one folder, of the same size with as many threads or terminals, and name it with --in"
 
 
 def _figure(one: Work, rest: Sequence[str], storage: str) -> float | None:

@@ -11,7 +11,7 @@ from assay.advise import Advice, of
 from assay.advise.facts import Facts, read
 from assay.advise.rules import RULES
 from assay.advise.trial import Tried
-from assay.cli import output
+from assay.cli import damage, output
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError, did_you_mean
 from assay.study import folder, progress
 
@@ -37,12 +37,13 @@ def show(order: Order) -> int:
     _check(order.rules)
     directory = order.directory or folder.newest()
     facts = read(directory)
+    damage.warn(directory, facts.folder.problems)
     advice = [one for one in of(facts) if not order.rules or one.rule in order.rules]
     if not order.json:
         _print(advice, order, directory)
     tried, failed = _attempts(advice, order, facts) if order.attempt else ([], [])
     if order.json:
-        output.emit(_document(directory, advice, tried, failed))
+        output.emit(_document(facts, directory, advice, tried, failed))
     if any(one.interrupted for one in tried):
         return INTERRUPTED
     return FAILED if failed else DONE
@@ -56,11 +57,12 @@ def _check(rules: Sequence[str]) -> None:
 
 
 def _document(
-    directory: Path, advice: Sequence[Advice], tried: Sequence[Tried], failed: Sequence[dict[str, str]]
+    facts: Facts, directory: Path, advice: Sequence[Advice], tried: Sequence[Tried], failed: Sequence[dict[str, str]]
 ) -> dict[str, object]:
     return {
         "version": 1,
         "directory": str(directory),
+        "problems": list(facts.folder.problems),
         "advice": [one.document() for one in advice],
         "tried": [one.document() for one in tried],
         "not_tried": list(failed),

@@ -11,7 +11,7 @@ from assay.claim import page
 from assay.claim.here import Place
 from assay.claim.model import known
 from assay.claim.reproduce import document, reproduce
-from assay.cli import output
+from assay.cli import damage, output
 from assay.error import DONE
 from assay.report import folder
 
@@ -36,6 +36,8 @@ def show(order: Order) -> int:
     """Tries the claims and prints them; with `--out` writes them too."""
     records = folder.read(order.inside) if order.inside else None
     place = Place(order.here, order.seconds) if order.here else None
+    if records is not None:
+        damage.warn(records.directory, records.problems)
     names = [order.study] if order.study else known()
     studies = []
     for name in names:

@@ -117,13 +117,13 @@ def budget(
 
 
 @cost_app.command()
-def history(quotes: Quotes = None, as_of: AsOf = None, json: Json = False) -> None:
+def history(quotes: Quotes = None, band: Band = 2.0, as_of: AsOf = None, json: Json = False) -> None:
     """Capacity per dollar over the years."""
     from assay.cli.costrun import Session
     from assay.price.history import capacity
 
-    session = Session(quotes, as_of, 1.0, json)
-    raise typer.Exit(session.show(capacity(session.ledger)))
+    session = Session(quotes, as_of, band, json)
+    raise typer.Exit(session.show(capacity(session.ledger, band)))
 
 
 @cost_app.command("break-even")
@@ -169,7 +169,10 @@ def break_even(
     if past:
         raise typer.Exit(session.show(rules(session.ledger)))
     host = (cpu, cycles, clock, bandwidth_price)
-    pair = pair_of(upper, lower, page, iops, curve_of(curve, twin, inside, page), latency_bound, host)
+    over_load = curve_of(curve, twin, inside, page)
+    for problem in over_load.problems if over_load else ():
+        session.ledger.warn(f"{inside}: {problem}")
+    pair = pair_of(upper, lower, page, iops, over_load, latency_bound, host)
     raise typer.Exit(session.show(compute(session.ledger, pair, band)))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.cli import output
+from assay.cli import damage, output
 from assay.cli.parts import part
 from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
 from assay.study import folder
@@ -21,6 +21,7 @@ _WIDEST = 60
 def write_report(directory: Path | None, export: bool, pdf: bool, as_json: bool) -> int:
     """Writes report.html, with `export` every figure as files, with `pdf` a page as PDF."""
     report, where = part("report"), directory or folder.newest()
+    damage.warn(where, report.problems(where))
     path = report.write(where, export=export, pdf=pdf)
     short = path.with_suffix(".pdf") if pdf else None
     if as_json:

@@ -221,7 +221,7 @@ def sentences(series: Series) -> list[str]:
 
     count = len(series.steps)
     if count < change.FEWEST:
-        return [f"{count} folders; a change can be shown from {change.FEWEST} on."]
+        return [f"{count} folder{'s' if count > 1 else ''}; a change can be shown from {change.FEWEST} on."]
     found = [_said(series, one, words.change) for one in series.changes]
     found = found or [f"No change beyond chance (5 %) over {count} folders."]
     if series.likeness > 2 / math.sqrt(count):

@@ -114,8 +114,13 @@ def visible(log_ratios: Floats, size: int, seed: int = _SEED) -> Visible:
     least, false = _least_effect(samples)
     effect = float(np.quantile(least, POWER))
     low, high = _open(log_ratios, lots)
-    bounds = [math.expm1(effect * factor) for factor in (low, high)]
-    return Visible(size, math.expm1(effect), bounds[0], bounds[1], float(np.mean(false)))
+    share, least_share, most_share = (_grown(effect * factor) for factor in (1.0, low, high))
+    return Visible(size, share, least_share, most_share, float(np.mean(false)))
+
+
+def _grown(effect: float) -> float:
+    """A logarithm of a ratio as a share; of no more than e^50, where nothing can be shown anyway."""
+    return math.expm1(min(effect, 50.0))
 
 
 def drawn(log_ratios: Floats, size: int, lots: np.random.Generator) -> Floats:
@@ -186,11 +191,18 @@ def sentences(found: SelfTest) -> list[str]:
 
 def _visible(one: Visible) -> str:
     return (
-        f"{one.pairs} pairs show a difference of {100 * one.share:.1f} % or more in {100 * POWER:.0f} % of cases "
-        f"({100 * one.low:.1f} to {100 * one.high:.1f} % on this evidence), and one that is not there in "
+        f"{one.pairs} pairs show a difference of {_said(one.share)} or more in {100 * POWER:.0f} % of cases "
+        f"({_said(one.low)} to {_said(one.high)} on this evidence), and one that is not there in "
         f"{100 * one.false_alarms:.1f} % of {EXPERIMENTS} pseudo-experiments."
     )
 
 
+def _said(share: float) -> str:
+    """A difference in per cent; of a multiple in times."""
+    if share >= 1e6:
+        return "more than a million times"
+    return f"{1 + share:.3g} times" if share >= 2 else f"{100 * share:.1f} %"
+
+
 def _share(scatter: float) -> str:
-    return f"{100 * math.expm1(scatter):.1f} %"
+    return _said(_grown(scatter))

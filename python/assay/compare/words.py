@@ -31,7 +31,12 @@ def span(line: Line) -> str:
         return f"from {log_percent(min(values))} to {log_percent(max(values))}" if values else ""
     if line.bounds is None:
         return ""
-    return f"{change(line.bounds[0])} to {change(line.bounds[1])}"
+    low, high = line.bounds
+    if low >= 1 and high >= 3:
+        return f"{low:.3g} to {high:.3g} times"
+    if high <= 1 and low <= 1 / 3:
+        return f"1/{1 / low:.3g} to 1/{1 / high:.3g} of it"
+    return f"{change(low)} to {change(high)}"
 
 
 def percent(share: float) -> str:

@@ -20,6 +20,7 @@ from assay.price.ledger import Ledger
 from assay.price.part import Assembly, Part
 
 TIB = 2**40
+_FORMULA = "floor(usd / price) * figures of one"
 FIGURES = ("capacity_bytes", "read_bytes_per_s", "write_bytes_per_s", "random_reads_per_s")
 
 
@@ -30,8 +31,21 @@ def budget(ledger: Ledger, usd: float, factor: float, date: str | None = None) -
     rows = [row for price, part in _priced(ledger, date) for row in _rows(ledger, price, part, usd, factor)]
     rows.sort(key=lambda row: (row["date"], row["technology"], row["item"]))
     figures = {"usd": usd, "rows": rows}
+    if not rows:
+        return Answer("cost budget", figures, [_too_little(ledger, usd, date)], ledger, _FORMULA)
     lines = [f"What {usd:g} USD buy (GB/s and million random reads a second; - where no source gives a figure):"]
-    return Answer("cost budget", figures, lines, ledger, "floor(usd / price) * figures of one", _grid(rows))
+    return Answer("cost budget", figures, lines, ledger, _FORMULA, _grid(rows))
+
+
+def _too_little(ledger: Ledger, usd: float, date: str | None) -> str:
+    """A sum that no part of the book can be had for."""
+    dated = f" of {date}" if date else ""
+    least = min(_priced(ledger, date), key=lambda pair: pair[0].usd, default=None)
+    if least is None:
+        return f"The price book has no price{dated}; `assay cost prices` lists what it has."
+    price, part = least
+    cheapest = f"the cheapest is {part.title} at {price.usd:.2f} USD ({price.entry.date})"
+    return f"{usd:g} USD buy no part{dated} of the price book; {cheapest}."
 
 
 def _priced(ledger: Ledger, date: str | None) -> Iterator[tuple[Price, Part]]:

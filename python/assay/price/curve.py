@@ -32,6 +32,7 @@ class Curve:
     points: tuple[Point, ...]
     provenance: str
     source: str
+    problems: tuple[str, ...] = ()
 
 
 def usable_iops(points: Sequence[Point], bound_s: float) -> Point:
@@ -82,7 +83,8 @@ def of_records(directory: Path, page_bytes: float) -> Curve:
     from assay.report import folder, row
     from assay.report.answer import pick
 
-    lone = pick.lone(row.rows(folder.read(directory).cells))
+    found = folder.read(directory)
+    lone = pick.lone(row.rows(found.cells))
     reads = [
         one
         for one in lone
@@ -94,4 +96,4 @@ def of_records(directory: Path, page_bytes: float) -> Curve:
     if not points:
         hint = "run `assay run raw-depth` into it, or give --page the size that was measured"
         raise PriceError(f"{directory} has no random reads of {page_bytes:g} B past the page cache", hint)
-    return Curve(points, reads[0].provenance, f"{len(points)} records of {directory}")
+    return Curve(points, reads[0].provenance, f"{len(points)} records of {directory}", found.problems)

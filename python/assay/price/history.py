@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from assay import home
 from assay.price.answer import Answer
+from assay.price.band import Prices, swing
 from assay.price.ledger import Ledger
 from assay.price.order import Above0
 from assay.price.reading import read
@@ -96,7 +97,7 @@ def _rule(one: Rule) -> dict[str, Any]:
     }
 
 
-def capacity(ledger: Ledger) -> Answer:
+def capacity(ledger: Ledger, factor: float = 2.0) -> Answer:
     """Capacity per dollar: publications in constant dollars, then the price book in dollars of the day."""
     rows = [row for one in history().capacity for row in _capacity(one)]
     for part in ledger.book.parts.values():
@@ -107,6 +108,7 @@ def capacity(ledger: Ledger) -> Answer:
             gb = float(part.capacity_bytes.value) / 1e9
             row: dict[str, Any] = {"technology": part.family, "item": part.item, "money": "dollars of the day"}
             row |= {"date": price.entry.date, "gb_per_usd": gb / float(price.usd), "provenance": "published"}
+            row["band"] = swing(partial(_per_usd, gb), {"price": price.usd}, factor)
             rows.append(row | {"source": price.entry.source})
     rows.sort(key=lambda row: (row["technology"], row["date"]))
     grid = [["technology", "date", "GB per USD", "money", "what"]]
@@ -115,6 +117,10 @@ def capacity(ledger: Ledger) -> Answer:
         grid.append([*shown, row["money"], row["item"] or row["source"]])
     lines = ["Capacity per dollar over the years:"]
     return Answer("cost history", {"rows": rows}, lines, ledger, "capacity / price", grid)
+
+
+def _per_usd(gb: float, prices: Prices) -> float:
+    return gb / float(prices["price"])
 
 
 def _capacity(one: CapacityPrice) -> list[dict[str, Any]]:

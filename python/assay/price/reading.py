@@ -26,6 +26,10 @@ def read(path: Path, model: type[Model], what: str) -> Model:
     return parse(text, str(path), model)
 
 
+# Where each file is described; prices and parts elsewhere.
+_PAGES = {"Order": "docs/cost.md", "Workload": "docs/cost.md", "Hardware": "docs/cost.md"}
+
+
 def parse(text: str, file: str, model: type[Model]) -> Model:
     """TOML text as `model`; `file` names it in errors."""
     return build(document_of(text, file), text, file, model)
@@ -61,7 +65,9 @@ def build(document: dict[str, Any], text: str, file: str, model: type[Model]) ->
         reason = f"{first['msg'].removeprefix('Value error, ')}, seen was `{_shown(first['input'])}`"
         what = f"{field} is missing" if missing else f"{field}: {reason}"
         where = line_of(text, [*location, *unknown])
-        raise PriceError(f"{file} line {where}, {what}", "docs/prices.md shows what may stand there") from error
+        raise PriceError(
+            f"{file} line {where}, {what}", _PAGES.get(model.__name__, "docs/prices.md") + " shows what may stand there"
+        ) from error
 
 
 def _shown(value: Any) -> str:

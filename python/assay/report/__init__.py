@@ -9,12 +9,17 @@ from assay.report import answer, folder
 from assay.report.answer import Answer
 from assay.report.folder import ReportError
 
-__all__ = ["Answer", "ReportError", "answers", "document", "write"]
+__all__ = ["Answer", "ReportError", "answers", "document", "problems", "write"]
 
 
 def answers(directory: Path) -> list[Answer]:
     """What a run says, in sentences. Raises `ReportError` where the folder holds nothing to report."""
     return answer.of(folder.read(Path(directory)))
+
+
+def problems(directory: Path) -> tuple[str, ...]:
+    """What of a folder is missing, cut short, or of another version. Raises `ReportError` where nothing is there."""
+    return folder.read(Path(directory)).problems
 
 
 def write(directory: Path, *, export: bool = False, pdf: bool = False) -> Path:

@@ -83,6 +83,9 @@ class Folder:
         return tuple(cell for cell in self.cells if cell.study == study)
 
 
+_MISSING = " is missing; what it would say is taken from the records."
+
+
 @dataclass
 class _Reader:
     directory: Path
@@ -91,7 +94,7 @@ class _Reader:
     def document(self, name: str) -> Json:
         path = self.directory / name
         if not path.is_file():
-            self.problems.append(f"{name} is missing; what it would say is taken from the records.")
+            self.problems.append(f"{name}{_MISSING}")
             return {}
         return self.parsed(path, name) or {}
 
@@ -171,7 +174,7 @@ def read(directory: Path) -> Folder:
     records, states = reader.records(), reader.states()
     cells = tuple(_cells(plan, records, states))
     if not cells and not works:
-        seen = " ".join(reader.problems)
+        seen = " ".join(one for one in reader.problems if not one.endswith(_MISSING))
         message = f"{directory} holds no plan and no record that can be read. {seen}".strip()
         raise ReportError(message, hint="name a folder that a run wrote", code=BAD_JOB)
     return Folder(

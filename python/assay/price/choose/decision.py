@@ -155,6 +155,8 @@ def choose(chooser: Chooser, candidates: Sequence[Candidate], objective: str, fa
                 "name": plan.name,
                 "instances": plan.instances,
                 "usd_per_month": plan.usd_per_month,
+                "headroom": None if math.isinf(plan.headroom) else plan.headroom,
+                "read_latency_ns": plan.read_latency_ns,
                 "kind": kind,
                 "why": why,
             }

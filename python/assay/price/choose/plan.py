@@ -40,7 +40,16 @@ class Limit:
         """Why it fails."""
         if self.supply is None:
             return f"no source states its {self.name}"
-        return f"{self.name}: {self.demand:.4g} {self.unit} needed, {self.supply:.4g} there"
+        return f"{self.name}: {_amount(self.demand, self.unit)} needed, {_amount(self.supply, self.unit)} there"
+
+
+def _amount(value: float, unit: str) -> str:
+    """Bytes as people say them, other amounts with their unit."""
+    if unit.startswith("B"):
+        for prefix, size in (("P", 1e15), ("T", 1e12), ("G", 1e9), ("M", 1e6)):
+            if value >= size:
+                return f"{value / size:.4g} {prefix}{unit}"
+    return f"{value:.4g} {unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -201,7 +210,8 @@ class Planner:
         work = self.workload
         limits = [Limit("memory of an instance", work.memory, candidate.memory_bytes, "B", fixed=True)]
         if work.cycles_per_operation is not None and work.clock is not None:
-            cores = work.operations_per_s * work.cycles_per_operation / work.clock
+            done = work.reads_per_s + work.writes_per_s * work.copies
+            cores = done * work.cycles_per_operation / work.clock
             limits.append(Limit("cores", cores, instances * candidate.cores * work.utilisation, "cores"))
         if work.copies > 1:
             traffic = work.writes_per_s * work.page * (work.copies - 1)

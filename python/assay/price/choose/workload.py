@@ -38,7 +38,8 @@ class Workload(Table):
     """What must be served.
 
     Rates are of pages and of the whole workload. `working_set` is what reads go to, evenly, unless `hits` gives a
-    measured curve. `memory` is what each instance needs besides its cache of pages. Every page write goes to storage.
+    measured curve. `memory` is what each instance needs besides its cache of pages. Every page write goes to storage,
+    and every copy spends the CPU of its writes.
     `cycles_per_operation` were counted at `clock` on cores like these; both or neither.
     """
 
@@ -76,11 +77,6 @@ class Workload(Table):
         if memories != sorted(memories):
             raise ValueError("the points of `hits` rise with memory")
         return self
-
-    @property
-    def operations_per_s(self) -> float:
-        """Reads and writes."""
-        return self.reads_per_s + self.writes_per_s
 
     def hit_ratio(self, cache_bytes: float) -> float:
         """Share of reads that a cache of so many bytes serves."""
