@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +27,45 @@ def test_a_killed_process_is_held_to_its_word(assayer: Path, tmp_path: Path, dur
     assert all(check["passed"] for check in record["checks"]), record["checks"]
     assert int(checks["acknowledged"]["evidence"].split()[0]) >= said >= 600
     assert record["durability"] == durability
+
+
+def test_a_log_and_a_tail_in_places_of_their_own_are_killed_there(assayer: Path, tmp_path: Path) -> None:
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("there is no /dev/shm that could stand in for persistent memory")
+    keep, log = tmp_path / "ledger", tmp_path / "log"
+    log.mkdir()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as tail:
+        seats = {"log_target": str(log), "tail_target": tail}
+        for turn in range(2):
+            started = ledgers.start(assayer, ledgers.job(keep, 60, durability="pmem", **seats))
+            said = ledgers.kill_after(started, keep, 200 * (turn + 1))
+        record = ledgers.look(keep, "--durability", "pmem", "--log", str(log), "--pmem", tail, "--log-size", "4MiB")
+        assert Path(tail, "engine-tail").exists()
+    assert {path.name for path in log.iterdir()} == {"engine-log"}
+    assert all(check["passed"] for check in record["checks"]), record["checks"]
+    assert next(int(one["evidence"].split()[0]) for one in record["checks"] if one["name"] == "acknowledged") >= said
+    places = {target["role"]: (target["target"], target["emulated"]) for target in record["targets"]}
+    assert places == {"data": (str(keep), False), "log": (str(log), False), "log-tail": (tail, True)}
+
+
+def test_one_that_was_killed_while_it_was_loaded_is_made_anew(assayer: Path, tmp_path: Path) -> None:
+    keep = tmp_path / "loaded"
+    workload = {"kind": "tpcc", "warehouses": 1, "small": False}
+    more = {"workload": workload, "pool_bytes": 32 << 20, "log_bytes": 16 << 20}
+    process = ledgers.start(assayer, ledgers.job(keep, 60, **more))
+    patience = time.monotonic() + 60
+    try:
+        while not (keep / "engine-data.making").exists():
+            assert process.poll() is None, process.communicate()[0]
+            assert time.monotonic() < patience, "it makes nothing"
+            time.sleep(0.002)
+    finally:
+        process.kill()
+        process.communicate()
+    usual = ("--keep", keep, "--on", tmp_path, "--pool", "32MiB", "--log-size", "16MiB", "--warmup", "0")
+    done = ledgers.assay("tpcc", *usual, "--duration", "0.1", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not (keep / "engine-data.making").exists()
 
 
 def test_what_was_not_acknowledged_is_missed(assayer: Path, tmp_path: Path) -> None:

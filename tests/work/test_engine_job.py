@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from assay.cli import enginetiers
-from assay.cli.engineflags import Durability, Flags, Placement
+from assay.cli.engineflags import Durability, Flags, Placement, Way
 from assay.cli.enginerun import job
 from assay.error import AssayError
 
@@ -63,3 +63,25 @@ def test_the_study_of_tiers_runs_each_policy_at_each_size() -> None:
     runs = list(enginetiers.runs(study.run, 0))
     assert len(runs) == len(study.run.pools) * len(study.run.placements)
     assert sum(not one.tier for one in runs) == len(study.run.pools)
+
+
+def test_pages_are_striped_over_folders_and_written_at_a_rate(tmp_path: Path) -> None:
+    folders = [tmp_path / "a", tmp_path / "b", tmp_path / "log"]
+    for folder in folders:
+        folder.mkdir()
+    made = job(
+        WORKLOAD,
+        Flags(on=f"{folders[0]}+{folders[1]}", log=str(folders[2]), path=Way.LIBAIO, write_rate="250MB/s"),
+    )
+    assert (made["target"], made["stripes"]) == (str(folders[0]), [str(folders[1])])
+    assert (made["log_target"], made["path"]) == (str(folders[2]), "libaio")
+    assert made["write_rate_bytes_per_s"] == 250e6
+    with pytest.raises(AssayError, match="no rate of bytes"):
+        job(WORKLOAD, Flags(on=str(tmp_path), write_rate="250/s"))
+
+
+def test_serial_numbers_are_for_devices(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="belongs to no device"):
+        job(WORKLOAD, Flags(on=str(tmp_path), serial=["S1"]))
+    with pytest.raises(AssayError, match="not for twins"):
+        job(WORKLOAD, Flags(on="twin:p4610", yes_destroy=True))

@@ -10,7 +10,7 @@ use std::{
 
 use assay_buffer::{
     BufferError, Config, Counters, Pool, Tier, Worker,
-    disk::{Disk, Memory},
+    disk::Disk,
     stage::{self, Signal},
 };
 use assay_pmem::Medium;
@@ -20,13 +20,15 @@ use rand_xoshiro::{
 };
 
 use crate::{
+    background::Background,
     core::Core,
     crew::Crew,
     durability::Durability,
     error::{EngineError, Result},
     forest::{Forest, Hand},
-    log::{Area, Log, Pace, Tail, Writer, Written, area::BLOCK},
+    log::{Area, Log, Pace, Writer, Written, area::BLOCK},
     note::{Note, TABLES_AT_MOST},
+    parts::{Planned, check_parts, plan_log, tail_of},
     recovery::recover,
     session::Session,
 };
@@ -55,6 +57,8 @@ pub struct Options {
     pub recovery_threads: usize,
     /// Memory below the pool's frames.
     pub tier: Option<Tier>,
+    /// Bytes per second at which dirty pages are written in the background; none where only what must be is written.
+    pub write_rate_bytes_per_s: Option<f64>,
 }
 
 impl Default for Options {
@@ -67,6 +71,7 @@ impl Default for Options {
             versions_bytes: 256 << 20,
             recovery_threads: 2,
             tier: None,
+            write_rate_bytes_per_s: None,
         }
     }
 }
@@ -116,12 +121,20 @@ struct Bell {
 
 /// An open database.
 pub struct Database {
+    background: Option<Background>,
     // Dropped in this order: the checkpointing thread waits for the log.
     checkpointer: Option<stage::Handle>,
     writer: Option<Writer>,
     shared: Arc<Shared>,
     recovered: Recovered,
+    completion: Completion,
 }
+
+/// What is done once everything is in the database that is to be in it from the beginning.
+type Complete = Box<dyn FnOnce() -> Result<()> + Send>;
+
+#[derive(Default)]
+struct Completion(Mutex<Option<Complete>>);
 
 impl Database {
     /// Makes an empty database of `tables` tables, over whatever the disks hold.
@@ -139,7 +152,7 @@ impl Database {
         let log = plan_log(disks.log, disks.tail, options, identity)?;
         let pool = over(Pool::create(disks.data, options.pool)?, options)?;
         let forest = {
-            let worker = pool.worker()?;
+            let worker = pool.brief_worker()?;
             Forest::create(&worker, tables)?
         };
         if let Some(((area, disk), tail)) = &log {
@@ -213,7 +226,7 @@ impl Database {
         recovered: Recovered,
     ) -> Result<Self> {
         {
-            let worker = pool.worker()?;
+            let worker = pool.brief_worker()?;
             worker.checkpoint(|| note.to_bytes(), || Ok(()))?;
         }
         let (mut running, mut writer) = (None, None);
@@ -237,11 +250,35 @@ impl Database {
             bell: Mutex::default(),
             rung: Signal::new(),
         });
-        let mut database = Self { checkpointer: None, writer, shared, recovered };
+        let completion = Completion::default();
+        let mut database = Self { background: None, checkpointer: None, writer, shared, recovered, completion };
         if options.pace == Pace::Eager {
             database.checkpointer = Some(start(&database.shared)?);
         }
+        if let Some(rate) = options.write_rate_bytes_per_s {
+            database.background = Some(Background::start(&database.shared, rate)?);
+        }
         Ok(database)
+    }
+
+    /// What [`Database::complete`] does.
+    pub(crate) fn complete_later(&self, complete: Complete) {
+        *self.completion.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(complete);
+    }
+
+    /// Says that everything is in it, and durable, that is to be in it from the beginning. A database in files that was
+    /// made and not completed is made anew the next time.
+    ///
+    /// # Errors
+    /// Where that cannot be written down.
+    pub fn complete(&self) -> Result<()> {
+        let complete = self.completion.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        complete.map_or(Ok(()), |complete| complete())
+    }
+
+    /// Bytes of pages that the background writer has begun to write.
+    pub fn written_in_background(&self) -> u64 {
+        self.background.as_ref().map_or(0, Background::written_bytes)
     }
 
     /// A session with a worker of its own, for the calling thread.
@@ -266,7 +303,7 @@ impl Database {
     /// Where something cannot be written: the checkpoint before still holds.
     pub fn checkpoint(&self) -> Result<()> {
         self.purge()?;
-        let worker = self.shared.pool.worker()?;
+        let worker = self.shared.pool.brief_worker()?;
         self.shared.checkpoint(&worker, false)
     }
 
@@ -275,9 +312,10 @@ impl Database {
     /// # Errors
     /// Where something cannot be written; what was acknowledged is there all the same.
     pub fn close(mut self) -> Result<()> {
+        drop(self.background.take());
         self.stop_checkpointer();
         self.purge()?;
-        let worker = self.shared.pool.worker()?;
+        let worker = self.shared.pool.brief_worker()?;
         let closed = self.shared.checkpoint(&worker, true);
         drop(worker);
         drop(self.writer.take());
@@ -332,6 +370,7 @@ impl Database {
 
 impl Drop for Database {
     fn drop(&mut self) {
+        drop(self.background.take());
         self.stop_checkpointer();
     }
 }
@@ -397,7 +436,7 @@ fn start(shared: &Arc<Shared>) -> Result<stage::Handle> {
 }
 
 fn serve(shared: &Shared) -> Result<()> {
-    let worker = shared.pool.worker()?;
+    let worker = shared.pool.brief_worker()?;
     loop {
         let wanted = {
             let bell = shared.bell();
@@ -419,56 +458,4 @@ fn over(pool: Pool, options: &Options) -> Result<Pool> {
         Some(tier) => pool.over(tier.clone())?,
         None => pool,
     })
-}
-
-type Planned = ((Area, Arc<dyn Disk>), Tail);
-
-fn plan_log(
-    disk: Option<Arc<dyn Disk>>,
-    tail: Option<Box<dyn Medium>>,
-    options: &Options,
-    identity: u64,
-) -> Result<Option<Planned>> {
-    let Some(disk) = disk else {
-        if options.durability.logs() {
-            let what = format!("durability {} needs a log, and none was named", options.durability.name());
-            return Err(EngineError::unfit(what, "name one, or ask for durability none"));
-        }
-        return Ok(None);
-    };
-    if options.durability == Durability::Pmem && tail.is_none() {
-        return Err(no_memory());
-    }
-    let tail = tail_of(tail, options.tail_bytes / BLOCK * BLOCK)?;
-    Ok(Some(((Area::plan(&*disk, identity, tail.bytes())?, disk), tail)))
-}
-
-fn no_memory() -> EngineError {
-    EngineError::unfit("durability pmem needs persistent memory, and none was named", "name where it is")
-}
-
-fn tail_of(medium: Option<Box<dyn Medium>>, bytes: u64) -> Result<Tail> {
-    Ok(match medium {
-        Some(medium) => Tail::Persistent(medium),
-        None => Tail::Volatile(Arc::new(Memory::new(bytes as usize)?)),
-    })
-}
-
-fn check_parts(note: &Note, disks: &Disks, options: &Options, name: &str) -> Result<()> {
-    let foreign = |what: String, fix: &str| Err(EngineError::Foreign { what, fix: fix.to_owned() });
-    if note.has_log && disks.log.is_none() {
-        return foreign(format!("the database in {name} has a log, and none was named"), "name its log");
-    }
-    if options.durability.logs() && !note.has_log {
-        let what = format!("the database in {name} was made without a log");
-        return foreign(what, "open it with durability none, or make a new one");
-    }
-    if note.durability == Durability::Pmem && !note.closed && disks.tail.is_none() {
-        let what = format!("the newest commits of the database in {name} are in persistent memory, and none was named");
-        return foreign(what, "name the persistent memory that it was opened with last");
-    }
-    if options.durability == Durability::Pmem && disks.tail.is_none() {
-        return Err(no_memory());
-    }
-    Ok(())
 }

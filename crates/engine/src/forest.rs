@@ -74,7 +74,7 @@ pub struct Hand<'d> {
 impl<'d> Hand<'d> {
     /// With a worker of its own.
     pub(crate) fn of(shared: &'d Shared) -> Result<Self> {
-        let held = Held::Own(Box::new(shared.pool.worker()?));
+        let held = Held::Own(Box::new(shared.pool.brief_worker()?));
         Ok(Self { held, forest: &shared.forest, shared: Some(shared), scratch: RefCell::default() })
     }
 
@@ -85,7 +85,7 @@ impl<'d> Hand<'d> {
 
     /// For a recovery.
     pub(crate) fn recovering(pool: &'d Pool, forest: &'d Forest) -> Result<Self> {
-        let held = Held::Own(Box::new(pool.worker()?));
+        let held = Held::Own(Box::new(pool.brief_worker()?));
         Ok(Self { held, forest, shared: None, scratch: RefCell::default() })
     }
 

@@ -43,7 +43,7 @@ impl Kv for Tpcc<'_> {
     }
 
     fn loaded(&self) -> Result<()> {
-        self.0.checkpoint().map_err(told)
+        self.0.checkpoint().and_then(|()| self.0.complete()).map_err(told)
     }
 }
 

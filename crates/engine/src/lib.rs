@@ -1,5 +1,6 @@
 //! The storage engine: transactions, log and recovery on the B+-tree and the buffer manager.
 
+mod background;
 mod commit;
 pub mod core;
 mod crew;
@@ -13,6 +14,7 @@ pub mod kv;
 mod locks;
 pub mod log;
 mod note;
+mod parts;
 mod recovery;
 mod row;
 pub mod run;

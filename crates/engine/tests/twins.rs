@@ -11,7 +11,7 @@ use assay_engine::{
         twin::OnTwins,
     },
 };
-use assay_record::{Provenance, Status, WorkRecord};
+use assay_record::{PathKind, Provenance, Status, WorkRecord};
 use assay_twin::{Driven, Host, TWIN_VERSION, Target, Twin, document::StripeKind};
 
 fn catalog<T: serde::de::DeserializeOwned>(kind: &str, name: &str) -> T {
@@ -45,7 +45,12 @@ fn job(data: Driven, durability: Durability) -> EngineJob {
         version: JOB_VERSION,
         name: "twin".to_owned(),
         target: PathBuf::from(&data.label),
+        stripes: Vec::new(),
+        devices: None,
         log_target: None,
+        log_devices: None,
+        path: PathKind::IoUring,
+        write_rate_bytes_per_s: None,
         tail_target: None,
         durability,
         pool_bytes: 2 << 20,

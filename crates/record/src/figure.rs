@@ -131,7 +131,8 @@ pub struct Widths {
 impl Figure {
     /// A figure of the given provenance.
     pub fn new(value: f64, unit: Unit, provenance: Provenance, method: Method) -> Self {
-        Self { value, unit, provenance, method, band: None }
+        // The sum of nothing is -0.0, which nobody has ever measured.
+        Self { value: value + 0.0, unit, provenance, method, band: None }
     }
 
     /// The figure with a factor of `1 + width` to either side as its band.

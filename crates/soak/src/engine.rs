@@ -1,18 +1,10 @@
 //! The storage engine as a store: a turn is a transaction that changes a row in each of two tables.
 
-use std::{
-    fs::OpenOptions,
-    path::{Path, PathBuf},
-    sync::Arc,
+use assay_engine::{
+    Database, EngineError, Session,
+    files::{self, FilesOptions, Wanted},
+    forest::Hand as Worker,
 };
-
-use assay_buffer::{
-    Config,
-    disk::{Access, Disk, Drive},
-};
-use assay_engine::{Database, Disks, EngineError, Options, Session, forest::Hand as Worker, log::tail::PMEM_HEADER};
-use assay_path::SegmentKind;
-use assay_pmem::{Mapped, Medium};
 
 use crate::{
     error::SoakError,
@@ -24,10 +16,7 @@ const TABLES: usize = 2;
 const POOL_BYTES: u64 = 4 << 20;
 /// Small, so that checkpoints come often.
 const LOG_BYTES: u64 = 8 << 20;
-const TAIL_BYTES: u64 = 1 << 20;
 const DATA_BYTES: u64 = 256 << 20;
-/// Workers besides the threads: checkpoints, recovery, looking.
-const OTHERS: usize = 6;
 
 /// A database of two tables.
 pub(crate) struct Tables {
@@ -37,42 +26,23 @@ pub(crate) struct Tables {
 impl Tables {
     /// Opens the database of a job, or makes it.
     pub fn open(job: &SoakJob, make: bool) -> Result<Self, SoakError> {
-        let data = job.place.join("soak-data");
         let log = job.log.as_ref().unwrap_or(&job.place).join("soak-log");
-        let fresh = make && !data.exists();
-        let drive = |path: PathBuf, bytes: u64| -> Result<Arc<dyn Disk>, SoakError> {
-            let paths = [path];
-            Ok(Arc::new(if fresh {
-                Drive::create(&paths, bytes, Access::default())?
-            } else {
-                Drive::open(&paths, Access::default())?
-            }))
+        let options = FilesOptions {
+            tail: job.tail.as_ref().map(|folder| folder.join("soak-tail")),
+            durability: job.durability,
+            pool_bytes: POOL_BYTES,
+            log_bytes: LOG_BYTES,
+            ..FilesOptions::of(job.place.join("soak-data"), log)
         };
-        let log = if job.durability.logs() { Some(drive(log, LOG_BYTES)?) } else { None };
-        let tail = job.tail.as_ref().map(|folder| tail(&folder.join("soak-tail"))).transpose()?;
-        let disks = Disks { data: drive(data, DATA_BYTES)?, log, tail };
-        let options = options(job);
-        let seed = u64::from(std::process::id());
-        let database =
-            if fresh { Database::create(disks, &options, TABLES, seed)? } else { Database::open(disks, &options)? };
+        if !make && !options.data.exists() {
+            return Err(SoakError::file("opening", &options.data)(std::io::ErrorKind::NotFound.into()));
+        }
+        let sessions = job.threads as usize;
+        let wanted = Wanted { tables: TABLES, data_bytes: DATA_BYTES, sessions, tier: None };
+        let database = files::open(&options, wanted)?.database;
+        database.complete()?;
         Ok(Self { database })
     }
-}
-
-fn options(job: &SoakJob) -> Options {
-    let workers = job.threads as usize + OTHERS;
-    let pool = Config { pool_bytes: POOL_BYTES, workers, ..Config::default() };
-    Options { pool, durability: job.durability, tail_bytes: TAIL_BYTES, ..Options::default() }
-}
-
-fn tail(path: &Path) -> Result<Box<dyn Medium>, SoakError> {
-    let bytes = TAIL_BYTES + PMEM_HEADER;
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(SoakError::file("opening", path))?;
-    if file.metadata().map_err(SoakError::file("looking at", path))?.len() < bytes {
-        file.set_len(bytes).map_err(SoakError::file("growing", path))?;
-    }
-    Ok(Box::new(Mapped::open(path, SegmentKind::File, bytes).map_err(EngineError::from)?))
 }
 
 impl Store for Tables {

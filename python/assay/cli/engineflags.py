@@ -21,6 +21,14 @@ class Durability(StrEnum):
     PMEM = "pmem"
 
 
+class Way(StrEnum):
+    """How pages and log are reached."""
+
+    IO_URING = "io_uring"
+    LIBAIO = "libaio"
+    PREAD = "pread"
+
+
 class Placement(StrEnum):
     """What becomes of a page in the memory below that is read."""
 
@@ -33,8 +41,13 @@ class Placement(StrEnum):
 class Flags:
     """Where and how the engine runs."""
 
-    on: Annotated[str, typer.Option("--on", metavar="DIR|twin:NAME", help="Folder or twin for the pages.")] = "."
-    log: Annotated[str, typer.Option("--log", metavar="DIR|twin:NAME", help="For the log; that of the pages.")] = ""
+    on: Annotated[
+        str,
+        typer.Option("--on", metavar="DIR|DEVICE|twin:NAME", help="For the pages; A+B stripes them over several."),
+    ] = "."
+    log: Annotated[
+        str, typer.Option("--log", metavar="DIR|DEVICE|twin:NAME", help="For the log; that of the pages.")
+    ] = ""
     pmem: Annotated[
         str, typer.Option("--pmem", metavar="DIR|twin:NAME", help="Persistent memory for the log's tail.")
     ] = ""
@@ -43,6 +56,16 @@ class Flags:
     log_size: Annotated[
         str, typer.Option("--log-size", metavar="BYTES", help="The log's file, given when it is made.")
     ] = "256MiB"
+    path: Annotated[Way, typer.Option("--path", help="How pages and log are reached.")] = Way.IO_URING
+    write_rate: Annotated[
+        str, typer.Option("--write-rate", metavar="RATE", help="Writes dirty pages in the background, such as 250MB/s.")
+    ] = ""
+    serial: Annotated[
+        list[str] | None, typer.Option("--serial", metavar="S", help="Of each device: of --on first, then of --log.")
+    ] = None
+    yes_destroy: Annotated[bool, typer.Option("--yes-destroy", help="The content of the devices may be destroyed.")] = (
+        False
+    )
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads.")] = 1
     tasks: Annotated[
         int, typer.Option("--tasks", min=1, help="Cooperative tasks of each thread; of TPC-C each is a terminal.")

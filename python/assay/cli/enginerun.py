@@ -11,10 +11,10 @@ from rich.console import Console
 from assay import work
 from assay.binary import Binary
 from assay.cli import output
-from assay.cli.engineflags import Durability, Flags
+from assay.cli.engineflags import Durability, Flags, Way
 from assay.error import BAD_JOB, AssayError
-from assay.study.target import parse
-from assay.study.units import parse_bytes, parse_seconds
+from assay.study.target import parse, parse_all
+from assay.study.units import parse_bytes, parse_rate, parse_seconds
 from assay.twin import names
 from assay.twin.host import HostWish
 from assay.work.run import exit_code
@@ -57,23 +57,57 @@ def job(workload: Json, wanted: Flags) -> Json:
         "seed": wanted.seed,
         "workload": workload,
     }
+    if wanted.path is not Way.IO_URING:
+        document["path"] = wanted.path.value
     named = {"target": wanted.on, "log_target": wanted.log, "tail_target": wanted.pmem}
     named = {key: name for key, name in named.items() if name}
     if wanted.tier:
         named["tier"], size = _tier(wanted.tier)
         document["tier"] = {"target": named["tier"], "bytes": size, "placement": wanted.placement.value}
     if any(name.startswith(names.PREFIX) for name in named.values()):
+        _refuse_devices(wanted)
         document |= {key: name for key, name in named.items() if key != "tier"}
         document["twins"] = _twins(wanted, named)
     else:
         _refuse_host(wanted)
-        folders = {key: _folder(name) for key, name in named.items()}
-        if "tier" in folders:
-            document["tier"]["target"] = folders.pop("tier")
-        document |= folders
+        if "tier" in named:
+            document["tier"]["target"] = _folder(named.pop("tier"))
+        if "tail_target" in named:
+            document["tail_target"] = _folder(named.pop("tail_target"))
+        document |= _seats(wanted)
+    if wanted.write_rate:
+        document["write_rate_bytes_per_s"] = _bytes_per_s(wanted.write_rate)
     if wanted.keep is not None:
         document["keep"] = str(wanted.keep.expanduser().absolute())
     return document
+
+
+def _seats(wanted: Flags) -> Json:
+    """Where pages and log lie: folders, or devices that are named with their serial numbers."""
+    named = {"data": wanted.on} | ({"log": wanted.log} if wanted.log else {})
+    devices = [key for key, name in named.items() if all(Path(one).is_block_device() for one in _members(name))]
+    given = parse_all([named[key] for key in devices], wanted.serial or [], wanted.yes_destroy)
+    seats: Json = {}
+    for key, target in zip(devices, given, strict=True):
+        found = {"members": list(target.members), "serials": list(target.serials), "yes_destroy": target.yes_destroy}
+        seats["devices" if key == "data" else "log_devices"] = found
+    if "data" not in devices:
+        first, *others = (_folder(member) for member in _members(named["data"]))
+        seats |= {"target": first} | ({"stripes": others} if others else {})
+    if "log" in named and "log" not in devices:
+        seats["log_target"] = _folder(named["log"])
+    return seats
+
+
+def _members(name: str) -> list[str]:
+    return [name] if Path(name).exists() else name.split("+")
+
+
+def _bytes_per_s(text: str) -> float:
+    rate = parse_rate(text).bytes_per_s
+    if rate is None:
+        raise AssayError(f"--write-rate {text} is no rate of bytes", hint="write it so: 250MB/s", code=BAD_JOB)
+    return rate
 
 
 def _said(record: Json) -> Json:
@@ -107,6 +141,12 @@ def _twins(wanted: Flags, named: dict[str, str]) -> Json:
     roles = {"target": "data", "log_target": "log", "tail_target": "tail", "tier": "tier"}
     twins: Json = {roles[key]: dict(twin or {}) | {"host": host} for key, twin in found.items()}
     return twins | ({"turn_ns": parse_seconds(wanted.turn) * 1e9} if wanted.turn else {})
+
+
+def _refuse_devices(wanted: Flags) -> None:
+    if wanted.serial or wanted.yes_destroy or wanted.path is not Way.IO_URING:
+        hint = "leave them away, or name a folder or a device"
+        raise AssayError("--serial, --yes-destroy and --path are not for twins", hint=hint, code=BAD_JOB)
 
 
 def _refuse_host(wanted: Flags) -> None:

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, process::ExitCode};
 
 use assay_engine::{
-    files::{self, FilesOptions},
+    files::{self, FilesOptions, Wanted},
     kv::{TABLES, Tpcc},
 };
 use assay_record::{Event, FORMAT_VERSION, Figure, Method, Provenance, Subject, Unit, WorkRecord};
@@ -135,7 +135,9 @@ fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
 fn run_engine(options: &FilesOptions, job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
     let warehouses = job.order.scale.warehouses;
     let terminals = job.order.drive.as_ref().map_or(1, |drive| drive.terminals);
-    let database = files::open(options, TABLES, files::tpcc_bytes(warehouses), terminals)?;
+    let data_bytes = files::tpcc_bytes(warehouses);
+    let wanted = Wanted { tables: TABLES, data_bytes, sessions: terminals as usize, tier: None };
+    let database = files::open(options, wanted)?.database;
     let before = (database.log_written(), database.checkpoints());
     let store = KvStore::new(Tpcc(&database), warehouses);
     let settings = [

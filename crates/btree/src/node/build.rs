@@ -1,9 +1,11 @@
 //! Writing a node from its entries, in order.
 
+use std::ops::Range;
+
 use assay_buffer::{HEADER_BYTES, PageId};
 
 use super::{
-    COUNT, FLAGS, HEAP, LEVEL, LOWER_FENCE, PREFIX, SLOT, SLOTS, UPPER, UPPER_FENCE, Value, View, head, shared,
+    COUNT, FLAGS, HEAP, LEVEL, LOWER_FENCE, NodeMut, PREFIX, SLOT, SLOTS, UPPER, UPPER_FENCE, Value, View, shared,
     write::{leaf_bytes, write_leaf_entry},
 };
 
@@ -42,12 +44,12 @@ impl Builder {
         self.heap
     }
 
-    fn add_slot(&mut self, suffix: &[u8], offset: usize) {
+    /// Adds a slot; its head is known when all keys are.
+    fn add_slot(&mut self, suffix_bytes: usize, offset: usize) {
         let at = SLOTS + self.count * SLOT;
         self.count += 1;
-        self.set_u16(at, suffix.len());
+        self.set_u16(at, suffix_bytes);
         self.set_u16(at + 2, offset);
-        self.page[at + 4..at + 8].copy_from_slice(&head(suffix).to_le_bytes());
     }
 
     /// Adds a leaf entry, which fits.
@@ -56,7 +58,7 @@ impl Builder {
         let bytes = leaf_bytes(suffix.len(), value);
         let at = self.take(bytes);
         write_leaf_entry(&mut self.page[at..at + bytes], suffix, value);
-        self.add_slot(suffix, at);
+        self.add_slot(suffix.len(), at);
     }
 
     /// Adds a separator and the child below it, which fit.
@@ -65,16 +67,26 @@ impl Builder {
         let at = self.take(8 + suffix.len());
         self.page[at..at + 8].copy_from_slice(&child.to_le_bytes());
         self.page[at + 8..at + 8 + suffix.len()].copy_from_slice(suffix);
-        self.add_slot(suffix, at);
+        self.add_slot(suffix.len(), at);
     }
 
-    /// Adds the entry of another node of the same level.
-    pub fn copy(&mut self, from: View<'_>, slot: usize) {
-        let key = from.key(slot);
-        if from.level() == 0 {
-            self.push(&key, from.value(slot));
-        } else {
-            self.push_child(&key, from.child(slot));
+    /// Adds entries of another node of the same level.
+    pub fn copy(&mut self, from: View<'_>, slots: Range<usize>) {
+        // Of the other's prefix, what this one has not goes before each key; of this one's, what the other has not is
+        // left out of it.
+        let longer = from.prefix().get(self.prefix..).unwrap_or(&[]);
+        let shorter = self.prefix.saturating_sub(from.prefix_bytes());
+        for slot in slots {
+            let (ahead, behind) = from.entry(slot);
+            let suffix = &from.suffix(slot)[shorter..];
+            let parts = [ahead, longer, suffix, behind];
+            let offset = self.take(parts.iter().map(|part| part.len()).sum());
+            let mut at = offset;
+            for part in parts {
+                self.page[at..at + part.len()].copy_from_slice(part);
+                at += part.len();
+            }
+            self.add_slot(longer.len() + suffix.len(), offset);
         }
     }
 
@@ -85,5 +97,6 @@ impl Builder {
         self.page[HEAP..HEAP + 4].copy_from_slice(&heap.to_le_bytes());
         self.page[UPPER..UPPER + 8].copy_from_slice(&upper_child.to_le_bytes());
         into[HEADER_BYTES..].copy_from_slice(&self.page[HEADER_BYTES..]);
+        NodeMut(into).set_heads();
     }
 }

@@ -9,14 +9,16 @@
 //!  44  dead      u32  bytes of the heap that nothing refers to
 //!  48  upper     u64  inner: the child for keys from the last separator on
 //!  56  lower fence: offset u16, bytes u16; upper fence: offset u16, bytes u16
-//!  64  updates   u16, slow u16, last slot u16: for splits under contention
+//!  64  updates   u16, slow u16, last slot u16: for splits under contention, and where keys ascend
+//!  70  skip      u16  bytes behind the prefix that all keys share by chance
 //!  72  slots, 8 bytes each: bytes of the key u16, offset u16, head u32
 //! heap: leaf entries: value's bytes u16, key, value; inner entries: child u64, key; fences
 //! ```
 //!
 //! A node has keys from its lower fence on and below its upper fence. Slots are ordered by key; the head is the key's
-//! first four bytes behind the prefix, so that most comparisons touch the slots alone. Separators in inner nodes are as
-//! short as can be; the child of a separator has the keys below it.
+//! first four bytes behind the prefix and what is skipped, so that most comparisons touch the slots alone. Where a key
+//! comes that does not share what is skipped, less is skipped from then on. Separators in inner nodes are as short as can
+//! be; the child of a separator has the keys below it.
 //!
 //! A value whose length has the top bit set lies in pages of its own: its bytes u32, first page u64.
 
@@ -42,6 +44,7 @@ const UPPER_FENCE: usize = 60;
 const UPDATES: usize = 64;
 const SLOW: usize = 66;
 const LAST: usize = 68;
+const SKIP: usize = 70;
 const SLOTS: usize = 72;
 const SLOT: usize = 8;
 
@@ -59,9 +62,8 @@ fn head(key: &[u8]) -> u32 {
     if let Some(first) = key.first_chunk::<4>() {
         return u32::from_be_bytes(*first);
     }
-    let mut bytes = [0; 4];
-    bytes[..key.len()].copy_from_slice(key);
-    u32::from_be_bytes(bytes)
+    // Three at most: cheaper one by one than by a call.
+    key.iter().zip([24, 16, 8]).fold(0, |word, (&byte, shift)| word | u32::from(byte) << shift)
 }
 
 /// Bytes that two keys share at their beginning.

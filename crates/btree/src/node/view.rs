@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use assay_buffer::{PageId, Racy};
 
 use super::{
-    COUNT, DEAD, ELSEWHERE, FLAGS, HEAD_BYTES, HEAP, LAST, LEVEL, LOWER_FENCE, PREFIX, REFERENCE, SLOT, SLOTS, SLOW,
-    UPDATES, UPPER, UPPER_FENCE, head,
+    COUNT, DEAD, ELSEWHERE, FLAGS, HEAD_BYTES, HEAP, LAST, LEVEL, LOWER_FENCE, PREFIX, REFERENCE, SKIP, SLOT, SLOTS,
+    SLOW, UPDATES, UPPER, UPPER_FENCE, head,
 };
 
 /// A view of a node. What it gives may be torn until the page was validated, but it never leaves the page.
@@ -44,15 +44,31 @@ impl<'a> View<'a> {
         self.0.u16(PREFIX) as usize
     }
 
+    /// Bytes that all keys share behind the prefix, and that heads leave out.
+    #[inline(always)]
+    pub fn skip(self) -> usize {
+        self.0.u16(SKIP) as usize
+    }
+
+    /// The bytes that are skipped, as the first key has them.
+    #[inline(always)]
+    pub fn skipped(self) -> &'a [u8] {
+        let (bytes, offset) = self.slot_key(0);
+        self.0.slice(offset + self.ahead(), self.skip().min(bytes))
+    }
+
+    #[inline]
     pub fn prefix(self) -> &'a [u8] {
         self.0.slice(self.0.u16(LOWER_FENCE) as usize, self.prefix_bytes())
     }
 
+    #[inline]
     pub fn lower(self) -> &'a [u8] {
         self.0.slice(self.0.u16(LOWER_FENCE) as usize, self.0.u16(LOWER_FENCE + 2) as usize)
     }
 
     /// The upper fence; none where the node ends the tree.
+    #[inline]
     pub fn upper(self) -> Option<&'a [u8]> {
         let there = self.0.u16(FLAGS) & 1 == 1;
         there.then(|| self.0.slice(self.0.u16(UPPER_FENCE) as usize, self.0.u16(UPPER_FENCE + 2) as usize))
@@ -75,6 +91,18 @@ impl<'a> View<'a> {
         (self.0.u16(at) as usize, self.0.u16(at + 2) as usize)
     }
 
+    /// The head that a slot's key has.
+    #[inline]
+    pub fn head_of(self, slot: usize) -> u32 {
+        head(self.suffix(slot).get(self.skip()..).unwrap_or(&[]))
+    }
+
+    /// Whether all keys share what is skipped, and heads are those of the keys. Nobody changes the node meanwhile.
+    pub fn has_true_heads(self) -> bool {
+        let shares = |slot| self.suffix(slot).starts_with(self.skipped()) && self.skipped().len() == self.skip();
+        (0..self.count()).all(|slot| shares(slot) && self.slot_head(slot) == self.head_of(slot))
+    }
+
     #[inline(always)]
     fn ahead(self) -> usize {
         if self.level() == 0 { 2 } else { 8 }
@@ -92,8 +120,17 @@ impl<'a> View<'a> {
         [self.prefix(), self.suffix(slot)].concat()
     }
 
+    #[inline]
     fn value_length(self, offset: usize) -> u16 {
         self.0.slice(offset, 2).first_chunk().map_or(0, |bytes| u16::from_le_bytes(*bytes))
+    }
+
+    /// An entry of the heap as it lies there: its head of two or eight bytes and what follows its key.
+    #[inline]
+    pub fn entry(self, slot: usize) -> (&'a [u8], &'a [u8]) {
+        let ((key_bytes, offset), ahead) = (self.slot_key(slot), self.ahead());
+        let behind = self.entry_bytes(slot) - ahead - key_bytes;
+        (self.0.slice(offset, ahead), self.0.slice(offset + ahead + key_bytes, behind))
     }
 
     /// The value of a leaf's slot.
@@ -111,6 +148,7 @@ impl<'a> View<'a> {
     }
 
     /// Bytes of a slot's entry in the heap.
+    #[inline]
     pub fn entry_bytes(self, slot: usize) -> usize {
         let (key_bytes, offset) = self.slot_key(slot);
         if self.level() > 0 {
@@ -141,42 +179,41 @@ impl<'a> View<'a> {
     #[inline(always)]
     pub fn find(self, key: &[u8]) -> Found {
         let suffix = key.get(self.prefix_bytes()..).unwrap_or(&[]);
-        let (needle, count) = (head(suffix), self.count());
+        let (skip, count) = (self.skip(), self.count());
+        if skip > 0 && count > 0 {
+            match begins_as(suffix, self.skipped()) {
+                Ordering::Less => return Found { slot: 0, exact: false },
+                Ordering::Equal => {}
+                Ordering::Greater => return Found { slot: count, exact: false },
+            }
+        }
+        let rest = suffix.get(skip..).unwrap_or(&[]);
+        let needle = head(rest);
         let from = self.first_not(0, count, |head| head < needle);
         if from == count || self.slot_head(from) != needle {
             return Found { slot: from, exact: false };
         }
-        self.find_among_equals(suffix, needle, from, count)
+        self.find_among_equals(rest, skip, needle, from, count)
     }
 
     /// The first slot from `from` on whose head does not satisfy `below`; heads ascend.
     #[inline(always)]
     fn first_not(self, from: usize, count: usize, below: impl Fn(u32) -> bool) -> usize {
-        let (mut base, mut left) = (from, count - from);
-        if left == 0 {
-            return from;
-        }
-        while left > 1 {
-            let half = left / 2;
-            base = if below(self.slot_head(base + half - 1)) { base + half } else { base };
-            left -= half;
-        }
-        base + usize::from(below(self.slot_head(base)))
+        self.0.first_not(SLOTS + 4, SLOT, from..count, below)
     }
 
+    /// As [`View::find`], from the first slot on that has the head of `rest`: the key behind what is skipped.
     #[inline]
-    fn find_among_equals(self, suffix: &[u8], needle: u32, from: usize, count: usize) -> Found {
+    fn find_among_equals(self, rest: &[u8], skip: usize, needle: u32, from: usize, count: usize) -> Found {
         let (mut low, mut high) = (from, from + 1);
         // One equal head is the rule; where there are more, their end is looked for.
         if high < count && self.slot_head(high) == needle {
             high = self.first_not(from, count, |head| head <= needle);
         }
-        let wanted = behind_head(suffix.get(HEAD_BYTES..).unwrap_or(&[]), suffix.len());
+        let wanted = behind_head(rest.get(HEAD_BYTES..).unwrap_or(&[]), rest.len());
         while low < high {
             let middle = low.midpoint(high);
-            // Where these bytes are equal the keys may still differ, behind them or in length.
-            let order = self.behind_head(middle).cmp(&wanted).then_with(|| self.suffix(middle).cmp(suffix));
-            match order {
+            match self.compare(middle, skip, rest, wanted) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Equal => return Found { slot: middle, exact: true },
                 Ordering::Greater => high = middle,
@@ -185,24 +222,34 @@ impl<'a> View<'a> {
         Found { slot: low, exact: false }
     }
 
-    /// The eight bytes behind the head of a slot's key, as [`behind_head`].
+    /// Compares the key of a slot with one that has the same head, both behind what is skipped; `wanted` are the eight
+    /// bytes behind that head.
     #[inline(always)]
-    fn behind_head(self, slot: usize) -> u64 {
+    fn compare(self, slot: usize, skip: usize, rest: &[u8], wanted: u64) -> Ordering {
         let (bytes, offset) = self.slot_key(slot);
-        let at = offset + self.ahead() + HEAD_BYTES;
-        match self.0.slice(at, 8) {
+        let (at, bytes) = (offset + self.ahead() + skip, bytes.saturating_sub(skip));
+        let behind = match self.0.slice(at + HEAD_BYTES, 8) {
             // At the end of the page there may be fewer.
-            [] => behind_head(self.0.slice(at, bytes.saturating_sub(HEAD_BYTES).min(8)), bytes),
+            [] => behind_head(self.0.slice(at + HEAD_BYTES, bytes.saturating_sub(HEAD_BYTES).min(8)), bytes),
             more => behind_head(more, bytes),
-        }
+        };
+        behind.cmp(&wanted).then_with(|| {
+            if bytes.max(rest.len()) <= HEAD_BYTES + 8 {
+                // Both are known as a whole; of two that are equal but for zeros at the end the longer one is above.
+                return bytes.cmp(&rest.len());
+            }
+            self.0.slice(at, bytes).cmp(rest)
+        })
     }
 
     /// Bytes that are free, those of dead entries included.
+    #[inline]
     pub fn free_bytes(self) -> usize {
         self.gap_bytes() + self.0.u32(DEAD) as usize
     }
 
     /// Bytes between slots and heap.
+    #[inline]
     pub fn gap_bytes(self) -> usize {
         (self.0.u32(HEAP) as usize).saturating_sub(SLOTS + self.count() * SLOT)
     }
@@ -213,9 +260,26 @@ impl<'a> View<'a> {
     }
 
     /// Updates, those of them that had to wait, and the slot of the last one.
+    #[inline]
     pub fn contention(self) -> (u16, u16, u16) {
         (self.0.u16(UPDATES), self.0.u16(SLOW), self.0.u16(LAST))
     }
+}
+
+/// Whether a key is below, among or above those that begin with `common`.
+#[inline(always)]
+fn begins_as(key: &[u8], common: &[u8]) -> Ordering {
+    let shorter = key.len().min(common.len());
+    let (begin, same) = (&key[..shorter], &common[..shorter]);
+    let mut at = 0;
+    // A few bytes: cheaper one by one than by a call.
+    while at < shorter {
+        if begin[at] != same[at] {
+            return begin[at].cmp(&same[at]);
+        }
+        at += 1;
+    }
+    if key.len() < common.len() { Ordering::Less } else { Ordering::Equal }
 }
 
 /// Eight bytes behind the head of a key of `bytes`, as a number that orders as they do; zeros stand for what is missing.

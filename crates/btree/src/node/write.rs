@@ -3,21 +3,25 @@
 use assay_buffer::{PageId, Racy};
 
 use super::{
-    Builder, COUNT, DEAD, ELSEWHERE, HEAP, LAST, REFERENCE, SLOT, SLOTS, SLOW, UPDATES, UPPER, Value, View, head,
+    Builder, COUNT, DEAD, ELSEWHERE, HEAP, LAST, REFERENCE, SKIP, SLOT, SLOTS, UPDATES, UPPER, Value, View, head,
+    shared,
 };
 
 /// A node to change.
 pub(crate) struct NodeMut<'a>(pub &'a mut [u8]);
 
 impl NodeMut<'_> {
+    #[inline]
     pub fn view(&self) -> View<'_> {
         View(Racy::of(self.0))
     }
 
+    #[inline]
     fn set_u16(&mut self, at: usize, value: usize) {
         self.0[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes());
     }
 
+    #[inline]
     fn set_u32(&mut self, at: usize, value: usize) {
         self.0[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes());
     }
@@ -43,6 +47,7 @@ impl NodeMut<'_> {
         if !self.make_gap(bytes + SLOT) {
             return false;
         }
+        self.admit(slot, suffix);
         self.open_slot(slot, suffix, bytes);
         let at = self.heap();
         write_leaf_entry(&mut self.0[at..at + bytes], suffix, value);
@@ -56,11 +61,47 @@ impl NodeMut<'_> {
         if !self.make_gap(bytes + SLOT) {
             return false;
         }
+        self.admit(slot, suffix);
         self.open_slot(slot, suffix, bytes);
         let at = self.heap();
         self.0[at..at + 8].copy_from_slice(&child.to_le_bytes());
         self.0[at + 8..at + bytes].copy_from_slice(suffix);
         true
+    }
+
+    /// Sees to it that a key may come before `slot`: it shares what is skipped.
+    fn admit(&mut self, slot: usize, suffix: &[u8]) {
+        let view = self.view();
+        let (count, skip) = (view.count(), view.skip());
+        if count == 0 {
+            return self.set_u16(SKIP, suffix.len());
+        }
+        // Between two keys there is none but shares what they share.
+        if skip == 0 || (slot != 0 && slot != count) {
+            return;
+        }
+        let shares = shared(view.skipped(), suffix);
+        if shares < skip {
+            self.set_u16(SKIP, shares);
+            (0..count).for_each(|slot| self.set_head(slot));
+        }
+    }
+
+    /// Skips what the first and the last key share, and so do all between them.
+    pub fn set_heads(&mut self) {
+        let view = self.view();
+        let count = view.count();
+        if count > 0 {
+            let skip = shared(view.suffix(0), view.suffix(count - 1));
+            self.set_u16(SKIP, skip);
+            (0..count).for_each(|slot| self.set_head(slot));
+        }
+    }
+
+    fn set_head(&mut self, slot: usize) {
+        let head = self.view().head_of(slot);
+        let at = SLOTS + slot * SLOT + 4;
+        self.0[at..at + 4].copy_from_slice(&head.to_le_bytes());
     }
 
     /// Makes room for a slot and takes `bytes` of the heap.
@@ -78,7 +119,8 @@ impl NodeMut<'_> {
         let at = SLOTS + slot * SLOT;
         self.set_u16(at, suffix.len());
         self.set_u16(at + 2, offset);
-        self.0[at + 4..at + 8].copy_from_slice(&head(suffix).to_le_bytes());
+        let head = head(suffix.get(self.view().skip()..).unwrap_or(&[]));
+        self.0[at + 4..at + 8].copy_from_slice(&head.to_le_bytes());
     }
 
     /// Sees to it that `bytes` lie between slots and heap.
@@ -97,7 +139,7 @@ impl NodeMut<'_> {
     fn compact(&mut self) {
         let view = self.view();
         let mut builder = Builder::new(view.0.len(), view.level(), view.lower(), view.upper());
-        (0..view.count()).for_each(|slot| builder.copy(view, slot));
+        builder.copy(view, 0..view.count());
         let upper = view.0.u64(UPPER);
         let contention = view.contention();
         builder.finish(upper, self.0);
@@ -105,6 +147,7 @@ impl NodeMut<'_> {
     }
 
     /// Changes the value of a leaf's slot; `false` where there is no room, and nothing changed.
+    #[inline]
     pub fn replace(&mut self, slot: usize, value: Value<'_>) -> bool {
         let old = self.view().value(slot);
         let (suffix_bytes, new_bytes) = (self.view().suffix(slot).len(), value_bytes(value));
@@ -146,12 +189,13 @@ impl NodeMut<'_> {
 
     /// Writes down an update, for splits under contention.
     pub fn set_contention(&mut self, (updates, slow, last): (u16, u16, u16)) {
-        self.set_u16(UPDATES, updates as usize);
-        self.set_u16(SLOW, slow as usize);
-        self.set_u16(LAST, last as usize);
+        let word = u64::from(updates) | u64::from(slow) << 16 | u64::from(last) << 32;
+        // Updates, slow ones and the last one lie side by side.
+        self.0[UPDATES..LAST + 2].copy_from_slice(&word.to_le_bytes()[..6]);
     }
 }
 
+#[inline]
 fn value_bytes(value: Value<'_>) -> usize {
     match value {
         Value::Here(bytes) => bytes.len(),
@@ -160,11 +204,13 @@ fn value_bytes(value: Value<'_>) -> usize {
 }
 
 /// Writes an entry of a leaf.
+#[inline]
 pub(super) fn write_leaf_entry(entry: &mut [u8], suffix: &[u8], value: Value<'_>) {
     entry[2..2 + suffix.len()].copy_from_slice(suffix);
     write_value(entry, suffix.len(), value);
 }
 
+#[inline]
 fn write_value(entry: &mut [u8], suffix_bytes: usize, value: Value<'_>) {
     let at = 2 + suffix_bytes;
     let length = match value {

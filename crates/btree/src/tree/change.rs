@@ -326,6 +326,7 @@ impl Tree {
 
 /// Writes down an update of a leaf. Where many had to wait for each other though they were at different places, the leaf is
 /// to be split between the places.
+#[inline]
 fn note_update(leaf: &mut Exclusive<'_>, slot: usize, waited: bool) -> Option<usize> {
     let mut node = NodeMut(leaf.bytes_mut());
     let (updates, slow, last) = node.view().contention();

@@ -43,6 +43,7 @@ struct Node {
     children: Vec<PageId>,
     values: Vec<u64>,
     used: u64,
+    true_heads: bool,
 }
 
 impl Tree {
@@ -78,6 +79,7 @@ impl Tree {
                     children: (0..=count).filter(|_| inner).map(|slot| view.child(slot)).collect(),
                     values: (0..count).filter(|_| !inner).map(pages).collect(),
                     used: view.used_bytes() as u64,
+                    true_heads: view.has_true_heads(),
                 }
             })
         })?;
@@ -99,6 +101,9 @@ impl Tree {
         let most = upper.map_or(0, |upper| crate::node::shared(lower, upper));
         if node.prefix > most {
             return wrong(format!("its prefix has {} bytes where its fences share {most}", node.prefix));
+        }
+        if !node.true_heads {
+            return wrong("its heads are not those of its keys".to_owned());
         }
         if let Some(pair) = node.keys.windows(2).find(|pair| pair[0] >= pair[1]) {
             return wrong(format!("its keys do not ascend: {pair:?}"));

@@ -71,11 +71,11 @@ impl Tree {
             return None;
         }
         let mut builder = Builder::new(self.page_bytes, left.level(), left.lower(), right.upper());
-        (0..left.count()).for_each(|slot| builder.copy(left, slot));
+        builder.copy(left, 0..left.count());
         if left.level() > 0 {
             builder.push_child(between, left.child(left.count()));
         }
-        (0..right.count()).for_each(|slot| builder.copy(right, slot));
+        builder.copy(right, 0..right.count());
         Some(builder)
     }
 

@@ -82,10 +82,10 @@ impl Tree {
         let (level, count) = (view.level(), view.count());
         let mut low = Builder::new(self.page_bytes, level, view.lower(), Some(between));
         let mut high = Builder::new(self.page_bytes, level, between, view.upper());
-        (0..slot).for_each(|slot| low.copy(view, slot));
+        low.copy(view, 0..slot);
         // The separator of an inner node goes up; the child below it ends the lower node.
         let inner = usize::from(level > 0);
-        (slot + inner..count).for_each(|slot| high.copy(view, slot));
+        high.copy(view, slot + inner..count);
         let low_upper = if level > 0 { view.child(slot) } else { 0 };
         high.finish(view.child(count), right.bytes_mut());
         low.finish(low_upper, node.bytes_mut());
@@ -123,11 +123,17 @@ fn is_wanted(view: View<'_>, bytes: usize, at: Option<usize>) -> bool {
     view.count() >= 2 && (at.is_some() || view.free_bytes() < bytes)
 }
 
-/// The slot from which on entries go to the right: about half of the bytes, but next to nothing where keys ascend.
+/// The slot from which on entries go to the right: about half of the bytes, but where keys ascend, what is above the new
+/// one, and next to nothing where that is nothing.
 fn split_slot(view: View<'_>, key: &[u8]) -> usize {
-    let count = view.count();
-    if view.upper().is_none() && view.find(key).slot == count {
+    let (count, slot) = (view.count(), view.find(key).slot);
+    let (.., last) = view.contention();
+    let ascends = view.level() == 0 && slot == usize::from(last) + 1;
+    if slot == count && (ascends || view.upper().is_none()) {
         return count - 1;
+    }
+    if ascends {
+        return slot;
     }
     let total: usize = (0..count).map(|slot| view.entry_bytes(slot)).sum();
     let mut sum = 0;

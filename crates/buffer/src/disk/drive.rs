@@ -136,6 +136,10 @@ impl Drive {
         Self { name, segments, access, striping, bytes, files: files.into(), _held: held }
     }
 
+    fn lane(&self, way: Way, depth: u32, memory: &Arc<Memory>) -> Box<dyn Queue> {
+        Box::new(Lane::new(way, self.striping, self.bytes, depth, Arc::clone(memory), self.name.clone()))
+    }
+
     fn spec(&self, registered: bool) -> PathSpec {
         PathSpec { direct: self.access.direct, fixed: registered, ..PathSpec::plain(self.access.path) }
     }
@@ -176,8 +180,12 @@ impl Disk for Drive {
             Err(PathError::Unavailable { .. }) if registered => self.way(depth, memory, false)?,
             way => way?,
         };
-        let lane = Lane::new(way, self.striping, self.bytes, depth, Arc::clone(memory), self.name.clone());
-        Ok(Box::new(lane))
+        Ok(self.lane(way, depth, memory))
+    }
+
+    fn brief_queue(&self, depth: u32, memory: &Arc<Memory>) -> Result<Box<dyn Queue>, BufferError> {
+        // The kernel pins each page of a registered memory: seconds, of a large pool.
+        Ok(self.lane(self.way(depth, memory, false)?, depth, memory))
     }
 }
 

@@ -131,6 +131,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Pool {
     /// Bytes of a page, the header included.
+    #[inline(always)]
     pub fn page_bytes(&self) -> usize {
         1 << self.shift
     }
@@ -141,11 +142,13 @@ impl Pool {
     }
 
     /// Frames for pages.
+    #[inline]
     pub fn frames(&self) -> u32 {
         self.frames.count()
     }
 
     /// Frames without a page; others may take them meanwhile.
+    #[inline]
     pub fn free_frames(&self) -> u32 {
         self.frames.free()
     }
@@ -172,6 +175,7 @@ impl Pool {
     }
 
     /// Number of the checkpoint that changes of now will belong to.
+    #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
     }

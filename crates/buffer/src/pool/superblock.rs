@@ -28,7 +28,7 @@ pub const NOTE_BYTES: usize = 512;
 /// Root pages at most.
 pub(crate) const ROOTS: usize = 436;
 /// What this program reads and writes.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 const MAGIC: &[u8; 8] = b"ASSAYBUF";
 const NOTE_AT: usize = 64;
@@ -155,7 +155,7 @@ mod tests {
         let checksum = crc32c::crc32c(&bytes[..BYTES - 4]);
         bytes[BYTES - 4..].copy_from_slice(&checksum.to_le_bytes());
         let error = Superblock::choose("d", &bytes, &[0; BYTES]).unwrap_err().to_string();
-        assert!(error.contains("version 9") && error.contains("version 1"), "{error}");
+        assert!(error.contains("version 9") && error.contains("version 2"), "{error}");
         let error = Superblock::choose("d", &[0; BYTES], &[0; BYTES]).unwrap_err().to_string();
         assert!(error.contains("only zeros"), "{error}");
         assert!(Superblock::choose("d", &[1; BYTES], &[0; BYTES]).unwrap_err().to_string().contains("begins with"));

@@ -110,6 +110,15 @@ impl Moment {
         current().map_or_else(|| Self::Real(Instant::now()), |stage| Self::Virtual(stage.now()))
     }
 
+    /// Time since an earlier moment of the same clock; none between moments of two.
+    pub fn since(self, earlier: Self) -> Duration {
+        match (earlier, self) {
+            (Self::Real(earlier), Self::Real(now)) => now.duration_since(earlier),
+            (Self::Virtual(earlier), Self::Virtual(now)) => Duration::from_nanos(now.saturating_sub(earlier) / 1000),
+            _ => Duration::ZERO,
+        }
+    }
+
     /// Time since then.
     pub fn elapsed(self) -> Duration {
         match (self, current()) {

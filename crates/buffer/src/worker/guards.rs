@@ -244,15 +244,18 @@ impl Drop for Shared<'_> {
 
 impl Exclusive<'_> {
     /// Number of the page.
+    #[inline]
     pub fn page(&self) -> PageId {
         self.page
     }
 
     /// The version that the page has when this guard is dropped.
+    #[inline]
     pub fn version(&self) -> u64 {
         self.held.version()
     }
 
+    #[inline]
     fn start(&self) -> *mut u8 {
         self.worker.pool.frame(self.held.frame())
     }

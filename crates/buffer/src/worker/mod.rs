@@ -27,7 +27,7 @@ use self::{reads::Reads, tasks::Tasks, writes::Writes};
 use crate::{
     BufferError, Counters, PageId, Pool,
     counters::Tally,
-    disk::{Completion, NONE, ONE, Queue, Request, Wait},
+    disk::{Completion, Disk, NONE, ONE, Queue, Request, Wait},
     pool::{format::STAGING_BYTES, locked},
 };
 
@@ -109,6 +109,7 @@ pub struct Writing<'w> {
 }
 
 impl Drop for Writing<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.worker.changes.set(self.worker.changes.get() - 1);
         self.worker.pool.gate.leave(self.worker.index);
@@ -121,12 +122,26 @@ impl Pool {
     /// # Errors
     /// Where there are more workers than the pool was configured for, or the disk gives no queue.
     pub fn worker(&self) -> Result<Worker<'_>, BufferError> {
+        self.worker_on(|disk| disk.queue(self.config.depth, &self.memory))
+    }
+
+    /// As [`Pool::worker`], for little work: it costs less to make, and each of its requests a little more.
+    ///
+    /// # Errors
+    /// As [`Pool::worker`].
+    pub fn brief_worker(&self) -> Result<Worker<'_>, BufferError> {
+        self.worker_on(|disk| disk.brief_queue(self.config.depth, &self.memory))
+    }
+
+    fn worker_on(
+        &self,
+        queue: impl FnOnce(&dyn Disk) -> Result<Box<dyn Queue>, BufferError>,
+    ) -> Result<Worker<'_>, BufferError> {
         let index = self.gate.register(self.config.workers).ok_or_else(|| {
             let what = format!("the pool has {} workers already", self.config.workers);
             BufferError::unfit(what, "configure it for more")
         })?;
-        let queue = self.disk.queue(self.config.depth, &self.memory);
-        let queue = queue.inspect_err(|_| self.gate.unregister(index))?;
+        let queue = queue(&*self.disk).inspect_err(|_| self.gate.unregister(index))?;
         let staging = ((self.frames() as usize) << self.shift) + index * STAGING_BYTES;
         Ok(Worker {
             pool: self,
@@ -147,6 +162,7 @@ impl Pool {
 
 impl<'p> Worker<'p> {
     /// The pool.
+    #[inline]
     pub fn pool(&self) -> &'p Pool {
         self.pool
     }
@@ -157,6 +173,7 @@ impl<'p> Worker<'p> {
     }
 
     /// Leave to change pages. Waits while a checkpoint closes the gate.
+    #[inline]
     pub fn write(&self) -> Writing<'_> {
         while !self.pool.gate.enter(self.index) {
             self.pause();
@@ -250,6 +267,7 @@ impl<'p> Worker<'p> {
     }
 
     /// Whether the caller runs in a task.
+    #[inline]
     pub fn is_in_task(&self) -> bool {
         self.tasks.current().is_some()
     }
@@ -295,10 +313,12 @@ impl<'p> Worker<'p> {
         unsafe { queue.push(request) };
     }
 
+    #[inline]
     fn latched(&self) {
         self.latches.set(self.latches.get() + 1);
     }
 
+    #[inline]
     fn unlatched(&self) {
         self.latches.set(self.latches.get() - 1);
     }

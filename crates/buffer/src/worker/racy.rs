@@ -2,6 +2,7 @@
 
 use std::{
     marker::PhantomData,
+    ops::Range,
     sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
 };
 
@@ -14,13 +15,17 @@ pub struct Racy<'a> {
     life: PhantomData<&'a [u8]>,
 }
 
+/// No page is smaller.
+const PAGE_BYTES_AT_LEAST: usize = 4096;
+
 macro_rules! word {
     ($name:ident, $kind:ty, $atomic:ty) => {
         /// A little-endian number at an offset that is a multiple of its size.
         #[inline(always)]
         pub fn $name(self, at: usize) -> $kind {
             debug_assert_eq!(at % size_of::<$kind>(), 0);
-            if at + size_of::<$kind>() > self.bytes {
+            // Of a place that is known when the program is built, that it lies in the smallest page is known then as well.
+            if at + size_of::<$kind>() > PAGE_BYTES_AT_LEAST && at + size_of::<$kind>() > self.bytes {
                 return 0;
             }
             // SAFETY: inside the page, aligned since the page is, and mapped as long as the view lives.
@@ -32,14 +37,20 @@ macro_rules! word {
 
 impl<'a> Racy<'a> {
     /// # Safety
-    /// `start` is a page of `bytes` bytes that stays mapped for `'a`, aligned to 8.
+    /// `start` is a page of `bytes` bytes, at least [`PAGE_BYTES_AT_LEAST`], that stays mapped for `'a`, aligned to 8.
+    #[inline(always)]
     pub(super) unsafe fn new(start: *const u8, bytes: usize) -> Self {
+        debug_assert!(bytes >= PAGE_BYTES_AT_LEAST);
         Self { start, bytes, life: PhantomData }
     }
 
-    /// A view of bytes that nobody changes.
+    /// A view of a page that nobody changes.
+    ///
+    /// # Panics
+    /// Where it is no page: smaller than any, or not aligned to 8.
+    #[inline(always)]
     pub fn of(bytes: &'a [u8]) -> Self {
-        debug_assert_eq!(bytes.as_ptr().align_offset(8), 0);
+        assert!(bytes.len() >= PAGE_BYTES_AT_LEAST && bytes.as_ptr().addr() % 8 == 0, "this is no page");
         Self { start: bytes.as_ptr(), bytes: bytes.len(), life: PhantomData }
     }
 
@@ -54,6 +65,29 @@ impl<'a> Racy<'a> {
     word!(u16, u16, AtomicU16);
     word!(u32, u32, AtomicU32);
     word!(u64, u64, AtomicU64);
+
+    /// Of numbers of four bytes that begin at `at` and every `stride` bytes, the first of `numbers` for which `below` does
+    /// not hold; it holds for those before it. `numbers.end` where they leave the page.
+    #[inline(always)]
+    pub fn first_not(self, at: usize, stride: usize, numbers: Range<usize>, below: impl Fn(u32) -> bool) -> usize {
+        let Range { start: mut from, end } = numbers;
+        if from >= end || at % 4 != 0 || stride % 4 != 0 || at + (end - 1) * stride + 4 > self.bytes {
+            return end;
+        }
+        let number = |index: usize| {
+            // SAFETY: `index` is below `end`, whose number lies inside the page; aligned as the page is.
+            let word = unsafe { AtomicU32::from_ptr(self.start.add(at + index * stride).cast::<u32>().cast_mut()) };
+            u32::from_le(word.load(Ordering::Relaxed))
+        };
+        let mut left = end - from;
+        while left > 1 {
+            let half = left / 2;
+            // Without a branch: which way it goes cannot be foretold.
+            from = if below(number(from + half - 1)) { from + half } else { from };
+            left -= half;
+        }
+        from + usize::from(below(number(from)))
+    }
 
     /// Bytes to compare or to copy: they may change meanwhile, so nothing else is done with them. Empty where the range
     /// leaves the page.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_record::PathKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,7 @@ use super::twin::OnTwins;
 use crate::{
     durability::Durability,
     error::{EngineError, Result},
+    files::{Devices, default_path},
 };
 
 /// Version of the document. A reader refuses any other.
@@ -24,9 +26,24 @@ pub struct EngineJob {
     pub name: String,
     /// Folder for the pages' file.
     pub target: PathBuf,
+    /// More folders for pages, which are striped over all of them.
+    #[serde(default)]
+    pub stripes: Vec<PathBuf>,
+    /// Bare devices for the pages in the place of the folder; what is on them is destroyed.
+    #[serde(default)]
+    pub devices: Option<Devices>,
     /// Folder for the log's file; the pages' where none is given.
     #[serde(default)]
     pub log_target: Option<PathBuf>,
+    /// Bare devices for the log.
+    #[serde(default)]
+    pub log_devices: Option<Devices>,
+    /// How pages and log are reached: `io_uring`, `libaio` or `pread`.
+    #[serde(default = "default_path")]
+    pub path: PathKind,
+    /// Bytes per second at which dirty pages are written in the background; none where only what must be is written.
+    #[serde(default)]
+    pub write_rate_bytes_per_s: Option<f64>,
     /// Folder for the log's tail in persistent memory; on a file system without DAX it stands in for it.
     #[serde(default)]
     pub tail_target: Option<PathBuf>,
@@ -237,6 +254,24 @@ impl EngineJob {
                 !matches!(self.workload, Workload::Ledger { .. }) || self.keep.is_some(),
                 "a ledger that is not kept was asked for".to_owned(),
                 "one in a folder that keeps it (`keep`)",
+            ),
+            (
+                self.keep.is_none() || (self.devices.is_none() && self.log_devices.is_none()),
+                "a database on bare devices is to be kept".to_owned(),
+                "a folder to keep it in, or leave `keep` out",
+            ),
+            (
+                self.devices.is_none() || self.stripes.is_empty(),
+                "pages were to lie on devices and in folders".to_owned(),
+                "the one or the other",
+            ),
+            (
+                self.devices.is_none()
+                    || !self.durability.logs()
+                    || self.log_devices.is_some()
+                    || self.log_target.is_some(),
+                "pages on a bare device leave no place for the log".to_owned(),
+                "a log in a folder or on another device, or durability none",
             ),
             (self.log_bytes >= 1 << 20, format!("a log of {} bytes was asked for", self.log_bytes), "at least 1 MiB"),
         ];

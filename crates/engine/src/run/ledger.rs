@@ -13,10 +13,10 @@ use std::{
 
 use assay_record::WorkCheck;
 
-use super::place::failed;
 use crate::{
     Database, Session,
     error::{EngineError, Result},
+    files::failed,
     forest::Hand,
 };
 

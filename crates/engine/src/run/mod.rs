@@ -18,7 +18,7 @@ use self::{
     job::{EngineJob, Workload},
     place::Place,
 };
-use crate::{database::Database, error::Result};
+use crate::{database::Database, error::Result, files::Devices};
 
 /// Runs a job.
 ///
@@ -44,7 +44,11 @@ fn subject(job: &EngineJob) -> Subject {
         ("log_bytes".to_owned(), json!(job.log_bytes)),
         ("tasks".to_owned(), json!(job.tasks)),
         ("isolation".to_owned(), json!("snapshot")),
+        ("path".to_owned(), json!(job.path)),
     ]);
+    if let Some(rate) = job.write_rate_bytes_per_s {
+        settings.insert("write_rate_bytes_per_s".to_owned(), json!(rate));
+    }
     if let Some(tier) = &job.tier {
         settings.insert("tier_bytes".to_owned(), json!(tier.bytes));
         settings.insert("placement".to_owned(), json!(tier.placement.name()));
@@ -60,16 +64,23 @@ fn targets(job: &EngineJob, [emulated_tail, emulated_tier]: [bool; 2]) -> Vec<Wo
         target: path.display().to_string(),
         emulated,
     };
-    let mut targets = vec![target("data", place, false)];
-    if job.durability.logs() {
-        let log = job.keep.as_ref().or(job.log_target.as_ref()).unwrap_or(&job.target);
-        targets.push(target("log", log, false));
+    let bare = |role: &str, devices: &Devices| -> Vec<WorkTarget> {
+        devices.members.iter().map(|member| target(role, std::path::Path::new(member), false)).collect()
+    };
+    let mut targets = match &job.devices {
+        Some(devices) => bare("data", devices),
+        None => std::iter::once(place).chain(&job.stripes).map(|folder| target("data", folder, false)).collect(),
+    };
+    match &job.log_devices {
+        _ if !job.durability.logs() => {}
+        Some(devices) => targets.extend(bare("log", devices)),
+        None => targets.push(target("log", job.log_target.as_ref().unwrap_or(place), false)),
     }
     if let Some(tail) = &job.tail_target {
-        targets.push(target("log-tail", job.keep.as_ref().unwrap_or(tail), emulated_tail));
+        targets.push(target("log-tail", tail, emulated_tail));
     }
     if let Some(tier) = &job.tier {
-        targets.push(target("tier", job.keep.as_ref().unwrap_or(&tier.target), emulated_tier));
+        targets.push(target("tier", &tier.target, emulated_tier));
     }
     targets
 }
@@ -109,11 +120,21 @@ fn derived(value: f64, unit: Unit) -> Figure {
 struct Doings {
     log: crate::log::Written,
     checkpoints: u64,
+    background: u64,
 }
 
 impl Doings {
     fn of(database: &Database) -> Self {
-        Self { log: database.log_written(), checkpoints: database.checkpoints() }
+        let background = database.written_in_background();
+        Self { log: database.log_written(), checkpoints: database.checkpoints(), background }
+    }
+
+    /// What the background writer has written since an earlier moment, where there is one.
+    fn background(&self, since: &Self, figures: &mut Figures) {
+        if self.background > 0 {
+            let bytes = (self.background - since.background) as f64;
+            figures.insert("background_written_bytes".to_owned(), counted(bytes, Unit::Bytes));
+        }
     }
 
     /// Figures of what was done since an earlier moment, per transaction.
@@ -124,5 +145,6 @@ impl Doings {
         figures.insert("log_flushes_per_transaction".to_owned(), derived(per(batches), Unit::PerOp));
         let checkpoints = (self.checkpoints - since.checkpoints) as f64;
         figures.insert("checkpoints".to_owned(), counted(checkpoints, Unit::Count));
+        self.background(since, figures);
     }
 }

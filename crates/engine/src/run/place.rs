@@ -1,23 +1,19 @@
 //! The files of a run: made in folders of Assay's own and removed, or kept where the user asked for that.
 
 use std::{
-    fs::OpenOptions,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use assay_buffer::{
-    Config, Tier,
-    disk::{Access, Disk, Drive},
-};
-use assay_path::{PathError, Scratch, SegmentKind};
-use assay_pmem::{Mapped, Medium};
+use assay_buffer::{Config, Tier};
+use assay_path::Scratch;
+use assay_pmem::Medium;
 
 use super::job::{EngineJob, Workload};
 use crate::{
-    database::{Database, Disks, Options},
+    database::{Database, Options},
     error::{EngineError, Result},
-    log::tail::PMEM_HEADER,
+    files::{self, FilesOptions, Wanted, failed, mapped, path_error, tail_bytes},
     tier::Modules,
 };
 
@@ -34,9 +30,7 @@ const OTHERS: usize = 8;
 pub(super) struct Place {
     // Held so that their files are removed when the run has ended.
     _scratch: Vec<Scratch>,
-    data: PathBuf,
-    log: PathBuf,
-    tail: Option<PathBuf>,
+    files: FilesOptions,
     tier: Option<PathBuf>,
     /// The tail's memory stands in for persistent memory.
     emulated_tail: bool,
@@ -48,22 +42,44 @@ impl Place {
     /// Makes or takes over the folders.
     pub fn prepare(job: &EngineJob) -> Result<Self> {
         let mut scratch = Vec::new();
-        let mut file = |folder: &Path, name: &str| -> Result<PathBuf> {
-            if let Some(keep) = &job.keep {
-                std::fs::create_dir_all(keep).map_err(|error| failed("making", keep, error))?;
-                return Ok(keep.join(name));
-            }
+        let mut own = |folder: &Path, name: &str| -> Result<PathBuf> {
             let mut own = Scratch::open(folder, &format!("{name}-{}", std::process::id())).map_err(path_error)?;
             own.remove(name).map_err(path_error)?;
             let path = own.claim(name).map_err(path_error)?;
+            own.remove(&mark_name(name)).map_err(path_error)?;
+            own.claim(&mark_name(name)).map_err(path_error)?;
             scratch.push(own);
             Ok(path)
         };
-        let data = file(&job.target, DATA)?;
-        let log = file(job.log_target.as_ref().unwrap_or(&job.target), LOG)?;
-        let tail = job.tail_target.as_ref().map(|folder| file(folder, TAIL)).transpose()?;
-        let tier = job.tier.as_ref().map(|tier| file(&tier.target, TIER)).transpose()?;
-        Ok(Self { _scratch: scratch, data, log, tail, tier, emulated_tail: false, emulated_tier: false })
+        // What is kept lies in the folder that keeps it, but for what has a place of its own.
+        let mut file = |folder: Option<&Path>, name: &str| -> Result<PathBuf> {
+            let Some(keep) = &job.keep else { return own(folder.unwrap_or(&job.target), name) };
+            let folder = folder.unwrap_or(keep);
+            std::fs::create_dir_all(folder).map_err(|error| failed("making", folder, error))?;
+            Ok(folder.join(name))
+        };
+        let on_devices = |devices: &Option<_>, name: &str| devices.as_ref().map(|_| PathBuf::from(name));
+        let data = on_devices(&job.devices, DATA).map_or_else(|| file(None, DATA), Ok)?;
+        let stripe = |(at, folder): (usize, &PathBuf)| file(Some(folder), &format!("{DATA}-{}", at + 1));
+        let stripes = job.stripes.iter().enumerate().map(stripe).collect::<Result<_>>()?;
+        let log = on_devices(&job.log_devices, LOG).map_or_else(|| file(job.log_target.as_deref(), LOG), Ok)?;
+        let tail = job.tail_target.as_ref().map(|folder| file(Some(folder), TAIL)).transpose()?;
+        let tier = job.tier.as_ref().map(|tier| file(Some(&tier.target), TIER)).transpose()?;
+        let files = FilesOptions {
+            data,
+            stripes,
+            devices: job.devices.clone(),
+            log,
+            log_devices: job.log_devices.clone(),
+            tail,
+            durability: job.durability,
+            path: job.path,
+            pool_bytes: job.pool_bytes,
+            page_bytes: job.page_bytes,
+            log_bytes: job.log_bytes,
+            write_rate_bytes_per_s: job.write_rate_bytes_per_s,
+        };
+        Ok(Self { _scratch: scratch, files, tier, emulated_tail: false, emulated_tier: false })
     }
 
     /// Whether memory stands in for persistent memory: under the log's tail, in the tier.
@@ -71,27 +87,14 @@ impl Place {
         [self.emulated_tail, self.emulated_tier]
     }
 
-    /// Opens the database that is there, or makes one; `true` where it was there.
+    /// Opens the database that is there, or makes one; `true` where it was there. One that was made is to be completed.
     pub fn database(&mut self, job: &EngineJob, tables: usize) -> Result<(Database, bool)> {
-        let mut options = options(job)?;
-        options.tier = self.tier(job)?;
-        let there = self.data.exists();
-        if there {
-            let data: Arc<dyn Disk> = Arc::new(Drive::open(std::slice::from_ref(&self.data), Access::default())?);
-            let has_log = self.log.exists();
-            let log = has_log.then(|| Drive::open(std::slice::from_ref(&self.log), Access::default())).transpose()?;
-            let tail = self.tail(job)?;
-            let disks = Disks { data, log: log.map(|log| Arc::new(log) as Arc<dyn Disk>), tail };
-            return Ok((Database::open(disks, &options)?, true));
-        }
-        let access = Access::default();
-        let data = Drive::create(std::slice::from_ref(&self.data), job.workload.data_bytes(), access)?;
-        let log = match job.durability.logs() {
-            true => Some(Arc::new(Drive::create(std::slice::from_ref(&self.log), job.log_bytes, access)?) as Arc<_>),
-            false => None,
-        };
-        let disks = Disks { data: Arc::new(data), log, tail: self.tail(job)? };
-        Ok((Database::create(disks, &options, tables, fresh_seed())?, false))
+        fits(job)?;
+        let tier = self.tier(job)?;
+        let (data_bytes, sessions) = (job.workload.data_bytes(), job.threads as usize);
+        let opened = files::open(&self.files, Wanted { tables, data_bytes, sessions, tier })?;
+        self.emulated_tail = opened.emulated_tail;
+        Ok((opened.database, opened.there))
     }
 
     /// The file is new each time: nothing in it outlives a run.
@@ -101,25 +104,11 @@ impl Place {
         self.emulated_tier = medium.emulated();
         Ok(Some(tier(job, Box::new(medium))))
     }
-
-    fn tail(&mut self, job: &EngineJob) -> Result<Option<Box<dyn Medium>>> {
-        let Some(path) = &self.tail else { return Ok(None) };
-        let medium = mapped(path, tail_bytes(job) + PMEM_HEADER)?;
-        self.emulated_tail = medium.emulated();
-        Ok(Some(Box::new(medium)))
-    }
 }
 
-/// A file as persistent memory.
-fn mapped(path: &Path, bytes: u64) -> Result<Mapped> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(|error| failed("opening", path, error))?;
-    if file.metadata().map_err(|error| failed("looking at", path, error))?.len() < bytes {
-        file.set_len(bytes).map_err(|error| failed("growing", path, error))?;
-    }
-    let medium = Mapped::open(path, SegmentKind::File, bytes)?;
-    medium.populate().map_err(path_error)?;
-    Ok(medium)
+/// The mark beside pages that are being made.
+fn mark_name(name: &str) -> String {
+    format!("{name}.making")
 }
 
 /// The tier of a job over its medium. A scan reads whole pages, others a few blocks of them.
@@ -130,25 +119,29 @@ pub(super) fn tier(job: &EngineJob, medium: Box<dyn Medium>) -> Tier {
     Tier { memory: Arc::new(Modules::new(medium, !scans)), placement, touched_bytes }
 }
 
-pub(super) fn tail_bytes(job: &EngineJob) -> u64 {
-    (job.log_bytes / 8 / 4096 * 4096).clamp(64 << 10, 16 << 20)
-}
-
-pub(super) fn options(job: &EngineJob) -> Result<Options> {
+/// Whether there is memory for a job's pool.
+fn fits(job: &EngineJob) -> Result<()> {
     let there = memory_bytes();
     if there.is_some_and(|there| job.pool_bytes > there) {
         let what =
             format!("a pool of {} bytes was asked for, and {} are available", job.pool_bytes, there.unwrap_or(0));
         return Err(EngineError::unfit(what, "ask for a smaller pool"));
     }
+    Ok(())
+}
+
+/// How a job opens its database, where that does not lie in files.
+pub(super) fn options(job: &EngineJob) -> Result<Options> {
+    fits(job)?;
     let pool = Config {
         page_bytes: job.page_bytes,
         pool_bytes: job.pool_bytes,
         workers: job.threads as usize + OTHERS,
         depth: 128,
     };
-    let (durability, tail_bytes) = (job.durability, tail_bytes(job));
-    Ok(Options { pool, durability, tail_bytes, ..Options::default() })
+    let (durability, tail_bytes) = (job.durability, tail_bytes(job.log_bytes));
+    let write_rate_bytes_per_s = job.write_rate_bytes_per_s;
+    Ok(Options { pool, durability, tail_bytes, write_rate_bytes_per_s, ..Options::default() })
 }
 
 /// Memory that could be had, as the kernel estimates it.
@@ -156,18 +149,4 @@ pub(super) fn memory_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
-}
-
-/// Databases are told apart by it.
-fn fresh_seed() -> u64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_nanos() as u64) ^ u64::from(std::process::id()) << 40
-}
-
-pub(super) fn failed(action: &'static str, path: &Path, source: std::io::Error) -> EngineError {
-    path_error(PathError::Io { action, path: path.to_owned(), source })
-}
-
-fn path_error(error: PathError) -> EngineError {
-    EngineError::Buffer(error.into())
 }

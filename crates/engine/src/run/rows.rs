@@ -95,6 +95,7 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
     if !there && !ledger {
         load(&database, shape, job.threads as u64, watch)?;
     }
+    database.complete()?;
     let prepared = began.elapsed();
     let (before, counters) = (Doings::of(&database), database.counters());
     let counts: Vec<Counts> = (0..job.threads).map(|_| Counts::default()).collect();

@@ -33,6 +33,7 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
     let figures = &mut record.figures;
     figures.insert("log_batches".to_owned(), count(after.log.batches - before.log.batches));
     figures.insert("checkpoints".to_owned(), count(after.checkpoints - before.checkpoints));
+    after.background(&before, figures);
     if job.tier.is_some() {
         tiers(database.pool(), &counters, &database.counters(), figures);
     }
@@ -50,8 +51,8 @@ fn count(value: u64) -> Figure {
 }
 
 fn per_transaction(record: &mut WorkRecord, transactions: f64) {
-    let read: f64 = record.devices.iter().map(|device| device.read_bytes.value).sum();
-    let written: f64 = record.devices.iter().map(|device| device.written_bytes.value).sum();
+    let read = record.devices.iter().map(|device| device.read_bytes.value).fold(0.0, |all, one| all + one);
+    let written = record.devices.iter().map(|device| device.written_bytes.value).fold(0.0, |all, one| all + one);
     let cycles = record.cpu.as_ref().map(|cpu| cpu.cycles_per_op.value);
     let figures = &mut record.figures;
     figures.insert("device_read_bytes_per_transaction".to_owned(), derived(read / transactions, Unit::PerOp));

@@ -63,6 +63,7 @@ pub fn options(durability: Durability) -> Options {
         versions_bytes: 1 << 20,
         recovery_threads: 1,
         tier: TIER.with(std::cell::Cell::get).map(tier),
+        write_rate_bytes_per_s: None,
     }
 }
 

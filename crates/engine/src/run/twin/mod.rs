@@ -37,11 +37,12 @@ use self::{disk::TwinDisk, medium::TwinMemory, result::Edge, scene::Shared};
 use super::{
     Watch,
     job::{EngineJob, Workload},
-    place::{memory_bytes, options, tail_bytes, tier},
+    place::{memory_bytes, options, tier},
 };
 use crate::{
     database::{Database, Disks, Options},
     error::{EngineError, Result},
+    files::tail_bytes,
     log::{Pace, tail::PMEM_HEADER},
 };
 
@@ -165,7 +166,7 @@ impl Set {
             None => (data_station, log_base),
         };
         let tail_station = match &twins.tail {
-            Some(tail) => Some(scene.lock().add(tail, tail_bytes(job), job.seed ^ 2).map_err(told)?),
+            Some(tail) => Some(scene.lock().add(tail, tail_bytes(job.log_bytes), job.seed ^ 2).map_err(told)?),
             None => None,
         };
         let tier_station = match (&twins.tier, &job.tier) {
@@ -192,7 +193,7 @@ impl Set {
     fn disks(&self, job: &EngineJob) -> Result<Disks> {
         let tail = match self.tail_station {
             Some(station) => {
-                let memory = Mapped::memory(tail_bytes(job) + PMEM_HEADER)?;
+                let memory = Mapped::memory(tail_bytes(job.log_bytes) + PMEM_HEADER)?;
                 Some(Box::new(TwinMemory::new(memory, station, &self.scene)) as Box<dyn Medium>)
             }
             None => None,
