@@ -55,6 +55,13 @@ def test_a_server_is_counted_copied_and_restored_with_every_part_apart(binaries:
             assert used.engine["checkpoints"] >= 1
             assert any(cluster.folder("index").rglob("PG_*")), "the index lies in its own place"
             assert (cluster.data / "pg_wal").is_symlink()
+            if binaries.major >= 17:
+                assert server.evict() > 0
+                with server.connect() as connection:
+                    assert connection.execute("select count(*) from t").fetchone() == (50000,)
+            else:
+                with pytest.raises(PostgresError, match="cannot empty its buffers"):
+                    server.evict()
             assert "of " in server.clear_caches()
         with Cluster.copy_of(cluster, layout) as copy:
             with Server(copy, SMALL) as server, server.connect() as connection:

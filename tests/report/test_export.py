@@ -3,9 +3,11 @@
 import csv
 from pathlib import Path
 
+import altair as alt
 import pytest
 from assay.report import write
-from assay.report.export import file_name
+from assay.report.export import file_name, whole
+from assay.report.figures import Figure, marks
 from assay.report.folder import read
 from assay.report.row import rows
 from hypothesis import given
@@ -55,3 +57,15 @@ def test_file_names_stay_in_their_folder(name: str) -> None:
     assert found
     assert "/" not in found
     assert not found.startswith(".")
+
+
+def test_panels_of_one_picture_keep_the_names_of_their_own_bars() -> None:
+    panels = []
+    for names in (["a", "b"], ["c"]):
+        y, heads, height = marks.headed(names, 10.0)
+        bars = alt.Chart().mark_bar().encode(y=y)
+        panels.append(marks.finish([bars, heads], [], title="", height=height, says="", counts=0))
+    spec = whole(Figure("x", "x", "bar", "", tuple(panels), (), "", (), wide=True))
+    layers = [layer for panel in spec["concat"] for layer in panel["layer"] if "name" in layer]
+    assert len({layer["name"] for layer in layers}) == len(layers) == 2
+    assert [len(layer["data"]["values"]) for layer in layers] == [2, 1]

@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// How often the controller looks whether it is to end: seldom, for its CPU is the driver's.
-const NAP: Duration = Duration::from_millis(50);
+const NAP: Duration = Duration::from_millis(200);
 
 /// What a kind of transaction came to in the window.
 #[derive(Debug, Default)]

@@ -302,7 +302,7 @@ fn reason(code: ReasonCode, severity: Severity, evidence: String, fix: &str) -> 
 }
 
 fn findings(driven: &Driven, asked: &Drive, about: &About) -> Vec<Reason> {
-    let found = [rate(driven, asked), driver_bound(driven, about), steadiness(driven)];
+    let found = [rate(driven, asked), driver_bound(driven, asked, about), steadiness(driven)];
     found.into_iter().flatten().collect()
 }
 
@@ -318,7 +318,12 @@ fn rate(driven: &Driven, asked: &Drive) -> Option<Reason> {
     })
 }
 
-fn driver_bound(driven: &Driven, about: &About) -> Option<Reason> {
+/// Where a rate was kept, or terminals think, the schedule sets the pace: at a low one most of the driver's CPU is what
+/// the machine takes to wake a thread up.
+fn driver_bound(driven: &Driven, asked: &Drive, about: &About) -> Option<Reason> {
+    if asked.pace != Pace::Closed && rate(driven, asked).is_none() {
+        return None;
+    }
     let server = driven.server.as_ref().filter(|_| !about.in_process)?;
     let own = driven.window.cpu.user_s.value + driven.window.cpu.kernel_s.value;
     let ratio = own / server.cpu_s().max(1e-9);

@@ -25,7 +25,7 @@ const THINK_S: [f64; 5] = [12.0, 12.0, 10.0, 5.0, 5.0];
 /// A think time is at most so many means.
 const THINK_AT_MOST: f64 = 10.0;
 /// Longest sleep after which a terminal looks whether it shall stop.
-const NAP: Duration = Duration::from_millis(50);
+const NAP: Duration = Duration::from_millis(200);
 /// Failures in a row after which a terminal gives up.
 const FAILURES_AT_MOST: u32 = 50;
 /// Longest pause after a conflict, microseconds.

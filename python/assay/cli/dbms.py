@@ -49,6 +49,9 @@ def tpch(
         bool, typer.Option("--cold", help="Only with empty caches; both without --cold and --hot.")
     ] = False,
     hot: Annotated[bool, typer.Option("--hot", help="Only with warm caches.")] = False,
+    cold_by: Annotated[
+        str, typer.Option("--cold-by", metavar="restart|evict", help="How buffers are emptied (postgres 17 and newer).")
+    ] = "restart",
     hot_in: Annotated[
         str, typer.Option("--hot-in", metavar="pagecache|sharedbuffers", help="Where data are warm.")
     ] = "pagecache",

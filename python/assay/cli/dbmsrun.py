@@ -34,6 +34,7 @@ class Wanted:
     temp: str
     cold: bool
     hot: bool
+    cold_by: str
     hot_in: str
     queries: str
     repeats: int
@@ -94,6 +95,7 @@ def _order(wanted: Wanted, progress: Progress) -> run.Order:
         index=_folder(wanted.index),
         freeze_costs=wanted.freeze_costs,
         connect=wanted.connect,
+        evict=_evicts(wanted.cold_by),
         sqlserver=from_flags(wanted.hybrid_buffer_pool, wanted.affinity, wanted.recovery_interval),
     )
     return run.Order(
@@ -119,6 +121,13 @@ def _folder(name: str) -> Path | None:
     if not path.is_dir():
         raise AssayError(f"{name} is no folder", hint="name a folder that is there", code=BAD_JOB)
     return path
+
+
+def _evicts(word: str) -> bool:
+    ways = ("restart", "evict")
+    if word not in ways:
+        raise AssayError(f"buffers are not emptied by `{word}`", hint=did_you_mean(word, ways), code=BAD_JOB)
+    return word == "evict"
 
 
 def _protocols(wanted: Wanted) -> tuple[str, ...]:

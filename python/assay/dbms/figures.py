@@ -152,7 +152,10 @@ def ratios(works: Sequence[Work], palette: Palette) -> Figure | None:
     panel = marks.finish(
         [equal, marks.points(keys, x, y), heads], data, title="", height=height, says="ratios", counts=len(data)
     )
-    caption = "Left of the line slower than the first target, right of it faster; the record says what was shown."
+    firsts = {str(one.parameters["compared_with"]) for one in works if "compared_with" in one.parameters}
+    first = labels.clean(firsts.pop()) if len(firsts) == 1 else "the first target"
+    others = ", ".join(_distinct(data, "series"))
+    caption = f"{others}: left of the line slower than on {first}, right of it faster; the record says what was shown."
     return _figure("database-ratios", "wtperf: rates against the first target", "bar", caption, [panel], keys, data)
 
 

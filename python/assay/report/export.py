@@ -72,6 +72,8 @@ def whole(figure: Figure) -> dict[str, Any]:
     """All panels in one specification with a legend, in the light palette."""
     width = _NARROW if len(figure.panels) > 1 else _WIDTH
     panels = [_fixed(panel.spec, panel.title, width, legend=len(figure.keys) > 1) for panel in figure.panels]
+    for place, panel in enumerate(panels):
+        _name_apart(panel, place)
     shared = {"scale": dict.fromkeys(("color", "fill", "stroke", "shape", "strokeDash"), "shared")}
     config = {**theme.config(), "background": theme.PAPER, "padding": 18}
     title = {"text": figure.title, "fontSize": 15, "anchor": "start", "color": theme.INK, **subtitle(figure)}
@@ -81,6 +83,13 @@ def whole(figure: Figure) -> dict[str, Any]:
     return theme.literal(
         {"$schema": "https://vega.github.io/schema/vega-lite/v6.1.json", **body, "title": title, "config": config}
     )
+
+
+def _name_apart(panel: dict[str, Any], place: int) -> None:
+    """Layers of one name in one specification would share the data of the last."""
+    for layer in panel.get("layer") or []:
+        if "name" in layer:
+            layer["name"] = f"{layer['name']}-{place}"
 
 
 def subtitle(figure: Figure) -> dict[str, Any]:

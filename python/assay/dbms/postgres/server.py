@@ -23,6 +23,7 @@ from assay.dbms.postgres import counters, statistics
 from assay.dbms.postgres.cluster import SUPERUSER, TABLESPACES, Cluster
 from assay.dbms.postgres.counters import Counters
 from assay.dbms.postgres.error import PostgresError
+from assay.dbms.postgres.find import Binaries
 from assay.dbms.postgres.settings import Settings
 from assay.error import BAD_JOB
 
@@ -33,6 +34,13 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _START_S = 120.0
 _STOP_S = 120.0
 _PORT = 5432
+
+
+def require_eviction(binaries: Binaries) -> None:
+    """Refuses servers that cannot empty their buffers while they run."""
+    if binaries.major < 17:
+        message = f"PostgreSQL {binaries.version} cannot empty its buffers while it runs"
+        raise PostgresError(message, hint="restart it instead, or use 17 or newer", code=BAD_JOB)
 
 
 class Server:
@@ -214,26 +222,22 @@ class Server:
         self.start()
         return cleared.sentence
 
-    def evict(self) -> str:
-        """Empties shared buffers and page cache without a restart (17 and newer); says what was done.
+    def evict(self) -> int:
+        """Empties shared buffers without a restart (17 and newer); how many. Their pages stay in the page cache.
 
-        Quicker than `clear_caches`, and less: caches of plans and relations stay.
+        Quicker than a restart, and less: caches of plans and relations stay.
         """
-        from assay.dbms import cold
-
+        major = self.cluster.binaries.major
+        require_eviction(self.cluster.binaries)
         with self.connect() as connection:
             connection.execute("checkpoint")
             connection.execute("create extension if not exists pg_buffercache")
-            if self.cluster.binaries.major >= 18:
+            if major >= 18:
                 row = connection.execute("select buffers_evicted from pg_buffercache_evict_all()").fetchone()
-            elif self.cluster.binaries.major == 17:
+            else:
                 sql = "select count(*) filter (where pg_buffercache_evict(bufferid)) from pg_buffercache"
                 row = connection.execute(f"{sql} where relfilenode is not null").fetchone()
-            else:
-                message = f"PostgreSQL {self.cluster.binaries.version} cannot empty its buffers while it runs"
-                raise PostgresError(message, hint="restart it instead, or use 17 or newer", code=BAD_JOB)
-        evicted = row[0] if row is not None else 0
-        return f"{evicted} buffers emptied; {cold.clear(self.cluster.folders()).sentence}"
+        return int(row[0]) if row is not None else 0
 
     def stop(self) -> None:
         """Ends it in good order: sessions are closed, a checkpoint is written."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from assay.dbms.sqlserver.settings import Settings
 from assay.dbms.tpch.answers import Row
@@ -74,6 +74,8 @@ class Wish:
     pg_settings: Sequence[str] = ()
     freeze_costs: bool = False
     connect: str = ""
+    evict: bool = False
+    """Cold without a restart: buffers are emptied while the server runs."""
     sqlserver: Settings | None = None
 
 
@@ -123,3 +125,11 @@ class Engine(Protocol):
 
     def profile(self, sql: str) -> Node | None:
         """Runs a query and says which node dominates; none where the engine does not tell."""
+
+
+@runtime_checkable
+class Emptied(Protocol):
+    """An engine that can empty its buffer while it runs."""
+
+    def empty(self, folder: Path) -> str:
+        """Empties it, serving a folder; says what was done."""

@@ -21,6 +21,9 @@ def make(wish: Wish) -> Engine:
     if wish.sqlserver is not None and wish.name != "sqlserver":
         hint = "leave --hybrid-buffer-pool, --affinity and --recovery-interval out, or take --engine sqlserver"
         raise AssayError(f"{wish.name} has no such settings", hint=hint, code=BAD_JOB)
+    if wish.evict and wish.name != "postgres":
+        hint = "leave --cold-by out, or take --engine postgres"
+        raise AssayError(f"{wish.name} cannot empty its buffer while it runs", hint=hint, code=BAD_JOB)
     if wish.name == "postgres":
         from assay.dbms.tpch.postgres import PostgreSQL
 

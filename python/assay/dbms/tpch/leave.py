@@ -36,6 +36,7 @@ class Pass:
     samples: dict[str, Sample] = field(default_factory=dict)
     cleared: Cleared | None = None
     warmed: str = ""
+    emptied: str = ""
     broke: str = ""
 
     @property
@@ -65,6 +66,8 @@ def record(job: _Job, one: Pass, passes: Sequence[Pass], *, interrupted: bool) -
     }
     if one.warmed:
         draft.parameters["warmed"] = one.warmed
+    if one.emptied:
+        draft.parameters["emptied"] = one.emptied
     draft.lies_on("data", one.place.name, one.place.folder, one.place.in_memory)
     for role, target in (("temp", order.temp), ("log", order.wal), ("index", order.index)):
         if target:

@@ -14,7 +14,7 @@ import psycopg
 from assay.binary import Binary
 from assay.dbms.postgres import Cluster, Layout, Server, Settings, find, tuned
 from assay.dbms.postgres.cluster import TABLESPACES
-from assay.dbms.postgres.server import explained
+from assay.dbms.postgres.server import explained, require_eviction
 from assay.dbms.postgres.settings import WATCHED, hardware, parse
 from assay.dbms.postgres.statistics import io_methods, shown
 from assay.dbms.tpch import dialect as dialects
@@ -43,6 +43,8 @@ class PostgreSQL:
         self.workers = workers
         self._wish = wish
         self._binaries = find(wish.pg_bin)
+        if wish.evict:
+            require_eviction(self._binaries)
         self.version = self._binaries.version
         self._tuned: Settings | None = None
         self._shown: dict[str, str] = {}
@@ -134,6 +136,14 @@ class PostgreSQL:
         for cluster in self._clusters.values():
             cluster.remove()
         self._clusters.clear()
+
+    def empty(self, folder: Path) -> str:
+        """Empties the buffers of a server that goes on running on a folder; says what was done."""
+        if self._server is None or self._server.cluster is not self._clusters[folder]:
+            self.start(folder)
+        server, _ = self._running()
+        with explained(server):
+            return f"{server.evict()} buffers were emptied without a restart"
 
     def warm(self) -> str:
         """Reads all tables and indexes into shared buffers."""

@@ -16,7 +16,7 @@ from assay.dbms.ending import terminable
 from assay.dbms.progress import Progress
 from assay.dbms.target import Counters, Target, check_room, names_of, read_requests, target_of
 from assay.dbms.tpch import answers, check, data, engines, query, steps
-from assay.dbms.tpch.engine import Engine, Loaded
+from assay.dbms.tpch.engine import Emptied, Engine, Loaded, Node
 from assay.dbms.tpch.leave import Pass, record
 from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
@@ -116,6 +116,7 @@ class _Job:
     loaded: Loaded | None = None
     source: str = ""
     reference: check.Reference | None = None
+    nodes: dict[tuple[Path, str], Node | None] = field(default_factory=dict)
 
 
 def _measure(job: _Job, outcome: Outcome) -> None:
@@ -211,9 +212,7 @@ def _once(job: _Job, one: Pass, repeat: int) -> None:
 def _query(job: _Job, one: Pass, statement: query.Query, sample: Sample) -> None:
     engine = job.engine
     if one.protocol == COLD:
-        engine.stop()
-        _clear(engine, one)
-        engine.start(one.folder)
+        _make_cold(job, one)
     else:
         engine.run(statement.sql)  # Not counted: it brings the data near.
     sample.plans.append(engine.plan(statement.sql))
@@ -232,7 +231,20 @@ def _query(job: _Job, one: Pass, statement: query.Query, sample: Sample) -> None
     elif found.rows and not sample.wrong:
         sample.wrong = answers.difference(found.rows, sample.first_rows)
     if len(sample.runs) == 1:
-        sample.node = engine.profile(statement.sql)
+        # The node is of a run on warm data: what one protocol found on a target holds for the other.
+        sample.node = job.nodes.get((one.folder, statement.name)) or engine.profile(statement.sql)
+        job.nodes[one.folder, statement.name] = sample.node
+
+
+def _make_cold(job: _Job, one: Pass) -> None:
+    engine = job.engine
+    if job.order.engine.evict and isinstance(engine, Emptied):
+        one.emptied = engine.empty(one.folder)
+        _clear(engine, one)
+        return
+    engine.stop()
+    _clear(engine, one)
+    engine.start(one.folder)
 
 
 def _clear(engine: Engine, one: Pass) -> None:
