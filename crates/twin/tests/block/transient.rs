@@ -2,6 +2,7 @@
 
 use assay_twin::{
     Device,
+    analytic::DeviceLoad,
     block::simulate::{Drive, FlashStations},
     document::{Bucket, SlcCache, StripeKind},
     simulated::{Action, PS_PER_S, Request},
@@ -42,6 +43,22 @@ fn credit_lasts_as_long_as_it_should() {
     // The last 80 % of 50 s: all of them after the credit is spent.
     let seen = play(&target, &one, 50.0).per_s;
     assert!((seen / 1500.0 - 1.0).abs() < 0.02, "{seen:.1} (seed {SEED})");
+}
+
+/// Closed loads and one with a rate of its own on a bucket that is short: all wait as long, so that the rate is kept while
+/// the closed load slows down, and the bucket is full.
+#[test]
+fn a_bucket_that_is_short_slows_closed_loads_and_not_rates() {
+    let target = volume(bucket(3000.0, None), 1e12);
+    let closed = load(0.0, 4096.0, 64.0);
+    let paced = DeviceLoad { rate_per_s: 500.0, ..load(0.0, 4096.0, 32.0) };
+    let answers = solve(&target, &[closed, paced]);
+    assert!((answers[1].ops_per_s / 500.0 - 1.0).abs() < 1e-6, "{answers:?}");
+    assert!((answers[0].ops_per_s / 2500.0 - 1.0).abs() < 1e-6, "{answers:?}");
+    assert!((answers[0].mean_ns - answers[1].mean_ns).abs() < 1.0, "{answers:?}");
+    let short = solve(&target, &[closed, DeviceLoad { in_flight: 1.0, ..paced }]);
+    assert!(short[1].ops_per_s < 100.0, "one in flight cannot keep a rate behind 64: {short:?}");
+    assert!((short[0].ops_per_s + short[1].ops_per_s - 3000.0).abs() < 0.01, "{short:?}");
 }
 
 #[test]
