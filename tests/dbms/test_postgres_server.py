@@ -15,6 +15,7 @@ from assay.dbms.place import Place, PlaceError, clean, leftovers, require_space
 from assay.dbms.postgres import Cluster, External, Layout, PostgresError, Server, Settings, find, tuned
 from assay.dbms.postgres.find import Binaries, find_distribution
 from assay.dbms.postgres.install import install
+from assay.dbms.postgres.server import _listed
 from assay.dbms.postgres.settings import FROZEN, Hardware, parse
 from assay.error import AssayError
 
@@ -72,6 +73,21 @@ def test_a_server_is_counted_copied_and_restored_with_every_part_apart(binaries:
                 assert connection.execute("select count(*) from t").fetchone() == (50000,)
             links = [path.readlink() for path in (copy.data / "pg_tblspc").iterdir()]
             assert all(link.is_relative_to(copy.folder(link.name).parent) for link in links)
+
+
+def test_a_server_that_was_killed_leaves_no_shared_memory(binaries: Binaries, target: Path) -> None:
+    with Cluster.create(binaries, Layout(target)) as cluster, Server(cluster, SMALL) as server:
+        listed = [path for segment in server._segments for path in _listed(segment)]
+        assert all(path.exists() for path in listed), "the list is read as the server means it"
+        os.kill(server.pid, signal.SIGKILL)
+        assert server.wait_ended(10)
+        server.kill()
+        assert not [path for path in [*server._segments, *listed] if path.exists()]
+    other = target / "no list"
+    other.write_bytes(b"x" * 64)
+    assert _listed(other) == []
+    other.write_bytes(b"x")
+    assert _listed(other) == []
 
 
 def test_a_server_that_dies_says_so(binaries: Binaries, target: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -262,8 +263,10 @@ class Server:
 
     def _free_segment(self) -> None:
         """A server that was killed leaves shared memory: a segment that its note names, and those it had mapped."""
-        for segment in self._segments:
-            segment.unlink(missing_ok=True)
+        later = [other for segment in self._segments for other in _listed(segment)]
+        for segment in [*self._segments, *later]:
+            with contextlib.suppress(OSError):
+                segment.unlink(missing_ok=True)
         with contextlib.suppress(OSError, ValueError, IndexError):
             note = (self.cluster.data / "postmaster.pid").read_text().splitlines()
             _LIBC.shmctl(int(note[6].split()[1]), _IPC_RMID, None)
@@ -336,3 +339,20 @@ _HINTS = {
 def _hint(words: str) -> str:
     found = next((hint for key, hint in _HINTS.items() if key in words), "")
     return found or "read its words; `dmesg` tells whether the kernel ended it"
+
+
+# Of dsm_control_header and dsm_control_item in dsm.c, 14 to 18: magic and count; then items of 40 bytes, each with handle
+# and references first.
+_CONTROL, _FIRST, _STRIDE = 0x9A503D32, 16, 40
+
+
+def _listed(control: Path) -> list[Path]:
+    """Segments that a server made later than its first, from the list that it keeps of them; none in any other file."""
+    try:
+        content = control.read_bytes()
+        magic, count = struct.unpack_from("=II", content)
+        places = range(_FIRST, _FIRST + _STRIDE * count, _STRIDE) if magic == _CONTROL else ()
+        items = [struct.unpack_from("=II", content, place) for place in places]
+    except (OSError, struct.error):
+        return []
+    return [control.with_name(f"PostgreSQL.{handle}") for handle, references in items if references > 0]
