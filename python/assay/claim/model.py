@@ -63,7 +63,8 @@ class Works(_Table):
 
     `workload` may be a pattern, such as `wtperf*`: both sides then did the same one. `durability` names what makes a
     change durable where the sides differ in it by their nature; otherwise it must be alike. `storage` is what the study
-    paid for, such as `p4800x-375g*1`: with it, `per_dollar` is a figure. `least` are figures that must be reached.
+    paid for, such as `p4800x-375g*1`: with it, `per_dollar` is a figure. `least` are figures that must be reached;
+    `parameters` are those that set the sides apart.
     """
 
     kind: Literal["index", "engine", "database"]
@@ -73,6 +74,7 @@ class Works(_Table):
     durability: str = ""
     storage: str = ""
     least: dict[str, float] = Field(default_factory=dict)
+    parameters: dict[str, str] = Field(default_factory=dict)
     like: str = ""
 
 

@@ -77,7 +77,8 @@ class Worked:
                 if _fits(one, selector):
                     own = "" if any(each.subject for each in selectors.values()) else one.subject
                     durable = "" if selector.durability else one.durability
-                    key = (own, one.workload, durable, *one.problem)
+                    alike = (text for text in one.problem if text.split(" ")[0] not in selector.parameters)
+                    key = (own, one.workload, durable, *alike)
                     keyed.setdefault(key, {}).setdefault(name, []).append(one)
         full = [group for group in keyed.values() if set(group) == set(wanted)]
         # The studies emptied caches before each query: cold runs answer first.
@@ -114,6 +115,7 @@ def _fits(one: Work, selector: Works) -> bool:
         and (not selector.subject or one.subject in selector.subject)
         and (not selector.medium or one.medium == selector.medium)
         and (not selector.durability or one.durability == selector.durability)
+        and all(str(one.parameters.get(name)) == value for name, value in selector.parameters.items())
         and all((one.figure(name) or 0.0) >= least for name, least in selector.least.items())
     )
 
@@ -130,7 +132,8 @@ def _needs(selectors: Sequence[Works]) -> str:
         of = f" of {' or '.join(one.subject)}" if one.subject else ""
         on = {"drive": " on a drive", "memory": " in memory"}.get(one.medium, "")
         reach = "".join(f", {name.replace('_', ' ')} of at least {least:g}" for name, least in one.least.items())
-        sides.append(f"{one.workload.rstrip('*')}{of}{on}{reach} ({commands[one.kind]})")
+        apart = "".join(f", {name.replace('_', ' ')} {value}" for name, value in one.parameters.items())
+        sides.append(f"{one.workload.rstrip('*')}{of}{on}{apart}{reach} ({commands[one.kind]})")
     both = ", ".join(dict.fromkeys(sides))
     return f"run {both} into one folder, of the same size with as many threads or terminals, and name it with --in"
 

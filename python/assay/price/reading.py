@@ -21,7 +21,8 @@ def read(path: Path, model: type[Model], what: str) -> Model:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PriceError(
-            f"{path} cannot be read: {error}", f"name a file of {what}; docs/prices.md shows one"
+            f"{path} cannot be read: {error}",
+            f"name a file of {what}; {_PAGES.get(model.__name__, 'docs/prices.md')} shows one",
         ) from error
     return parse(text, str(path), model)
 

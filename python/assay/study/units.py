@@ -19,10 +19,12 @@ BYTE_UNITS = {
     "MB": 10**6,
     "GB": 10**9,
     "TB": 10**12,
+    "PB": 10**15,
     "KiB": 2**10,
     "MiB": 2**20,
     "GiB": 2**30,
     "TiB": 2**40,
+    "PiB": 2**50,
 }
 SECOND_UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -69,7 +71,7 @@ def parse_bytes(value: float | str) -> int:
         return _whole_bytes(math.floor(value) if math.isfinite(value) else value, str(value))
     number, unit = _split(value, "a size", "4KiB or 5GB")
     if unit and unit not in BYTE_UNITS:
-        hint = "write KiB, MiB, GiB, TiB (powers of 1024) or kB, MB, GB, TB (powers of 1000)"
+        hint = "write KiB, MiB, GiB, TiB, PiB (powers of 1024) or kB, MB, GB, TB, PB (powers of 1000)"
         raise UnitError(f"`{value}`: `{unit}` is not a unit of size", hint)
     return _whole_bytes(number * BYTE_UNITS.get(unit, 1), value)
 

@@ -43,6 +43,12 @@ def find(named: Path | None = None) -> Binaries:
     return max(found, key=lambda one: (one.major, one.source == "cache"))
 
 
+def find_distribution() -> Binaries | None:
+    """The newest installation of the distribution's."""
+    found = [one for one in _installed() if one.source == "distribution"]
+    return max(found, key=lambda one: one.major) if found else None
+
+
 def _named(folder: Path) -> Binaries:
     folder = folder.expanduser().absolute()
     folder = folder / "bin" if (folder / "bin" / "postgres").exists() else folder

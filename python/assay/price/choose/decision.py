@@ -220,6 +220,7 @@ def _lines(decision: Decision, figures: Json) -> list[str]:
     read = "the latency of a read is not known" if latency is None else known if latency else "none waits for storage"
     room = "without limit" if math.isinf(winner.headroom) else f"{winner.headroom:.2f} times the load"
     band = span(figures["winner"]["band"], "USD")
+    lost = ", ".join(f"{kind} ({number})" for kind, number in decision.counts.items())
     return [
         head,
         (
@@ -227,7 +228,7 @@ def _lines(decision: Decision, figures: Json) -> list[str]:
             f" ({band})."
         ),
         f"It serves {room}; its first limit: {limit.name}. {winner.hit_ratio:.0%} of reads come from memory; {read}.",
-        f"Others lost by: {', '.join(f'{kind} ({number})' for kind, number in decision.counts.items())}.",
+        f"Others lost by: {lost}." if lost else "There was no other to choose from.",
         "The Pareto set of cost, headroom and latency, and the nearest losers:",
     ]
 
