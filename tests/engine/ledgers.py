@@ -70,15 +70,20 @@ def assay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
 
 
-def look(keep: Path, *more: str) -> Json:
-    """Opens the ledger by the command line, adds a little and gives the checks by name."""
-    usual = ("--keep", keep, "--on", keep.parent, "--pool", "4MiB", "--warmup", "0", "--duration", "0.1", "--json")
+def assay_after_kill(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """As `assay`, on a database whose process was killed: the kernel may still be ending that one's requests."""
     for _ in range(50):
-        done = assay("ledger", *usual, "--tasks", "8", *more)
-        # The kernel may still be ending the requests of the killed one.
+        done = assay(*arguments)
         if done.returncode != 4 or "in use" not in done.stderr + done.stdout:
             break
         time.sleep(0.2)
+    return done
+
+
+def look(keep: Path, *more: str) -> Json:
+    """Opens the ledger by the command line, adds a little and gives the checks by name."""
+    usual = ("--keep", keep, "--on", keep.parent, "--pool", "4MiB", "--warmup", "0", "--duration", "0.1", "--json")
+    done = assay_after_kill("ledger", *usual, "--tasks", "8", *more)
     assert done.returncode == 0, done.stdout + done.stderr
     record: Json = json.loads(done.stdout)["record"]
     return record

@@ -36,9 +36,8 @@ def test_a_log_and_a_tail_in_places_of_their_own_are_killed_there(assayer: Path,
     log.mkdir()
     with tempfile.TemporaryDirectory(dir="/dev/shm") as tail:
         seats = {"log_target": str(log), "tail_target": tail}
-        for turn in range(2):
-            started = ledgers.start(assayer, ledgers.job(keep, 60, durability="pmem", **seats))
-            said = ledgers.kill_after(started, keep, 200 * (turn + 1))
+        started = ledgers.start(assayer, ledgers.job(keep, 60, durability="pmem", **seats))
+        said = ledgers.kill_after(started, keep, 400)
         record = ledgers.look(keep, "--durability", "pmem", "--log", str(log), "--pmem", tail, "--log-size", "4MiB")
         assert Path(tail, "engine-tail").exists()
     assert {path.name for path in log.iterdir()} == {"engine-log"}
@@ -63,7 +62,7 @@ def test_one_that_was_killed_while_it_was_loaded_is_made_anew(assayer: Path, tmp
         process.kill()
         process.communicate()
     usual = ("--keep", keep, "--on", tmp_path, "--pool", "32MiB", "--log-size", "16MiB", "--warmup", "0")
-    done = ledgers.assay("tpcc", *usual, "--duration", "0.1", "--json")
+    done = ledgers.assay_after_kill("tpcc", *usual, "--duration", "0.1", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     assert not (keep / "engine-data.making").exists()
 
@@ -74,6 +73,7 @@ def test_what_was_not_acknowledged_is_missed(assayer: Path, tmp_path: Path) -> N
     ledgers.kill_after(ledgers.start(assayer, ledgers.job(keep, 60)), keep, 20)
     with (keep / "engine-acknowledged").open("r+b") as file:
         file.write((1 << 40).to_bytes(8, "little"))
-    done = ledgers.assay("ledger", "--keep", keep, "--on", tmp_path, "--pool", "4MiB", "--duration", "0.1", "--json")
+    usual = ("--keep", keep, "--on", tmp_path, "--pool", "4MiB", "--duration", "0.1", "--json")
+    done = ledgers.assay_after_kill("ledger", *usual)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "1099511627776 acknowledged" in done.stdout + done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assay.claim.drop import SHARE
 from assay.claim.value import Value
 from assay.error import FAILED, AssayError
 
@@ -117,7 +118,7 @@ def _of(name: str, stream: StreamAnswer, metric: str) -> Value:
 
 def _absent(name: str, metric: str) -> str:
     if metric == "drop_s":
-        return f"`{name}`: the simulated series shows no fall"
+        return f"`{name}`: the simulated series does not fall by {1 - SHARE:.0%} or more"
     return f"`{name}`: the run gives no {metric.replace('_', ' ')}"
 
 
