@@ -341,8 +341,8 @@ def _hint(words: str) -> str:
     return found or "read its words; `dmesg` tells whether the kernel ended it"
 
 
-# Of dsm_control_header and dsm_control_item in dsm.c, 14 to 18: magic and count; then items of 40 bytes, each with handle
-# and references first.
+# Of dsm_control_header and dsm_control_item in dsm.c, 14 to 18: magic and count; then items of 40 bytes, each with its
+# handle and its references first.
 _CONTROL, _FIRST, _STRIDE = 0x9A503D32, 16, 40
 
 
