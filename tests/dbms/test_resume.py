@@ -140,3 +140,12 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
         Progress.resume(tmp_path, "tpcc")
     with pytest.raises(ResultError, match="holds no run"):
         Progress.resume(tmp_path / "nothing", "tpch")
+
+
+def test_a_name_that_leads_out_of_the_folder_removes_nothing(tmp_path: Path) -> None:
+    precious, folder = tmp_path / "precious", tmp_path / "results"
+    precious.write_text("mine")
+    Progress(folder, "tpch", {}).add({"left": "../precious"})
+    with pytest.raises(ResultError, match="lies elsewhere"):
+        Progress.resume(folder, "tpch")
+    assert precious.read_text() == "mine"

@@ -14,12 +14,11 @@ use std::{
 
 use assay_buffer::{
     BufferError, Config, Tier,
-    disk::{Access, Disk, Drive},
+    disk::{Access, Disk, Drive, lock_patiently},
 };
 use assay_path::{PathError, SegmentKind};
 use assay_pmem::{Mapped, Medium};
 use assay_record::{PathKind, Target, TargetKind};
-use rustix::fs::FlockOperation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -344,7 +343,7 @@ fn mark_of(data: &Path) -> PathBuf {
 }
 
 fn hold(file: &File, mark: &Path, data: &Path) -> Result<()> {
-    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
+    lock_patiently(file).map_err(|errno| match errno {
         rustix::io::Errno::WOULDBLOCK => in_use(data),
         errno => failed("locking", mark, errno.into()),
     })

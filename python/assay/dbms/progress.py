@@ -57,7 +57,7 @@ class Progress:
             found.ended = any("ended" in one for one in steps)
             for one in steps:
                 if "left" in one:
-                    (found.folder / one["left"]).unlink(missing_ok=True)
+                    _remove(found.folder, one["left"])
             return found
         hint = "name the folder that --out named, or the newest in assay-results; a run that did nothing leaves none"
         raise ResultError(f"{folder} holds no run of `assay dbms {command}` to go on with", hint=hint, code=BAD_JOB)
@@ -112,6 +112,16 @@ class Progress:
                 os.fsync(file.fileno())
         except OSError as error:
             raise explain(error, self._path) from error
+
+
+def _remove(folder: Path, name: str) -> None:
+    """Removes a record of a result folder; a name that leads out of it was not written by a run."""
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder.resolve()):
+        raise ResultError(
+            f"a record of {folder} is named {name}, which lies elsewhere", hint="run it again", code=BAD_JOB
+        )
+    path.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> tuple[Json, list[Json]]:

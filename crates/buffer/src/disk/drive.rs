@@ -9,6 +9,7 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use assay_path::{
@@ -16,7 +17,7 @@ use assay_path::{
     guard::{Admitted, admit},
 };
 use assay_record::{Durability, DurabilityKind, Layout, PathKind, PathSpec, Target, TargetKind};
-use rustix::fs::FlockOperation;
+use rustix::{fs::FlockOperation, io::Errno};
 
 use super::{
     Disk, Memory, Queue, SECTOR_BYTES,
@@ -24,6 +25,9 @@ use super::{
     striping::Striping,
 };
 use crate::BufferError;
+
+/// How long a lock is waited for.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How the bytes are reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -211,10 +215,25 @@ fn check(members: usize, access: Access) -> Result<(), BufferError> {
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), BufferError> {
-    rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive).map_err(|errno| match errno {
-        rustix::io::Errno::WOULDBLOCK => BufferError::InUse { disk: path.display().to_string() },
+    lock_patiently(file).map_err(|errno| match errno {
+        Errno::WOULDBLOCK => BufferError::InUse { disk: path.display().to_string() },
         errno => failed("locking", path, errno.into()).into(),
     })
+}
+
+/// Locks a file against other processes. A moment is waited for one that was killed: it holds its locks until the kernel
+/// has ended the last of its requests.
+///
+/// # Errors
+/// `WOULDBLOCK` where somebody else holds the lock still; else why the file cannot be locked.
+pub fn lock_patiently(file: &File) -> Result<(), Errno> {
+    let begun = Instant::now();
+    loop {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if begun.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_PATIENCE / 50),
+            done => return done,
+        }
+    }
 }
 
 fn failed(action: &'static str, path: &Path, source: std::io::Error) -> PathError {

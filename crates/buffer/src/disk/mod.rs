@@ -26,7 +26,7 @@ use rustix::io::Errno;
 use crate::BufferError;
 
 pub use assay_path::Wait;
-pub use drive::{Access, Drive};
+pub use drive::{Access, Drive, lock_patiently};
 pub use memory::Memory;
 
 /// Offsets, lengths and memory of requests are multiples of this on every [`Drive`], bytes.
