@@ -1,6 +1,7 @@
 """wtperf: what it leaves is read, damaged or not; a stand-in runs through all modes; a real one where it is built."""
 
 import json
+import shlex
 import stat
 import sys
 from dataclasses import replace
@@ -104,7 +105,7 @@ def test_histograms_of_repeats_merge(one: dict[int, int], other: dict[int, int])
     assert joined["p50_ns"] == pytest.approx(merged["p50_ns"], rel=2e-3)
 
 
-STAND_IN = """#!{python}
+STAND_IN = """
 import shutil, sys
 from dataclasses import replace
 from pathlib import Path
@@ -123,8 +124,10 @@ for name in ("test.stat", "monitor", "monitor.json", "latency.read", "latency.in
 
 @pytest.fixture
 def program(tmp_path: Path) -> build.Program:
-    path = tmp_path / "wtperf"
-    path.write_text(STAND_IN.format(python=sys.executable, recorded=str(RECORDED)))
+    path, script = tmp_path / "wtperf", tmp_path / "wtperf.py"
+    script.write_text(STAND_IN.format(recorded=str(RECORDED)))
+    # The interpreter's path may have a space, which the first line of a script cannot.
+    path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n')
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     runners = tmp_path / "runners"
     runners.mkdir()
