@@ -166,9 +166,10 @@ def test_a_run_that_broke_off_is_kept_and_goes_on(program: build.Program, tmp_pa
         one.mkdir()
     workload = job.Workload.find("tiny", program)
     order = run.Order(program, [workload], [str(one) for one in targets], modes=["on", "off"], repeats=3)
-    whole = program.path.read_text()
+    script = program.path.with_suffix(".py")
+    whole = script.read_text()
     # It fails from the third filling on.
-    program.path.write_text(
+    script.write_text(
         whole.replace(
             "words = sys",
             f"""count = Path({str(tmp_path / "count")!r})
@@ -183,7 +184,7 @@ words = sys""",
     assert broken.goes_on
     kept = [one for one in broken.records if not one["verdict"]["reasons"]]
     assert kept, "what was finished is kept"
-    program.path.write_text(whole)
+    script.write_text(whole)
     done = run.run(replace(order, progress=Progress.resume(tmp_path / "out", "wtperf")))
     assert done.exit_code == 0
     assert len(done.records) == 4
