@@ -1,5 +1,6 @@
 //! Host and device together: a fixed point between what the device gives and what the host's cores allow.
 
+pub(crate) mod commit;
 pub(crate) mod extent;
 mod fixed_point;
 
@@ -59,10 +60,10 @@ fn stream_solution(target: &Target, host: &Host, stream: &Stream, coupled: &Coup
 fn shares(answer: &DeviceAnswer, seat: &fixed_point::Seat) -> TimeShares {
     TimeShares {
         host_ns: seat.service_ns,
-        wait_ns: seat.latency_ns() - seat.service_ns,
+        wait_ns: seat.latency_ns() - seat.service_ns - seat.commit_ns,
         queue_ns: answer.queue_ns,
         device_ns: (answer.mean_ns - answer.queue_ns - answer.flush_ns).max(0.0),
-        flush_ns: answer.flush_ns,
+        flush_ns: answer.flush_ns + seat.commit_ns,
     }
 }
 

@@ -73,6 +73,9 @@ pub struct Stream {
     /// The page cache holds the working set already.
     #[serde(default)]
     pub warm: bool,
+    /// Its writes make the file grow, or fill space of it that was never written: each flush commits metadata, too.
+    #[serde(default)]
+    pub grows: bool,
 }
 
 /// What Linux reads ahead of sequential reads through the page cache where nobody says otherwise (VM_READAHEAD_PAGES).
@@ -105,6 +108,7 @@ impl Stream {
             duration_s: 0.0,
             read_ahead_bytes: None,
             warm: false,
+            grows: false,
         }
     }
 
@@ -113,6 +117,11 @@ impl Stream {
         let bytes = self.read_ahead_bytes.unwrap_or(READ_AHEAD_BYTES);
         let reads = self.path.key.is_buffered() && self.sequential && self.write_share == 0.0 && !self.warm;
         if reads { (bytes / self.size_bytes).max(1.0) } else { 1.0 }
+    }
+
+    /// The file system fills new blocks with zeros before the bytes are stored, so that what is written is written twice.
+    pub fn zeroes(&self) -> bool {
+        self.grows && self.write_share > 0.0 && self.path.key == PathKey::DaxPread
     }
 
     /// Operations in flight at most.

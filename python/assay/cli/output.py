@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.error import FAILED, AssayError
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 _PACKAGE = "assay."
+# Columns of a table where standard output is no terminal: a header that is cut off helps nobody.
+_WIDE = 240
 
 
 def emit(document: Any) -> None:
@@ -20,8 +26,15 @@ def emit(document: Any) -> None:
 
 
 def say(text: str) -> None:
-    """Prints a line of text as data."""
-    print(text)
+    """Prints a line of text as data, at once: some commands take minutes, and a file may be watched."""
+    print(text, flush=True)
+
+
+def console() -> Console:
+    """Where tables go: as wide as the terminal, or whole where there is none."""
+    from rich.console import Console
+
+    return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else _WIDE)
 
 
 def tell(text: str) -> None:
@@ -62,4 +75,19 @@ def to_reader() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not reader_left():
+            raise
+
+
+def reader_left() -> bool:
+    """Whether nobody reads standard output any more. What is left of it goes nowhere then."""
+    try:
+        standard = sys.stdout.fileno()
+    except OSError:
+        return False
+    watch = select.poll()
+    watch.register(standard, 0)
+    left = any(seen & select.POLLERR for _, seen in watch.poll(0))
+    if left:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), standard)
+    return left

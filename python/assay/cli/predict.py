@@ -15,6 +15,14 @@ class Operation(StrEnum):
     WRITE = "write"
 
 
+class Layout(StrEnum):
+    """What the file that is written to is like."""
+
+    WRITTEN = "written"
+    GROW = "grow"
+    PREALLOCATED = "preallocated"
+
+
 class Order(StrEnum):
     """Order of offsets."""
 
@@ -45,9 +53,16 @@ def predict(
         str, typer.Option("--duration", metavar="TIME", help="Of the load; the steady state without it.")
     ] = "",
     fenced: Annotated[bool, typer.Option("--fenced", help="Each load ends before the next begins.")] = False,
+    layout: Annotated[
+        Layout, typer.Option("--layout", help="Of the file: written before, growing, or allocated and never written.")
+    ] = Layout.WRITTEN,
     host: Annotated[str, typer.Option("--host", metavar="NAME", help="A host; `assay list hosts`.")] = "",
     cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the host.")] = None,
     clock: Annotated[float | None, typer.Option("--clock", metavar="GHZ", min=0.1, help="Its clock.")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Host or load: cores=1, clock=1.2GHz, or any option's word."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
     """Ask a twin for one point: bandwidth, latency, CPU, and what sets the pace.
@@ -56,6 +71,7 @@ def predict(
     """
     from assay.cli.twins import show_point
     from assay.study.units import parse_bytes, parse_rate, parse_seconds
+    from assay.twin.point_set import applied
     from assay.twin.predict import Point
 
     bytes_each = parse_bytes(size)
@@ -76,8 +92,9 @@ def predict(
         file_system=file_system,
         duration_s=parse_seconds(duration) if duration else 0.0,
         fenced=fenced,
+        layout=layout.value,
         host=host,
         cores=cores,
         clock_hz=clock * 1e9 if clock is not None else None,
     )
-    raise typer.Exit(show_point(point, json))
+    raise typer.Exit(show_point(applied(point, changes or []), json))

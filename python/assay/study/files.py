@@ -31,6 +31,20 @@ def explain(error: OSError, path: Path) -> ResultError:
     return ResultError(f"{known[0]}: {path}; earlier results are intact", hint=known[1], code=FAILED)
 
 
+def make_folder(folder: Path) -> Path:
+    """Makes a folder for results where it is not there yet.
+
+    Raises:
+        ResultError: where that is not possible.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ResultError(f"{folder} cannot be made: {reason}", hint="choose another folder with --out") from error
+    return folder
+
+
 def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     """Lets `write` make a file beside `path` and puts it in place when it is safely on disk."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -10,7 +10,7 @@ from typing import Any
 from assay.error import BAD_JOB
 from assay.study.expand import Request
 from assay.study.expression import label_of
-from assay.study.files import ResultError, explain, write_json
+from assay.study.files import ResultError, make_folder, write_json
 from assay.study.model import Choice
 from assay.study.plan import Plan
 from assay.study.request import Prepared
@@ -31,10 +31,7 @@ def create(directory: Path, prepared: Prepared, command: Sequence[str]) -> None:
     if (directory / "plan.json").exists():
         hint = f"continue it with --resume {directory}, or choose another folder with --out"
         raise ResultError(f"{directory} holds a run already", hint=hint, code=BAD_JOB)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise explain(error, directory) from error
+    make_folder(directory)
     write_json(directory / "study.json", study_document(prepared.requests, prepared.plan, command))
     write_json(directory / "plan.json", prepared.plan.document())
 

@@ -31,8 +31,8 @@ LAYOUTS = ((16384.0, 1.0), (16384.0, 4.0), (65536.0, 1.0), (1048576.0, 1.0))
 PROTECTED_NS = 100_000.0
 # Pages of one die take different times by the bits of a cell: the slowest less the fastest over twice the mean.
 MOST = {"read_range": 0.6}
-# No drive programs less than is written to it.
-LEAST = {"write_amplification": 1.0}
+# No drive programs less than is written to it, and none has less than a die.
+LEAST = {"write_amplification": 1.0, "dies": 1.0}
 _PROGRAM_NS = 561_000.0
 
 

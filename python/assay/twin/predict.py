@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.binary import Binary
@@ -30,6 +30,7 @@ BLOCK_PATHS = {
 }
 MEMORY_PATHS = {"pmem": "pmem", "pread": "dax_pread", "mmap": "dax_mmap_msync"}
 PERSISTS = ("auto", "nt", "clwb", "clflushopt", "none")
+DURABILITIES = ("none", "fdatasync", "fsync", "o_dsync", "rwf_dsync", "msync", "persist")
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class Point:
     file_system: str = ""
     duration_s: float = 0.0
     fenced: bool = False
+    layout: str = "written"
     host: str = ""
     cores: int | None = None
     clock_hz: float | None = None
@@ -63,14 +65,42 @@ def predict(point: Point) -> Json:
     Raises:
         AssayError: where the twin, the host or the path is not known, or the twin cannot know.
     """
+    point = with_file_system(point)
     target = names.target(point.on)
+    check(point, target)
     host = host_of(point, target)
     question = {"target": 0, "host": 0, "streams": [stream(point, names.is_memory(target))]}
     document = {"version": catalog.VERSION, "targets": [target], "hosts": [host], "questions": [question]}
     answer = Binary.find().document("predict", "-", given=document)["answers"][0]
     if answer["kind"] == "refused":
-        raise AssayError(answer["reason"], hint="ask for what the twin can know", code=NOT_POSSIBLE)
+        raise AssayError(answer["reason"], hint=answer["fix"], code=NOT_POSSIBLE)
     return shown(point, host["name"], answer["solution"])
+
+
+def with_file_system(point: Point) -> Point:
+    """`twin:fs=ext4:p4610` names the file system on the twin, as targets of runs do."""
+    head, colon, rest = point.on.removeprefix(names.PREFIX).partition(":")
+    if colon and head.startswith("fs="):
+        return replace(point, on=names.PREFIX + rest, file_system=head.removeprefix("fs="))
+    return point
+
+
+def check(point: Point, target: Json) -> None:
+    """Refuses what would be answered as if it had not been said.
+
+    Raises:
+        AssayError: where a word is none, or the twin has no such thing.
+    """
+    for what, word, known in (("persist", point.persist, PERSISTS), ("durability", point.durability, DURABILITIES)):
+        if word not in known:
+            raise AssayError(f"there is no {what} `{word}`", hint=did_you_mean(word, known), code=BAD_JOB)
+    if point.persist not in ("auto", "none") and not names.is_memory(target):
+        problem = f"a drive takes no stores, so that `{point.persist}` means nothing to it"
+        raise AssayError(problem, hint="leave --persist out, or ask a twin of memory", code=BAD_JOB)
+    most = names.capacity_bytes(target)
+    if point.working_set_bytes > most:
+        problem = f"{point.working_set_bytes} bytes do not fit on {names.PREFIX}{point.on.removeprefix(names.PREFIX)}"
+        raise AssayError(problem, hint=f"it holds {most:.0f} bytes: work on fewer", code=NOT_POSSIBLE)
 
 
 def host_of(point: Point, target: Json) -> Json:
@@ -115,6 +145,8 @@ def stream(point: Point, memory: bool) -> Json:
         "working_set_bytes": float(point.working_set_bytes),
         "duration_s": point.duration_s,
     }
+    if share and point.layout != "written":
+        found["grows"] = True
     if point.rate_per_s is not None:
         found["rate_per_s"] = point.rate_per_s
     return found | ({"file_system": point.file_system} if point.file_system else {})

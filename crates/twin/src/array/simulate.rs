@@ -1,6 +1,6 @@
 //! Arrays in virtual time: which members a request meets, and the slowest of them.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
 
 use crate::{
     Target, TwinError,
@@ -15,7 +15,15 @@ pub struct ArrayStations {
     drives: Vec<Drive>,
     chunk: u64,
     layout: StripeKind,
-    next: usize,
+    flushing: Flushing,
+}
+
+/// The flush that is under way. Linux merges flushes (`block/blk-flush.c`): whoever asks while one is under way waits for
+/// its end, and all who wait share the next one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flushing {
+    began: Picoseconds,
+    ends: Picoseconds,
 }
 
 impl ArrayStations {
@@ -45,18 +53,17 @@ impl ArrayStations {
                 drives.push(Drive::new(twin, seed, share)?);
             }
         }
-        Ok(Self { drives, chunk: chunk.max(1), layout, next: 0 })
+        Ok(Self { drives, chunk: chunk.max(1), layout, flushing: Flushing::default() })
     }
 
     /// Serves a request; a write of RAID 5 comes twice, as reads and then as writes.
     #[inline]
     pub fn step(&mut self, now: Picoseconds, request: &mut Request, random: &mut Xoshiro256PlusPlus) -> Step {
+        if request.action == Action::Flush {
+            return self.flush(now, request, random);
+        }
         if self.drives.len() == 1 {
             return Step::Done(self.drives[0].serve(now, request, random));
-        }
-        if request.action == Action::Flush {
-            let ends = self.drives.iter_mut().map(|drive| drive.serve(now, request, random));
-            return Step::Done(ends.max().unwrap_or(now));
         }
         let (first, touched, part) = self.meets(request);
         let write = request.action == Action::Write;
@@ -65,6 +72,21 @@ impl ArrayStations {
             StripeKind::Raid10 => Step::Done(self.mirrored(now, request, first, touched, part, random)),
             _ => Step::Done(self.serve(now, request, first, touched, part, random)),
         }
+    }
+
+    fn flush(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Step {
+        let Flushing { began, ends } = self.flushing;
+        if began == now && ends > now {
+            return Step::Done(ends);
+        }
+        if now < ends {
+            return Step::At(ends);
+        }
+        let ends = self.drives.iter_mut().map(|drive| drive.serve(now, request, random)).max().unwrap_or(now);
+        if self.drives.iter().any(Drive::merges_flushes) {
+            self.flushing = Flushing { began: now, ends };
+        }
+        Step::Done(ends)
     }
 
     /// First member of a request, how many members it meets, and the bytes of each.
@@ -116,8 +138,9 @@ impl ArrayStations {
                 end = end.max(self.drives[pair].serve(now, &part, random));
                 end = end.max(self.drives[pair + 1].serve(now, &part, random));
             } else {
-                self.next ^= 1;
-                end = end.max(self.drives[pair + self.next].serve(now, &part, random));
+                // Chance chooses the copy: taking turns would send one half of every large read to the same copies.
+                let copy = (random.next_u64() >> 63) as usize;
+                end = end.max(self.drives[pair + copy].serve(now, &part, random));
             }
         }
         end

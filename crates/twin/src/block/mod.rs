@@ -185,15 +185,17 @@ fn flash_round(
     report(&nand::group(drive, count, &worst), &customers, loads, answers);
 }
 
-/// Share of writes among all requests to members, where there are both.
+/// Share of random writes, which make a drive copy, among all requests to members, where there are reads and writes.
 fn mixed(loads: &[DeviceLoad], pieces: &[Pieces], answers: &[DeviceAnswer]) -> Option<f64> {
-    let (mut reads, mut writes) = (0.0, 0.0);
+    let (mut reads, mut writes, mut copying) = (0.0, 0.0, 0.0);
     for ((load, piece), answer) in loads.iter().zip(pieces).zip(answers) {
         let rate = if answer.ops_per_s > 0.0 { answer.ops_per_s } else { 1.0 };
+        let written = rate * load.write_share * piece.write.fork;
         reads += rate * ((1.0 - load.write_share) * piece.read.fork + load.write_share * piece.fetch.fork);
-        writes += rate * load.write_share * piece.write.fork;
+        writes += written;
+        copying += if load.sequential { 0.0 } else { written };
     }
-    (reads > 0.0 && writes > 0.0).then(|| writes / (reads + writes))
+    (reads > 0.0 && writes > 0.0).then(|| copying / (reads + writes))
 }
 
 fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) {

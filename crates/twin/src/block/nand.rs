@@ -35,13 +35,13 @@ pub fn spread(nand: &Nand, bytes: f64) -> (f64, f64) {
     let page = nand.page_bytes.value;
     let fan = OrElse::or(&nand.spread_dies, 1.0).max(1.0);
     let wide = (bytes / UNIT_BYTES).ceil().clamp(1.0, fan).max((bytes / page).ceil());
-    let wide = wide.min(nand.dies.value);
+    let wide = wide.min(nand.dies.value.max(1.0));
     (wide, bytes / wide)
 }
 
 /// Dies that sequential reads of `bytes` ask, and the bytes of each: whole pages, because what is not asked for now will be.
 pub fn paged(nand: &Nand, bytes: f64) -> (f64, f64) {
-    let wide = (bytes / nand.page_bytes.value).ceil().clamp(1.0, nand.dies.value);
+    let wide = (bytes / nand.page_bytes.value).ceil().clamp(1.0, nand.dies.value.max(1.0));
     (wide, bytes / wide)
 }
 
@@ -267,7 +267,8 @@ pub fn blend(one: Visit, share: f64, other: Visit, other_share: f64) -> Visit {
 
 /// Time that a drive's attention takes for a read and for a write of a load when both come: what each would take at the
 /// rate that it reaches alone (a currency, as in ReFlex and io.cost), and what the two cost beyond that where somebody
-/// measured a mix of 70 % reads of 4 KiB.
+/// measured a mix of 70 % reads of 4 KiB. That was measured of random writes, which make the drive copy: `mix` is their
+/// share, and sequential writes have no part in it.
 pub fn attend(nand: &Nand, visits: &mut [Visit; STATIONS], load: &DeviceLoad, wear: &Wear, pieces: &Pieces, mix: f64) {
     let (writes, reads) = (load.write_share, 1.0 - load.write_share);
     let of = |at: At, servers: f64| {

@@ -5,7 +5,10 @@ use super::{
     network::{At, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
-use crate::{analytic::DeviceLoad, document::OptaneSsd};
+use crate::{
+    analytic::DeviceLoad,
+    document::{OptaneSsd, OrElse},
+};
 
 /// A group of equal drives.
 pub fn group(drive: &OptaneSsd, members: f64) -> Group {
@@ -38,7 +41,7 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
     let sent = |piece: &Piece, rate: f64| Visit {
         stages: 1.0,
         fork: piece.fork,
-        service_ns: piece.bytes / rate * 1e9,
+        service_ns: sent_ns(drive, piece.bytes, rate),
         ..Visit::default()
     };
     let (read_ns, write_ns) = (drive.read_ns.value, drive.write_ns.value);
@@ -85,5 +88,10 @@ pub fn alone_ns(drive: &OptaneSsd, bytes: f64, write: bool) -> f64 {
         (&drive.read_ns, &drive.read_bytes_per_s, &drive.read_iops)
     };
     let units = unit.value * (bytes / UNIT_BYTES).ceil().max(1.0) / drive.units.value;
-    units.max(bytes / rate.value * 1e9).max(1e9 / iops.value)
+    units.max(sent_ns(drive, bytes, rate.value)).max(1e9 / iops.value)
+}
+
+/// Time that a request takes of a link, ns.
+pub fn sent_ns(drive: &OptaneSsd, bytes: f64, bytes_per_s: f64) -> f64 {
+    OrElse::or(&drive.command_ns, 0.0) + bytes / bytes_per_s * 1e9
 }

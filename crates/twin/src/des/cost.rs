@@ -13,6 +13,19 @@ pub struct OpCost {
     pub write: [Picoseconds; 2],
 }
 
+/// What a commit of the file system's journal costs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommitCost {
+    /// CPU time for one who waits.
+    pub work: Picoseconds,
+    /// CPU time for each other one.
+    pub waiter: Picoseconds,
+    /// Bytes that it writes.
+    pub bytes: u32,
+    /// Flushes of the device.
+    pub device_flushes: u8,
+}
+
 /// CPU times of a class.
 #[derive(Clone, Debug, Default)]
 pub struct Costs {
@@ -32,6 +45,8 @@ pub struct Costs {
     pub device_flushes: u32,
     /// Cycles of one look at an empty queue.
     pub poll_cycles: f64,
+    /// What every flush commits, where its file grows.
+    pub commit: Option<CommitCost>,
 }
 
 impl Costs {
@@ -56,6 +71,12 @@ impl Costs {
             journal_bytes: demand.journal_bytes_per_flush as u32,
             device_flushes: demand.device_flushes_per_flush.round() as u32,
             poll_cycles: demand.poll_cycles,
+            commit: demand.commit.map(|commit| CommitCost {
+                work: ps(commit.cycles),
+                waiter: ps(commit.cycles_per_waiter),
+                bytes: commit.bytes as u32,
+                device_flushes: commit.device_flushes.round().max(1.0) as u8,
+            }),
         })
     }
 
@@ -66,6 +87,7 @@ impl Costs {
             cost.read.iter_mut().chain(&mut cost.write).for_each(longer);
         }
         longer(&mut self.submission);
+        longer(&mut self.serial);
         longer(&mut self.flush);
     }
 

@@ -11,6 +11,7 @@ use rand_xoshiro::{
 
 use super::{
     cost::Cores,
+    journal::Journal,
     pages::Pages,
     queue::Queue,
     seat::{ClassSeat, Flight, Phase, ThreadSeat},
@@ -47,6 +48,8 @@ pub struct Engine<M> {
     pub(super) queue: Queue,
     pub(super) cores: Cores,
     pub(super) random: Xoshiro256PlusPlus,
+    /// Journals of the file systems, by machine.
+    pub(super) journals: Vec<Vec<Journal>>,
 }
 
 impl<M: Simulated> Engine<M> {
@@ -60,6 +63,7 @@ impl<M: Simulated> Engine<M> {
         seed: u64,
     ) -> Self {
         let mut engine = Self {
+            journals: machines.iter().map(|_| vec![Journal::default()]).collect(),
             machines,
             classes,
             threads,

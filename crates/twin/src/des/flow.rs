@@ -97,7 +97,7 @@ impl<M: Simulated> Engine<M> {
         flight.request = Request {
             action: if step.write { Action::Write } else { Action::Read },
             offset: seat.base + step.offset,
-            bytes: step.length,
+            bytes: if step.write && class.zeroes { step.length * 2 } else { step.length },
             sequential: class.sequential,
             fenced: class.stream.path.fenced,
             persist: translate::persist(class.stream.path.key, class.stream.path.persist, step.length),
@@ -170,10 +170,14 @@ impl<M: Simulated> Engine<M> {
         if self.recording {
             class.cpu += work;
         }
+        let commits = class.costs.commit.is_some();
         let end = self.cores.run(begin, work, 0);
         self.threads[thread as usize].free_at = end;
         let flight = &mut self.flights[id as usize];
         (flight.flush_start, flight.flushes_left) = (begin, flushes as u8);
+        if commits {
+            return self.join_commit(id, end);
+        }
         let request = flight.request;
         if journal > 0 {
             let journal = Request { bytes: journal, sequential: true, stage: 0, note: 0, route: 0, ..request };
@@ -203,13 +207,28 @@ impl<M: Simulated> Engine<M> {
             self.next_flush(id, now);
             return;
         }
-        let class = &self.classes[self.threads[flight.thread as usize].class as usize];
+        if self.class_of(id).costs.commit.is_some() {
+            return self.committed(id, now);
+        }
+        self.end_flush(id, now);
+    }
+
+    /// A flush has ended, and the operation with it.
+    pub(super) fn end_flush(&mut self, id: u32, now: Picoseconds) {
+        let flight = &self.flights[id as usize];
+        let class = self.class_of(id);
         if self.recording && class.flush_apart {
             if let Some(flush) = &class.tally.flush {
                 flush.record(nanoseconds(now - flight.flush_start));
             }
         }
         self.finish(id, now);
+    }
+
+    /// The class of an operation in flight.
+    #[inline(always)]
+    pub(super) fn class_of(&self, id: u32) -> &ClassSeat {
+        &self.classes[self.threads[self.flights[id as usize].thread as usize].class as usize]
     }
 
     /// When the thread gets to work on what ended at `now`.

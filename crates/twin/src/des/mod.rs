@@ -3,6 +3,7 @@
 mod cost;
 mod engine;
 mod flow;
+mod journal;
 mod pages;
 mod queue;
 mod seat;

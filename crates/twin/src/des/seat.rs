@@ -33,6 +33,8 @@ pub struct ClassSeat {
     pub load_store: bool,
     /// Threads never sleep while they wait.
     pub spins: bool,
+    /// What it writes is written twice: new blocks are zeroed.
+    pub zeroes: bool,
     /// Threads that run: fewer than asked where load and store need more cores than there are.
     pub threads: u32,
     /// Operations in flight per thread.
@@ -188,6 +190,7 @@ pub fn class_seat(
         flush_apart: assay_load::seat::flush_every(class).is_some(),
         load_store: key.is_load_store(),
         spins: key.spins(),
+        zeroes: stream.zeroes(),
         threads: class.threads,
         depth: if key.is_blocking() { 1 } else { class.depth },
         batch: if key.is_blocking() { 1 } else { class.batch },
@@ -221,6 +224,7 @@ pub fn ceiling_seat(class: &Class, cpu_ps: Picoseconds) -> ClassSeat {
         flush_apart: false,
         load_store: false,
         spins: true,
+        zeroes: false,
         threads: class.threads,
         depth: class.depth,
         batch: class.batch,

@@ -1,7 +1,7 @@
 //! From a job's words to the engines' words: classes become streams, paths become ways through the host.
 
 use assay_record::{
-    Cache, Class, DurabilityKind, Job, Operation, PathKind, PathSpec, Pattern, Persist, PollMode, Sizes,
+    Cache, Class, DurabilityKind, Job, Layout, Operation, PathKind, PathSpec, Pattern, Persist, PollMode, Sizes,
 };
 
 use crate::{PathKey, Stream, StreamPath, Target, TwinError};
@@ -80,6 +80,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         duration_s: job.window.warmup_s + job.window.measure_s - class.start_s,
         read_ahead_bytes: None,
         warm: key.is_buffered() && job.cache == Cache::Warm,
+        grows: dataset.is_some_and(|dataset| matches!(dataset.layout, Layout::Grow | Layout::Preallocated)),
     })
 }
 

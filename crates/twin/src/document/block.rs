@@ -125,6 +125,9 @@ pub struct OptaneSsd {
     pub read_bytes_per_s: Parameter,
     /// Sequential writes.
     pub write_bytes_per_s: Parameter,
+    /// Time that a request takes of the link beyond its bytes, ns; none where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command_ns: Option<Parameter>,
     /// Flush.
     pub flush: FlushModel,
 }

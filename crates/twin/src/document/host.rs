@@ -105,6 +105,24 @@ pub struct PathCost {
     pub cycles_per_poll: Option<Parameter>,
 }
 
+/// What it costs beyond a flush of bytes that are there already that a file grows, or that space of it that was never
+/// written is written: its metadata must be safe as well. One commit of the journal is under way at a time, and all who wait
+/// for the next one share it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrowthCost {
+    /// CPU cycles of the thread that flushes: blocks to find, a transaction to join.
+    pub cycles_per_flush: Parameter,
+    /// CPU cycles of a commit, by a thread of the kernel.
+    pub cycles_per_commit: Parameter,
+    /// CPU cycles of a commit for each thread that waits for it, the first one aside: waking it.
+    pub cycles_per_waiter: Parameter,
+    /// Bytes that a commit writes.
+    pub bytes_per_commit: Parameter,
+    /// Flushes of the device per commit, in place of those of a flush without one.
+    pub device_flushes_per_commit: Parameter,
+}
+
 /// What a file system adds to a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -125,6 +143,9 @@ pub struct FileSystemCost {
     /// Share of the operation's cycles that other threads of the kernel spend, so that the caller's does not limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offloaded_share: Option<Parameter>,
+    /// What it costs that a file grows; unknown where it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<GrowthCost>,
 }
 
 /// A machine.

@@ -12,7 +12,7 @@ mod twin;
 pub use block::{Bucket, CloudInstance, CloudVolume, Disk, FlushModel, GarbageCollection, Nand, OptaneSsd, SlcCache};
 pub use curve::Curve;
 pub use driven::Driven;
-pub use host::{FileSystemCost, Host, PathCost, PathKey};
+pub use host::{FileSystemCost, GrowthCost, Host, PathCost, PathKey};
 pub use memory::{
     Chains, Collapse, Cxl, Dram, LatencyStep, MemoryOperation, MemoryOperations, Nvdimm, Pmem, Stall, TailRatios,
 };

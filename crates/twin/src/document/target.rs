@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Twin;
+use super::{Device, Twin};
 use crate::{TWIN_VERSION, TwinError};
 
 /// How a stripe lays out data.
@@ -157,5 +157,13 @@ fn validate_device(twin: &Twin, modules: u32) -> Result<(), TwinError> {
             "use 1 to 64 modules of memory; of drives make a stripe instead",
         ));
     }
-    Ok(())
+    match &twin.device {
+        Device::Nand(nand) if nand.dies.value < 1.0 => {
+            Err(TwinError::field("dies", nand.dies.value, "a flash drive has at least one die"))
+        }
+        Device::OptaneSsd(drive) if drive.units.value < 1.0 => {
+            Err(TwinError::field("units", drive.units.value, "a drive has at least one unit"))
+        }
+        _ => Ok(()),
+    }
 }

@@ -4,6 +4,22 @@ use assay_record::DurabilityKind;
 
 use crate::{Host, PathCost, PathKey, Stream, TwinError, document::FileSystemCost};
 
+/// What a commit of the file system's journal costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Commit {
+    /// CPU cycles, for one who waits.
+    pub cycles: f64,
+    /// CPU cycles for each other one.
+    pub cycles_per_waiter: f64,
+    /// Bytes that it writes.
+    pub bytes: f64,
+    /// Flushes of the device.
+    pub device_flushes: f64,
+}
+
+/// File system of a file that grows where nobody names one: the one whose journal was measured.
+const GROWS_ON: &str = "ext4";
+
 /// Cost of one operation of a stream on a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Demand {
@@ -33,6 +49,8 @@ pub struct Demand {
     pub workers: f64,
     /// Share of the cycles that other threads spend.
     pub offloaded: f64,
+    /// What each flush commits; none where the file has its size and space already.
+    pub commit: Option<Commit>,
 }
 
 impl Demand {
@@ -57,8 +75,14 @@ impl Demand {
         demand.workers =
             workers.map_or(f64::INFINITY, |each| each.value * host.cores.value * host.threads_per_core.value.max(1.0));
         if let Some(name) = &stream.file_system {
-            let missing = || TwinError::NoFileSystem { host: host.name.clone(), file_system: name.clone() };
-            demand.add(host.file_systems.get(name).ok_or_else(missing)?);
+            let system = file_system(host, name)?;
+            // What a file on DAX costs was measured on a file system; the figures apart are those of block devices.
+            if !key.is_load_store() {
+                demand.add(system);
+            }
+        }
+        if stream.grows && needs_flush(stream) {
+            demand.grow(host, stream)?;
         }
         Ok(demand)
     }
@@ -78,6 +102,7 @@ impl Demand {
             crowding: cost.crowding_per_busy_thread.as_ref().map_or(0.0, |growth| growth.value),
             workers: f64::INFINITY,
             offloaded: 0.0,
+            commit: None,
         }
     }
 
@@ -91,6 +116,25 @@ impl Demand {
         self.offloaded = system.offloaded_share.as_ref().map_or(0.0, |share| share.value);
     }
 
+    /// Every flush commits the metadata of a file that grows.
+    fn grow(&mut self, host: &Host, stream: &Stream) -> Result<(), TwinError> {
+        let name = stream.file_system.as_deref().unwrap_or(GROWS_ON);
+        let unknown = || TwinError::NotPossible {
+            what: "making a growing file durable".to_owned(),
+            name: host.name.clone(),
+            why: format!("what {name} takes for it is not known"),
+        };
+        let growth = file_system(host, name)?.growth.as_ref().ok_or_else(unknown)?;
+        self.flush_cycles += growth.cycles_per_flush.value;
+        self.commit = Some(Commit {
+            cycles: growth.cycles_per_commit.value,
+            cycles_per_waiter: growth.cycles_per_waiter.value,
+            bytes: growth.bytes_per_commit.value,
+            device_flushes: growth.device_flushes_per_commit.value,
+        });
+        Ok(())
+    }
+
     /// Mean CPU cycles of an operation of the stream, its share of submissions and flushes included.
     pub fn cycles_per_op(&self, stream: &Stream) -> f64 {
         let writes = stream.write_share;
@@ -100,6 +144,11 @@ impl Demand {
             + self.submission_cycles / f64::from(stream.batch.max(1))
             + flushes * self.flush_cycles
     }
+}
+
+fn file_system<'a>(host: &'a Host, name: &str) -> Result<&'a FileSystemCost, TwinError> {
+    let missing = || TwinError::NoFileSystem { host: host.name.clone(), file_system: name.to_owned() };
+    host.file_systems.get(name).ok_or_else(missing)
 }
 
 /// CPU cycles of a read that the kernel read ahead: its share of the large read, the call, the pages and their copy.

@@ -11,6 +11,8 @@ use crate::{
 };
 
 const ROUNDS: usize = 40;
+/// Bytes of a page of a page cache.
+const PAGE_BYTES: f64 = 4096.0;
 
 /// Hit ratio of uniform accesses to a working set.
 ///
@@ -36,7 +38,10 @@ pub fn dirty_share(hit_ratio: f64, write_share: f64) -> f64 {
 
 struct Miss {
     hit: f64,
+    /// Share of misses that push out a dirty line.
     dirty: f64,
+    /// Share of misses that read what lies behind.
+    fetches: f64,
 }
 
 /// Serves the loads from the cache and what lies behind it.
@@ -64,7 +69,7 @@ pub fn answer(
         analytic::answer(back, &back_loads, &mut backs)?;
         let mut change: f64 = 0.0;
         for (index, load) in loads.iter().enumerate() {
-            let away = load.think_ns + behind_ns(&misses[index], &backs[index]);
+            let away = load.think_ns + behind_ns(load, &misses[index], &backs[index]);
             change = change.max((away - front_loads[index].think_ns).abs() / away.max(1.0));
             front_loads[index].think_ns += 0.5 * (away - front_loads[index].think_ns);
         }
@@ -79,8 +84,17 @@ pub fn answer(
 }
 
 fn miss(policy: CachePolicy, cache_bytes: f64, load: &DeviceLoad) -> Miss {
-    let hit = hit_ratio(policy, cache_bytes, load.working_set_bytes);
-    Miss { hit, dirty: dirty_share(hit, load.write_share) }
+    let fits = load.working_set_bytes <= cache_bytes;
+    let scan = policy == CachePolicy::Lru && load.sequential && !fits;
+    // Whoever goes round in order finds that what it needs next has just left.
+    let hit = if scan { 0.0 } else { hit_ratio(policy, cache_bytes, load.working_set_bytes) };
+    let whole = policy == CachePolicy::Lru && is_whole(load.size_bytes);
+    Miss { hit, dirty: dirty_share(hit, load.write_share), fetches: if whole { 1.0 - load.write_share } else { 1.0 } }
+}
+
+/// A write of whole pages overwrites all that it touches: nothing is read before.
+pub fn is_whole(bytes: f64) -> bool {
+    bytes % PAGE_BYTES == 0.0
 }
 
 /// Operations at the back per operation of the load: reads that miss, dirty lines that leave; what is made durable passes
@@ -89,7 +103,7 @@ fn visits(load: &DeviceLoad, miss: &Miss) -> (f64, f64) {
     if load.flushes_per_op > 0.0 {
         return ((1.0 - miss.hit) * (1.0 - load.write_share), load.write_share);
     }
-    (1.0 - miss.hit, (1.0 - miss.hit) * miss.dirty)
+    ((1.0 - miss.hit) * miss.fetches, (1.0 - miss.hit) * miss.dirty)
 }
 
 fn behind(load: &DeviceLoad, miss: &Miss, front_ns: f64, back: &mut DeviceLoad) {
@@ -102,8 +116,9 @@ fn behind(load: &DeviceLoad, miss: &Miss, front_ns: f64, back: &mut DeviceLoad) 
 }
 
 /// Time behind the cache per operation of the load, ns.
-fn behind_ns(miss: &Miss, back: &DeviceAnswer) -> f64 {
-    (1.0 - miss.hit) * (1.0 + miss.dirty) * back.mean_ns
+fn behind_ns(load: &DeviceLoad, miss: &Miss, back: &DeviceAnswer) -> f64 {
+    let (reads, writes) = visits(load, miss);
+    (reads + writes) * back.mean_ns
 }
 
 fn together(load: &DeviceLoad, miss: &Miss, front: &DeviceAnswer, back: &DeviceAnswer) -> DeviceAnswer {

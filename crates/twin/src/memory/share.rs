@@ -4,6 +4,8 @@ use super::operation::{Access, needed, smooth_min};
 
 const ROUNDS: usize = 24;
 const STEP: f64 = 0.5;
+/// How sharply waiting belongs to the fuller of the two ways.
+const FULLER: i32 = 6;
 /// Share of a budget that loads with a rate of their own may take before others.
 const FIRST: f64 = 0.98;
 
@@ -176,13 +178,27 @@ fn single(part: &Part) -> Served {
 fn crowd(parts: &[Part], states: &[State]) -> [f64; 2] {
     let mut present = [0.0; 2];
     for (part, state) in parts.iter().zip(states) {
-        let reads = (1.0 - part.write_share) * part.read.thread_ns;
-        let writes = part.write_share * part.write.thread_ns;
         let here = part.present(state.ops);
+        let [reads, writes] = times(part, state, here);
         present[0] += here * reads / (reads + writes).max(1e-12);
         present[1] += here * writes / (reads + writes).max(1e-12);
     }
     present
+}
+
+/// Time of an operation in its reads and in its writes, ns, while `here` threads are at the modules: what each takes alone,
+/// and what is waited beyond that, which belongs to the way that is fuller. Threads that do both gather where they wait, so
+/// that a stream of both can crowd the modules as much as its writes alone.
+fn times(part: &Part, state: &State, here: f64) -> [f64; 2] {
+    let threads = part.threads;
+    let own =
+        [(1.0 - part.write_share) * part.read.crowded_ns(threads), part.write_share * part.write.crowded_ns(threads)];
+    let waits = (here / state.ops.max(1e-30) - own[0] - own[1]).max(0.0);
+    let used = state.used(part);
+    let budgets = part.sharing.budgets(used);
+    let [reads, writes] = [(used[0] / budgets[0]).powi(FULLER), (used[1] / budgets[1]).powi(FULLER)];
+    let reading = if reads + writes > 0.0 { reads / (reads + writes) } else { 1.0 - part.write_share };
+    [own[0] + waits * reading, own[1] + waits * (1.0 - reading)]
 }
 
 fn capacities(part: &Part, present: [f64; 2]) -> [f64; 2] {

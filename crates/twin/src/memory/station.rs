@@ -18,6 +18,10 @@ use crate::{
 
 /// Operations in flight that are told apart, in each direction.
 const MOST: usize = 64;
+/// Shares of writes that a cache tells apart.
+const SHARES: usize = 16;
+/// Weight of one request in the share of writes of late.
+const OF_LATE: f64 = 1.0 / 256.0;
 /// Standard deviations from the median to the 99th percentile of a normal distribution.
 const P99_DEVIATIONS: f64 = 2.326;
 
@@ -28,7 +32,8 @@ struct Class {
     sequential: bool,
     fenced: bool,
     persist: Persist,
-    /// Mean time by [own way in flight][other way in flight], ns; NaN where not asked yet.
+    /// Mean time by [own way in flight][other way in flight], of a cache by [in flight][share of writes], ns; NaN where
+    /// not asked yet.
     mean_ns: Vec<f32>,
     spread: LogNormal<f64>,
 }
@@ -39,6 +44,8 @@ pub struct MemoryStation {
     target: Target,
     classes: Vec<Class>,
     in_flight: [usize; 2],
+    /// Share of writes of late, where somebody asked already.
+    write_share: Option<f64>,
     working_set_bytes: f64,
     busy_since: Picoseconds,
     busy: Picoseconds,
@@ -61,6 +68,7 @@ impl MemoryStation {
             target: target.clone(),
             classes: Vec::new(),
             in_flight: [0; 2],
+            write_share: None,
             working_set_bytes: target.capacity_bytes(),
             busy_since: 0,
             busy: 0,
@@ -90,6 +98,8 @@ impl MemoryStation {
         }
         let way = usize::from(request.action == Action::Write);
         self.in_flight[way] += 1;
+        let share = self.write_share.get_or_insert(way as f64);
+        *share += (way as f64 - *share) * OF_LATE;
         if self.in_flight.iter().sum::<usize>() == 1 {
             self.busy_since = now;
         }
@@ -152,6 +162,9 @@ impl MemoryStation {
 
     fn mean_ns(&mut self, request: &Request, class: usize) -> Result<f64, TwinError> {
         let class = if self.classes.is_empty() { self.class(request) } else { class };
+        if matches!(self.target, Target::Cache { .. }) {
+            return self.cached_ns(class);
+        }
         let own = usize::from(!self.classes[class].reads);
         let scale = self.in_flight[own].max(1) as f64 / self.in_flight[own].clamp(1, MOST) as f64;
         let (mine, others) = (self.in_flight[own].clamp(1, MOST), self.in_flight[1 - own].min(MOST));
@@ -163,6 +176,23 @@ impl MemoryStation {
         let mean_ns = self.ask(class, mine as f64, others as f64)?;
         self.classes[class].mean_ns[place] = mean_ns as f32;
         Ok(mean_ns * scale)
+    }
+
+    /// The same of a cache. What it writes behind depends on the share of writes among all accesses, so that reads and
+    /// writes are one load there.
+    fn cached_ns(&mut self, class: usize) -> Result<f64, TwinError> {
+        let all = self.in_flight.iter().sum::<usize>().max(1);
+        let step = (self.write_share.unwrap_or(0.0) * SHARES as f64).round() as usize;
+        let (known, scale) = (all.min(MOST), all as f64 / all.min(MOST) as f64);
+        let place = known * (MOST + 1) + step;
+        if self.classes[class].mean_ns[place].is_nan() {
+            let write_share = step as f64 / SHARES as f64;
+            let load = DeviceLoad { write_share, ..self.load(&self.classes[class], known as f64) };
+            let mut answers = [DeviceAnswer::default()];
+            analytic::answer(&self.target, &[load], &mut answers)?;
+            self.classes[class].mean_ns[place] = answers[0].mean_ns as f32;
+        }
+        Ok(f64::from(self.classes[class].mean_ns[place]) * scale)
     }
 
     /// Mean time of an operation of a class with `mine` of its way in flight and `others` of the other.

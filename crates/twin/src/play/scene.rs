@@ -7,7 +7,7 @@ use crate::{
     des::{ClassSeat, Cores, Engine, Pages, class_seat, layout, thread_seat},
     simulated::Machine,
     solve,
-    solve::crowds,
+    solve::{commit::journals, crowds},
 };
 
 /// Targets and host of a job.
@@ -85,7 +85,9 @@ impl Scene {
             threads.extend(seats.map(|thread| thread_seat(job, index, thread, &job.datasets[place], begins[place])));
         }
         let cores = Cores::new(self.host.hardware_threads() as u32, threads.len() as u32);
-        Ok(Engine::new(machines?, classes, threads, pages, cores, job.seed))
+        let mut engine = Engine::new(machines?, classes, threads, pages, cores, job.seed);
+        engine.set_journals(self.targets.iter().map(|(_, target)| journals(target) as usize));
+        Ok(engine)
     }
 
     fn machine(&self, job: &Job, index: usize) -> Result<Machine, TwinError> {

@@ -2,8 +2,14 @@
 
 use crate::{Stream, Target};
 
+use super::commit::merges;
+
 /// Added to a band's half-width for every factor of e that lies outside the box.
 const WIDTH_PER_FOLD: f64 = 0.1;
+/// Added where a file grows: the cost of commits is another machine's.
+const WIDTH_OF_GROWTH: f64 = 0.75;
+/// Added where several wait for flushes at once: how a drive takes writes while it flushes was seen of one thread only.
+const WIDTH_OF_MERGED: f64 = 0.3;
 /// Most that is added.
 const WIDTH_AT_MOST: f64 = 1.0;
 
@@ -26,9 +32,23 @@ pub fn outside(target: &Target, stream: &Stream) -> (Vec<String>, f64) {
             continue;
         }
         stretch += WIDTH_PER_FOLD * (1.0 + folds(value, least, most));
-        words.push(format!("{what} {value:.6} {unit} lie outside {least} to {most}").replace("  ", " "));
+        let value = (value * 1000.0).round() / 1000.0;
+        words.push(format!("{what} {value} {unit} lie outside {least} to {most}").replace("  ", " "));
+    }
+    if stream.grows && crate::host::needs_flush(stream) {
+        stretch += WIDTH_OF_GROWTH;
+        words.push("a growing file commits metadata, which was measured on one machine and no drive".to_owned());
+    }
+    if flushes_meet(target, stream) {
+        stretch += WIDTH_OF_MERGED;
+        words.push("flushes of several at once, which Linux merges, were measured on no drive of this kind".to_owned());
     }
     (words, f64::min(stretch, WIDTH_AT_MOST))
+}
+
+/// Several at once flush a drive whose flushes take their time.
+fn flushes_meet(target: &Target, stream: &Stream) -> bool {
+    merges(target) && stream.in_flight() > 1.0 && crate::host::needs_flush(stream)
 }
 
 fn folds(value: f64, least: f64, most: f64) -> f64 {

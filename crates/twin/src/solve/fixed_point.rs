@@ -8,6 +8,7 @@ use crate::{
     Host, Stream, Target, TwinError,
     analytic::{DeviceAnswer, DeviceLoad, answer},
     host::Demand,
+    solve::commit::{Journal, merges},
 };
 
 const ROUNDS_AT_MOST: usize = 200;
@@ -30,6 +31,8 @@ pub struct Seat {
     pub wakeup_ns: f64,
     /// Waiting for a worker of the kernel, ns.
     pub worker_ns: f64,
+    /// Waiting for a commit of the file system's journal, ns of an operation.
+    pub commit_ns: f64,
     /// Share of time in which a thread is at work.
     pub thread_busy: f64,
     /// Cycles over those of a thread that is alone in its path.
@@ -37,6 +40,9 @@ pub struct Seat {
     /// CPU time of an operation with what it waits for cores and locks, ns.
     held_ns: f64,
     demand: Demand,
+    journal: Option<Journal>,
+    /// CPU cycles of an operation's share of a commit, which a thread of the kernel spends.
+    commit_cycles: f64,
     ahead: f64,
     trail: Trail,
 }
@@ -122,12 +128,12 @@ fn between(short: Tried, long: Tried) -> f64 {
 impl Seat {
     /// Time that an operation spends in the host, ns.
     pub fn latency_ns(&self) -> f64 {
-        self.cpu_ns + self.wakeup_ns + self.worker_ns
+        self.cpu_ns + self.wakeup_ns + self.worker_ns + self.commit_ns
     }
 
     /// Time between two operations of a customer of the device, ns. A worker's queue lies before the device's customers.
     fn think_ns(&self) -> f64 {
-        (self.cpu_ns + self.wakeup_ns) * self.ahead
+        (self.cpu_ns + self.wakeup_ns + self.commit_ns) * self.ahead
     }
 
     /// Time on the stream's own threads, or the kernel's workers, of which each has some operations in flight.
@@ -144,9 +150,28 @@ impl Seat {
         self.wakeup_ns = self.demand.wakeup_ns * asleep;
     }
 
+    /// Waiting for the journal where the stream's file grows; flushes that share a commit share its flush of the device.
+    fn commit(&mut self, stream: &Stream, load: &mut DeviceLoad, answer: &DeviceAnswer) {
+        let Some(journal) = self.journal else { return };
+        let commit = self.demand.commit.unwrap_or_default();
+        let flushes = stream.write_share / f64::from(stream.durability.every.max(1));
+        let mut away_ns = (self.cpu_ns + self.wakeup_ns + answer.mean_ns) / flushes;
+        let journal = if journal.is_merged() {
+            away_ns -= answer.flush_ns / flushes;
+            Journal::of_flushes(answer.flush_ns / load.flushes_per_op.max(1e-12))
+        } else {
+            journal
+        };
+        let found = journal.at(answer.ops_per_s * flushes, load.in_flight, away_ns);
+        self.commit_ns = flushes * found.wait_ns;
+        load.flushes_per_op = flushes / found.group;
+        let others = commit.cycles_per_waiter * (1.0 - 1.0 / found.group);
+        self.commit_cycles = flushes * (commit.cycles / found.group + others);
+    }
+
     /// CPU cycles of an operation: its own, those that the core stalls, those of polling.
     pub fn cycles(&self, stream: &Stream, host: &Host, answer: &DeviceAnswer) -> f64 {
-        let own = self.demand.cycles_per_op(stream) * self.crowd;
+        let own = self.demand.cycles_per_op(stream) * self.crowd + self.commit_cycles;
         let per_ns = host.clock_hz.value / 1e9;
         let per_op_ns = f64::from(stream.threads) * 1e9 / answer.ops_per_s.max(1e-9);
         if stream.path.key.is_load_store() {
@@ -187,8 +212,13 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         }
         load.in_flight = load.in_flight.min(demand.workers);
         load.think_ns = service_ns;
+        if stream.zeroes() {
+            load.size_bytes *= 1.0 + stream.write_share;
+        }
         let ahead = read_ahead(stream, load);
-        coupled.seats.push(Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, ahead, ..Seat::default() });
+        let journal = journal(target, host, load, &demand)?;
+        let seat = Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, journal, ahead, ..Seat::default() };
+        coupled.seats.push(seat);
     }
     for _ in 0..ROUNDS_AT_MOST {
         ask(target, streams, &loads, &mut coupled)?;
@@ -198,6 +228,15 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         }
     }
     Ok(coupled)
+}
+
+/// Where the flushes of a stream meet: in the journal of a file that grows, or in the kernel's flush of the device.
+fn journal(target: &Target, host: &Host, load: &DeviceLoad, demand: &Demand) -> Result<Option<Journal>, TwinError> {
+    if let Some(commit) = &demand.commit {
+        return Journal::of(target, load, commit, host.clock_hz.value).map(Some);
+    }
+    let meet = load.flushes_per_op > 0.0 && load.in_flight > 1.0 && merges(target);
+    Ok(meet.then(|| Journal::of_flushes(0.0)))
 }
 
 /// Lets the device see what the kernel reads ahead: larger reads, one being used while the next is under way. Returns how
@@ -271,7 +310,7 @@ fn foreseen(stream: &Stream, load: &DeviceLoad, seat: &Seat, answer: &DeviceAnsw
         return seat.think_ns();
     }
     let own = seat.held_ns * (1.0 - seat.demand.offloaded) * ahead;
-    let rest = seat.held_ns * seat.demand.offloaded * ahead + seat.wakeup_ns * ahead;
+    let rest = (seat.held_ns * seat.demand.offloaded + seat.wakeup_ns + seat.commit_ns) * ahead;
     let device = (load.in_flight * ahead * 1e9 / answer.ops_per_s - load.think_ns).max(0.0);
     let unseen = 1.0 - 0.5 / depth;
     let full = load.in_flight * own * unseen / at_work(stream, seat);
@@ -281,7 +320,7 @@ fn foreseen(stream: &Stream, load: &DeviceLoad, seat: &Seat, answer: &DeviceAnsw
 }
 
 /// Time of each stream's operations in the host at the throughputs that the answers hold.
-fn seat_all(host: &Host, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut Coupled, cores: f64) {
+fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled, cores: f64) {
     let per_ns = host.clock_hz.value / 1e9;
     let crowd = crowding(streams, coupled, cores);
     let threads: f64 = streams.iter().zip(&coupled.seats).map(|(stream, seat)| at_work(stream, seat)).sum();
@@ -293,15 +332,16 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut
         .seats
         .iter()
         .zip(&coupled.answers)
-        .map(|(seat, answer)| answer.ops_per_s * seat.demand.serial_cycles / host.clock_hz.value)
+        .map(|(seat, answer)| answer.ops_per_s * seat.demand.serial_cycles * seat.crowd / host.clock_hz.value)
         .sum();
     let lock_wait = waiting(serial * (threads - 1.0).max(0.0) / threads.max(1.0)) - 1.0;
     let answers = coupled.seats.iter_mut().zip(&coupled.answers);
-    for ((stream, load), (seat, answer)) in streams.iter().zip(loads).zip(answers) {
+    for ((stream, load), (seat, answer)) in streams.iter().zip(loads.iter_mut()).zip(answers) {
         seat.crowd = 1.0 + seat.demand.crowding * crowd;
         seat.service_ns = seat.demand.cycles_per_op(stream) / per_ns * seat.crowd;
-        let held_ns = seat.service_ns * core_wait + seat.demand.serial_cycles / per_ns * lock_wait;
+        let held_ns = seat.service_ns * core_wait + seat.demand.serial_cycles * seat.crowd / per_ns * lock_wait;
         seat.hold(stream, answer, held_ns, load.in_flight / seat.ahead.clamp(1.0, 2.0));
+        seat.commit(stream, load, answer);
     }
 }
 

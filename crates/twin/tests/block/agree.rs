@@ -157,3 +157,18 @@ fn arrays_by_both_engines() {
         near(&name, solve(&target, &[load])[0].ops_per_s, play(&target, &load, 1.0).per_s, 0.15);
     }
 }
+
+/// Large reads of mirrors once went to the same half of the copies, and writes as large as the buffer waited for all of it.
+#[test]
+fn large_requests_of_mirrors_and_small_buffers_by_both_engines() {
+    let mut small = nand();
+    small.buffer_bytes = value(2_500_000.0);
+    for in_flight in [1.0, 32.0] {
+        let mirrors = stripe(drive(nand()), 4, StripeKind::Raid10);
+        for (target, writes) in [(mirrors, 0.0), (drive(small.clone()), 1.0)] {
+            let load = load(writes, 2_097_152.0, in_flight);
+            let (solved, played) = (solve(&target, &[load])[0].ops_per_s, play(&target, &load, 1.0).per_s);
+            near(&format!("{} % writes, {in_flight} in flight", writes * 100.0), solved, played, 0.15);
+        }
+    }
+}

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::model::{drive, load, nand, solve, stripe, value};
 
-fn free_host() -> Host {
+pub fn free_host() -> Host {
     let cost =
         |cycles: f64| serde_json::json!({"value": cycles, "kind": "assumed", "source": "a test", "date": "2026-11"});
     let path = serde_json::json!({

@@ -2,6 +2,7 @@
 
 mod agree;
 mod invariants;
+mod laws;
 mod model;
 mod sweep;
 mod together;

@@ -87,6 +87,7 @@ pub fn optane() -> Target {
     Target::device(twin(Device::OptaneSsd(Box::new(OptaneSsd {
         delay_ns: value(2_000.0),
         units: value(7.0),
+        command_ns: None,
         read_ns: value(4_000.0),
         write_ns: value(5_000.0),
         read_iops: value(2e6),

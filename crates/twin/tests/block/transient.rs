@@ -164,3 +164,19 @@ fn a_drive_is_transient_only_where_it_writes() {
     let flash = Drive::new(&twin(Device::Nand(Box::new(collected))), SEED, 0.5).unwrap();
     assert!(flash.is_transient(true) && !flash.is_transient(false));
 }
+
+/// Linux makes one flush of those that wait for the one under way: 32 threads once flushed a drive in turns.
+#[test]
+fn flushes_of_many_are_merged() {
+    let mut slow = nand();
+    slow.flush = flush(false, 1_000_000.0);
+    let target = crate::model::drive(slow);
+    let flushing = |threads: f64| {
+        let load = DeviceLoad { flushes_per_op: 1.0, ..load(1.0, 16_384.0, threads) };
+        play(&target, &load, 2.0).per_s
+    };
+    let (one, many) = (flushing(1.0), flushing(32.0));
+    assert!((800.0..1100.0).contains(&one), "{one} (seed {SEED})");
+    // Half of them write and wait while the others flush.
+    assert!((9.0..20.0).contains(&(many / one)), "{many} of 32, {one} of one (seed {SEED})");
+}

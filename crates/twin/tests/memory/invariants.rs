@@ -125,3 +125,13 @@ fn a_card_does_most_with_mixed_traffic() {
     assert!(both > reading && both > writing, "{reading:.1} {both:.1} {writing:.1}");
     assert!((reading / 48.0 - 1.0).abs() < 0.06 && (both / 54.2 - 1.0).abs() < 0.06, "{reading:.1} {both:.1}");
 }
+
+/// A stream of reads and writes once lost nothing to the crowding of its writes, because its threads were counted where an
+/// idle module would keep them, and not where they wait.
+#[test]
+fn many_threads_that_read_and_write_crowd_a_module_as_writers_do() {
+    let module = modules("pmem100-256g", 1);
+    let both = |threads| DeviceLoad { write_share: 0.5, ..writes(4096.0, false, threads, Persist::Nt) };
+    let (few, many) = (rate(&module, both(4.0)), rate(&module, both(16.0)));
+    assert!(many < 0.85 * few, "{many:.3e} of 16 threads, {few:.3e} of 4");
+}

@@ -11,7 +11,8 @@ const REMEMBERED: f64 = 256.0;
 #[derive(Clone, Copy, Debug)]
 pub struct Attention {
     server: Server,
-    writes: f64,
+    /// Share of writes that make the drive copy among the last requests.
+    copying: f64,
     /// Reads came, writes came: one kind alone has only its own limits.
     came: [bool; 2],
     penalty: f64,
@@ -25,19 +26,19 @@ impl Attention {
 
     /// Of an idle drive where a mix costs nothing beyond its parts.
     pub fn plain() -> Self {
-        Self { server: Server::default(), writes: 0.5, came: [false; 2], penalty: 0.0 }
+        Self { server: Server::default(), copying: 0.0, came: [false; 2], penalty: 0.0 }
     }
 
-    /// When a command of `work` that arrives at `now` may begin.
+    /// When a command of `work` that arrives at `now` may begin; a write that `copies` is one at random.
     #[inline]
-    pub fn admit(&mut self, now: Picoseconds, write: bool, work: f64) -> Picoseconds {
-        self.writes += (f64::from(u8::from(write)) - self.writes) / REMEMBERED;
+    pub fn admit(&mut self, now: Picoseconds, write: bool, copies: bool, work: f64) -> Picoseconds {
+        self.copying += (f64::from(u8::from(copies)) - self.copying) / REMEMBERED;
         self.came[usize::from(write)] = true;
         if self.came != [true; 2] {
             return now;
         }
         let begin = now.max(self.server.free_at());
-        let penalty = self.penalty * 4.0 * self.writes * (1.0 - self.writes);
+        let penalty = self.penalty * 4.0 * self.copying * (1.0 - self.copying);
         self.server.serve(now, (work + penalty) as Picoseconds);
         begin
     }

@@ -55,6 +55,8 @@ struct Facts {
     lapse: f64,
 }
 
+/// Most of the buffer that a write asks for at once.
+const PART_OF_BUFFER: f64 = 0.125;
 /// Gaps of less than a second are not idle time to a drive, ps.
 const SLC_RESTS_AFTER: f64 = 1e12;
 
@@ -142,7 +144,7 @@ impl FlashStations {
         let sensed_bytes = if part { self.facts.page_bytes } else { bytes };
         let each = (sensed_bytes / wide as f64 * self.facts.channel) as Picoseconds;
         let work = self.facts.read_work(bytes, if part { pages } else { 1.0 }, wide, self.dies.len());
-        let commanded = self.attention.admit(commanded, false, work);
+        let commanded = self.attention.admit(commanded, false, false, work);
         if part && uniform(random) >= pages {
             return self.send(now, commanded, bytes) + self.facts.sequential_delay;
         }
@@ -202,18 +204,31 @@ impl FlashStations {
         let quick = self.slc_has_room(bytes);
         let copied = self.copies_of(request, quick);
         let work = self.facts.write_work(bytes, copied, quick);
-        let commanded = self.attention.admit(commanded, true, work);
-        let sent = self.write_link.serve(commanded, (bytes * self.facts.write_byte) as Picoseconds);
-        let room = self.room(sent, bytes);
-        self.buffered += bytes;
+        let commanded = self.attention.admit(commanded, true, !request.sequential, work);
         self.dirty += bytes;
+        let room = self.enter(commanded, bytes);
         self.copy(room, copied);
-        self.gathering += bytes;
-        while self.gathering >= self.facts.unit_bytes {
-            self.gathering -= self.facts.unit_bytes;
-            self.program(room, self.facts.unit_bytes);
-        }
         room + self.facts.write_latency
+    }
+
+    /// Takes bytes over the link into the buffer, and says when the last of them are there. A large write enters part by
+    /// part, so that dies program its first bytes while the last ones are on their way, or wait for room.
+    fn enter(&mut self, now: Picoseconds, bytes: f64) -> Picoseconds {
+        let most = (self.facts.buffer_bytes * PART_OF_BUFFER).max(UNIT_BYTES);
+        let (mut left, mut room) = (bytes, now);
+        while left > 0.0 {
+            let part = left.min(most);
+            left -= part;
+            let sent = self.write_link.serve(now, (part * self.facts.write_byte) as Picoseconds);
+            room = self.room(sent, part);
+            self.buffered += part;
+            self.gathering += part;
+            while self.gathering >= self.facts.unit_bytes {
+                self.gathering -= self.facts.unit_bytes;
+                self.program(room, self.facts.unit_bytes);
+            }
+        }
+        room
     }
 
     /// When the buffer has room for `bytes`, at `now` or later.
@@ -293,6 +308,11 @@ impl FlashStations {
     /// Lets what changes slowly change `factor` times as fast: the SLC cache, and collection.
     pub fn hasten(&mut self, factor: f64) {
         self.facts.lapse = factor;
+    }
+
+    /// Its buffer survives a loss of power.
+    pub fn is_safe(&self) -> bool {
+        self.facts.safe
     }
 
     /// Its caches may fill, or its free blocks run out, while it is written to.

@@ -68,6 +68,11 @@ impl Drive {
         }
     }
 
+    /// Its flushes take their time, so that Linux makes one of those that wait; a drive that is safe answers each at once.
+    pub fn merges_flushes(&self) -> bool {
+        matches!(self, Self::Flash(flash) if !flash.is_safe())
+    }
+
     /// Its figures may still change after millions of operations.
     pub fn is_transient(&self, writes: bool) -> bool {
         match self {

@@ -5,7 +5,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
 use super::{Server, attention::Attention, ps, ps_per_byte};
 use crate::{
     block::{nand::UNIT_BYTES, optane::alone_ns},
-    document::OptaneSsd,
+    document::{OptaneSsd, OrElse},
     simulated::{Action, Picoseconds, Request},
 };
 
@@ -23,6 +23,7 @@ pub struct OptaneStations {
     service: [f64; 2],
     command: [Picoseconds; 2],
     byte: [f64; 2],
+    sent: f64,
     flush: Picoseconds,
 }
 
@@ -40,6 +41,7 @@ impl OptaneStations {
             service: [drive.read_ns.value * 1e3, drive.write_ns.value * 1e3],
             command: [ps(1e9 / drive.read_iops.value), ps(1e9 / drive.write_iops.value)],
             byte: [ps_per_byte(drive.read_bytes_per_s.value), ps_per_byte(drive.write_bytes_per_s.value)],
+            sent: ps(OrElse::or(&drive.command_ns, 0.0)) as f64,
             flush: ps(drive.flush.base_ns.value),
         }
     }
@@ -54,7 +56,7 @@ impl OptaneStations {
         let bytes = f64::from(request.bytes);
         let work = self.alone_ps(kind, bytes);
         let commanded = self.controller.serve(now, self.command[kind]);
-        let commanded = self.attention.admit(commanded, kind == 1, work);
+        let commanded = self.attention.admit(commanded, kind == 1, false, work);
         let count = self.units.len();
         let parts = bytes / UNIT_BYTES;
         let wide = (parts.ceil().max(1.0) as usize).min(count);
@@ -65,7 +67,7 @@ impl OptaneStations {
             done = done.max(self.units[(first + step) % count].serve(commanded, service));
         }
         // In order of arrival: only a full link makes anybody wait.
-        let time = (bytes * self.byte[kind]) as Picoseconds;
+        let time = (self.sent + bytes * self.byte[kind]) as Picoseconds;
         self.links[kind].serve(now, time).max(done + time) + self.delay
     }
 
