@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -100,6 +101,11 @@ def test_a_sweep_goes_on_where_it_was_stopped(memory: Path, tmp_path: Path) -> N
     again = assay(*small)
     ids_again = [record["run"]["id"] for record in json.loads(again.stdout)["records"]]
     assert len(set(ids) & set(ids_again)) == 6, "six were there, one was run again"
+    lines = assay(*small[:-1]).stdout.splitlines()
+    titles = ["index", "workload", "keys picked", "threads", "M ops/s", "CPU ns/op", "cycles/op", "U", "verdict"]
+    assert [title.strip() for title in re.split(" {2,}", lines[0])] == titles, "nothing is cut off where it is piped"
+    assert len(lines) == 1 + 7 + 1
+    assert all("\N{HORIZONTAL ELLIPSIS}" not in line for line in lines)
 
 
 def test_the_list_names_all_six_and_then_rivals() -> None:
@@ -151,6 +157,19 @@ def test_a_pool_that_is_wrong_is_refused_with_what_was_seen(memory: Path, pool: 
         overwrite(pool, 0, good[: 1 << 16])
     os.truncate(pool, 1 << 20)
     assert "1048576 bytes where its header says" in refusal(memory, "--pool-file", pool, code=1)
+
+
+@pytest.mark.parametrize("index", ["dash-eh", "dash-lh", "bztree"])
+def test_a_root_that_leads_elsewhere_ends_the_run_with_what_was_seen(memory: Path, index: str) -> None:
+    """Seen as a run that never ended: its threads had panicked, and it waited for them."""
+    pool = memory / "pool"
+    run(memory, "--index", index, "--workload", "lookup", "--operations", "100", "--pool-file", pool)
+    good = pool.read_bytes()
+    for root in (0x123, 1 << 40, 8192):
+        overwrite(pool, FIRST_ROOT, struct.pack("<Q", root))
+        said = refusal(memory, "--index", index, "--pool-file", pool, code=1)
+        assert "damaged" in said, f"{root:#x}: {said}"
+        pool.write_bytes(good)
 
 
 def test_a_pool_that_is_full_says_so(memory: Path) -> None:

@@ -104,6 +104,8 @@ where
             let allowed = models.0.last().into_iter().chain(&models.1).any(|model| *model == seen);
             assert!(allowed || models.0.is_empty(), "{name} cut at {io}, {fate:?}: {} entries", seen.len());
             sound(&index, &seen);
+            let examined = index.examine().expect("it can be examined");
+            assert!(examined.is_ok(), "{name} cut at {io}, {fate:?}: {examined:?}");
         }
     }
 }
@@ -232,6 +234,29 @@ fn a_table_on_a_drive_is_a_map_whose_bucket_every_entry_lies_in() {
         assert_eq!(pages, index.pool().pages(), "no page is lost");
         assert!(buckets > 50 && pages < 2 * buckets, "{buckets} buckets, {pages} pages");
     }
+}
+
+#[test]
+fn a_page_that_is_in_use_and_nobodys_is_seen() {
+    loses_a_page::<Tree>();
+    loses_a_page::<Table>();
+}
+
+fn loses_a_page<S: Structure>()
+where
+    for<'a> SsdSession<'a, S>: Session,
+{
+    let index = OnPool::<S>::create(World::new(1).add("index", 1 << 22), config()).unwrap();
+    let mut session = index.session();
+    (0..500_u64).for_each(|key| assert!(session.insert(&key.to_be_bytes(), &[1; 40]).unwrap()));
+    drop(session);
+    let sound = index.examine().unwrap().unwrap();
+    assert!(sound.starts_with("500 entries in ") && sound.contains("no page"), "{sound}");
+    let worker = index.pool().worker().unwrap();
+    worker.retry(|| Ok(worker.allocate(&worker.write())?.page())).unwrap();
+    drop(worker);
+    let wrong = index.examine().unwrap().unwrap_err();
+    assert!(wrong.contains("in use"), "{wrong}");
 }
 
 #[test]

@@ -74,6 +74,7 @@ impl Geometry {
         self.data
     }
 
+    #[inline(always)]
     pub(crate) fn root(&self, index: usize) -> u64 {
         assert!(index < ROOTS, "root {index} of {ROOTS}");
         ROOT_WORDS + index as u64 * 8

@@ -99,6 +99,7 @@ impl<M: Medium> Pool<M> {
     ///
     /// # Panics
     /// Where there are fewer roots.
+    #[inline(always)]
     pub fn root<T>(&self, index: usize) -> Offset<T> {
         Offset::new(self.geometry.root(index))
     }

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 
 from assay import rivals
@@ -34,7 +33,7 @@ def show_list(as_json: bool) -> int:
     table = Table(box=None, pad_edge=False, show_header=False)
     for one in listed:
         table.add_row(one["name"], one["what"], "" if one["there"] else _absent(one["name"]))
-    Console().print(table)
+    output.console().print(table)
     return DONE
 
 
@@ -51,7 +50,7 @@ def run_one(wish: Wish, out: Path | None, as_json: bool) -> int:
         output.emit({"ops_per_s": ops_per_s(records[-1]), "records": records, "files": [str(path) for path in paths]})
     else:
         for record in records:
-            show(record, Console())
+            show(record, output.console())
         for path in paths:
             output.say(f"record: {path}")
     return exit_code(records)
@@ -94,7 +93,7 @@ def run_study(
     if as_json:
         output.emit({"study": name, "left_out": left_out, "records": records})
     else:
-        Console().print(_table(records))
+        output.console().print(_table(records))
         output.say(f"{len(records)} records in {out}/work")
         if left_out:
             output.say(f"left out, as this program does not have them: {', '.join(left_out)}")

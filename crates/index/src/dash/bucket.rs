@@ -86,10 +86,12 @@ impl Head {
         (slot < SLOTS).then_some(slot)
     }
 
+    #[inline(always)]
     pub(super) fn is_pointer(self, slot: usize) -> bool {
         self.pointers() >> slot & 1 == 1
     }
 
+    #[inline(always)]
     pub(super) fn is_guest(self, slot: usize) -> bool {
         self.guests() >> slot & 1 == 1
     }

@@ -4,7 +4,7 @@
 use assay_pmem::{Medium, Offset, PmemError};
 
 use super::{
-    bucket::{Record, key_word},
+    bucket::{Head, Record, key_word},
     directory::Directory,
     entry::Key,
     find::Found,
@@ -36,7 +36,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     fn update_found(&self, found: &Found, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
         let Some(_held) = self.lock_found(found) else { return Ok(false) };
         match (key.inline(value), found.record.pointer) {
-            (Some(record), false) => self.replace_word(found, record.value),
+            (Some(record), false) => self.replace_word(found.bucket, found.slot, record.value),
             (new, _) => self.replace_entry(found, key, value, new)?,
         }
         Ok(true)
@@ -67,21 +67,23 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     #[inline(always)]
     fn lock_found(&self, found: &Found) -> Option<Held<'_, M, D>> {
         if found.overflow.is_none() {
-            return self.lock_as(found.bucket, found.version).then(|| self.hold([found.bucket, 0]));
+            return self.lock_as(found.bucket, found.version).then(|| self.hold(found.bucket, 0));
         }
         if !self.lock_as(found.home.own, found.home_version) {
             return None;
         }
-        let home = self.hold([found.home.own, 0]);
+        let home = self.hold(found.home.own, 0);
         if !self.lock_as(found.bucket, found.version) {
             return None;
         }
         std::mem::forget(home);
-        Some(self.hold([found.home.own, found.bucket]))
+        Some(self.hold(found.home.own, found.bucket))
     }
 
-    fn replace_word(&self, found: &Found, value: u64) {
-        let at = found.bucket + key_word(found.slot) as u64 * 8 + 8;
+    /// The moment of an update.
+    #[inline(always)]
+    pub(super) fn replace_word(&self, bucket: u64, slot: usize, value: u64) {
+        let at = bucket + key_word(slot) as u64 * 8 + 8;
         self.medium().store(at, value);
         self.medium().flush(at, 8); // value
         self.medium().fence(); // updated
@@ -128,15 +130,21 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             transaction.commit();
             return Ok(());
         }
+        self.hide((found.bucket, head), home.map(|head| (found.home.own, head)));
+        Ok(())
+    }
+
+    /// The moment of a removal: a head does not show it any more, and the home does not send anybody there.
+    #[inline(always)]
+    pub(super) fn hide(&self, hidden: (u64, Head), home: Option<(u64, Head)>) {
         let medium = self.medium();
-        medium.store(found.bucket, head.0);
-        medium.flush(found.bucket, 8); // slot free
-        if let Some(home) = home {
+        medium.store(hidden.0, hidden.1.0);
+        medium.flush(hidden.0, 8); // slot free
+        if let Some((bucket, head)) = home {
             // Not flushed: a home that remembers too much costs a look into the stash, no more.
-            medium.store(found.home.own, home.0);
+            medium.store(bucket, head.0);
         }
         medium.fence(); // removed
-        Ok(())
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
     geometry::{DashShape, IDENTITY, Prefix, root},
     hash::{Hash, SEGMENT_BITS},
     image::Image,
+    open::lies_in,
     settle::write_block,
     table::Dash,
 };
@@ -42,6 +43,7 @@ struct Entries {
 }
 
 impl Entries {
+    #[inline(always)]
     fn decode(word: u64) -> Self {
         Self { at: word & ((1 << DEPTH_SHIFT) - 1), depth: (word >> DEPTH_SHIFT).min(u64::from(SEGMENT_BITS)) as u32 }
     }
@@ -50,6 +52,7 @@ impl Entries {
         u64::from(self.depth) << DEPTH_SHIFT | self.at
     }
 
+    #[inline(always)]
     fn entry(self, index: u64) -> u64 {
         self.at + index * 8
     }
@@ -79,19 +82,29 @@ impl Sealed for Extendible {
         transaction.set(pool.root(root::DIRECTORY), Entries { at: directory.raw(), depth: 0 }.encode())
     }
 
-    fn open<M: Medium>(_: &Pool<M>, _: &DashShape) -> Result<Self, PmemError> {
+    fn open<M: Medium>(pool: &Pool<M>, _: &DashShape) -> Result<Self, PmemError> {
+        let word = pool.medium().load(pool.root::<u64>(root::DIRECTORY).raw());
+        let Entries { at, depth } = Entries::decode(word);
+        if !lies_in(pool, at, Entries::bytes(depth)) {
+            return Err(PmemError::Damaged {
+                what: format!("the table's directory is {word:#x}, which is no place for one"),
+            });
+        }
         Ok(Self { emptied: AtomicU64::new(0) })
     }
 
     #[inline(always)]
     fn locate<M: Medium>(table: &Dash<M, Self>, hash: Hash) -> Spot {
-        let entries = Entries::decode(table.medium().load(table.root(root::DIRECTORY)));
-        Spot { segment: table.medium().load(entries.entry(hash.prefix(entries.depth))), token: 0 }
+        let token = table.medium().load(table.root(root::DIRECTORY));
+        Spot { segment: entry_of(table, Entries::decode(token), hash), token }
     }
 
     #[inline(always)]
     fn still<M: Medium>(table: &Dash<M, Self>, hash: Hash, spot: Spot) -> bool {
-        Self::locate(table, hash).segment == spot.segment
+        let token = table.medium().load(table.root(root::DIRECTORY));
+        // Decoded from what the spot says, so that it is computed once for both looks.
+        let same = token == spot.token && entry_of(table, Entries::decode(spot.token), hash) == spot.segment;
+        same || Self::locate(table, hash).segment == spot.segment
     }
 
     fn belongs<M: Medium>(table: &Dash<M, Self>, segment: u64, hash: Hash) -> bool {
@@ -152,6 +165,12 @@ impl Sealed for Extendible {
         blocks.push(current(table).at);
         blocks
     }
+}
+
+/// The segment that a directory has for a hash.
+#[inline(always)]
+fn entry_of<M: Medium>(table: &Dash<M, Extendible>, entries: Entries, hash: Hash) -> u64 {
+    table.medium().load(entries.entry(hash.prefix(entries.depth)))
 }
 
 fn current<M: Medium>(table: &Dash<M, Extendible>) -> Entries {
@@ -267,7 +286,7 @@ fn write_anew<M: Medium>(
     transaction.set(table.pool().root(root::DIRECTORY), after.encode())
 }
 
-/// Writes a segment without records and flushes it.
+/// Writes a segment without records: durable after the next fence.
 pub(super) fn write_empty<M: Medium>(pool: &Pool<M>, shape: &DashShape, segment: u64, identity: u64) {
     for index in 0..shape.segment_bytes() / BUCKET_BYTES {
         let mut words = [0; WORDS];

@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Bytes of a bucket's head, fingerprints and lock.
-const HEAD_BYTES: usize = 32;
+pub(super) const HEAD_BYTES: usize = 32;
 
 /// A record that was found, and under which versions.
 #[derive(Clone, Copy, Debug)]
@@ -69,14 +69,23 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// Asks for both buckets, so that head and record are waited for once and not one after the other.
     #[inline(always)]
     pub(super) fn prefetch(&self, home: &Home) {
-        #[cfg(target_arch = "x86_64")]
-        for words in [self.bucket(home.own), self.bucket(home.next)] {
-            for line in [0, 1, 2, 3] {
-                use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-                // SAFETY: a hint about words that are there.
-                unsafe { _mm_prefetch(words.as_ptr().add(line * 8).cast(), _MM_HINT_T0) };
-            }
+        for bucket in [home.own, home.next] {
+            (0..4).for_each(|line| self.ask_for(bucket, line));
         }
+    }
+
+    /// Asks for one of the four lines of a bucket.
+    #[inline(always)]
+    pub(super) fn ask_for(&self, bucket: u64, line: usize) {
+        let words = self.bucket(bucket)[line * 8..].as_ptr();
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: a hint about words that are there.
+            unsafe { _mm_prefetch(words.cast(), _MM_HINT_T0) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = words;
     }
 
     /// As [`Dash::find`], by who has the key's two buckets locked.

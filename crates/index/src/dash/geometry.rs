@@ -131,6 +131,7 @@ impl Prefix {
         Self { depth: (word >> 48).min(u64::from(SEGMENT_BITS)) as u32, bits: word & ((1 << 48) - 1) }
     }
 
+    #[inline(always)]
     pub(super) fn covers(self, hash: Hash) -> bool {
         hash.prefix(self.depth) == self.bits
     }

@@ -35,10 +35,12 @@ impl Copied {
         Self { at, words: std::array::from_fn(|word| words[word].load(Relaxed)) }
     }
 
+    #[inline(always)]
     pub(super) fn head(&self) -> Head {
         Head(self.words[0])
     }
 
+    #[inline]
     fn record(&self, slot: usize) -> Record {
         let place = key_word(slot);
         Record { key: self.words[place], value: self.words[place + 1], pointer: self.head().is_pointer(slot) }
@@ -86,9 +88,15 @@ impl Image {
 
     /// Drops the records that are not wanted.
     pub(super) fn keep(&mut self, wanted: impl Fn(Hash) -> bool) {
-        for (slot, record) in self.records() {
-            if !wanted(record.hash()) {
-                self.drop_slot(slot);
+        for copied in &mut self.buckets {
+            // Bit by bit, in place: a split asks for every record of a segment twice.
+            let mut left = copied.head().slots();
+            while left != 0 {
+                let slot = left.trailing_zeros() as usize;
+                left &= left - 1;
+                if !wanted(copied.record(slot).hash()) {
+                    copied.words[0] = copied.head().without(slot).0;
+                }
             }
         }
     }

@@ -31,9 +31,10 @@ struct Overflow {
 }
 
 /// Heads that are to change together: one, or a stash bucket's and the home's.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Heads {
-    all: [Option<(u64, Head)>; 2],
+    shown: (u64, Head),
+    home: Option<(u64, Head)>,
 }
 
 impl<M: Medium, D: Directory> Dash<M, D> {
@@ -66,13 +67,19 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// A slot for a key whose two buckets are locked. One in a stash is in a bucket that is locked beside them.
     #[inline(always)]
     fn free_slot(&self, home: &Home) -> Option<Free> {
+        match self.free_slot_nearby(home) {
+            Some((bucket, slot, guest)) => Some(Free { bucket, slot, guest, overflow: None }),
+            None => self.free_slot_elsewhere(home),
+        }
+    }
+
+    /// A free slot in the emptier of a key's two buckets, and whether it would be a guest there.
+    #[inline(always)]
+    pub(super) fn free_slot_nearby(&self, home: &Home) -> Option<(u64, usize, bool)> {
         let (own, next) = (self.head(home.own), self.head(home.next));
         let guest = own.count() > next.count();
         let (bucket, head) = if guest { (home.next, next) } else { (home.own, own) };
-        if let Some(slot) = head.free_slot() {
-            return Some(Free { bucket, slot, guest, overflow: None });
-        }
-        self.free_slot_elsewhere(home)
+        head.free_slot().map(|slot| (bucket, slot, guest))
     }
 
     #[cold]
@@ -105,7 +112,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         if !self.try_lock(to) {
             return None;
         }
-        let _held = self.hold([to, 0]);
+        let _held = self.hold(to, 0);
         let (head, medium) = (self.head(to), self.medium());
         let target = head.free_slot()?;
         let record = self.record(from, slot, self.head(from).is_pointer(slot));
@@ -138,12 +145,12 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// Fills a free slot and makes that durable.
     #[inline(always)]
     fn fill(&self, home: &Home, free: Free, key: &Key<'_>, value: &[u8]) -> Result<(), PmemError> {
-        let _stash = self.hold([if free.overflow.is_some() { free.bucket } else { 0 }, 0]);
+        let _stash = self.hold(if free.overflow.is_some() { free.bucket } else { 0 }, 0);
         match key.inline(value) {
             Some(record) => {
                 let witness = self.write_record(free.bucket, free.slot, &record, key.hash);
                 let heads = self.heads_after(home, free, &record, key.hash, witness);
-                self.show(&heads);
+                self.show(heads.shown, heads.home);
                 Ok(())
             }
             None => self.fill_with_entry(home, free, key, value),
@@ -163,7 +170,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// Stores a record and its fingerprint where no head shows them yet. Answers with the witness under which a head may
     /// show it before a fence; where there can be none it has fenced.
     #[inline(always)]
-    fn write_record(&self, bucket: u64, slot: usize, record: &Record, hash: Hash) -> Witness {
+    pub(super) fn write_record(&self, bucket: u64, slot: usize, record: &Record, hash: Hash) -> Witness {
         let (words, medium, place) = (self.bucket(bucket), self.medium(), key_word(slot));
         let at = bucket + place as u64 * 8;
         let witness = Witness::of(slot, words[place].load(Relaxed), record.key);
@@ -189,7 +196,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             }
             (home.own, head)
         });
-        Heads { all: [Some((free.bucket, head)), own] }
+        Heads { shown: (free.bucket, head), home: own }
     }
 
     fn store_overflow_fingerprint(&self, bucket: u64, index: usize, hash: Hash) {
@@ -197,21 +204,21 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         self.medium().store(bucket + word as u64 * 8, fingerprints);
     }
 
-    /// The moment of an insertion.
+    /// The moment of an insertion: a head shows it, and the home's where it overflowed.
     #[inline(always)]
-    fn show(&self, heads: &Heads) {
+    pub(super) fn show(&self, shown: (u64, Head), home: Option<(u64, Head)>) {
         let medium = self.medium();
-        for (bucket, head) in heads.all.iter().flatten() {
-            medium.store(*bucket, head.0);
-            medium.flush(*bucket, 8); // shown
+        for (bucket, head) in std::iter::once(shown).chain(home) {
+            medium.store(bucket, head.0);
+            medium.flush(bucket, 8); // shown
         }
         medium.fence(); // inserted
     }
 
     /// The same where blocks change hands with it.
     fn commit_heads(&self, mut transaction: Transaction<'_, M>, heads: &Heads) -> Result<(), PmemError> {
-        for (bucket, head) in heads.all.iter().flatten() {
-            transaction.set(Offset::new(*bucket), head.0)?;
+        for (bucket, head) in [Some(heads.shown), heads.home].into_iter().flatten() {
+            transaction.set(Offset::new(bucket), head.0)?;
         }
         transaction.commit();
         Ok(())

@@ -15,6 +15,7 @@ use super::{
     geometry::{DashShape, root},
     hash::{Hash, SEGMENT_BITS},
     image::Image,
+    open::lies_in,
     table::Dash,
 };
 use crate::error::IndexError;
@@ -42,6 +43,7 @@ struct Extent {
 }
 
 impl Extent {
+    #[inline(always)]
     fn decode(word: u64) -> Self {
         Self { level: (word >> LEVEL_SHIFT).min(u64::from(SEGMENT_BITS)) as u32, next: word & ((1 << LEVEL_SHIFT) - 1) }
     }
@@ -122,8 +124,16 @@ impl Sealed for Linear {
     }
 
     fn open<M: Medium>(pool: &Pool<M>, shape: &DashShape) -> Result<Self, PmemError> {
-        let arrays = pool.medium().load(pool.root::<u64>(root::ARRAYS).raw());
-        Ok(Self { arrays, first_bits: shape.segments.trailing_zeros() })
+        let load = |root| pool.medium().load(pool.root::<u64>(root).raw());
+        let (arrays, extent) = (load(root::ARRAYS), load(root::DIRECTORY));
+        let wrong = if !lies_in(pool, arrays, ARRAYS as usize * 8) {
+            format!("the table's arrays are at {arrays:#x}, which is no place for them")
+        } else if !is_there(pool, shape, arrays, Extent::decode(extent)) {
+            format!("the table's extent is {extent:#x}, and not all of its arrays are in the pool")
+        } else {
+            return Ok(Self { arrays, first_bits: shape.segments.trailing_zeros() });
+        };
+        Err(PmemError::Damaged { what: wrong })
     }
 
     #[inline(always)]
@@ -184,6 +194,17 @@ impl Sealed for Linear {
 
 fn extent<M: Medium>(table: &Dash<M, Linear>) -> Extent {
     Extent::decode(table.medium().load(table.root(root::DIRECTORY)))
+}
+
+/// Whether a table of that extent can be, with all of its arrays in the pool.
+fn is_there<M: Medium>(pool: &Pool<M>, shape: &DashShape, arrays: u64, extent: Extent) -> bool {
+    let bits = shape.segments.trailing_zeros();
+    if bits + extent.level >= SEGMENT_BITS || extent.next >= extent.base(bits) {
+        return false;
+    }
+    let (last, _) = array_of(extent.count(bits) - 1, bits);
+    let place = |array: u64| pool.medium().load(arrays + array * 8);
+    last < ARRAYS && (0..=last).all(|array| lies_in(pool, place(array), shape.segment_bytes() as usize))
 }
 
 #[inline(always)]

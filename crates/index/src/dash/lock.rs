@@ -27,7 +27,7 @@ use super::{
 /// The lock word of a bucket.
 const WORD: usize = LOCK as usize / 8;
 pub(super) const STAMP_SHIFT: u32 = 33;
-const LOCKED: u64 = 1;
+pub(super) const LOCKED: u64 = 1;
 const VERSION: u64 = (1 << STAMP_SHIFT) - 2;
 /// Looks before the CPU is given away.
 const PATIENCE: u32 = 200;
@@ -35,19 +35,27 @@ const PATIENCE: u32 = 200;
 /// Buckets that this thread has locked; unlocked on drop.
 ///
 /// It knows the words that unlock them: a flush may have taken the line out of the caches, and a store does not wait for
-/// it to come back, where a load would.
+/// it to come back, where a load would. No arrays here, which would pass through the stack: a load of two words at once
+/// waits there until every store before it has left the CPU, those to flushed lines included.
 #[derive(Debug)]
 pub(super) struct Held<'t, M: Medium, D: Directory> {
     table: &'t Dash<M, D>,
-    buckets: [u64; 2],
-    unlocked: [u64; 2],
+    first: Release,
+    second: Release,
+}
+
+/// A bucket, or 0 for none, and the word that unlocks it.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    bucket: u64,
+    word: u64,
 }
 
 impl<M: Medium, D: Directory> Drop for Held<'_, M, D> {
+    #[inline(always)]
     fn drop(&mut self) {
-        for (&bucket, &word) in self.buckets.iter().zip(&self.unlocked).filter(|&(&bucket, _)| bucket != 0) {
-            self.table.medium().store(bucket + LOCK, word);
-        }
+        self.table.release(self.first);
+        self.table.release(self.second);
     }
 }
 
@@ -160,18 +168,31 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         let (first, second) = if home.own < home.next { (home.own, home.next) } else { (home.next, home.own) };
         self.lock(home.segment, first);
         self.lock(home.segment, second);
-        self.hold([first, second])
+        self.hold(first, second)
     }
 
     /// Takes over buckets that are locked already; 0 stands for none.
     #[inline(always)]
-    pub(super) fn hold(&self, buckets: [u64; 2]) -> Held<'_, M, D> {
-        let unlocked = buckets.map(|bucket| if bucket == 0 { 0 } else { self.unlocked(bucket) });
-        Held { table: self, buckets, unlocked }
+    pub(super) fn hold(&self, first: u64, second: u64) -> Held<'_, M, D> {
+        Held { table: self, first: self.to_release(first), second: self.to_release(second) }
+    }
+
+    #[inline(always)]
+    fn to_release(&self, bucket: u64) -> Release {
+        Release { bucket, word: if bucket == 0 { 0 } else { self.unlocked(bucket) } }
+    }
+
+    #[inline(always)]
+    fn release(&self, Release { bucket, word }: Release) {
+        if bucket != 0 {
+            self.medium().store(bucket + LOCK, word);
+        }
     }
 
     /// Every bucket of a segment: nobody reads or changes it, its chain included, until the answer is dropped.
     pub(super) fn lock_segment(&self, segment: u64) -> HeldSegment<'_, M, D> {
+        // A lock waits for its line and lets nothing overtake it, so all lines are asked for before.
+        self.own_buckets(segment).for_each(|bucket| self.ask_for(bucket, 0));
         self.own_buckets(segment).for_each(|bucket| self.lock(segment, bucket));
         HeldSegment { table: self, segment }
     }

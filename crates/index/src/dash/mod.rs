@@ -38,6 +38,8 @@ mod insert;
 mod linear;
 mod lock;
 mod open;
+mod quick;
+mod quick_change;
 mod session;
 mod settle;
 mod table;

@@ -94,6 +94,11 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     }
 }
 
+/// Whether words of so many bytes may lie at an offset of a pool.
+pub(super) fn lies_in<M: Medium>(pool: &Pool<M>, at: u64, bytes: usize) -> bool {
+    at != 0 && at % 8 == 0 && at.checked_add(bytes as u64).is_some_and(|end| end <= pool.medium().bytes() as u64)
+}
+
 /// A table that is dropped is closed: nothing is repaired when it is opened next.
 impl<M: Medium, D> Drop for Dash<M, D> {
     fn drop(&mut self) {

@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use assay_pmem::{Guard, Medium, PmemError, pin};
 
-use super::{check::Filling, directory::Directory, entry::Key, table::Dash};
+use super::{
+    check::Filling, directory::Directory, entry::Key, hash::Hash, quick::Quick, quick_change::Removal, table::Dash,
+};
 use crate::{
     error::IndexError,
     index::{Index, Session, Visit},
@@ -72,9 +74,51 @@ impl<M: Medium, D: Directory> DashSession<'_, M, D> {
     #[inline]
     pub fn get(&mut self, key: u64) -> Option<u64> {
         self.tick();
+        match self.table.quick(key, Hash::of_word(key)) {
+            Quick::Found(value) => Some(value),
+            Quick::Missing => None,
+            Quick::Unsure => self.get_slowly(key),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn get_slowly(&self, key: u64) -> Option<u64> {
         let bytes = key.to_le_bytes();
         let found = self.table.find(&Key::new(&bytes))?;
         (!found.record.pointer).then_some(found.record.value)
+    }
+
+    #[inline(never)]
+    fn lookup_slowly(&self, key: &Key<'_>, value: &mut Vec<u8>) -> bool {
+        let Some(found) = self.table.find(key) else { return false };
+        self.table.append_value(&found.record, value);
+        true
+    }
+
+    #[inline(never)]
+    fn insert_slowly(&mut self, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
+        key.check(value)?;
+        self.with_room(|table| table.insert(key, value))
+    }
+
+    #[inline(never)]
+    fn update_slowly(&mut self, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
+        key.check(value)?;
+        self.with_room(|table| table.update(key, value))
+    }
+
+    #[inline(never)]
+    fn remove_slowly(&mut self, key: &Key<'_>) -> Result<bool, IndexError> {
+        self.with_room(|table| table.remove(key))
+    }
+
+    /// A removal left its bucket empty.
+    #[cold]
+    #[inline(never)]
+    fn after_emptying(&mut self, hash: Hash) -> Result<bool, IndexError> {
+        D::emptied(self.table, hash)?;
+        Ok(true)
     }
 
     #[inline(always)]
@@ -107,45 +151,64 @@ impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
     #[inline]
     fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
         let key = Key::new(key);
-        key.check(value)?;
-        self.with_room(|table| table.insert(&key, value))
+        if let Some(record) = key.inline(value) {
+            self.tick();
+            if let Some(added) = self.table.insert_quickly(key.hash, &record) {
+                return Ok(added);
+            }
+        }
+        self.insert_slowly(&key, value)
     }
 
     #[inline]
     fn update(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
         let key = Key::new(key);
-        key.check(value)?;
-        self.with_room(|table| table.update(&key, value))
+        if let Some(record) = key.inline(value) {
+            self.tick();
+            if let Some(there) = self.table.update_quickly(key.hash, &record) {
+                return Ok(there);
+            }
+        }
+        self.update_slowly(&key, value)
     }
 
     fn upsert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
-        let key = Key::new(key);
-        key.check(value)?;
-        self.with_room(|table| {
-            loop {
-                if table.update(&key, value)? {
-                    return Ok(false);
-                }
-                if table.insert(&key, value)? {
-                    return Ok(true);
-                }
+        loop {
+            if self.update(key, value)? {
+                return Ok(false);
             }
-        })
+            if self.insert(key, value)? {
+                return Ok(true);
+            }
+        }
     }
 
     #[inline]
     fn lookup(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, IndexError> {
         self.tick();
         value.clear();
-        let Some(found) = self.table.find(&Key::new(key)) else { return Ok(false) };
-        self.table.append_value(&found.record, value);
+        let key = Key::new(key);
+        match key.word.map_or(Quick::Unsure, |word| self.table.quick(word, key.hash)) {
+            Quick::Found(word) => value.extend_from_slice(&word.to_le_bytes()),
+            Quick::Missing => return Ok(false),
+            Quick::Unsure => return Ok(self.lookup_slowly(&key, value)),
+        }
         Ok(true)
     }
 
     #[inline]
     fn remove(&mut self, key: &[u8]) -> Result<bool, IndexError> {
         let key = Key::new(key);
-        self.with_room(|table| table.remove(&key))
+        if let Some(word) = key.word {
+            self.tick();
+            match self.table.remove_quickly(word, key.hash) {
+                Some(Removal::Missing) => return Ok(false),
+                Some(Removal::Removed) => return Ok(true),
+                Some(Removal::Emptied) => return self.after_emptying(key.hash),
+                None => {}
+            }
+        }
+        self.remove_slowly(&key)
     }
 
     fn scan(&mut self, _: &[u8], _: usize, _: &mut Visit<'_>) -> Result<usize, IndexError> {

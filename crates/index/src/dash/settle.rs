@@ -85,7 +85,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         }
     }
 
-    /// Writes a new segment, its buckets locked, and flushes it: durable after the next fence.
+    /// Writes a new segment, its buckets locked: durable after the next fence.
     pub(super) fn write_segment(&self, segment: u64, identity: u64, image: &Image) {
         let mut header = [0; WORDS];
         header[IDENTITY as usize / 8] = identity;
@@ -137,13 +137,11 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     }
 }
 
-/// Writes a block of the media and flushes it.
+/// Writes a block of the media around the caches, which need not read first what is written whole: durable after the
+/// next fence.
 #[track_caller]
+#[inline(always)]
 pub(super) fn write_block(medium: &impl Medium, at: u64, words: &[u64; WORDS]) {
-    let mut bytes = [0; BUCKET_BYTES as usize];
-    for (into, word) in bytes.chunks_exact_mut(8).zip(words) {
-        into.copy_from_slice(&word.to_ne_bytes());
-    }
-    medium.write(at, &bytes);
-    medium.flush(at, bytes.len()); // block written
+    let bytes = words.map(u64::to_ne_bytes);
+    medium.stream(at, bytes.as_flattened()); // block written
 }

@@ -101,6 +101,7 @@ impl<M: Medium, D> Dash<M, D> {
 
 impl Record {
     /// The hash of its key, which entries by pointer keep in the place of the key.
+    #[inline]
     pub(super) fn hash(&self) -> Hash {
         if self.pointer { Hash(self.key) } else { Hash::of_word(self.key) }
     }

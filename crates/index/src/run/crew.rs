@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::{
-        AtomicU32, AtomicU64,
+        AtomicBool, AtomicU32, AtomicU64,
         Ordering::{Acquire, Relaxed, Release},
     },
     time::Duration,
@@ -80,6 +80,33 @@ struct Gate {
     phase: AtomicU32,
     warm: AtomicU32,
     finished: AtomicU32,
+    /// A thread has panicked: nobody goes on.
+    broken: AtomicBool,
+}
+
+/// A thread that is at work. However it ends, a panic included, nobody waits for it afterwards.
+struct AtWork<'a> {
+    gate: &'a Gate,
+    warm: bool,
+}
+
+impl AtWork<'_> {
+    fn is_warm(&mut self) {
+        self.warm = true;
+        self.gate.warm.fetch_add(1, Release);
+    }
+}
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.gate.broken.store(true, Release);
+        }
+        if !self.warm {
+            self.is_warm();
+        }
+        self.gate.finished.fetch_add(1, Release);
+    }
 }
 
 struct Plan<'a> {
@@ -91,7 +118,7 @@ struct Plan<'a> {
 /// Warms up, opens the window, closes it.
 ///
 /// # Errors
-/// Where the distribution cannot be.
+/// Where the distribution cannot be, or the index is so damaged that a thread could not go on.
 pub(super) fn run(
     index: &impl Index,
     job: &IndexJob,
@@ -99,26 +126,38 @@ pub(super) fn run(
     watch: &mut Watch<'_>,
     open: impl FnOnce() -> WorkWatch,
 ) -> Result<Crew, IndexError> {
-    let gate = Gate { phase: AtomicU32::new(WARM_UP), warm: AtomicU32::new(0), finished: AtomicU32::new(0) };
+    let gate = Gate {
+        phase: AtomicU32::new(WARM_UP),
+        warm: AtomicU32::new(0),
+        finished: AtomicU32::new(0),
+        broken: AtomicBool::new(false),
+    };
     Picker::new(job.distribution(), job.territory(0).picked())?;
     let plan = Plan { job, clock, gate: &gate };
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
-    Ok(std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let work = |(thread, desk)| {
             let plan = &plan;
             scope.spawn(move || work(index, plan, thread as u64, desk))
         };
         let threads: Vec<_> = desks.iter().enumerate().map(work).collect();
         let (watched, series) = control(&plan, &desks, watch, open);
-        let outcomes: Vec<Outcome> =
-            threads.into_iter().map(|thread| thread.join().expect("a panic of a thread ends the run")).collect();
+        // Each is waited for: a scope whose thread panicked unseen panics itself.
+        let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().map_err(|panic| broken(&*panic))).collect();
+        let outcomes: Vec<Outcome> = ended.into_iter().collect::<Result<_, _>>()?;
         let operations = outcomes.iter().map(Outcome::operations).sum();
         let ended = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
         let window = watched.close(&Done { ended, ..Done::operations(operations, provenance) });
         let service = series.service();
         let interrupted = watch.interrupted.load(Relaxed);
-        Crew { outcomes, window, service, intervals: series.points, interrupted }
-    }))
+        Ok(Crew { outcomes, window, service, intervals: series.points, interrupted })
+    })
+}
+
+/// What a panic says of the index.
+fn broken(panic: &(dyn std::any::Any + Send)) -> IndexError {
+    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    IndexError::Damaged { what: format!("a thread met what cannot be ({})", said.unwrap_or("it said nothing")) }
 }
 
 impl Outcome {
@@ -200,9 +239,10 @@ fn control(
 ) -> (WorkWatch, Series) {
     let threads = plan.job.threads;
     let interrupted = |watch: &Watch<'_>| watch.interrupted.load(Relaxed);
+    let goes_on = || !plan.gate.broken.load(Acquire);
     let warm_up = Duration::from_secs_f64(plan.job.warmup_s);
     let began = std::time::Instant::now();
-    while plan.gate.warm.load(Acquire) < threads || (began.elapsed() < warm_up && !interrupted(watch)) {
+    while plan.gate.warm.load(Acquire) < threads || (began.elapsed() < warm_up && goes_on() && !interrupted(watch)) {
         std::thread::sleep(GLANCE);
     }
     let mut series = Series::new(desks);
@@ -214,7 +254,7 @@ fn control(
     };
     let opened = std::time::Instant::now();
     let elapsed = || opened.elapsed().as_secs_f64();
-    while elapsed() < until_s && plan.gate.finished.load(Acquire) < threads && !interrupted(watch) {
+    while elapsed() < until_s && goes_on() && plan.gate.finished.load(Acquire) < threads && !interrupted(watch) {
         let left = until_s - elapsed();
         std::thread::sleep(GLANCE.max(Duration::from_millis(5)).min(Duration::from_secs_f64(left.clamp(0.0, 1.0))));
         if elapsed() - series.at_s >= INTERVAL.as_secs_f64() {
@@ -247,6 +287,7 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
     if plan.job.pin {
         pin(thread as usize);
     }
+    let mut at_work = AtWork { gate: plan.gate, warm: false };
     let job = plan.job;
     let territory = job.territory(thread);
     let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
@@ -255,7 +296,7 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
     let mut counters = ThreadCounters::open(plan.clock.tsc_hz());
     let calm = job.workload.mix().without_growth();
     let mut stream = Stream::new(calm, picker.clone(), territory, job.seed ^ 0xAAAA);
-    plan.gate.warm.fetch_add(1, Release);
+    at_work.is_warm();
     while plan.gate.phase.load(Acquire) == WARM_UP {
         if job.warmup_s == 0.0 {
             std::thread::yield_now();
@@ -274,7 +315,6 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
     };
     outcome.used = counters.stop();
     outcome.moved = session.moved().zip(before).map(|(after, before)| after.since(&before));
-    plan.gate.finished.fetch_add(1, Release);
     outcome
 }
 

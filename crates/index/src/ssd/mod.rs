@@ -42,6 +42,21 @@ pub trait Structure: Sized + Send + Sync {
 
     /// What the note tells: a name of eight bytes and the number of the first page.
     fn note(&self) -> Vec<u8>;
+
+    /// Goes through all pages while nobody changes them.
+    ///
+    /// # Errors
+    /// What does not fit together, or that a page cannot be read.
+    fn survey(&self, worker: &Worker<'_>) -> Result<Survey, TreeError>;
+}
+
+/// What a structure was found to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survey {
+    /// In words.
+    pub seen: String,
+    /// Pages that belong to it.
+    pub pages: u64,
 }
 
 /// The note of a structure: its name and its first page.
@@ -73,6 +88,12 @@ impl Structure for Tree {
 
     fn note(&self) -> Vec<u8> {
         note(b"ssdbtree", self.root())
+    }
+
+    fn survey(&self, worker: &Worker<'_>) -> Result<Survey, TreeError> {
+        let facts = self.check(worker)?;
+        let seen = format!("{} entries in {} leaves under {} levels", facts.entries, facts.leaf_pages, facts.levels);
+        Ok(Survey { seen, pages: facts.pages() })
     }
 }
 
@@ -122,6 +143,17 @@ impl<S: Structure> OnPool<S> {
         &self.pool
     }
 
+    /// Whether the structure is sound, and every page that is in use its own. Nobody works on it.
+    fn inspect(&self) -> Result<String, String> {
+        let say = |error: TreeError| format!("{error}: {}", error.fix());
+        let worker = self.pool.worker().map_err(|error| say(error.into()))?;
+        let Survey { seen, pages } = self.structure.survey(&worker).map_err(say)?;
+        match self.pool.pages() {
+            used if used == pages => Ok(format!("{seen}, and no page of {pages} lost")),
+            used => Err(format!("{seen}, on {pages} pages, but {used} are in use")),
+        }
+    }
+
     fn checkpoint(&self) -> Result<(), IndexError> {
         let worker = self.pool.worker().map_err(TreeError::from)?;
         worker.checkpoint(|| self.structure.note(), || Ok(())).map_err(TreeError::from)?;
@@ -159,5 +191,9 @@ where
 
     fn make_durable(&self) -> Result<(), IndexError> {
         self.checkpoint()
+    }
+
+    fn examine(&self) -> Option<Result<String, String>> {
+        Some(self.inspect())
     }
 }

@@ -38,4 +38,8 @@ where
     fn used_bytes(&self) -> u64 {
         self.0.iter().map(OnPool::used_bytes).sum()
     }
+
+    fn examine(&self) -> Option<Result<String, String>> {
+        self.0.iter().map(OnPool::examine).collect::<Option<Result<Vec<_>, _>>>().map(|all| Ok(all?.join("; ")))
+    }
 }

@@ -16,7 +16,7 @@ use assay_btree::TreeError;
 use assay_buffer::{Attempt, Exclusive, HEADER_BYTES, Optimistic, PageId, Pool, Worker, Writing};
 
 use super::{
-    Structure,
+    Structure, Survey,
     bucket::{Bucket, BucketMut, ENTRIES, FLOOR},
     first_page,
     hash::{fingerprint, hash},
@@ -75,6 +75,11 @@ impl Structure for Table {
 
     fn note(&self) -> Vec<u8> {
         note(b"ssd-hash", self.meta)
+    }
+
+    fn survey(&self, worker: &Worker<'_>) -> Result<Survey, TreeError> {
+        let (entries, buckets, pages) = self.check(worker)?;
+        Ok(Survey { seen: format!("{entries} entries in {buckets} buckets"), pages })
     }
 }
 
