@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,6 +27,20 @@ def refused(code: int, *arguments: str | Path) -> str:
 def test_a_place_that_is_not_there(tmp_path: Path) -> None:
     assert "is no folder" in refused(2, "tpcc", "--on", tmp_path / "nowhere")
     assert "is no folder" in refused(2, "tpcc", "--on", tmp_path, "--log", "/dev/no-such-device")
+    serial = ("--serial", "S1", "--yes-destroy")
+    assert "/dev/no-such-device is no device" in refused(2, "tpcc", "--on", "/dev/no-such-device", *serial)
+
+
+def test_a_bare_device_needs_no_place_for_a_log_that_is_not_asked_for() -> None:
+    mounted = (line.split()[0] for line in Path("/proc/mounts").read_text().splitlines())
+    used = next((one for one in mounted if one.startswith("/dev/") and Path(one).is_block_device()), None)
+    if used is None:
+        pytest.skip("no block device of this machine is mounted")
+    serial = ("--serial", "S1", "--yes-destroy", "--durability", "none")
+    done = ledgers.assay("tpcc", "--on", used, *serial, *SHORT)
+    # It is the guard that refuses a device in use, or the kernel one that may not be read.
+    assert done.returncode in (1, 4), done.stdout + done.stderr
+    assert "engine-log" not in done.stdout + done.stderr
 
 
 def test_a_pool_larger_than_memory(tmp_path: Path) -> None:
@@ -79,6 +94,36 @@ def test_a_log_that_is_missing_or_not_its_own(tmp_path: Path) -> None:
     assert "another database" in refused(4, "ledger", "--keep", mine, "--on", tmp_path, "--pool", "4MiB")
     (tmp_path / "aside").replace(mine / "engine-log")
     assert all(check["passed"] for check in ledgers.look(mine)["checks"])
+
+
+def test_a_log_a_tail_or_a_stripe_of_another_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    if not os.access("/dev/shm", os.W_OK):
+        pytest.skip("there is no /dev/shm that could stand in for persistent memory")
+    mine, other, none = tmp_path / "mine", tmp_path / "other", tmp_path / "none"
+    log, stripe = tmp_path / "log", tmp_path / "stripe"
+    log.mkdir()
+    stripe.mkdir()
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as tail:
+        usual = ("--on", f"{tmp_path}+{stripe}", "--log", str(log), "--pmem", tail, "--durability", "pmem")
+        ledgers.look(mine, *usual)
+        ledgers.look(other)
+        for named in (("--log", log), ("--pmem", tail), ("--on", f"{tmp_path}+{stripe}")):
+            where = ("--on", tmp_path, "--pool", "4MiB", *named)
+            # Twice: what the first refusal leaves must not have the second one clean up.
+            for _ in range(2):
+                assert "belongs to another database" in refused(4, "ledger", "--keep", none, *where)
+                assert not list(none.iterdir())
+            said = refused(4, "ledger", "--keep", other, *where)
+            assert "nother" in said or "no part of a striped disk" in said
+        assert all(check["passed"] for check in ledgers.look(mine, *usual)["checks"])
+        assert all(check["passed"] for check in ledgers.look(other)["checks"])
+
+
+def test_a_database_of_other_work(tmp_path: Path) -> None:
+    keep = tmp_path / "ledger"
+    ledgers.look(keep)
+    assert "made for other work" in refused(4, "ycsb", "--keep", keep, "--on", tmp_path, "--pool", "4MiB")
+    assert all(check["passed"] for check in ledgers.look(keep)["checks"])
 
 
 def test_a_disk_that_is_full_in_mid_transaction(assayer: Path, tmp_path: Path) -> None:

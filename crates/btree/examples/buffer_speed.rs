@@ -1,10 +1,12 @@
-//! What the pool and the tree cost, measured side by side with what lies beneath: `buffer_speed FOLDER [MIB]`.
+//! What the pool and the tree cost, measured side by side with what lies beneath: `buffer_speed FOLDER [MIB [PART]]`, where
+//! the part is `hot`, `points`, `scans-64` or `scans-4`.
 //!
 //! Each pair takes turns in one run, so that a busy machine disturbs both alike; ratios are of medians over the turns.
 
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
 use std::{
+    cell::Cell,
     collections::BTreeMap,
     hint::black_box,
     path::{Path, PathBuf},
@@ -32,10 +34,16 @@ fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let folder = PathBuf::from(arguments.next().ok_or("name a folder on the drive")?);
     let mib = arguments.next().map_or(Ok(512), |text| text.parse::<u64>())?;
-    hot()?;
-    let file = folder.join("buffer-speed");
-    let done = points(&file, mib).and_then(|()| scans(&file, mib));
-    std::fs::remove_file(&file)?;
+    let (only, file) = (arguments.next(), folder.join("buffer-speed"));
+    let wanted = |part: &str| only.as_deref().is_none_or(|only| only == part);
+    let part = |name: &str, measure: &dyn Fn() -> Result<(), Failure>| if wanted(name) { measure() } else { Ok(()) };
+    let done = part("hot", &hot)
+        .and_then(|()| part("points", &|| points(&file, mib)))
+        .and_then(|()| part("scans-64", &|| scans(&file, mib, 64 << 10, 1000)))
+        .and_then(|()| part("scans-4", &|| scans(&file, mib, 4 << 10, 120)));
+    if file.exists() {
+        std::fs::remove_file(&file)?;
+    }
     done
 }
 
@@ -176,34 +184,60 @@ fn raw_reads(disk: &dyn Disk, time: Duration, bytes: u32, next: &mut dyn FnMut()
     })
 }
 
-/// A scan of a tree of pages of 64 KiB, against reads of 64 KiB in order by the queue alone.
-fn scans(file: &Path, mib: u64) -> Result<(), Failure> {
-    const VALUE: usize = 1000;
+/// CPU time of this thread.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// A scan of a tree, against reads of 64 KiB in order by the queue alone, with as many bytes in flight.
+fn scans(file: &Path, mib: u64, page_bytes: u32, value_bytes: usize) -> Result<(), Failure> {
+    const RAW: u32 = 64 << 10;
     let disk = drive(file, (mib * 3) << 20)?;
-    let config = Config { page_bytes: 65536, pool_bytes: (mib << 20) / 8, depth: DEPTH, ..Config::default() };
+    let depth = DEPTH * RAW / page_bytes;
+    let config = Config {
+        page_bytes,
+        pool_bytes: (mib << 20) * std::env::var("POOLX").map_or(1, |x| x.parse().unwrap()) / 8,
+        depth,
+        ..Config::default()
+    };
     let pool = Pool::create(Arc::clone(&disk), config)?;
     let worker = pool.worker()?;
     let tree = Tree::create(&worker, &worker.write())?;
-    let entries = (0..mib * 1024).map(|key| (key.to_be_bytes(), [7_u8; VALUE]));
+    let value = vec![7; value_bytes];
+    let entries = (0..(mib << 20) / (value_bytes as u64 + 24)).map(|key| (key.to_be_bytes(), &value));
     tree.load(&worker, &worker.write(), entries)?;
     worker.checkpoint(Vec::new, || Ok(()))?;
-    let leaves = tree.check(&worker)?.leaf_pages;
+    let bytes = tree.check(&worker)?.leaf_pages * u64::from(page_bytes);
+    let (cpu, passes) = (Cell::new(Duration::ZERO), Cell::new(0));
     let ours = |_| {
-        let (start, mut bytes) = (Instant::now(), 0);
+        let (start, before, mut visited) = (Instant::now(), thread_cpu(), 0);
         tree.scan(&worker, &[], u64::MAX, &mut |_, value| {
-            bytes += value.len();
+            visited += value.len();
             true
         })?;
-        black_box(bytes);
-        Ok((leaves << 16) as f64 / start.elapsed().as_secs_f64() / 1e6)
+        black_box(visited);
+        cpu.set(cpu.get() + (thread_cpu() - before));
+        passes.set(passes.get() + 1);
+        Ok(bytes as f64 / start.elapsed().as_secs_f64() / 1e6)
     };
     let mut at = 0;
     let theirs = |time| {
         let mut next = || {
             at += 1;
-            at % leaves
+            at % (bytes / u64::from(RAW))
         };
-        Ok(raw_reads(&*disk, time, 65536, &mut next)? * 65536.0)
+        Ok(raw_reads(&*disk, time, RAW, &mut next)? * f64::from(RAW))
     };
-    compare("64 KiB scans, pool (1/8 of the data) against queue", "MB/s", ours, theirs)
+    let what = format!("scans of pages of {} KiB, pool (1/8 of the data) against queue", page_bytes >> 10);
+    let before = worker.counters();
+    compare(&what, "MB/s", ours, theirs)?;
+    let after = worker.counters();
+    let pages = after.prefetched - before.prefetched;
+    let (waited, requests) = (after.faults - before.faults, after.requests - before.requests);
+    let each = cpu.get().as_secs_f64() / f64::from(passes.get()) / (bytes as f64 / f64::from(page_bytes)) * 1e6;
+    println!(
+        "  the pool's: {pages} pages ahead, {waited} waited for, {requests} requests, {each:.2} us of CPU time a page"
+    );
+    Ok(())
 }

@@ -157,3 +157,48 @@ fn a_flipped_bit_is_named_and_never_returned() {
     }
     assert!(named > 5, "{named} of 60 flips were named");
 }
+
+/// Of pages that were read together, a failed request costs those that have the error at most: the scan has every entry, or
+/// names the error, and the next one has every entry.
+#[test]
+fn each_read_of_a_scan_fails_once_and_no_entry_is_missing() {
+    let seed = 14;
+    let world = World::new(seed);
+    let disk: Arc<dyn Disk> = world.add("tree", BYTES);
+    let root = {
+        let pool = Pool::create(Arc::clone(&disk), config()).unwrap();
+        let worker = pool.worker().unwrap();
+        let tree = Tree::create(&worker, &worker.write()).unwrap();
+        tree.load(&worker, &worker.write(), (0..6000_u32).map(|key| (key.to_be_bytes(), [1; 100]))).unwrap();
+        worker.checkpoint(Vec::new, || Ok(())).unwrap();
+        tree.root()
+    };
+    let scan = |fault: Option<u64>| {
+        let world = world.image().after(Fate::Kept);
+        let pool = Pool::open(world.disk(0), config()).unwrap();
+        let (worker, tree) = (pool.worker().unwrap(), Tree::open(&pool, root));
+        let count = || tree.scan(&worker, &[], u64::MAX, &mut |_, value| value == [1; 100]);
+        let opened = world.ios();
+        if let Some(fault) = fault {
+            world.fail(opened + fault, rustix::io::Errno::IO, false);
+        }
+        let first = count();
+        let read = world.ios() - opened;
+        assert_eq!(count().unwrap(), 6000, "after a fault at {fault:?}, seed {seed}");
+        (first, read, worker.counters().prefetched)
+    };
+    let (whole, reads, pages) = scan(None);
+    assert_eq!(whole.unwrap(), 6000);
+    assert!(reads < pages, "{reads} reads of {pages} pages: some come together");
+    let fine = (0..reads).filter(|&fault| match scan(Some(fault)).0 {
+        Ok(count) => {
+            assert_eq!(count, 6000, "fault {fault}, seed {seed}");
+            true
+        }
+        Err(error) => {
+            assert!(error.to_string().contains("reading"), "fault {fault}, seed {seed}: {error}");
+            false
+        }
+    });
+    assert!(fine.count() as u64 > reads / 2, "a request for several pages that failed is made again for each");
+}

@@ -355,3 +355,34 @@ fn what_does_not_fit_is_refused_and_nothing_changes() {
     let model = Model::from([(vec![1; 512], b"short".to_vec())]);
     check(&tree, &worker, &model);
 }
+
+/// A scan waits for next to nothing, asks once for each page, and takes neighbours on the disk together; both ways.
+#[test]
+fn a_long_scan_reads_ahead_and_neighbours_together() {
+    let place = place(4096, 1024);
+    let worker = place.pool.worker().unwrap();
+    let tree = Tree::create(&worker, &worker.write()).unwrap();
+    let entries = (0..60_000_u64).map(|key| (key.to_be_bytes(), [key as u8; 100]));
+    tree.load(&worker, &worker.write(), entries).unwrap();
+    worker.checkpoint(Vec::new, || Ok(())).unwrap();
+    let leaves = tree.check(&worker).unwrap().leaf_pages;
+    for back in [false, true] {
+        let before = worker.counters();
+        let mut seen = 0_u64;
+        let visit = &mut |key: &[u8], value: &[u8]| {
+            let wanted = if back { 59_999 - seen } else { seen };
+            seen += 1;
+            key == wanted.to_be_bytes() && value == [wanted as u8; 100]
+        };
+        if back {
+            tree.scan_back(&worker, None, u64::MAX, visit).unwrap();
+        } else {
+            tree.scan(&worker, &[], u64::MAX, visit).unwrap();
+        }
+        let after = worker.counters();
+        let (waited, requests) = (after.faults - before.faults, after.requests - before.requests);
+        assert_eq!(seen, 60_000, "back: {back}");
+        assert!(waited < leaves / 20, "{waited} of {leaves} leaves were waited for, back: {back}");
+        assert!(requests < leaves / 2, "{requests} requests for {leaves} leaves, back: {back}");
+    }
+}

@@ -128,6 +128,8 @@ pub struct Database {
     shared: Arc<Shared>,
     recovered: Recovered,
     completion: Completion,
+    /// A file that other processes are kept from as long as this is open.
+    held: Option<std::fs::File>,
 }
 
 /// What is done once everything is in the database that is to be in it from the beginning.
@@ -197,9 +199,7 @@ impl Database {
                 return Err(EngineError::unfit(what, "name no more persistent memory than that, and 4096 bytes"));
             }
             let in_memory = note.durability == Durability::Pmem && !note.closed;
-            if in_memory {
-                tail.check(note.identity)?;
-            }
+            tail.check(note.identity, in_memory)?;
             let threads = if options.pace == Pace::Asked { 1 } else { options.recovery_threads };
             let hand = || Hand::recovering(&pool, &forest);
             let end = recover(area, &*disk, Some(&tail).filter(|_| in_memory), note.begin, threads, hand)?;
@@ -251,7 +251,8 @@ impl Database {
             rung: Signal::new(),
         });
         let completion = Completion::default();
-        let mut database = Self { background: None, checkpointer: None, writer, shared, recovered, completion };
+        let mut database =
+            Self { background: None, checkpointer: None, writer, shared, recovered, completion, held: None };
         if options.pace == Pace::Eager {
             database.checkpointer = Some(start(&database.shared)?);
         }
@@ -259,6 +260,16 @@ impl Database {
             database.background = Some(Background::start(&database.shared, rate)?);
         }
         Ok(database)
+    }
+
+    /// Keeps a file, which is locked, as long as the database is open.
+    pub(crate) fn hold(&mut self, file: Option<std::fs::File>) {
+        self.held = file;
+    }
+
+    /// Tables.
+    pub fn tables(&self) -> usize {
+        self.shared.forest.roots().len()
     }
 
     /// What [`Database::complete`] does.

@@ -1,20 +1,15 @@
 //! A database in files or on devices that the caller names: made where it is missing, opened where it is there.
-//!
-//! **Half made.** A mark lies beside the pages' file from before anything is made until everything is in the database that
-//! is to be in it from the beginning ([`Database::complete`]). Who finds the mark and nobody who holds it finds what a
-//! process left that was killed meanwhile: it never held anything for anybody, so it is made anew.
 
 use std::{
     fs::{File, OpenOptions},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use assay_buffer::{
-    BufferError, Config, Tier,
-    disk::{Access, Disk, Drive, lock_patiently},
+    Config, Tier,
+    disk::{Access, Disk, Drive},
 };
 use assay_path::{PathError, SegmentKind};
 use assay_pmem::{Mapped, Medium};
@@ -27,6 +22,7 @@ use crate::{
     durability::Durability,
     error::{EngineError, Result},
     log::tail::PMEM_HEADER,
+    making::{Making, hold, new_file},
 };
 
 /// Workers besides those of sessions: checkpoints, recovery, loading and checking.
@@ -108,6 +104,14 @@ impl FilesOptions {
     }
 }
 
+impl FilesOptions {
+    /// The files that are made with a database.
+    fn parts(&self) -> Vec<&PathBuf> {
+        let log = (self.durability.logs() && self.log_devices.is_none()).then_some(&self.log);
+        std::iter::once(&self.data).chain(&self.stripes).chain(log).chain(&self.tail).collect()
+    }
+}
+
 impl Devices {
     fn target(&self, id: &str) -> Target {
         Target {
@@ -174,39 +178,92 @@ pub(crate) fn tail_bytes(log_bytes: u64) -> u64 {
 /// Opens the database that is there, or makes one. On devices one is made always.
 ///
 /// # Errors
-/// Where a file cannot be made or holds no database, a log is there without its database, a guard has something against a
-/// device, or there is not enough memory.
+/// Where a file cannot be made or holds no database, a log is there without its database, a file belongs to another
+/// database, a guard has something against a device, or there is not enough memory.
 pub fn open(options: &FilesOptions, wanted: Wanted) -> Result<Opened> {
+    fits(options.pool_bytes)?;
     let how = how(options, &wanted);
-    let making = if options.devices.is_some() { None } else { Making::found(options)? };
-    if options.devices.is_none() && making.is_none() && options.data.exists() {
-        let log = match &options.log_devices {
-            None => options.log.exists().then(|| opened(std::slice::from_ref(&options.log), options)).transpose()?,
-            Some(_) => return Err(EngineError::unfit("a log on a bare device is not kept", "put it into a folder")),
-        };
-        let (tail, emulated_tail) = tail(options)?;
-        let disks = Disks { data: opened(&files_of(options), options)?, log, tail };
-        return Ok(Opened { database: Database::open(disks, &how)?, there: true, emulated_tail });
+    let making = if options.devices.is_some() { None } else { Making::found(&options.data)? };
+    if options.devices.is_none() && making.is_none() && options.data.symlink_metadata().is_ok() {
+        return reopen(options, &how, &wanted);
     }
-    let making = match making {
-        None if options.devices.is_none() => Some(Making::begin(options)?),
+    let mut making = match making {
+        None if options.devices.is_none() => Some(Making::begin(&options.data)?),
         other => other,
     };
-    let (tail, emulated_tail) = tail(options)?;
+    if let Some(making) = &making {
+        options.parts().iter().try_for_each(|part| making.vacant(part))?;
+    }
+    let (tail, emulated_tail, held) = match &options.tail {
+        None => (None, false, None),
+        Some(path) => {
+            let held = new(&mut making, path, options)?;
+            let (medium, emulated) = tail(path, tail_bytes(options.log_bytes) + PMEM_HEADER)?;
+            (Some(medium), emulated, Some(held))
+        }
+    };
     let data = match &options.devices {
         Some(devices) => bare(devices, "data", options)?,
-        None => made(&files_of(options), wanted.data_bytes, options)?,
+        None => made(&mut making, &files_of(options), wanted.data_bytes, options)?,
     };
-    let log = options.durability.logs().then(|| match &options.log_devices {
-        Some(devices) => bare(devices, "log", options),
-        None => made(std::slice::from_ref(&options.log), options.log_bytes, options),
-    });
-    let disks = Disks { data, log: log.transpose()?, tail };
-    let database = Database::create(disks, &how, wanted.tables, fresh_seed())?;
+    let log = match &options.log_devices {
+        _ if !options.durability.logs() => None,
+        Some(devices) => Some(bare(devices, "log", options)?),
+        None => Some(made(&mut making, std::slice::from_ref(&options.log), options.log_bytes, options)?),
+    };
+    let mut database = Database::create(Disks { data, log, tail }, &how, wanted.tables, fresh_seed())?;
+    database.hold(held);
     if let Some(making) = making {
         database.complete_later(Box::new(move || making.end()));
     }
     Ok(Opened { database, there: false, emulated_tail })
+}
+
+/// Opens the database that is there.
+fn reopen(options: &FilesOptions, how: &Options, wanted: &Wanted) -> Result<Opened> {
+    if options.log_devices.is_some() {
+        return Err(EngineError::unfit("a log on a bare device is not kept", "put it into a folder"));
+    }
+    // First, so that whoever is refused has made and grown nothing.
+    let data = opened(&files_of(options), options)?;
+    let log = options.log.exists().then(|| opened(std::slice::from_ref(&options.log), options)).transpose()?;
+    let found = options.tail.as_ref().map(|path| FoundTail::of(path, options)).transpose()?;
+    let (tail, emulated_tail) = found.as_ref().map(FoundTail::map).transpose()?.unzip();
+    let name = data.name().to_owned();
+    let mut database = Database::open(Disks { data, log, tail }, how)?;
+    if database.tables() != wanted.tables {
+        let what = format!(
+            "the database in {name} has {} tables, and this work needs {}: it was made for other work",
+            database.tables(),
+            wanted.tables
+        );
+        return Err(EngineError::Foreign {
+            what,
+            fix: "name another folder, or the work that it was made for".to_owned(),
+        });
+    }
+    database.hold(found.map(FoundTail::keep));
+    Ok(Opened { database, there: true, emulated_tail: emulated_tail.unwrap_or(false) })
+}
+
+/// Whether there is memory for a pool.
+///
+/// # Errors
+/// Where there is not.
+pub(crate) fn fits(pool_bytes: u64) -> Result<()> {
+    let there = memory_bytes();
+    if there.is_some_and(|there| pool_bytes > there) {
+        let what = format!("a pool of {pool_bytes} bytes was asked for, and {} are available", there.unwrap_or(0));
+        return Err(EngineError::unfit(what, "ask for a smaller pool"));
+    }
+    Ok(())
+}
+
+/// Memory that could be had, as the kernel estimates it.
+pub(crate) fn memory_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }
 
 fn how(options: &FilesOptions, wanted: &Wanted) -> Options {
@@ -237,19 +294,77 @@ fn opened(paths: &[PathBuf], options: &FilesOptions) -> Result<Arc<dyn Disk>> {
     Ok(Arc::new(Drive::open(paths, access(options))?))
 }
 
-fn made(paths: &[PathBuf], bytes: u64, options: &FilesOptions) -> Result<Arc<dyn Disk>> {
-    Ok(Arc::new(Drive::create(paths, bytes, access(options))?))
+/// A new file, listed where the database has a mark.
+fn new(making: &mut Option<Making>, path: &Path, options: &FilesOptions) -> Result<File> {
+    match making {
+        Some(making) => making.make(path),
+        None => new_file(path, &options.data),
+    }
+}
+
+fn made(making: &mut Option<Making>, paths: &[PathBuf], bytes: u64, options: &FilesOptions) -> Result<Arc<dyn Disk>> {
+    let files = paths.iter().map(|path| Ok((path.clone(), new(making, path, options)?)));
+    Ok(Arc::new(Drive::on(files.collect::<Result<_>>()?, bytes, access(options))?))
 }
 
 fn bare(devices: &Devices, id: &str, options: &FilesOptions) -> Result<Arc<dyn Disk>> {
     Ok(Arc::new(Drive::devices(&devices.target(id), access(options))?))
 }
 
-fn tail(options: &FilesOptions) -> Result<(Option<Box<dyn Medium>>, bool)> {
-    let Some(path) = &options.tail else { return Ok((None, false)) };
-    let medium = mapped(path, tail_bytes(options.log_bytes) + PMEM_HEADER)?;
+/// A log's tail on a file, and whether memory stands in for persistent memory.
+fn tail(path: &Path, bytes: u64) -> Result<(Box<dyn Medium>, bool)> {
+    let medium = map(path, bytes)?;
     let emulated = medium.emulated();
-    Ok((Some(Box::new(medium)), emulated))
+    Ok((Box::new(medium), emulated))
+}
+
+/// The file of a log's tail when a database is opened: held, so that no other process takes it, and removed again where
+/// it had to be made and the database could not be opened.
+struct FoundTail {
+    path: PathBuf,
+    held: Option<File>,
+    bytes: u64,
+    fresh: bool,
+}
+
+impl FoundTail {
+    fn of(path: &Path, options: &FilesOptions) -> Result<Self> {
+        let held = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let held = Some(new_file(path, &options.data)?);
+                let bytes = tail_bytes(options.log_bytes) + PMEM_HEADER;
+                return Ok(Self { path: path.to_owned(), held, bytes, fresh: true });
+            }
+            Err(error) => return Err(failed("opening", path, error)),
+        };
+        hold(&held, path, path)?;
+        let facts = held.metadata().map_err(|error| failed("looking at", path, error))?;
+        if !facts.is_file() || facts.len() <= PMEM_HEADER {
+            let what = format!("{} has {} bytes, and is no tail of a log", path.display(), facts.len());
+            return Err(EngineError::Foreign { what, fix: "name the folder of the log's tail".to_owned() });
+        }
+        Ok(Self { path: path.to_owned(), held: Some(held), bytes: facts.len(), fresh: false })
+    }
+
+    fn map(&self) -> Result<(Box<dyn Medium>, bool)> {
+        tail(&self.path, self.bytes)
+    }
+
+    /// The file stays, and is held as long as what is returned.
+    fn keep(mut self) -> File {
+        self.fresh = false;
+        self.held.take().expect("it is kept once")
+    }
+}
+
+impl Drop for FoundTail {
+    fn drop(&mut self) {
+        if self.fresh {
+            // What went wrong counts, not whether this does.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// A file as persistent memory. One that was made for it and cannot be it is removed.
@@ -274,100 +389,6 @@ fn map(path: &Path, bytes: u64) -> Result<Mapped> {
     Ok(medium)
 }
 
-/// A database that is being made.
-struct Making {
-    mark: PathBuf,
-    // Locked: another process that finds the mark knows that somebody is at it.
-    _held: File,
-}
-
-impl Making {
-    /// What a killed process left is taken away; the mark stays, and is ours. None where nothing was left.
-    fn found(options: &FilesOptions) -> Result<Option<Self>> {
-        let mark = mark_of(&options.data);
-        let making = loop {
-            let file = match OpenOptions::new().write(true).open(&mark) {
-                Ok(file) => file,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(failed("opening", &mark, error)),
-            };
-            hold(&file, &mark, &options.data)?;
-            // Whoever held it before may have completed the database since it was opened here.
-            if is_still(&file, &mark)? {
-                break Self { mark, _held: file };
-            }
-        };
-        let log = options.log_devices.is_none().then_some(&options.log);
-        for path in files_of(options).iter().chain(log).chain(&options.tail) {
-            match std::fs::remove_file(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(failed("removing", path, error));
-                }
-                _ => {}
-            }
-        }
-        Ok(Some(making))
-    }
-
-    /// Marks a database that is about to be made; nothing may be there yet.
-    fn begin(options: &FilesOptions) -> Result<Self> {
-        if options.log_devices.is_none() && options.log.exists() {
-            let what =
-                format!("{} is a log, and its database {} is missing", options.log.display(), options.data.display());
-            let fix = "bring the database back, or name another folder".to_owned();
-            return Err(EngineError::Foreign { what, fix });
-        }
-        let mark = mark_of(&options.data);
-        let file = OpenOptions::new().write(true).create_new(true).open(&mark);
-        let file = file.map_err(|error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => in_use(&options.data),
-            _ => failed("making", &mark, error),
-        })?;
-        hold(&file, &mark, &options.data)?;
-        sync_folder(&mark)?;
-        Ok(Self { mark, _held: file })
-    }
-
-    /// The database is complete: from now on it is opened.
-    fn end(self) -> Result<()> {
-        std::fs::remove_file(&self.mark).map_err(|error| failed("removing", &self.mark, error))?;
-        // Before anybody is told of a commit: a mark that came back after a power cut would have it removed.
-        sync_folder(&self.mark)
-    }
-}
-
-fn mark_of(data: &Path) -> PathBuf {
-    let mut name = data.as_os_str().to_owned();
-    name.push(".making");
-    name.into()
-}
-
-fn hold(file: &File, mark: &Path, data: &Path) -> Result<()> {
-    lock_patiently(file).map_err(|errno| match errno {
-        rustix::io::Errno::WOULDBLOCK => in_use(data),
-        errno => failed("locking", mark, errno.into()),
-    })
-}
-
-fn is_still(file: &File, mark: &Path) -> Result<bool> {
-    let ours = file.metadata().map_err(|error| failed("looking at", mark, error))?;
-    match std::fs::metadata(mark) {
-        Ok(there) => Ok((there.dev(), there.ino()) == (ours.dev(), ours.ino())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(failed("looking at", mark, error)),
-    }
-}
-
-fn sync_folder(of: &Path) -> Result<()> {
-    let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| failed("flushing", folder, error))
-}
-
-fn in_use(data: &Path) -> EngineError {
-    EngineError::Buffer(BufferError::InUse { disk: data.display().to_string() })
-}
-
 /// Databases are told apart by it.
 fn fresh_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -383,76 +404,4 @@ pub(crate) fn path_error(error: PathError) -> EngineError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn options(folder: &Path) -> FilesOptions {
-        let (pool_bytes, log_bytes) = (4 << 20, 4 << 20);
-        FilesOptions { pool_bytes, log_bytes, ..FilesOptions::of(folder.join("data"), folder.join("log")) }
-    }
-
-    fn wanted() -> Wanted {
-        Wanted { tables: 1, data_bytes: 64 << 20, sessions: 2, tier: None }
-    }
-
-    #[test]
-    fn a_database_that_was_never_completed_is_made_anew_and_a_complete_one_is_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = options(folder.path());
-        let half = open(&options, wanted()).unwrap();
-        assert!(!half.there);
-        assert!(matches!(open(&options, wanted()), Err(EngineError::Buffer(BufferError::InUse { .. }))));
-        drop(half);
-        let whole = open(&options, wanted()).unwrap();
-        assert!(!whole.there, "what was half made is not opened");
-        whole.database.complete().unwrap();
-        let mut session = whole.database.session().unwrap();
-        session.begin().unwrap();
-        session.put(0, b"key", b"value").unwrap();
-        session.commit().unwrap();
-        drop(session);
-        drop(whole);
-        let again = open(&options, wanted()).unwrap();
-        assert!(again.there);
-        let (mut session, mut value) = (again.database.session().unwrap(), Vec::new());
-        session.begin().unwrap();
-        assert!(session.get(0, b"key", &mut value).unwrap());
-        assert_eq!(value, b"value");
-    }
-
-    #[test]
-    fn a_log_without_its_database_is_left_alone() {
-        let folder = tempfile::tempdir().unwrap();
-        let options = options(folder.path());
-        std::fs::write(&options.log, b"precious").unwrap();
-        let error = open(&options, wanted()).err().unwrap().to_string();
-        assert!(error.contains("is missing"), "{error}");
-        assert_eq!(std::fs::read(&options.log).unwrap(), b"precious");
-    }
-
-    #[test]
-    fn pages_lie_on_several_files_and_are_reached_by_each_path() {
-        for path in [PathKind::IoUring, PathKind::Libaio, PathKind::Pread] {
-            let folder = tempfile::tempdir().unwrap();
-            let stripes = vec![folder.path().join("second"), folder.path().join("third")];
-            let options = FilesOptions { stripes, path, page_bytes: 16384, ..options(folder.path()) };
-            let made = open(&options, wanted()).unwrap();
-            made.database.complete().unwrap();
-            let mut session = made.database.session().unwrap();
-            for row in 0..2000_u32 {
-                session.begin().unwrap();
-                session.put(0, &row.to_be_bytes(), &[row as u8; 1000]).unwrap();
-                session.commit_soon().unwrap();
-            }
-            drop(session);
-            made.database.close().unwrap();
-            let again = open(&options, wanted()).unwrap();
-            let (mut session, mut value) = (again.database.session().unwrap(), Vec::new());
-            session.begin().unwrap();
-            for row in 0..2000_u32 {
-                assert!(session.get(0, &row.to_be_bytes(), &mut value).unwrap(), "{path:?}, row {row}");
-                assert_eq!(value, [row as u8; 1000]);
-            }
-        }
-    }
-}
+mod tests;

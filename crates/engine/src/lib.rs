@@ -13,6 +13,7 @@ mod hash;
 pub mod kv;
 mod locks;
 pub mod log;
+mod making;
 mod note;
 mod parts;
 mod recovery;

@@ -86,6 +86,10 @@ def _seats(wanted: Flags) -> Json:
     """Where pages and log lie: folders, or devices that are named with their serial numbers."""
     named = {"data": wanted.on} | ({"log": wanted.log} if wanted.log else {})
     devices = [key for key, name in named.items() if all(Path(one).is_block_device() for one in _members(name))]
+    missing = [one for name in named.values() for one in _members(name) if not Path(one).exists()]
+    if missing and wanted.serial:
+        hint = "look at `lsblk -o NAME,SERIAL`, and name a device that is there"
+        raise AssayError(f"{missing[0]} is no device: nothing is there", hint=hint, code=BAD_JOB)
     given = parse_all([named[key] for key in devices], wanted.serial or [], wanted.yes_destroy)
     seats: Json = {}
     for key, target in zip(devices, given, strict=True):

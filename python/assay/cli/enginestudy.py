@@ -18,6 +18,7 @@ from assay.cli import output
 from assay.cli.engineflags import Durability, Flags
 from assay.cli.enginerun import job
 from assay.error import BAD_JOB, AssayError
+from assay.study.files import make_folder
 from assay.work.run import exit_code
 
 Json = dict[str, Any]
@@ -112,7 +113,7 @@ def _job(study: EngineStudy, one: EngineRun, on: Path, log: Path | None) -> Json
 def _there(place: Path, wanted: Json) -> Json | None:
     """The record of an earlier, equal run."""
     if not place.is_file():
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         return None
     kept: Json = json_text.loads(place.read_text())
     if kept["job"] != wanted:

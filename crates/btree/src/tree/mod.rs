@@ -1,5 +1,6 @@
 //! A tree: where its root is, and what it takes.
 
+mod ahead;
 mod chain;
 mod change;
 mod check;

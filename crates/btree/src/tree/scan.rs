@@ -1,19 +1,24 @@
 //! Going through entries in order, or against it, with the pages to come being read.
 
-use assay_buffer::{Attempt, PageId, Worker};
+use assay_buffer::{Attempt, Racy, Worker, disk::NONE};
 
-use super::{Tree, chain, under};
+use super::{Tree, ahead::Ahead, chain, under};
 use crate::{
     TreeError,
     node::{Value, View},
 };
 
-/// Bytes to have in flight ahead.
-const AHEAD_BYTES: usize = 1 << 20;
+/// What pages are aligned to.
+const ALIGNMENT: usize = 8;
+/// A leaf of which so many entries are visited, and half of those it has, is copied as it is.
+const MANY: usize = 8;
+/// A scan of so many entries is read ahead from its first leaf on.
+const LONG: u64 = 1000;
 
 /// Which way a scan goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Way {
+    #[default]
     Up,
     Down,
 }
@@ -24,11 +29,82 @@ pub struct Scratch {
     bytes: Vec<u8>,
     /// Ends of each key and its value in `bytes`.
     ends: Vec<(usize, usize)>,
+    /// The leaf itself, where much of it is visited, and whether it is that or `bytes` that holds its entries.
+    leaf: Copied,
+    whole: bool,
+    /// The key that is visited, of a leaf that was copied.
+    key: Vec<u8>,
     /// Where the scan is: a key, or a fence.
     bound: Vec<u8>,
     /// Where it goes on; empty at the end.
     next: Vec<u8>,
-    ahead: Vec<PageId>,
+    ahead: Ahead,
+    /// Where the last scan ended, and how many leaves it had gone through: one that goes on there reads on.
+    stopped: Vec<u8>,
+    passed: usize,
+}
+
+/// A page that nobody else has.
+#[derive(Debug, Default)]
+struct Copied {
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl Copied {
+    fn take(&mut self, page: Racy<'_>) {
+        self.length = page.len();
+        self.bytes.resize(self.length + ALIGNMENT, 0);
+        let at = self.at();
+        self.bytes[at..at + self.length].copy_from_slice(page.slice(0, self.length));
+    }
+
+    fn at(&self) -> usize {
+        self.bytes.as_ptr().align_offset(ALIGNMENT)
+    }
+
+    fn view(&self) -> View<'_> {
+        View(Racy::of(&self.bytes[self.at()..self.at() + self.length]))
+    }
+}
+
+impl Scratch {
+    /// Leaves that were gone through just before a scan from here.
+    fn resume(&mut self, from: &[u8]) -> usize {
+        let goes_on =
+            !self.stopped.is_empty() && from.starts_with(&self.stopped) && from.len() <= self.stopped.len() + 1;
+        if !goes_on {
+            self.passed = 0;
+            self.ahead.begin();
+        }
+        self.passed
+    }
+
+    /// Visits the entries that were copied; whether to go on.
+    fn visit(&self, visit: &mut impl FnMut(&[u8], &[u8]) -> bool) -> bool {
+        let mut from = 0;
+        self.ends.iter().all(|&(key_end, end)| {
+            let begin = std::mem::replace(&mut from, end);
+            visit(&self.bytes[begin..key_end], &self.bytes[key_end..end])
+        })
+    }
+
+    /// Visits the entries of the leaf that was copied; whether to go on.
+    fn visit_leaf(&mut self, course: Course, visit: &mut impl FnMut(&[u8], &[u8]) -> bool) -> bool {
+        let view = self.leaf.view();
+        let (prefix, chosen) = (view.prefix(), slots(view, course, course.bound(&self.bound)));
+        self.key.clear();
+        self.key.extend_from_slice(prefix);
+        for slot in chosen {
+            self.key.truncate(prefix.len());
+            self.key.extend_from_slice(view.suffix(slot));
+            let Value::Here(value) = view.value(slot) else { unreachable!("a leaf with others is not copied") };
+            if !visit(&self.key, value) {
+                return false;
+            }
+        }
+        true
+    }
 }
 
 /// What is asked of a scan.
@@ -38,12 +114,13 @@ struct Course {
     /// It begins at the very end; there is no bound yet.
     from_end: bool,
     limit: u64,
-    ahead: usize,
+    /// Leaves that were gone through.
+    passed: usize,
 }
 
 impl Course {
-    fn bound(self, scratch: &Scratch) -> Option<&[u8]> {
-        (!self.from_end).then_some(&scratch.bound)
+    fn bound(self, bound: &[u8]) -> Option<&[u8]> {
+        (!self.from_end).then_some(bound)
     }
 }
 
@@ -77,7 +154,8 @@ impl Tree {
     ) -> Result<u64, TreeError> {
         scratch.bound.clear();
         scratch.bound.extend_from_slice(from);
-        self.go(worker, Course { way: Way::Up, from_end: false, limit, ahead: 0 }, scratch, visit)
+        let passed = scratch.resume(from);
+        self.go(worker, Course { way: Way::Up, from_end: false, limit, passed }, scratch, visit)
     }
 
     /// Visits entries against the order of their keys, from the last that is not above `from` (or the last one of all), as
@@ -113,7 +191,8 @@ impl Tree {
             scratch.bound.extend_from_slice(from);
             scratch.bound.push(0);
         }
-        self.go(worker, Course { way: Way::Down, from_end: from.is_none(), limit, ahead: 0 }, scratch, visit)
+        let passed = scratch.resume(from.unwrap_or_default());
+        self.go(worker, Course { way: Way::Down, from_end: from.is_none(), limit, passed }, scratch, visit)
     }
 
     fn go(
@@ -123,35 +202,49 @@ impl Tree {
         scratch: &mut Scratch,
         visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<u64, TreeError> {
-        let (limit, mut visited, mut pages) = (course.limit, 0, 0_usize);
-        // What is read ahead must not push out what was read ahead.
-        let frames = worker.pool().frames() as usize / 16;
-        let most = (AHEAD_BYTES / self.page_bytes).min(frames / worker.task_count()).max(1);
+        let (limit, mut visited) = (course.limit, 0);
+        let most = self.most_ahead(worker);
         while visited < limit {
-            // The more was read, the more will be: a short scan reads nothing in vain.
-            course.ahead = if visited == 0 && limit < 1000 { 0 } else { (1 << pages.min(16)).min(most) };
             course.limit = limit - visited;
-            worker.retry(|| self.try_batch(worker, course, scratch))?;
-            pages += 1;
-            let mut from = 0;
-            for &(key_end, end) in &scratch.ends {
-                visited += 1;
-                if !visit(&scratch.bytes[from..key_end], &scratch.bytes[key_end..end]) {
-                    return self.end(worker, visited);
+            // The more was read, the more will be: a short scan reads nothing in vain.
+            if course.passed > 0 || limit >= LONG {
+                let (wish, bound) =
+                    ((1 << course.passed.min(16)).min(most), (!course.from_end).then_some(&*scratch.bound));
+                if self.ask_ahead(worker, &mut scratch.ahead, course.way, bound, wish) {
+                    // Off to the disk, before this leaf is looked at.
+                    worker.poll(NONE)?;
                 }
-                from = end;
             }
-            if scratch.next.is_empty() {
+            worker.retry(|| self.try_batch(worker, course, scratch))?;
+            let mut count = |key: &[u8], value: &[u8]| {
+                visited += 1;
+                visit(key, value)
+            };
+            let goes_on =
+                if scratch.whole { scratch.visit_leaf(course, &mut count) } else { scratch.visit(&mut count) };
+            if !goes_on || scratch.next.is_empty() {
                 break;
             }
-            std::mem::swap(&mut scratch.bound, &mut scratch.next);
-            course.from_end = false;
+            if visited < limit {
+                course.passed += 1;
+                scratch.ahead.passed();
+                std::mem::swap(&mut scratch.bound, &mut scratch.next);
+                course.from_end = false;
+            }
         }
-        self.end(worker, visited)
+        self.end(worker, course, scratch, visited)
     }
 
     /// Others may want what was read ahead, and only this thread can say that it is there.
-    fn end(&self, worker: &Worker<'_>, visited: u64) -> Result<u64, TreeError> {
+    fn end(&self, worker: &Worker<'_>, course: Course, scratch: &mut Scratch, visited: u64) -> Result<u64, TreeError> {
+        scratch.passed = course.passed;
+        scratch.stopped.clear();
+        if scratch.whole {
+            scratch.stopped.extend_from_slice(&scratch.key);
+        } else if let Some(&(key_end, _)) = scratch.ends.last().filter(|_| visited > 0) {
+            let from = scratch.ends.len().checked_sub(2).map_or(0, |before| scratch.ends[before].1);
+            scratch.stopped.extend_from_slice(&scratch.bytes[from..key_end]);
+        }
         if !worker.is_in_task() {
             worker.settle()?;
         }
@@ -160,21 +253,14 @@ impl Tree {
 
     fn try_batch(&self, worker: &Worker<'_>, course: Course, scratch: &mut Scratch) -> Attempt<()> {
         let mut node = worker.look(self.root)?;
-        scratch.ahead.clear();
         loop {
             let next = node.step(|page| {
                 let view = View(page);
                 if view.level() == 0 {
                     return Err(());
                 }
-                let slot = child_towards(view, course.way, course.bound(scratch));
-                list_ahead(view, course, slot, &mut scratch.ahead);
-                Ok(view.child(slot))
+                Ok(view.child(child_towards(view, course.way, course.bound(&scratch.bound))))
             });
-            if course.ahead > 0 {
-                // What the closer levels named comes first.
-                scratch.ahead.iter().rev().take(course.ahead).for_each(|&page| _ = worker.prefetch(page));
-            }
             match next? {
                 Ok(child) => node = child,
                 Err(()) => break,
@@ -204,8 +290,9 @@ impl Tree {
                 };
                 (view.key(slot), value)
             };
-            slots(view, course, course.bound(scratch)).map(copy).collect::<Vec<_>>()
+            slots(view, course, course.bound(&scratch.bound)).map(copy).collect::<Vec<_>>()
         })?;
+        scratch.whole = false;
         scratch.bytes.clear();
         scratch.ends.clear();
         for (key, value) in entries {
@@ -222,7 +309,7 @@ impl Tree {
 }
 
 /// The child in which a scan goes on.
-fn child_towards(view: View<'_>, way: Way, bound: Option<&[u8]>) -> usize {
+pub(super) fn child_towards(view: View<'_>, way: Way, bound: Option<&[u8]>) -> usize {
     match (way, bound) {
         (Way::Up, Some(key)) => view.child_slot(key),
         (Way::Up, None) => 0,
@@ -232,20 +319,8 @@ fn child_towards(view: View<'_>, way: Way, bound: Option<&[u8]>) -> usize {
     }
 }
 
-/// Lists the children that come after one, the nearest last; above the leaves' parents just the next.
-fn list_ahead(view: View<'_>, course: Course, slot: usize, into: &mut Vec<PageId>) {
-    let most = if view.level() == 1 { course.ahead } else { course.ahead.min(1) };
-    match course.way {
-        Way::Up => {
-            let last = (slot + most).min(view.count());
-            into.extend((slot + 1..last + 1).rev().map(|slot| view.child(slot)));
-        }
-        Way::Down => into.extend((slot.saturating_sub(most)..slot).map(|slot| view.child(slot))),
-    }
-}
-
 /// The slots of a leaf that a scan visits, in its order.
-fn slots(view: View<'_>, course: Course, bound: Option<&[u8]>) -> impl Iterator<Item = usize> + use<> {
+fn slots(view: View<'_>, course: Course, bound: Option<&[u8]>) -> impl ExactSizeIterator<Item = usize> + use<> {
     let found = bound.map(|key| view.find(key).slot);
     let (first, end, down) = match course.way {
         Way::Up => (found.unwrap_or(0), view.count(), false),
@@ -257,7 +332,7 @@ fn slots(view: View<'_>, course: Course, bound: Option<&[u8]>) -> impl Iterator<
 
 /// Copies the entries of a leaf, and where to go on; `true` where a value lies elsewhere.
 fn fill(view: View<'_>, course: Course, scratch: &mut Scratch) -> bool {
-    let chosen = slots(view, course, course.bound(scratch));
+    let chosen = slots(view, course, course.bound(&scratch.bound));
     scratch.bytes.clear();
     scratch.ends.clear();
     scratch.next.clear();
@@ -266,6 +341,11 @@ fn fill(view: View<'_>, course: Course, scratch: &mut Scratch) -> bool {
         Way::Up => view.upper().unwrap_or_default(),
         Way::Down => view.lower(),
     });
+    scratch.whole = chosen.len() >= MANY && chosen.len() * 2 >= view.count();
+    if scratch.whole {
+        scratch.leaf.take(view.0);
+        return chosen.into_iter().any(|slot| matches!(view.value(slot), Value::Elsewhere { .. }));
+    }
     let prefix = view.prefix();
     let mut elsewhere = false;
     for slot in chosen {

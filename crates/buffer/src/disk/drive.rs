@@ -20,7 +20,7 @@ use assay_record::{Durability, DurabilityKind, Layout, PathKind, PathSpec, Targe
 use rustix::{fs::FlockOperation, io::Errno};
 
 use super::{
-    Disk, Memory, Queue, SECTOR_BYTES,
+    Disk, Memory, Queue, SECTOR_BYTES, label,
     lane::{Lane, Way},
     striping::Striping,
 };
@@ -68,42 +68,76 @@ impl Drive {
     /// # Errors
     /// Where one is there already or cannot be made; those that were made are removed again.
     pub fn create(paths: &[PathBuf], bytes: u64, access: Access) -> Result<Self, BufferError> {
-        check(paths.len(), access)?;
-        let striping = striping(paths.len(), access);
-        let each = bytes.div_ceil(striping.unit_bytes * paths.len() as u64) * striping.unit_bytes;
-        for (index, path) in paths.iter().enumerate() {
-            let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-            let made = made.and_then(|file| file.set_len(each));
-            if let Err(source) = made {
-                let there = source.kind() == std::io::ErrorKind::AlreadyExists;
-                paths[..index + usize::from(!there)].iter().for_each(|path| drop(std::fs::remove_file(path)));
-                return Err(failed("making", path, source).into());
-            }
+        let mut made = Vec::with_capacity(paths.len());
+        let drive = Self::create_each(paths, &mut made).and_then(|files| Self::on(files, bytes, access));
+        if drive.is_err() {
+            // What went wrong counts, not whether this does.
+            made.iter().for_each(|path| drop(std::fs::remove_file(path)));
         }
-        Self::open(paths, access)
+        drive
+    }
+
+    fn create_each(paths: &[PathBuf], made: &mut Vec<PathBuf>) -> Result<Vec<(PathBuf, File)>, BufferError> {
+        let create = |path: &PathBuf| {
+            let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path);
+            let file = file.map_err(|source| failed("making", path, source))?;
+            made.push(path.clone());
+            lock(&file, path)?;
+            Ok((path.clone(), file))
+        };
+        paths.iter().map(create).collect()
+    }
+
+    /// A disk of `bytes` on empty files that the caller has just made, and holds locked.
+    ///
+    /// # Errors
+    /// Where one is not empty, or cannot be made that long.
+    pub fn on(files: Vec<(PathBuf, File)>, bytes: u64, access: Access) -> Result<Self, BufferError> {
+        check(files.len(), access)?;
+        let striping = striping(files.len(), access);
+        let each = bytes.div_ceil(striping.unit_bytes * files.len() as u64) * striping.unit_bytes;
+        let base = label::bytes(files.len());
+        for (path, file) in &files {
+            let facts = file.metadata().map_err(|source| failed("looking at", path, source))?;
+            if !facts.is_file() || facts.len() > 0 {
+                let what = format!("{} is no empty file: it has {} bytes", path.display(), facts.len());
+                return Err(BufferError::unfit(what, "name a file that is not there yet"));
+            }
+            file.set_len(base + each).map_err(|source| failed("growing", path, source))?;
+        }
+        label::write(&files, striping.unit_bytes)?;
+        Self::of(files, access)
     }
 
     /// Opens files that [`Drive::create`] made, in the same order and with the same stripe unit.
     ///
     /// # Errors
-    /// Where one is missing, is no regular file, or is in use.
+    /// Where one is missing, is no regular file, is in use, or belongs to another disk.
     pub fn open(paths: &[PathBuf], access: Access) -> Result<Self, BufferError> {
         check(paths.len(), access)?;
         let mut files = Vec::with_capacity(paths.len());
-        let mut segments = Vec::with_capacity(paths.len());
         for path in paths {
-            let at = path.canonicalize().map_err(|source| failed("opening", path, source))?;
-            let file = OpenOptions::new().read(true).write(true).open(&at);
+            let file = OpenOptions::new().read(true).write(true).open(path);
             let file = file.map_err(|source| failed("opening", path, source))?;
-            let facts = file.metadata().map_err(|source| failed("looking at", path, source))?;
-            if !facts.is_file() {
+            if !file.metadata().map_err(|source| failed("looking at", path, source))?.is_file() {
                 return Err(BufferError::unfit(
                     format!("{} is no regular file", path.display()),
                     "name a file; a block device is named with its serial number",
                 ));
             }
             lock(&file, path)?;
-            segments.push(Segment { path: at, kind: SegmentKind::File, base: 0, bytes: facts.len() });
+            files.push((path.clone(), file));
+        }
+        label::check(&files, striping(files.len(), access).unit_bytes)?;
+        Self::of(files, access)
+    }
+
+    fn of(named: Vec<(PathBuf, File)>, access: Access) -> Result<Self, BufferError> {
+        let (base, mut files, mut segments) = (label::bytes(named.len()), Vec::new(), Vec::new());
+        for (path, file) in named {
+            let at = path.canonicalize().map_err(|source| failed("opening", &path, source))?;
+            let bytes = file.metadata().map_err(|source| failed("looking at", &path, source))?.len();
+            segments.push(Segment { path: at, kind: SegmentKind::File, base, bytes: bytes.saturating_sub(base) });
             files.push(file);
         }
         Ok(Self::assemble(segments, files, access, None))
@@ -236,6 +270,6 @@ pub fn lock_patiently(file: &File) -> Result<(), Errno> {
     }
 }
 
-fn failed(action: &'static str, path: &Path, source: std::io::Error) -> PathError {
+pub(super) fn failed(action: &'static str, path: &Path, source: std::io::Error) -> PathError {
     PathError::Io { action, path: path.to_owned(), source }
 }

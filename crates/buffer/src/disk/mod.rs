@@ -14,6 +14,7 @@
 //! Nothing is retried here, and no short transfer is handed on: a completion is the whole request, or an error.
 
 mod drive;
+mod label;
 mod lane;
 mod memory;
 pub mod sim;

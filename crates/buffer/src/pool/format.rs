@@ -23,6 +23,10 @@ use crate::{
 
 /// Bytes of the buffers through which a worker writes.
 pub(crate) const STAGING_BYTES: usize = 2 << 20;
+/// Bytes of a buffer through which several pages are read at once.
+pub(crate) const STRETCH_BYTES: usize = 64 << 10;
+/// Bytes of all those buffers at most; a sixteenth of the pool, where that is less, but one of them.
+const STRETCHES_BYTES_AT_MOST: u64 = 4 << 20;
 
 impl Pool {
     /// Makes an empty pool on a disk, over whatever is there.
@@ -75,7 +79,9 @@ impl Pool {
     fn build(disk: Arc<dyn Disk>, config: Config, block: &Superblock) -> Result<Self, BufferError> {
         let frames = config.pool_bytes / u64::from(config.page_bytes);
         let per_piece = entries(config.page_bytes);
-        let memory = Memory::new((frames * u64::from(config.page_bytes)) as usize + config.workers * STAGING_BYTES)?;
+        let stretches = ((config.pool_bytes / 16).min(STRETCHES_BYTES_AT_MOST) as usize / STRETCH_BYTES).max(1);
+        let buffers = config.workers * STAGING_BYTES + stretches * STRETCH_BYTES;
+        let memory = Memory::new((frames * u64::from(config.page_bytes)) as usize + buffers)?;
         let places = Places::new(block.pages, per_piece)?;
         let pieces = vec![Place::NOWHERE; places.pieces() as usize];
         let roots = vec![Place::NOWHERE; places.pieces().div_ceil(per_piece) as usize];
@@ -98,6 +104,7 @@ impl Pool {
             note: Mutex::new(block.note.clone()),
             broken: Mutex::default(),
             totals: Mutex::new(Counters::default()),
+            stretches: Mutex::new((0..stretches as u32).rev().collect()),
             below: None,
         })
     }

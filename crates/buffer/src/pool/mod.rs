@@ -62,7 +62,7 @@ pub struct Config {
     /// Bytes of a page: 4, 8, 16, 32 or 64 KiB. Given when the pool is made; opening takes what is there.
     pub page_bytes: u32,
     /// Bytes of memory for pages, exactly: tables (24 bytes per page number in use and 24 per frame) and the buffers of
-    /// writes come on top.
+    /// writes and of reads ahead come on top.
     pub pool_bytes: u64,
     /// Workers at the same time at most.
     pub workers: usize,
@@ -122,6 +122,8 @@ pub struct Pool {
     pub(crate) note: Mutex<Vec<u8>>,
     pub(crate) broken: Mutex<Option<String>>,
     pub(crate) totals: Mutex<Counters>,
+    /// Stretches of memory for runs of pages that nobody uses.
+    pub(crate) stretches: Mutex<Vec<u32>>,
     pub(crate) below: Option<tier::Below>,
 }
 
@@ -198,6 +200,12 @@ impl Pool {
     pub(crate) fn frame(&self, frame: u32) -> *mut u8 {
         // SAFETY: frames stand at the beginning of the memory; words hold only numbers of frames.
         unsafe { self.memory.start().add((frame as usize) << self.shift) }
+    }
+
+    /// Where a stretch for runs of pages begins in the memory: behind the frames and the buffers of writes.
+    pub(crate) fn stretch(&self, stretch: u32) -> usize {
+        let frames = (self.frames() as usize) << self.shift;
+        frames + self.config.workers * format::STAGING_BYTES + stretch as usize * format::STRETCH_BYTES
     }
 
     /// Offset of a slot on the disk.

@@ -18,12 +18,13 @@ mod many;
 mod racy;
 mod reads;
 mod room;
+mod runs;
 mod tasks;
 mod writes;
 
 use std::cell::{Cell, RefCell};
 
-use self::{reads::Reads, tasks::Tasks, writes::Writes};
+use self::{reads::Reads, runs::Runs, tasks::Tasks, writes::Writes};
 use crate::{
     BufferError, Counters, PageId, Pool,
     counters::Tally,
@@ -66,6 +67,7 @@ pub struct Worker<'p> {
     queue: RefCell<Box<dyn Queue>>,
     done: RefCell<Vec<Completion>>,
     reads: RefCell<Reads>,
+    runs: RefCell<Runs>,
     writes: RefCell<Writes>,
     /// Results of flushes that somebody waits for.
     calls: RefCell<Vec<Completion>>,
@@ -80,7 +82,12 @@ pub struct Worker<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Read(u32),
-    Write { group: u32, run: u32 },
+    /// A read of several pages.
+    Run(u32),
+    Write {
+        group: u32,
+        run: u32,
+    },
     Call,
 }
 
@@ -90,6 +97,7 @@ impl Token {
             Self::Read(index) => u64::from(index),
             Self::Write { group, run } => 1 << 62 | u64::from(group) << 32 | u64::from(run),
             Self::Call => 2 << 62,
+            Self::Run(index) => 3 << 62 | u64::from(index),
         }
     }
 
@@ -97,7 +105,8 @@ impl Token {
         match token >> 62 {
             0 => Self::Read(token as u32),
             1 => Self::Write { group: (token >> 32) as u32 & 0xffff, run: token as u32 },
-            _ => Self::Call,
+            2 => Self::Call,
+            _ => Self::Run(token as u32),
         }
     }
 }
@@ -149,6 +158,7 @@ impl Pool {
             queue: RefCell::new(queue),
             done: RefCell::default(),
             reads: RefCell::default(),
+            runs: RefCell::default(),
             writes: RefCell::new(Writes::new(staging, self.page_bytes())),
             calls: RefCell::default(),
             tasks: Tasks::default(),
@@ -290,6 +300,7 @@ impl<'p> Worker<'p> {
         for completion in done.drain(..) {
             match Token::decode(completion.token) {
                 Token::Read(index) => self.end_read(index, completion.result),
+                Token::Run(index) => self.end_run(index, completion.result),
                 Token::Write { group, run } => self.end_write(group as usize, run as usize, completion.result),
                 Token::Call => self.calls.borrow_mut().push(completion),
             }
@@ -339,7 +350,7 @@ mod tests {
 
     #[test]
     fn tokens_come_back_as_they_went() {
-        for token in [Token::Read(7), Token::Write { group: 5, run: 9 }, Token::Call] {
+        for token in [Token::Read(7), Token::Run(8), Token::Write { group: 5, run: 9 }, Token::Call] {
             assert_eq!(Token::decode(token.encode()), token);
         }
     }

@@ -2,7 +2,7 @@
 
 use rustix::io::Errno;
 
-use super::{Token, Worker, tasks::Wait};
+use super::{Token, Worker, runs::Wanted, tasks::Wait};
 use crate::{
     BufferError, PageId,
     disk::{Action, ONE, Request},
@@ -12,7 +12,7 @@ use crate::{
 /// A read.
 enum Read {
     Unused,
-    Flying { page: PageId, frame: u32, waits: bool, waiter: Option<u32> },
+    Flying { page: PageId, frame: u32, slot: u64, waits: bool, waiter: Option<u32> },
     Landed(Result<(), BufferError>),
 }
 
@@ -51,7 +51,7 @@ impl Reads {
 }
 
 /// What became of the wish to read a page.
-enum Begun {
+pub(super) enum Begun {
     Flying(u32),
     /// It is there, or nobody has it any more.
     NothingToDo,
@@ -89,11 +89,15 @@ impl Worker<'_> {
     /// nothing of errors: who wants the page then meets them. Whoever stops working with reads in flight calls
     /// [`Worker::settle`], since others wait for them. `true` where a read was begun.
     pub fn prefetch(&self, page: PageId) -> bool {
-        let absent = self.pool.words.get(page as usize).is_some_and(|word| {
+        self.is_absent(page) && matches!(self.begin_read(page, false), Begun::Flying(_))
+    }
+
+    /// Whether a page is not in memory and nobody reads it.
+    pub(super) fn is_absent(&self, page: PageId) -> bool {
+        self.pool.words.get(page as usize).is_some_and(|word| {
             let seen = word.load();
             !seen.is_readable() && !seen.is_marked() && !seen.is_loading()
-        });
-        absent && matches!(self.begin_read(page, false), Begun::Flying(_))
+        })
     }
 
     /// Whether somebody is reading a page into memory.
@@ -114,21 +118,29 @@ impl Worker<'_> {
     }
 
     fn begin_read(&self, page: PageId, waits: bool) -> Begun {
+        match self.claim_read(page, waits) {
+            Ok(wanted) => Begun::Flying(self.read_alone(wanted, waits)),
+            Err(begun) => begun,
+        }
+    }
+
+    /// Makes a page one that is loading, into a frame; nothing is asked of the disk yet.
+    pub(super) fn claim_read(&self, page: PageId, waits: bool) -> Result<Wanted, Begun> {
         let word = &self.pool.words[page as usize];
         let seen = word.load();
         if seen.is_loading() {
-            return Begun::Elsewhere;
+            return Err(Begun::Elsewhere);
         }
         if seen.barrier() != crate::pool::word::Barrier::Absent {
-            return Begun::NothingToDo;
+            return Err(Begun::NothingToDo);
         }
         if self.pool.frames.free() < self.reserve() / 2 {
             self.top_up();
         }
-        let Some(frame) = self.pool.frames.take() else { return Begun::NoFrame };
+        let Some(frame) = self.pool.frames.take() else { return Err(Begun::NoFrame) };
         if !word.begin_loading(frame) {
             self.pool.frames.release(frame);
-            return Begun::Elsewhere;
+            return Err(Begun::Elsewhere);
         }
         self.pool.frames.hold(frame, page);
         let slot = self.pool.places.current(page).slot().expect("a page that is absent lies somewhere");
@@ -136,12 +148,36 @@ impl Worker<'_> {
             let count = if waits { &mut counters.faults } else { &mut counters.prefetched };
             *count += 1;
         });
-        let read = self.reads.borrow_mut().add(Read::Flying { page, frame, waits, waiter: None });
+        Ok(Wanted { slot, page, frame })
+    }
+
+    /// Reads a page by a request of its own.
+    pub(super) fn read_alone(&self, wanted: Wanted, waits: bool) -> u32 {
+        let read = self.fly(wanted, waits);
+        self.ask_alone(wanted, read);
+        read
+    }
+
+    /// A read that is about to be asked of the disk.
+    pub(super) fn fly(&self, wanted: Wanted, waits: bool) -> u32 {
+        let Wanted { page, frame, slot } = wanted;
+        self.reads.borrow_mut().add(Read::Flying { page, frame, slot, waits, waiter: None })
+    }
+
+    /// What a read that has not ended reads.
+    pub(super) fn flying(&self, read: u32) -> Option<Wanted> {
+        match self.reads.borrow().reads[read as usize] {
+            Read::Flying { page, frame, slot, .. } => Some(Wanted { slot, page, frame }),
+            _ => None,
+        }
+    }
+
+    /// Asks the disk for the page of a read.
+    pub(super) fn ask_alone(&self, Wanted { slot, frame, .. }: Wanted, read: u32) {
         let (offset, bytes) = (self.pool.slot_offset(slot), self.pool.page_bytes());
         let (memory, token) = ((frame as usize) << self.pool.shift, Token::Read(read).encode());
         // SAFETY: the frame belongs to a page that is loading: nobody looks at it until the read has ended.
         unsafe { self.push(Request { action: Action::Read, offset, memory, bytes: bytes as u32, token }) };
-        Begun::Flying(read)
     }
 
     fn await_read(&self, read: u32) -> Result<(), BufferError> {
@@ -167,7 +203,7 @@ impl Worker<'_> {
     /// A read has ended: the page is checked before anybody can see it.
     pub(super) fn end_read(&self, index: u32, result: Result<(), Errno>) {
         let flown = self.reads.borrow_mut().take(index);
-        let Read::Flying { page, frame, waits, waiter } = flown else { return };
+        let Read::Flying { page, frame, waits, waiter, .. } = flown else { return };
         let result = self.land(page, frame, result);
         {
             let mut reads = self.reads.borrow_mut();

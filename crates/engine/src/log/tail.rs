@@ -78,22 +78,44 @@ impl Tail {
         medium.persist(0, 32);
     }
 
-    /// Looks whether persistent memory keeps this log.
+    /// Looks whether persistent memory keeps this log, or, where nothing of it is `needed`, at least no other one: it is about
+    /// to be written over.
     ///
     /// # Errors
     /// Where it is another's, another version's, or damaged.
-    pub fn check(&self, identity: u64) -> Result<()> {
+    pub fn check(&self, identity: u64, needed: bool) -> Result<()> {
         let Self::Persistent(medium) = self else { return Ok(()) };
         let mut found = [0; 32];
         medium.read(0, &mut found);
-        if found == header(identity, self.bytes()) {
+        let ours = header(identity, self.bytes());
+        // Of a tail that is not needed the length may have changed.
+        if found == ours || !needed && (found == [0; 32] || found[..24] == ours[..24]) {
             return Ok(());
         }
-        Err(EngineError::Foreign {
-            what: "the persistent memory that was named does not hold this database's log".to_owned(),
-            fix: "name the persistent memory that the database was made with: its newest commits are there".to_owned(),
-        })
+        let (what, fix) = if found[..8] != *MAGIC || !needed { foreign(&found) } else { (NOT_OURS.to_owned(), OURS) };
+        Err(EngineError::Foreign { what, fix: fix.to_owned() })
     }
+}
+
+const NOT_OURS: &str = "the persistent memory that was named does not hold this database's log";
+const OURS: &str = "name the persistent memory that the database was opened with last: its newest commits are there";
+
+/// What else is there, and what to do.
+fn foreign(found: &[u8; 32]) -> (String, &'static str) {
+    let version = u64::from_le_bytes(found[8..16].try_into().expect("eight bytes"));
+    let seen = if *found == [0; 32] {
+        return (format!("{NOT_OURS}: it is empty"), OURS);
+    } else if found[..8] != *MAGIC {
+        format!(
+            "something else than a log's tail is in the persistent memory that was named: it begins with {:02x?}",
+            &found[..8]
+        )
+    } else if version != VERSION {
+        format!("the log's tail that was named has version {version}, and this program reads version {VERSION}")
+    } else {
+        "the persistent memory that was named holds the log's tail of another database".to_owned()
+    };
+    (seen, "name another folder for this database's: nothing was written")
 }
 
 fn header(identity: u64, bytes: u64) -> [u8; 32] {

@@ -177,9 +177,12 @@ fn persistent_memory_has_what_the_drive_does_not() {
     let disk = fresh();
     let medium = || Mapped::memory(RING + tail::PMEM_HEADER).unwrap();
     let tail = Tail::Persistent(Box::new(medium()));
-    assert!(tail.check(IDENTITY).is_err());
+    assert!(tail.check(IDENTITY, true).is_err());
+    tail.check(IDENTITY, false).unwrap();
     tail.claim(IDENTITY);
-    tail.check(IDENTITY).unwrap();
+    tail.check(IDENTITY, true).unwrap();
+    assert!(tail.check(IDENTITY + 1, true).is_err());
+    assert!(tail.check(IDENTITY + 1, false).unwrap_err().to_string().contains("of another database"));
     let open = open_on(&disk, Durability::Pmem, 0, tail);
     let mut last = 0;
     for commit in 1..=30 {

@@ -1,6 +1,7 @@
 //! Runs a workload on the engine and says what was seen.
 
 pub mod job;
+mod kept;
 mod ledger;
 mod place;
 mod rows;

@@ -12,8 +12,8 @@ use assay_pmem::Medium;
 use super::job::{EngineJob, Workload};
 use crate::{
     database::{Database, Options},
-    error::{EngineError, Result},
-    files::{self, FilesOptions, Wanted, failed, mapped, path_error, tail_bytes},
+    error::Result,
+    files::{self, FilesOptions, Wanted, failed, fits, mapped, path_error, tail_bytes},
     tier::Modules,
 };
 
@@ -62,9 +62,14 @@ impl Place {
         let data = on_devices(&job.devices, DATA).map_or_else(|| file(None, DATA), Ok)?;
         let stripe = |(at, folder): (usize, &PathBuf)| file(Some(folder), &format!("{DATA}-{}", at + 1));
         let stripes = job.stripes.iter().enumerate().map(stripe).collect::<Result<_>>()?;
-        let log = on_devices(&job.log_devices, LOG).map_or_else(|| file(job.log_target.as_deref(), LOG), Ok)?;
+        // Beside a bare device there is no place for a log: who asked for one has named its own.
+        let no_place = job.devices.is_some() && job.log_target.is_none();
+        let log = on_devices(&job.log_devices, LOG).or_else(|| no_place.then(|| PathBuf::from(LOG)));
+        let log = log.map_or_else(|| file(job.log_target.as_deref(), LOG), Ok)?;
         let tail = job.tail_target.as_ref().map(|folder| file(Some(folder), TAIL)).transpose()?;
-        let tier = job.tier.as_ref().map(|tier| file(Some(&tier.target), TIER)).transpose()?;
+
+        // Nothing in a tier outlives a run, and no other database may have the same file: it is never kept.
+        let tier = job.tier.as_ref().map(|tier| own(&tier.target, TIER)).transpose()?;
         let files = FilesOptions {
             data,
             stripes,
@@ -89,7 +94,7 @@ impl Place {
 
     /// Opens the database that is there, or makes one; `true` where it was there. One that was made is to be completed.
     pub fn database(&mut self, job: &EngineJob, tables: usize) -> Result<(Database, bool)> {
-        fits(job)?;
+        fits(job.pool_bytes)?;
         let tier = self.tier(job)?;
         let (data_bytes, sessions) = (job.workload.data_bytes(), job.threads as usize);
         let opened = files::open(&self.files, Wanted { tables, data_bytes, sessions, tier })?;
@@ -119,20 +124,9 @@ pub(super) fn tier(job: &EngineJob, medium: Box<dyn Medium>) -> Tier {
     Tier { memory: Arc::new(Modules::new(medium, !scans)), placement, touched_bytes }
 }
 
-/// Whether there is memory for a job's pool.
-fn fits(job: &EngineJob) -> Result<()> {
-    let there = memory_bytes();
-    if there.is_some_and(|there| job.pool_bytes > there) {
-        let what =
-            format!("a pool of {} bytes was asked for, and {} are available", job.pool_bytes, there.unwrap_or(0));
-        return Err(EngineError::unfit(what, "ask for a smaller pool"));
-    }
-    Ok(())
-}
-
 /// How a job opens its database, where that does not lie in files.
 pub(super) fn options(job: &EngineJob) -> Result<Options> {
-    fits(job)?;
+    fits(job.pool_bytes)?;
     let pool = Config {
         page_bytes: job.page_bytes,
         pool_bytes: job.pool_bytes,
@@ -142,11 +136,4 @@ pub(super) fn options(job: &EngineJob) -> Result<Options> {
     let (durability, tail_bytes) = (job.durability, tail_bytes(job.log_bytes));
     let write_rate_bytes_per_s = job.write_rate_bytes_per_s;
     Ok(Options { pool, durability, tail_bytes, write_rate_bytes_per_s, ..Options::default() })
-}
-
-/// Memory that could be had, as the kernel estimates it.
-pub(super) fn memory_bytes() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
 }

@@ -28,13 +28,14 @@ use serde_json::json;
 use super::{
     Doings, Figures, Watch, counted, derived,
     job::{EngineJob, Workload},
+    kept,
     ledger::{self, Acknowledged},
     place::Place,
     subject, targets, tiers,
 };
 use crate::{database::Database, error::Result, forest::Hand, session::Session};
 
-const TABLE: u16 = 0;
+pub(super) const TABLE: u16 = 0;
 /// Rows of one transaction of a load.
 const LOAD_ROWS: u64 = 500;
 /// Rows of a scan's part: the operation that is counted and timed.
@@ -52,8 +53,8 @@ pub(super) struct Counts {
 
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
-    rows: u64,
-    value_bytes: usize,
+    pub rows: u64,
+    pub value_bytes: usize,
     read_share: f64,
     zipf: f64,
     kind: Kind,
@@ -94,6 +95,9 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
     }
     if !there && !ledger {
         load(&database, shape, job.threads as u64, watch)?;
+    }
+    if there && !ledger {
+        kept::demand(&database, shape)?;
     }
     database.complete()?;
     let prepared = began.elapsed();

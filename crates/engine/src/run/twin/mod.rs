@@ -37,7 +37,7 @@ use self::{disk::TwinDisk, medium::TwinMemory, result::Edge, scene::Shared};
 use super::{
     Watch,
     job::{EngineJob, Workload},
-    place::{memory_bytes, options, tier},
+    place::{options, tier},
 };
 use crate::{
     database::{Database, Disks, Options},
@@ -108,7 +108,7 @@ impl OnTwins {
     fn fits(&self, job: &EngineJob) -> Result<()> {
         let tier = job.tier.as_ref().map_or(0, |tier| tier.bytes);
         let wanted = held_bytes(&job.workload) + job.pool_bytes + job.log_bytes + tier;
-        let there = memory_bytes().unwrap_or(u64::MAX);
+        let there = crate::files::memory_bytes().unwrap_or(u64::MAX);
         if wanted as f64 > there as f64 * 0.9 {
             let what = format!(
                 "what lies on the twin is kept in this machine's memory: about {} MiB with the pool and the log, and {} \
@@ -173,7 +173,8 @@ impl Set {
             (Some(tier), Some(wanted)) => Some(scene.lock().add(tier, wanted.bytes, job.seed ^ 3).map_err(told)?),
             _ => None,
         };
-        let most = (memory_bytes().unwrap_or(u64::MAX / 2) as f64 * 0.9) as u64 - job.pool_bytes.min(1 << 40);
+        let most =
+            (crate::files::memory_bytes().unwrap_or(u64::MAX / 2) as f64 * 0.9) as u64 - job.pool_bytes.min(1 << 40);
         let data = Arc::new(TwinDisk::new(&twins.data.label, data_bytes, (data_station, 0), &scene, most));
         let log = job.durability.logs().then(|| {
             let label = twins.log.as_ref().unwrap_or(&twins.data).label.clone();
