@@ -14,30 +14,15 @@ use postgres::{Client, NoTls, error::SqlState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::conditions;
+use crate::{Isolation, conditions};
 pub use session::PostgresSession;
 
-/// How New-Order and Payment are kept apart. Reads that are followed by a write lock their rows, so that even the first
-/// is as good as serialisable for these transactions; the others are always at `repeatable-read`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Isolation {
-    /// Each statement sees what was committed before it.
-    #[default]
-    ReadCommitted,
-    /// Each transaction sees what was committed before it.
-    RepeatableRead,
-    /// As if one after the other.
-    Serializable,
-}
-
-impl Isolation {
-    fn begin(self) -> &'static str {
-        match self {
-            Self::ReadCommitted => "begin isolation level read committed",
-            Self::RepeatableRead => "begin isolation level repeatable read",
-            Self::Serializable => "begin isolation level serializable",
-        }
+/// Begins a New-Order or a Payment.
+fn begin(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadCommitted => "begin isolation level read committed",
+        Isolation::RepeatableRead => "begin isolation level repeatable read",
+        Isolation::Serializable => "begin isolation level serializable",
     }
 }
 

@@ -16,32 +16,17 @@ use assay_tpcc::{Result, Scale, Store, TpccError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::conditions;
+use crate::{Isolation, conditions};
 use link::{Connect, Link};
 pub use session::SqlServerSession;
 pub use tds::Server;
 
-/// How New-Order and Payment are kept apart. Rows that are changed later are locked where they are read; Order-Status and
-/// Stock-Level read a snapshot.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Isolation {
-    /// Each statement sees what was committed before it.
-    #[default]
-    ReadCommitted,
-    /// What was read stays as it was.
-    RepeatableRead,
-    /// As if one after the other.
-    Serializable,
-}
-
-impl Isolation {
-    fn begin(self) -> &'static str {
-        match self {
-            Self::ReadCommitted => statements::BEGIN_COMMITTED,
-            Self::RepeatableRead => "set transaction isolation level repeatable read; begin transaction",
-            Self::Serializable => "set transaction isolation level serializable; begin transaction",
-        }
+/// Begins a New-Order or a Payment.
+fn begin(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::ReadCommitted => statements::BEGIN_COMMITTED,
+        Isolation::RepeatableRead => "set transaction isolation level repeatable read; begin transaction",
+        Isolation::Serializable => "set transaction isolation level serializable; begin transaction",
     }
 }
 

@@ -3,19 +3,16 @@
 use std::{
     io::{self, Write},
     ops::ControlFlow,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
-    thread,
-    time::Duration,
 };
 
 use assay_tpcc::{Result, Scale, TpccError, population::Population};
 use postgres::Client;
 
 use super::{PostgresStore, failure};
-use crate::schema::{self, INDEXES, Rows, TABLES, Value};
-
-/// Connections that load at the same time, at most.
-const CONNECTIONS_AT_MOST: usize = 4;
+use crate::{
+    schema::{self, INDEXES, Rows, TABLES, Value},
+    side_by_side,
+};
 
 pub(super) fn load(
     store: &PostgresStore,
@@ -28,7 +25,13 @@ pub(super) fn load(
     make_tables(store, &mut client)?;
     let population = Population::new(*scale, seed);
     copy(&mut client, "item", |to| schema::rows::items(&population, to))?;
-    fill(store, &population, progress)?;
+    let fill = |client: &mut Client, warehouse| {
+        let mut tables = TABLES[1..].iter();
+        tables.try_for_each(|table| {
+            copy(client, table.name, |to| schema::rows::table(table.name, &population, warehouse, to))
+        })
+    };
+    side_by_side::fill(scale.warehouses, progress, || store.client(), fill)?;
     make_keys(store, &mut client)?;
     client
         .batch_execute("vacuum analyze; checkpoint")
@@ -45,41 +48,6 @@ fn make_tables(store: &PostgresStore, client: &mut Client) -> Result<()> {
         client.batch_execute(&format!("create table {} ({})", table.name, table.columns)).map_err(failure)?;
     }
     Ok(())
-}
-
-fn fill(
-    store: &PostgresStore,
-    population: &Population,
-    progress: &mut dyn FnMut(f64) -> ControlFlow<()>,
-) -> Result<()> {
-    let warehouses = population.scale.warehouses;
-    let (next, done, stop) = (AtomicU32::new(1), AtomicU32::new(0), AtomicBool::new(false));
-    let worker = || -> Result<()> {
-        let mut client = store.client()?;
-        loop {
-            let warehouse = next.fetch_add(1, Relaxed);
-            if warehouse > warehouses || stop.load(Relaxed) {
-                return Ok(());
-            }
-            for table in &TABLES[1..] {
-                copy(&mut client, table.name, |to| schema::rows::table(table.name, population, warehouse, to))?;
-            }
-            done.fetch_add(1, Relaxed);
-        }
-    };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(CONNECTIONS_AT_MOST);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.min(warehouses as usize)).map(|_| scope.spawn(worker)).collect();
-        while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
-            // Keys and indexes take the last tenth.
-            if progress(0.9 * f64::from(done.load(Relaxed)) / f64::from(warehouses)).is_break() {
-                stop.store(true, Relaxed);
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| TpccError::TerminalLost)?)
-    })?;
-    if stop.load(Relaxed) { Err(TpccError::Conflict) } else { Ok(()) }
 }
 
 fn make_keys(store: &PostgresStore, client: &mut Client) -> Result<()> {

@@ -14,7 +14,7 @@ use assay_tpcc::{
 };
 
 use super::{
-    PostgresOptions,
+    PostgresOptions, begin,
     pending::{Charges, Entered, Paid, Sold},
     statements::{self, Statements},
     wire::{
@@ -69,7 +69,7 @@ impl PostgresSession {
         let mut wire = Wire::connect(&options.connection)?;
         // Plans of prepared statements are made once: every table is reached by its key, whatever the values.
         wire.run(&format!("set search_path = {}; set plan_cache_mode = force_generic_plan", options.schema))?;
-        let statements = Statements::prepare(&mut wire, options.isolation.begin())?;
+        let statements = Statements::prepare(&mut wire, begin(options.isolation))?;
         Ok(Self {
             wire,
             statements,

@@ -13,7 +13,7 @@ use assay_tpcc::{
 use serde::Serialize;
 
 use super::{
-    Isolation,
+    Isolation, begin,
     link::{
         Link, Row,
         Value::{Int, Long, Text as Word},
@@ -138,7 +138,7 @@ impl Stocked {
 impl<L: Link> Session for SqlServerSession<L> {
     fn begin(&mut self, kind: Kind) -> Result<()> {
         self.link.batch(match kind {
-            Kind::NewOrder | Kind::Payment => self.isolation.begin(),
+            Kind::NewOrder | Kind::Payment => begin(self.isolation),
             Kind::Delivery => statements::BEGIN_COMMITTED,
             Kind::OrderStatus | Kind::StockLevel => statements::BEGIN_SNAPSHOT,
         })?;
