@@ -4,7 +4,7 @@
 # Steps that are quick to fail come first.
 test_steps() {
     case ${1-all} in
-    all) echo rust_format rust_lint python_format python_lint python_types rust_tests python_tests e2e_tests lab_tests ;;
+    all) echo rust_format python_format python_lint python_types python_tests rust_tests e2e_tests ;;
     rust) echo rust_format rust_lint rust_tests ;;
     python) echo python_format python_lint python_types python_tests ;;
     e2e) echo e2e_tests ;;
@@ -13,8 +13,15 @@ test_steps() {
     esac
 }
 
+# What runs beside the steps of `all`, one after the other: tests in Python mostly wait, and use one core of two. Tests of
+# Rust are only compiled there: several look at the clock.
+beside_steps() {
+    [[ ${1-all} != all ]] || echo rust_build rust_lint lab_tests
+}
+
 rust_format() { with_cargo_tool fmt fmt --all --check; }
 rust_lint() { with_cargo_tool clippy clippy --locked --workspace --all-targets --quiet -- -D warnings; }
+rust_build() { "$cargo" test --locked --workspace --no-run --quiet; }
 # The development profile: its tests build in a fraction of the time that whole-program optimisation takes, and
 # arithmetic overflow is checked.
 rust_tests() { "$cargo" test --locked --workspace --no-fail-fast; }
@@ -32,6 +39,27 @@ e2e_tests() {
 
 # One guest for every check of `ci`; where QEMU cannot be had, the test says so.
 lab_tests() { "$venv/bin/python" -m pytest -m e2e tests/lab; }
+
+# run_beside STEP...: in a group of processes for each, so that all of a step can be ended, and at a priority that takes
+# nothing from tests that look at the clock.
+run_beside() {
+    local step
+    set -m
+    trap 'kill -- -$! 2>/dev/null; exit' INT TERM
+    for step; do
+        record_step "$step" 19 &
+        wait $!
+    done
+}
+
+# record_step STEP PRIORITY: its output and how it ended go to files.
+record_step() {
+    local out=$state/test-$1.log begin=$SECONDS status
+    [[ $2 == 0 ]] || renice -n "$2" -p "$BASHPID" >/dev/null 2>&1
+    "$1" >"$out" 2>&1 </dev/null
+    status=$?
+    printf '%d %d\n' "$status" $((SECONDS - begin)) >"$state/test-$1.status"
+}
 
 # 77 says skipped: a toolchain without the tool is no failure of the code.
 with_cargo_tool() {
@@ -53,26 +81,45 @@ run_tests() {
     cd "$root" || exit 1
     find_cargo
     export CARGO_TARGET_DIR=$root/target CARGO_TERM_COLOR=never
+    local beside behind=''
+    beside=$(beside_steps "${1-all}")
+    for step in $steps $beside; do
+        rm -f "$state/test-$step.status"
+    done
+    if [[ -n $beside ]]; then
+        run_beside $beside &
+        behind=$!
+        # An interrupt does not reach what runs behind a script.
+        trap 'kill "$behind" 2>/dev/null; wait "$behind"' EXIT
+    fi
     for step in $steps; do
-        run_step "$step" || failed=1
+        # These measure, and run alone.
+        [[ $step != e2e_tests || -z $behind ]] || wait "$behind"
+        printf '\n== %s\n' "${step/_/ }"
+        record_step "$step" 0
+        show_step "$step" || failed=1
+    done
+    trap - EXIT
+    for step in $beside; do
+        printf '\n== %s\n' "${step/_/ }"
+        show_step "$step" || failed=1
     done
     printf '\n'
     printf '%s\n' "${verdicts[@]}"
     exit $failed
 }
 
-# run_step STEP: its output goes to a file; the closing lines, or everything after a failure, are shown.
-run_step() {
-    local step=$1 out=$state/test-$1.log begin=$SECONDS status verdict=passed
-    printf '\n== %s\n' "${step/_/ }"
-    "$step" >"$out" 2>&1 </dev/null
-    status=$?
+# show_step STEP: the closing lines of its output, or everything after a failure; fails where the step failed.
+show_step() {
+    local out=$state/test-$1.log status=1 seconds=0 verdict=passed
+    # A step that was ended from outside leaves no status: it failed.
+    read -r status seconds 2>/dev/null <"$state/test-$1.status"
     case $status in
     0) closing_lines "$out" ;;
     77) verdict=skipped && cat "$out" ;;
     *) verdict=FAILED && cat "$out" ;;
     esac
-    verdicts+=("$(printf '%-8s %-14s %4d s' "$verdict" "${step/_/ }" $((SECONDS - begin)))")
+    verdicts+=("$(printf '%-8s %-14s %4d s' "$verdict" "${1/_/ }" "$seconds")")
     [[ $verdict != FAILED ]]
 }
 

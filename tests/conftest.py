@@ -1,6 +1,7 @@
 """What every test may use."""
 
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from hypothesis import settings
 settings.register_profile("assay", deadline=None, print_blob=True)
 settings.register_profile("deep", deadline=None, print_blob=True, max_examples=5000)
 settings.load_profile("assay")
+
+# A shell that runs the tests behind itself has them ignore interrupts, and so would every program that they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -64,6 +64,10 @@ class Outcome:
         """Codes of the reasons."""
         return {reason["code"] for reason in self.reasons()}
 
+    def was_robbed(self) -> bool:
+        """Somebody else had a fifth of this machine's CPU time or more: what was to be seen may not show."""
+        return any(one["numbers"].get("stolen_share", 0.0) >= 0.2 for one in self.reasons())
+
     def reason(self, code: str) -> Json:
         """The gravest reason with this code; without one the test fails and shows what there is."""
         found = [reason for reason in self.reasons() if reason["code"] == code]

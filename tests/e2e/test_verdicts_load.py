@@ -106,9 +106,7 @@ def test_windows_differ(folder: Path) -> None:
     assert outcome.reason("windows-differ")["numbers"]["edge_skew_ns"] > 0
 
 
-def test_steadiness_lost(own_disk: tuple[Loop, Path]) -> None:
-    # The device falls to a lower level in mid-window, as one does whose write cache is full.
-    device, place = own_disk
+def falls_in_mid_window(device: Loop, place: Path) -> program.Outcome:
     with places.throttled(device.device, reads_per_s=800) as group:
         run = program.start(job(place, klass(), measure_s=2.0), places.inside(group))
         try:
@@ -116,6 +114,15 @@ def test_steadiness_lost(own_disk: tuple[Loop, Path]) -> None:
             places.limit(group, device.device, reads_per_s=150)
         finally:
             outcome = run.end()
+    return outcome
+
+
+def test_steadiness_lost(own_disk: tuple[Loop, Path]) -> None:
+    # The device falls to a lower level in mid-window, as one does whose write cache is full.
+    for _ in range(4):
+        outcome = falls_in_mid_window(*own_disk)
+        if not outcome.was_robbed():
+            break
     reason = outcome.reason("steadiness-lost")
     assert reason["numbers"]["kept_share"] < 0.7
 

@@ -5,18 +5,22 @@
 //! block that is damaged where it lies stays damaged. So it is read again, through a path of its own: it is excused when it
 //! is then whole, or still being written to, and wrong when it stays the same and stays wrong.
 
+use std::time::Duration;
+
 use assay_path::{Arena, OpenParameters, Opened, Request, Segment, stamp};
 use assay_record::{Durability, DurabilityKind, Layout, PathSpec, PollMode};
 
 use crate::generator::Spread;
 
-/// A block is read again this often at most: a writer may have lost its CPU in the middle of a block.
-const LOOKS: u32 = 20;
+/// A block is read again this often at most: a writer may have lost its CPU in the middle of a block, and Linux holds one
+/// back for up to 200 ms there, again and again, where too many pages are dirty.
+const LOOKS: u32 = 14;
 /// The same, once this many blocks were found wrong: the run is lost, and need not be slow.
 const LOOKS_LATER: u32 = 2;
 const PATIENCE: u32 = 5;
-/// Pause between two looks.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(5);
+/// Pause between the first two looks; each further one is twice as long, up to the longest: about 3 s in all.
+const PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(400);
 
 /// Reads blocks again. The path is opened when it is first needed.
 #[derive(Debug)]
@@ -43,9 +47,11 @@ impl SecondLook {
     pub fn excuses(&mut self, seen: &[u8], file: u32, offset: u64) -> bool {
         let mut before = seen.to_vec();
         let mut changed = false;
+        let mut pause = PAUSE;
         for look in 0..if self.wrong < PATIENCE { LOOKS } else { LOOKS_LATER } {
             if look > 0 {
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(pause);
+                pause = LONGEST_PAUSE.min(pause * 2);
             }
             let Some(now) = self.read(offset, seen.len()) else { break };
             if stamp::verify_in(now, file, offset).is_ok() {
@@ -86,5 +92,55 @@ impl SecondLook {
         self.opened = Some(Opened::open(&parameters).ok()?);
         self.arena = Some(arena);
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::fs::FileExt, thread};
+
+    use assay_path::SegmentKind;
+    use assay_record::PathKind;
+    use tempfile::NamedTempFile;
+
+    use super::*;
+
+    const BYTES: usize = 4096;
+
+    /// A file whose one block is torn in the middle, and the block as it was meant to be.
+    fn torn() -> (NamedTempFile, Vec<u8>) {
+        let (mut old, mut new) = (vec![0; BYTES], vec![0; BYTES]);
+        stamp::write(&mut old, 0, 1);
+        stamp::write(&mut new, 0, 2);
+        let file = NamedTempFile::new().unwrap();
+        file.as_file().write_all_at(&old, 0).unwrap();
+        file.as_file().write_all_at(&new[..BYTES / 2], 0).unwrap();
+        (file, new)
+    }
+
+    fn second_look(file: &NamedTempFile) -> SecondLook {
+        let segment = Segment { path: file.path().to_owned(), kind: SegmentKind::File, base: 0, bytes: BYTES as u64 };
+        SecondLook::new(&PathSpec::plain(PathKind::Pread), &[segment], Spread::new(1, 1), Layout::Written)
+    }
+
+    #[test]
+    fn a_writer_that_is_held_back_in_mid_block_is_waited_for() {
+        let (file, whole) = torn();
+        let seen = std::fs::read(file.path()).unwrap();
+        let excused = thread::scope(|scope| {
+            scope.spawn(|| {
+                thread::sleep(Duration::from_millis(400));
+                file.as_file().write_all_at(&whole[BYTES / 2..], (BYTES / 2) as u64).unwrap();
+            });
+            second_look(&file).excuses(&seen, 0, 0)
+        });
+        assert!(excused);
+    }
+
+    #[test]
+    fn a_block_that_stays_torn_is_wrong() {
+        let (file, _) = torn();
+        let seen = std::fs::read(file.path()).unwrap();
+        assert!(!second_look(&file).excuses(&seen, 0, 0));
     }
 }
