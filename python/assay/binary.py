@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import json
 import os
 import signal
@@ -145,10 +146,13 @@ def _cannot_start(path: Path, error: OSError) -> BinaryError:
 
 
 def said(log: str) -> tuple[str, str]:
-    """What a program's messages say at last: the error and the hint. Without an error, the last line."""
+    """What a program's messages say at last: the error and the hint; else what it panicked at; else the last line."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     hints = [line.removeprefix("hint: ") for line in lines if line.startswith("hint: ")]
+    panics = [after for line, after in itertools.pairwise(lines) if " panicked at " in line]
+    if panics and not errors:
+        return panics[0], "this is a defect of Assay: report it, with the command and what it printed"
     return (errors or lines or [""])[-1], (hints or [""])[-1]
 
 

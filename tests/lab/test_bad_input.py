@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -12,12 +13,14 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
+from assay.cli import lab as command
 from assay.lab import apt, emulator, guest, machine, workspace
 from assay.lab.cache import Cache
 from assay.lab.error import GuestError, LabError
 from assay.lab.guest import Guest
 from assay.lab.qemu import MachineSpec
 from assay.lab.workspace import Workspace
+from assay.study.files import ResultError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # A machine as the host sees it: the console's file, and the agent's port.
@@ -134,6 +137,33 @@ def test_a_package_that_cannot_be_had_leaves_no_half_entry(
     assert said in caught.value.message
     assert caught.value.code == 4
     assert [path.name for path in (tmp_path / "cache" / "tools").iterdir()] == [".lock"]
+
+
+def test_a_disk_that_is_full_while_packages_are_unpacked_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    deb = apt.Deb("tool", "tool.deb", 0, "sha256", "")
+    (tmp_path / deb.file).touch()
+    full = f"dpkg-deb: error: ./usr/bin/tool: {os.strerror(errno.ENOSPC)}"
+
+    def run(command: list[str], *_: object) -> subprocess.CompletedProcess[str]:
+        unpacks = command[0] == "dpkg-deb"
+        return subprocess.CompletedProcess(command, int(unpacks), "", full if unpacks else "")
+
+    monkeypatch.setattr(apt, "_run", run)
+    monkeypatch.setattr(apt, "_verified", lambda deb, folder: folder / deb.file)
+    with pytest.raises(LabError, match="No space left") as raised:
+        apt.fetch([deb], tmp_path)
+    assert "XDG_CACHE_HOME" in raised.value.hint
+
+
+def test_a_folder_for_results_that_cannot_be_made_is_refused_before_anything_is_assembled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(machine, "assemble", lambda *_: pytest.fail("the guest was assembled"))
+    (tmp_path / "file").touch()
+    with pytest.raises(ResultError, match="cannot be made"):
+        command.run(["boot"], command.Options(), tmp_path / "file" / "out", keep=False, as_json=False)
 
 
 def test_what_a_killed_download_left_is_removed(tmp_path: Path) -> None:

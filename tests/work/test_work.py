@@ -11,6 +11,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from assay import home
 from assay.binary import Binary
+from assay.binary import said as told
 from assay.error import AssayError
 from assay.work import WorkDraft, check, figure, folder, part, run_work, show
 from assay.work.run import exit_code
@@ -140,3 +141,10 @@ def test_a_refusal_becomes_an_error_with_its_words(tmp_path: Path) -> None:
 def test_a_program_that_says_nothing_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="exit code 7"):
         run_work(fake(tmp_path, code=7), ["index"], {})
+
+
+def test_a_panic_is_told_by_what_it_met_and_not_by_its_last_line() -> None:
+    log = "thread 'main' (7) panicked at f64.rs:1502:9:\nmin > max\nnote: run with RUST_BACKTRACE=1\n"
+    assert told(log)[0] == "min > max"
+    assert "defect" in told(log)[1]
+    assert told(log + "error: the index is damaged\nhint: make it anew\n") == ("the index is damaged", "make it anew")

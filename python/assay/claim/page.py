@@ -12,6 +12,7 @@ from assay import __version__
 from assay.claim import picture
 from assay.report import labels, shell
 from assay.report.figures import Figure, Palette
+from assay.study.files import make_folder
 
 Json = dict[str, Any]
 
@@ -83,7 +84,7 @@ def read(directory: Path) -> tuple[Json | None, str]:
 
 def write(directory: Path, found: Json) -> tuple[Path, Path]:
     """Writes claims.json and claims.html; returns both paths. Raises `ReportError` where that is not possible."""
-    directory.mkdir(parents=True, exist_ok=True)
+    make_folder(directory)
     shell.replace_file(directory / NAME, json.dumps(found, indent=1, allow_nan=False))
     shell.replace_file(directory / "claims.html", render(found))
     return directory / NAME, directory / "claims.html"

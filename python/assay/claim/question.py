@@ -83,21 +83,13 @@ def _stream(point: Point, alias: str, stream: Stream, memory: bool) -> Json:
     }
     if stream.rate:
         found["rate_per_s"] = parse_rate(stream.rate).operations(size)
+    if stream.layout == "grow":
+        found["grows"] = True
     if run.file_system:
         found["file_system"] = run.file_system
     if stream.read_ahead:
         found["read_ahead_bytes"] = float(parse_bytes(stream.read_ahead))
     return found
-
-
-def unknown_to_twins(point: Point) -> str:
-    """What a twin cannot know of a point, as a sentence; empty where it can."""
-    if any(stream.layout == "grow" for stream in point.streams.values()):
-        return (
-            "a twin knows no growing file: what that costs is the file system's own (allocation, zeroing, commits of "
-            "its journal); `assay run drop-in-log` measures it"
-        )
-    return ""
 
 
 def _path(point: Point, stream: Stream, memory: bool) -> Json:

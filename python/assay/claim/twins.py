@@ -8,7 +8,7 @@ from typing import Any
 from assay.binary import Binary
 from assay.claim.answer import Answers, RunAnswer, StreamAnswer
 from assay.claim.model import Machine, Study
-from assay.claim.question import Point, points, streams_of, unknown_to_twins
+from assay.claim.question import Point, points, streams_of
 from assay.claim.simulate import simulate
 from assay.claim.value import Value
 from assay.error import AssayError
@@ -40,7 +40,7 @@ def _solve(asked: Sequence[Point], binary: Binary) -> list[RunAnswer]:
     documents = [document for document in machines.values() if not isinstance(document, str)]
     questions, places = [], []
     for place, point in enumerate(asked):
-        if point.machine in known and not unknown_to_twins(point):
+        if point.machine in known:
             at = known.index(point.machine)
             streams = streams_of(point, names.is_memory(documents[at][0]))
             questions.append({"target": at, "host": at, "streams": streams})
@@ -52,7 +52,7 @@ def _solve(asked: Sequence[Point], binary: Binary) -> list[RunAnswer]:
         "questions": questions,
     }
     replies = binary.document("predict", "-", given=document)["answers"] if questions else []
-    found = [RunAnswer({}, unknown_to_twins(point) or str(machines[point.machine])) for point in asked]
+    found = [RunAnswer({}, str(machines[point.machine])) for point in asked]
     for place, reply in zip(places, replies, strict=True):
         found[place] = _answer(reply)
     return found

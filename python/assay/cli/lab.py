@@ -18,6 +18,7 @@ from assay.lab import shell as person
 from assay.lab.error import LabError
 from assay.lab.lab import Lab
 from assay.lab.machine import Wanted
+from assay.study.files import make_folder
 from assay.study.folder import default
 from assay.study.units import parse_bytes
 
@@ -47,6 +48,7 @@ def run(
     folder = out or default("lab")
     if (folder / "lab.json").exists() or (folder / "plan.json").exists():
         raise LabError(f"{folder} holds results already", hint="choose another folder with --out", code=BAD_JOB)
+    make_folder(folder)
     parts = machine.assemble(options.wanted(), home.binary(), output.tell)
     output.tell(
         f"{len(checks)} checks in an emulated machine: {parts.kernel.version}, {parts.accel} ({parts.accel_reason})"
@@ -115,7 +117,6 @@ def _summary(results: Sequence[runner.Result], folder: Path, as_json: bool) -> N
 
 def _keep_console(lab: Lab, folder: Path) -> None:
     source = lab.share / ".lab"
-    folder.mkdir(parents=True, exist_ok=True)
     for name in ("console.log", "qemu.log"):
         if (source / name).is_file():
             shutil.copyfile(source / name, folder / name)

@@ -20,8 +20,19 @@ _ClickError: type[Exception] = _UsageError.__mro__[1]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns its exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    """Runs a command; returns its exit code. A reader who leaves early, as `head` does, is no error."""
+    try:
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit):
+        # Click turns the first into the second.
+        if not output.reader_left():
+            raise
+        return DONE
+    return code
+
+
+def _run(words: list[str]) -> int:
     as_json = "--json" in words
     try:
         returned = app(words, prog_name="assay", standalone_mode=False)

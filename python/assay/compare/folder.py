@@ -13,7 +13,7 @@ from assay.compare.paired import SIDES, Sides
 from assay.compare.side import Side, of_folder, opened
 from assay.report.folder import Cell
 from assay.study import plan
-from assay.study.files import explain, read_json, write_json
+from assay.study.files import make_folder, read_json, write_json
 from assay.study.journal import Journal, last_states
 
 Json = dict[str, Any]
@@ -49,10 +49,7 @@ def begin(directory: Path, head: Head) -> None:
     if (directory / "plan.json").exists():
         hint = f"continue it with assay compare --resume {directory}, or choose another folder with --out"
         raise CompareError(f"{directory} holds a run already", hint)
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise explain(error, directory) from error
+    make_folder(directory)
     write_json(directory / NAME, head.document())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
@@ -89,7 +90,7 @@ def fetch(debs: Sequence[Deb], folder: Path) -> None:
         file = _verified(deb, folder)
         done = _run(["dpkg-deb", "-x", str(file), str(folder)], folder, _UNPACK_S)
         if done.returncode != 0:
-            raise _cannot(f"{deb.file} could not be unpacked", done.stderr)
+            raise _not_unpacked(deb, done.stderr)
         file.unlink()
 
 
@@ -137,6 +138,18 @@ def _run(command: list[str], folder: Path | None, limit_s: float) -> subprocess.
         raise _cannot(f"`{' '.join(command[:3])}` gave no answer in {limit_s:.0f} s", "") from error
     except OSError as error:
         raise _cannot(f"{command[0]} cannot be started: {error.strerror}", "") from error
+
+
+def _not_unpacked(deb: Deb, complaint: str) -> LabError:
+    reason = next(iter(complaint.strip().splitlines()), "no reason given")
+    hint = "make room for the lab's cache, or set XDG_CACHE_HOME to a folder that has it"
+    if not _is_full(complaint):
+        hint = "try again; the package may be damaged on its way"
+    return LabError(f"{deb.file} could not be unpacked: {reason}", hint=hint, code=NOT_POSSIBLE)
+
+
+def _is_full(complaint: str) -> bool:
+    return os.strerror(errno.ENOSPC) in complaint or os.strerror(errno.EDQUOT) in complaint
 
 
 def _cannot(what: str, complaint: str) -> LabError:

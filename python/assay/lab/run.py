@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from assay.lab.check import Broken, Check, Skip
 from assay.lab.error import LabError
 from assay.lab.lab import Lab
 from assay.lab.machine import Parts
+from assay.study.files import write_json
 
 PASSED, BROKEN, SKIPPED = "passed", "broken", "skipped"
 
@@ -87,8 +87,5 @@ def _lacking(parts: Parts, need: str) -> str:
 
 def write(out: Path, parts: Parts, results: Sequence[Result]) -> None:
     """Writes lab.json."""
-    out.mkdir(parents=True, exist_ok=True)
     document = {"version": 1, "machine": parts.document(), "checks": [asdict(result) for result in results]}
-    half = out / "lab.json.half"
-    half.write_text(json.dumps(document, indent=1))
-    half.replace(out / "lab.json")
+    write_json(out / "lab.json", document)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.error import FAILED
-from assay.study.files import ResultError, explain, read_json, write_json
+from assay.study.files import ResultError, make_folder, read_json, write_json
 from assay.work.build import VERSION
 
 Json = dict[str, Any]
@@ -16,11 +16,7 @@ FOLDER = "work"
 
 def save(directory: Path, record: Json) -> Path:
     """Writes a record under a name that says what it is; the records that are there stay."""
-    folder = directory / FOLDER
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise explain(error, folder) from error
+    folder = make_folder(directory / FOLDER)
     path = folder / f"{_name(record)}.json"
     write_json(path, record)
     return path

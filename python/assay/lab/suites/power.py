@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
@@ -267,7 +268,10 @@ def log(lab: Lab) -> None:
                 before = len(logwrites.read(files[name], 16 * MIB).entries)
                 guest.run(f"xfs_io {command} {device}")
                 seen = _in_words(logwrites.read(files[name], 16 * MIB), before)
-                expect(seen == wanted, f"xfs_io {command} on a drive of kind {_LOGGED[name]}: {seen} / {wanted}")
+                expect(
+                    bool(re.fullmatch(wanted, seen)),
+                    f"xfs_io {command} on a drive of kind {_LOGGED[name]}: {seen} / {wanted}",
+                )
     finally:
         lab.cut()
 
@@ -276,8 +280,9 @@ _LOGGED = {"logn": "nvme", "logs": "scsi"}
 _LOG_STEPS = (
     ("-d -c 'pwrite -q -S 0x41 -b 4k 0 12k'", "0:AA 8:AA 16:AA"),
     ("-d -c 'pwrite -q -S 0x42 -b 4k 8k 4k' -c fdatasync", "16:BB flush"),
-    ("-c 'pwrite -q -S 0x43 -b 8k 0 8k' -c fdatasync", "0:CC flush"),
-    ("-c 'fzero 4k 8k' -c fdatasync", "8:.. flush"),
+    # The kernel may write the two pages of its cache in one piece or in two.
+    ("-c 'pwrite -q -S 0x43 -b 8k 0 8k' -c fdatasync", "0:CC( 8:CC)? flush"),
+    ("-c 'fzero 4k 8k' -c fdatasync", r"8:\.\. flush"),
 )
 
 
