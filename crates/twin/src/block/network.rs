@@ -268,10 +268,12 @@ pub(super) fn flush_ns(
     if customer.flushes == 0.0 {
         return 0.0;
     }
-    let slowest = 1.0 + FLUSH_SPREAD * order_statistic(group.members);
+    // A drive that need not write anything answers each flush in the same time.
+    let writes = group.flush_blocks > 0.0;
+    let slowest = if writes { 1.0 + FLUSH_SPREAD * order_statistic(group.members) } else { 1.0 };
     let between_ns = before_ns / customer.flushes;
     let drain = (dirty_rate * between_ns / group.flush_drain).min(between_ns * 0.5);
-    let waits = if group.flush_blocks > 0.0 {
+    let waits = if writes {
         FLUSH_PHASES
             * medium_wait
             * (1.0 - state.stopped)
