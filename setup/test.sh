@@ -24,7 +24,10 @@ rust_lint() { with_cargo_tool clippy clippy --locked --workspace --all-targets -
 rust_build() { "$cargo" test --locked --workspace --no-run --quiet; }
 # The development profile: its tests build in a fraction of the time that whole-program optimisation takes, and
 # arithmetic overflow is checked.
-rust_tests() { "$cargo" test --locked --workspace --no-fail-fast; }
+rust_tests() { "$cargo" test --config "$rust_limit" --locked --workspace --no-fail-fast; }
+# A program of tests that hangs is ended after ten minutes, and has named the test by then. In the foreground: what ends
+# this run ends it too.
+rust_limit='target."cfg(unix)".runner=["timeout", "--foreground", "--kill-after=10", "600"]'
 python_format() { "$venv/bin/python" -m ruff format --check; }
 python_lint() { "$venv/bin/python" -m ruff check; }
 python_types() { "$venv/bin/python" -m mypy; }

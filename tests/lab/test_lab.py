@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 LIMIT_S = 1800
 
 
+@pytest.mark.timeout(LIMIT_S + 60)
 def test_ci(assayer: Path, tmp_path: Path) -> None:
     try:
         emulator.find(Cache.of_user())

@@ -254,8 +254,8 @@ fn own_reckoning(kind: &impl PoolIndex, job: &IndexJob) -> u64 {
 }
 
 fn place(job: &IndexJob, bytes: u64) -> Result<Place, IndexError> {
-    if let Some(file) = &job.pool_file {
-        return Ok(Place::Named { file: file.clone() });
+    if let Some(file) = job.named_file()? {
+        return Ok(Place::Named { file });
     }
     let facts = job.target.metadata().map_err(|error| {
         let fix = "name a folder in memory (/dev/shm), a folder on DAX, or a device-DAX node";

@@ -170,6 +170,18 @@ impl IndexJob {
         self.distribution.unwrap_or_else(|| self.workload.distribution())
     }
 
+    /// The file that is to keep the index, if one is.
+    ///
+    /// # Errors
+    /// Where it is a folder.
+    pub(crate) fn named_file(&self) -> Result<Option<PathBuf>, IndexError> {
+        if let Some(folder) = self.pool_file.as_ref().filter(|file| file.is_dir()) {
+            let fix = "name a file in it: one that is there is opened, and one that is not is made";
+            return Err(IndexError::job(format!("{} is a folder", folder.display()), fix));
+        }
+        Ok(self.pool_file.clone())
+    }
+
     /// The ids of a thread.
     pub(crate) fn territory(&self, thread: u64) -> Territory {
         Territory { alone: self.split, ..Territory::new(self.keys, thread, u64::from(self.threads)) }

@@ -5,7 +5,9 @@ mod dash_common;
 use std::collections::BTreeMap;
 
 use assay_index::dash::{Directory, Extendible, Linear};
-use assay_pmem::crash::{CrashCase, Event, Explorer, MutantReport, Recorder, What, try_mutants, try_recovery_mutants};
+use assay_pmem::crash::{
+    CrashCase, Event, Explorer, Mark, MutantReport, Recorder, What, try_mutants, try_recovery_mutants,
+};
 use dash_common::Case;
 
 /// Lines that no crash shows to be needed, and why they are there.
@@ -49,8 +51,7 @@ fn judge(sites: &Sites) {
     assert!(blind.is_empty(), "never caught: {blind:#?}");
 }
 
-fn history<D: Directory>(seed: u64, length: usize) -> Vec<Event> {
-    let case = Case::<D>::by_chance(seed, length);
+fn history<D: Directory>(case: &Case<D>) -> Vec<Event> {
     let recorder = Recorder::new(case.bytes());
     case.set_up(recorder.clone()).unwrap();
     recorder.start_recording();
@@ -58,22 +59,53 @@ fn history<D: Directory>(seed: u64, length: usize) -> Vec<Event> {
     recorder.stop_recording()
 }
 
-fn has(events: &[Event], line: &str) -> bool {
-    let fences = events.iter().filter(|event| event.what == What::Fence);
-    let sites: std::collections::BTreeSet<String> =
-        fences.map(|event| format!("{}:{}", event.site.file(), event.site.line())).collect();
-    sites.iter().any(|site| site.contains("src/dash/") && source(site).contains(line))
+/// How many operations had ended when this line first made something durable.
+fn place(events: &[Event], line: &str) -> Option<usize> {
+    let mut sites = BTreeMap::new();
+    let mut has = |event: &Event| {
+        let site = format!("{}:{}", event.site.file(), event.site.line());
+        let is_it = |site: &String| site.contains("src/dash/") && source(site).contains(line);
+        event.what == What::Fence && *sites.entry(site).or_insert_with_key(is_it)
+    };
+    let at = events.iter().position(&mut has)?;
+    Some(events[..at].iter().filter(|event| matches!(event.what, What::Mark(Mark::End(_)))).count())
 }
 
-/// Histories in which this line has something to do.
-fn seeds_with<D: Directory>(line: &'static str, length: usize) -> impl Iterator<Item = u64> {
-    (1..).filter(move |&seed| has(&history::<D>(seed, length), line))
+/// Histories in which this line has something to do, with their seeds. One operation of thousands does it, so a table is
+/// filled until one has, and the history begins shortly before that.
+fn cases_with<D: Directory>(line: &'static str, length: usize) -> impl Iterator<Item = (u64, Case<D>)> {
+    (1..).filter_map(move |seed| {
+        let filled = Case::<D>::of_insertions(seed);
+        let at = place(&history(&filled), line)?;
+        let case = filled.cut(at.saturating_sub(length / 2), length);
+        place(&history(&case), line).map(|_| (seed, case))
+    })
 }
 
-fn work<D: Directory>(sites: &mut Sites, seeds: impl IntoIterator<Item = u64>, length: usize, images: u64) {
-    for seed in seeds {
+/// Whether the first record that was moved left a slot which lies in another line than its head. Within one line stores
+/// become durable in their order, and the flush between them has nothing to do.
+fn moves_between_lines(events: &[Event]) -> bool {
+    let line = |event: &Event, comment: &str| match event.what {
+        What::Flush { line, .. } => {
+            let site = format!("{}:{}", event.site.file(), event.site.line());
+            (site.contains("src/dash/") && source(&site).contains(comment)).then_some(line)
+        }
+        _ => None,
+    };
+    let mut flushed = events.iter();
+    let head = flushed.find_map(|event| line(event, "// original dropped"));
+    let record = flushed.find_map(|event| line(event, "// record written"));
+    head.zip(record).is_some_and(|(head, record)| (head + 1..head + 4).contains(&record))
+}
+
+fn by_chance<D: Directory>(seeds: std::ops::Range<u64>, length: usize) -> impl Iterator<Item = (u64, Case<D>)> {
+    seeds.map(move |seed| (seed, Case::by_chance(seed, length)))
+}
+
+fn work<D: Directory>(sites: &mut Sites, cases: impl IntoIterator<Item = (u64, Case<D>)>, images: u64) {
+    for (seed, case) in cases {
         let explorer = Explorer { seed, images, nested_every: 12, depth: 1, nested_images: 24, ..Explorer::default() };
-        let report = try_mutants(&Case::<D>::by_chance(seed, length), &explorer, &[]);
+        let report = try_mutants(&case, &explorer, &[]);
         let report = report.unwrap_or_else(|violation| panic!("{violation}"));
         eprintln!("{} {seed}: {} of {} in {} images", D::NAME, report.caught, report.mutants, report.images);
         add(sites, &report);
@@ -95,8 +127,9 @@ fn recovery<D: Directory>(sites: &mut Sites, seeds: std::ops::Range<u64>) {
 #[test]
 fn lines_that_every_change_goes_through() {
     let mut sites = Sites::new();
-    work::<Extendible>(&mut sites, [8], 14, 300);
-    work::<Extendible>(&mut sites, seeds_with::<Extendible>("// removed", 6).take(1).collect::<Vec<_>>(), 6, 300);
+    work::<Extendible>(&mut sites, by_chance(8..9, 14), 300);
+    let removes = by_chance(1..100, 6).filter(|(_, case)| place(&history(case), "// removed").is_some());
+    work::<Extendible>(&mut sites, removes.take(1), 300);
     for line in ["// inserted", "// shown", "// record written", "// updated", "// removed"] {
         let found = sites.iter().find(|(site, _)| source(site).contains(line));
         assert!(found.is_some_and(|(_, (caught, _))| *caught > 0), "{line}: {found:?}");
@@ -107,8 +140,7 @@ fn lines_that_every_change_goes_through() {
 #[test]
 fn moving_a_record_out_of_the_way() {
     let mut sites = Sites::new();
-    let seeds: Vec<u64> = seeds_with::<Linear>("// its slot is free", 6).take(1).collect();
-    work::<Linear>(&mut sites, seeds, 6, 150);
+    work(&mut sites, cases_with::<Linear>("// its slot is free", 6).take(1), 150);
     let counts = |line: &str| sites.iter().find(|(site, _)| source(site).contains(line)).map(|(_, counts)| *counts);
     for line in ["// copy durable", "// its slot is free"] {
         eprintln!("{line}: {:?}", counts(line));
@@ -120,8 +152,7 @@ fn moving_a_record_out_of_the_way() {
 #[test]
 fn splitting_in_turn() {
     let mut sites = Sites::new();
-    let seeds: Vec<u64> = seeds_with::<Linear>("// split", 4).take(1).collect();
-    work::<Linear>(&mut sites, seeds, 4, 200);
+    work(&mut sites, cases_with::<Linear>("// split", 4).take(1), 200);
     for line in ["// new segment durable", "// split"] {
         let found = sites.iter().find(|(site, _)| source(site).contains(line));
         assert!(found.is_some_and(|(_, (caught, _))| *caught > 0), "{line}: {found:?}");
@@ -131,14 +162,33 @@ fn splitting_in_turn() {
 #[test]
 #[ignore = "takes minutes"]
 fn every_line_is_caught_or_argued_for() {
-    let mut sites = Sites::new();
-    work::<Extendible>(&mut sites, 1..9, 14, 300);
-    work::<Linear>(&mut sites, 1..5, 14, 300);
-    let moving: Vec<u64> = seeds_with::<Linear>("// its slot is free", 6).take(6).collect();
-    work::<Linear>(&mut sites, moving, 6, 400);
-    let splitting: Vec<u64> = seeds_with::<Linear>("// split", 4).take(4).collect();
-    work::<Linear>(&mut sites, splitting, 4, 300);
-    recovery::<Extendible>(&mut sites, 1..7);
-    recovery::<Linear>(&mut sites, 1..7);
-    judge(&sites);
+    let parts: [fn(&mut Sites); 7] = [
+        |sites| work::<Extendible>(sites, by_chance(1..9, 14), 300),
+        |sites| work::<Linear>(sites, by_chance(1..5, 14), 300),
+        |sites| work(sites, cases_with::<Linear>("// its slot is free", 6).take(4), 400),
+        |sites| {
+            let moves = cases_with::<Linear>("// its slot is free", 6);
+            work(sites, moves.filter(|(_, case)| moves_between_lines(&history(case))).take(3), 400);
+        },
+        |sites| work(sites, cases_with::<Linear>("// split", 4).take(4), 300),
+        |sites| recovery::<Extendible>(sites, 1..7),
+        |sites| recovery::<Linear>(sites, 1..7),
+    ];
+    let mut all = Sites::new();
+    std::thread::scope(|scope| {
+        let one = |part: fn(&mut Sites)| {
+            scope.spawn(move || {
+                let mut sites = Sites::new();
+                part(&mut sites);
+                sites
+            })
+        };
+        for part in parts.map(one) {
+            for (site, (caught, planted)) in part.join().unwrap() {
+                let counts = all.entry(site).or_default();
+                *counts = (counts.0 + caught, counts.1 + planted);
+            }
+        }
+    });
+    judge(&all);
 }

@@ -44,6 +44,14 @@ pub enum PmemError {
         /// The word that it should be.
         wanted: u64,
     },
+    /// Fewer bytes than any pool has.
+    #[error("no pool is here: {seen} bytes are fewer than a pool begins with, which are {least}")]
+    Short {
+        /// Length of the file.
+        seen: u64,
+        /// Bytes of a pool's first header.
+        least: u64,
+    },
     /// The pool was being made when the machine or the process stopped.
     #[error("this pool was never finished: its header was not written")]
     Unfinished,
@@ -128,8 +136,10 @@ impl PmemError {
             Self::Exists { path, .. } => {
                 format!("open {} as it is, or name another file; Assay overwrites none", path.display())
             }
-            Self::NotAPool { .. } | Self::Layout { .. } => "name the file of the pool that was meant".to_owned(),
-            Self::Unfinished => "remove the file and make the pool again; it never held anything".to_owned(),
+            Self::NotAPool { .. } | Self::Short { .. } | Self::Layout { .. } => {
+                "name the file of the pool that was meant".to_owned()
+            }
+            Self::Unfinished => "remove the file and make the pool again; no header of a pool is in it".to_owned(),
             Self::Version { .. } => "open it with the version of Assay that made it, or load the data again".to_owned(),
             Self::Truncated { .. } | Self::Damaged { .. } => {
                 "restore the file from a copy, or load the data again; nothing was written to it".to_owned()

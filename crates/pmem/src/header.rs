@@ -53,7 +53,7 @@ impl Header {
     /// What is there instead: nothing, another file, another version, or damage.
     pub fn parse(bytes: &[u8]) -> Result<Self, PmemError> {
         let Some(all) = bytes.first_chunk::<HEADER_BYTES>() else {
-            return Err(PmemError::Truncated { seen: bytes.len() as u64, wanted: HEADER_BYTES as u64 });
+            return Err(PmemError::Short { seen: bytes.len() as u64, least: HEADER_BYTES as u64 });
         };
         let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| all[at + byte]));
         let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| all[at + byte]));
@@ -127,7 +127,7 @@ mod tests {
         assert!(matches!(refuse(|bytes| bytes[0] = b'B'), PmemError::NotAPool { .. }));
         assert!(matches!(refuse(|bytes| bytes[8] = 9), PmemError::Version { seen: 9, known: 1 }));
         assert!(matches!(refuse(|bytes| bytes[30] = 0), PmemError::Damaged { .. }));
-        assert!(matches!(Header::parse(&[1; 20]).unwrap_err(), PmemError::Truncated { seen: 20, wanted: 64 }));
+        assert!(matches!(Header::parse(&[1; 20]).unwrap_err(), PmemError::Short { seen: 20, least: 64 }));
     }
 
     #[test]

@@ -243,7 +243,7 @@ fn examine(medium: &impl Medium, layout: &str) -> Result<Geometry, PmemError> {
     let read = |at: u64| {
         let mut bytes = [0; HEADER_BYTES];
         if seen < at + HEADER_BYTES as u64 {
-            return Err(PmemError::Truncated { seen, wanted: at + HEADER_BYTES as u64 });
+            return Err(PmemError::Short { seen, least: at + HEADER_BYTES as u64 });
         }
         medium.read(at, &mut bytes);
         Header::parse(&bytes)
@@ -251,6 +251,14 @@ fn examine(medium: &impl Medium, layout: &str) -> Result<Geometry, PmemError> {
     // A pool that was never finished has a copy and no header: it is none, and must not be taken for one.
     let header = match read(0) {
         Err(PmemError::Damaged { what }) => read(PAGE).map_err(|_| PmemError::Damaged { what })?,
+        Err(PmemError::Unfinished) => match openings(medium, &read) {
+            0 => return Err(PmemError::Unfinished),
+            times => {
+                let what =
+                    format!("its header does not begin as one but with zeros, and yet it was opened {times} times");
+                return Err(PmemError::Damaged { what });
+            }
+        },
         other => other?,
     };
     if header.bytes != seen {
@@ -261,6 +269,13 @@ fn examine(medium: &impl Medium, layout: &str) -> Result<Geometry, PmemError> {
     }
     let damaged = |error: PmemError| PmemError::Damaged { what: format!("its header cannot be: {error}") };
     Geometry::new(header.bytes, header.lanes).map_err(damaged)
+}
+
+/// How often a pool was opened whose header is gone: where it was, it had been finished, and nobody may be told to remove
+/// it. Where not even the copy of the header is there, that word is anybody's.
+fn openings(medium: &impl Medium, read: &impl Fn(u64) -> Result<Header, PmemError>) -> u64 {
+    let whole = read(PAGE).is_ok_and(|copy| copy.bytes == medium.bytes() as u64);
+    if whole { medium.load(INCARNATION) } else { 0 }
 }
 
 /// Brings the logs to their end. All are read before anything is changed; the next fence makes their clearing durable.

@@ -183,7 +183,7 @@ fn lock(file: &File, path: &Path) -> Result<(), PmemError> {
 fn length_of_pool(file: &File, path: &Path) -> Result<u64, PmemError> {
     let bytes = file.metadata().map_err(|error| failed("asking", path, error))?.len();
     if bytes < 2 * HEADER_BYTES as u64 {
-        return Err(PmemError::Truncated { seen: bytes, wanted: 2 * HEADER_BYTES as u64 });
+        return Err(PmemError::Short { seen: bytes, least: 2 * HEADER_BYTES as u64 });
     }
     Ok(bytes)
 }

@@ -92,7 +92,7 @@ fn a_pool_of_another_kind_version_or_length_is_refused_by_what_was_seen() {
         file.set_len(BYTES / 2).unwrap();
         assert!(matches!(refusal(&path), PmemError::Truncated { seen, wanted: BYTES } if seen == BYTES / 2));
         file.set_len(10).unwrap();
-        assert!(matches!(refusal(&path), PmemError::Truncated { seen: 10, .. }));
+        assert!(matches!(refusal(&path), PmemError::Short { seen: 10, .. }));
         file.set_len(0).unwrap();
         file.set_len(BYTES).unwrap();
         assert!(matches!(refusal(&path), PmemError::Unfinished), "the header was cut off");
@@ -109,6 +109,17 @@ fn a_damaged_header_is_read_from_its_copy_and_two_are_refused() {
         PoolFile::open(&path, "list-1").expect("the copy is whole");
         file.write_at(&[0xff], 4096 + 20).unwrap();
         assert!(matches!(refusal(&path), PmemError::Damaged { .. }));
+    });
+}
+
+/// It was called a pool that never held anything, to be removed.
+#[test]
+fn a_header_that_zeros_were_written_over_is_damage_and_no_pool_that_was_never_finished() {
+    with_pool(|path| {
+        let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+        file.write_at(&[0; 4096], 0).unwrap();
+        let said = refusal(&path);
+        assert!(matches!(&said, PmemError::Damaged { what } if what.contains("it was opened 1 times")), "{said}");
     });
 }
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assay.report import answer, folder
-from assay.report.answer import Answer
+from assay.report import folder
 from assay.report.folder import ReportError
 
-__all__ = ["Answer", "ReportError", "answers", "document", "problems", "write"]
+if TYPE_CHECKING:
+    from assay.report.answer import Answer
+
+__all__ = ["ReportError", "answers", "document", "problems", "write"]
 
 
 def answers(directory: Path) -> list[Answer]:
     """What a run says, in sentences. Raises `ReportError` where the folder holds nothing to report."""
+    from assay.report import answer
+
     return answer.of(folder.read(Path(directory)))
 
 
@@ -38,7 +42,7 @@ def document(directory: Path) -> dict[str, Any]:
     """What the report says, as JSON: answers, advice, headroom, and what is wrong with the folder."""
     from assay.advise import of
     from assay.advise.facts import Facts
-    from assay.report import headroom
+    from assay.report import answer, headroom
 
     found = folder.read(Path(directory))
     return {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from assay.report import units
-from assay.report.folder import Json
+
+Json = dict[str, Any]
 
 _KINDS = {"io_uring": "io_uring", "nvme_passthrough": "NVMe passthrough", "nvme_polled": "NVMe polled"}
 _CACHED = {"pread", "io_uring", "libaio"}

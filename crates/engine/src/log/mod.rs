@@ -262,9 +262,9 @@ impl Log {
     /// # Errors
     /// As [`Log::wait`].
     pub fn sync(&self) -> Result<()> {
-        // The last range may be the mark of a batch that nobody has added to.
-        let end = self.reserved() - HEADER as u64;
-        if self.durable() >= end { self.check() } else { self.wait(end + 1) }
+        // The last range may be the mark of a batch that nobody has added to: a batch that is being written ends before
+        // it, and no other follows unless somebody adds to it.
+        self.wait(self.reserved() - HEADER as u64)
     }
 
     /// Asks for everything up to `position` to be written, without waiting.

@@ -203,6 +203,29 @@ fn persistent_memory_has_what_the_drive_does_not() {
     assert_eq!(without, (1..=20).collect::<Vec<_>>());
 }
 
+/// Once it waited for one byte more, which nobody would ever write, when it came after the batch's mark was reserved and
+/// before the batch was durable.
+#[test]
+fn a_sync_in_the_middle_of_a_batch_waits_for_that_batch_alone() {
+    let area = Area::open(&*fresh()).unwrap();
+    let tail = Tail::Volatile(Arc::new(Memory::new(RING as usize).unwrap()));
+    let log = Log::new(area, tail, Durability::Fdatasync, Pace::Eager, 0);
+    append(&log, 1, 500).unwrap();
+    let end = writer::close(&log);
+    let wanted = std::thread::scope(|scope| {
+        scope.spawn(|| log.sync());
+        let wanted = loop {
+            match log.bell().wanted {
+                0 => std::thread::yield_now(),
+                wanted => break wanted,
+            }
+        };
+        log.stop("the test has seen enough".to_owned());
+        wanted
+    });
+    assert!(wanted <= end, "{wanted} is asked for, {end} is the end of all batches");
+}
+
 #[test]
 fn another_file_is_no_log() {
     let disk = World::new(1).add("log", area::FRONT + AREA);

@@ -99,9 +99,7 @@ impl Hand {
     /// Closes the block that is being filled, and makes everything up to its end durable.
     fn write_batch(&mut self, log: &Log) -> Result<()> {
         let from = log.written.load(SeqCst);
-        if log.reserved() == from + HEADER as u64 {
-            // Who asked is content already.
-            log.bell().wanted = 0;
+        if is_content(log, from) {
             return Ok(());
         }
         let end = close(log);
@@ -178,8 +176,19 @@ impl Hand {
     }
 }
 
+/// Whether nothing was added since the last batch: whoever asked has it.
+fn is_content(log: &Log, from: u64) -> bool {
+    // Who asks has reserved before: nobody who asks now is forgotten.
+    let mut bell = log.bell();
+    let content = log.reserved() == from + HEADER as u64;
+    if content {
+        bell.wanted = 0;
+    }
+    content
+}
+
 /// Pads to the end of the block, begins the next batch with its mark, and waits for those who still copy: the end.
-fn close(log: &Log) -> u64 {
+pub(super) fn close(log: &Log) -> u64 {
     let filling = &log.filling[WRITER].0;
     let (start, end) = loop {
         let start = log.reserved();

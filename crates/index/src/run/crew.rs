@@ -155,7 +155,7 @@ pub(super) fn run(
 }
 
 /// What a panic says of the index.
-fn broken(panic: &(dyn std::any::Any + Send)) -> IndexError {
+pub(super) fn broken(panic: &(dyn std::any::Any + Send)) -> IndexError {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     IndexError::Damaged { what: format!("a thread met what cannot be ({})", said.unwrap_or("it said nothing")) }
 }

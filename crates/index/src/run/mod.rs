@@ -16,6 +16,7 @@ mod record;
 mod tests;
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
@@ -36,6 +37,12 @@ use crate::{error::IndexError, index::Index, job::IndexJob, workload::Entries};
 /// # Errors
 /// Where the index cannot be made, loaded or opened again.
 pub fn run_on(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
+    // A damaged index may be met for the first time by a check or a recovery, which panic as threads of the window do.
+    let outcome = catch_unwind(AssertUnwindSafe(|| all_of(factory, job, watch)));
+    outcome.unwrap_or_else(|panic| Err(crew::broken(&*panic)))
+}
+
+fn all_of(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
     let (began, clock) = (Instant::now(), Clock::new());
     let loaded = prepare(factory, job, watch)?;
     let opened = factory.open()?;

@@ -27,6 +27,8 @@ enum Fault {
     MixesValues,
     /// After reopening an entry is gone.
     Forgets,
+    /// What it looks at when it is examined cannot be.
+    Breaks,
 }
 
 struct Memory<'m> {
@@ -53,6 +55,11 @@ impl Index for Memory<'_> {
 
     fn session(&self) -> Hand<'_> {
         Hand { memory: Memory { map: self.map, fault: self.fault }, turn: 0 }
+    }
+
+    fn examine(&self) -> Option<Result<String, String>> {
+        assert!(self.fault != Fault::Breaks, "a leaf that is none");
+        None
     }
 
     fn used_bytes(&self) -> u64 {
@@ -143,10 +150,14 @@ fn job(workload: &str, threads: u32, window: &str) -> IndexJob {
     IndexJob::parse(&text).unwrap()
 }
 
-fn run(fault: Fault, job: &IndexJob) -> WorkRecord {
+fn try_run(fault: Fault, job: &IndexJob) -> Result<WorkRecord, IndexError> {
     let maker = Box::leak(Box::new(Maker { map: Mutex::default(), fault }));
     let interrupted = AtomicBool::new(false);
-    run_on(&Leaked(maker), job, &mut Watch { emit: &mut |_| {}, interrupted: &interrupted }).unwrap()
+    run_on(&Leaked(maker), job, &mut Watch { emit: &mut |_| {}, interrupted: &interrupted })
+}
+
+fn run(fault: Fault, job: &IndexJob) -> WorkRecord {
+    try_run(fault, job).unwrap()
 }
 
 fn check<'r>(record: &'r WorkRecord, name: &str) -> &'r assay_record::WorkCheck {
@@ -200,4 +211,11 @@ fn an_index_that_lies_is_invalid() {
         assert!(!check(&record, name).passed, "{name}");
         assert_eq!(record.verdict.status, Status::Invalid);
     }
+}
+
+/// Seen as a program that ended with a panic and no word: the window had not met the damage, the check did.
+#[test]
+fn an_index_that_a_check_finds_broken_is_refused_with_what_was_seen() {
+    let said = try_run(Fault::Breaks, &job("lookup", 1, r#"{"operations": 50}"#)).unwrap_err();
+    assert!(matches!(&said, IndexError::Damaged { what } if what.contains("a leaf that is none")), "{said}");
 }

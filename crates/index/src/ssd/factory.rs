@@ -98,8 +98,8 @@ fn room(job: &IndexJob, parts: u64) -> u64 {
 }
 
 fn place(job: &IndexJob, parts: u64) -> Result<(Vec<PathBuf>, Option<Scratch>), IndexError> {
-    if let Some(file) = &job.pool_file {
-        return Ok((vec![file.clone()], None));
+    if let Some(file) = job.named_file()? {
+        return Ok((vec![file], None));
     }
     if !job.target.is_dir() {
         let fix = "name a folder; Assay makes a file of its own in it and removes it again";

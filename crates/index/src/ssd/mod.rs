@@ -70,7 +70,11 @@ fn first_page(pool: &Pool, name: &[u8; 8]) -> Result<u64, TreeError> {
     match (note.first_chunk::<8>(), note.last_chunk::<8>()) {
         (Some(found), Some(first)) if note.len() == 16 && found == name => Ok(u64::from_le_bytes(*first)),
         _ => Err(BufferError::unfit(
-            format!("the pool holds {:?}, not {:?}", String::from_utf8_lossy(&note), String::from_utf8_lossy(name)),
+            format!(
+                "the pool holds {:?}, not {:?}",
+                String::from_utf8_lossy(&note[..note.len().min(name.len())]),
+                String::from_utf8_lossy(name)
+            ),
             "name the file of such an index",
         )
         .into()),

@@ -151,6 +151,24 @@ impl<D: Directory> Case<D> {
         Self { before, operations, afterwards, keys, closed, directory: PhantomData }
     }
 
+    /// An empty table that is filled.
+    pub fn of_insertions(seed: u64) -> Self {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let keys = if D::NAME == "dash-eh" { 90 } else { 400 };
+        let one = |key| Operation { action: Action::Insert, key, long: random.next_u64() % 4 == 0, stamp: key + 1 };
+        let operations = (0..keys).map(one).collect();
+        Self { before: vec![], operations, afterwards: vec![], keys, closed: true, directory: PhantomData }
+    }
+
+    /// The same with a history of so many operations from one on; what comes before has happened, and some of what comes
+    /// after happens after recovery.
+    pub fn cut(mut self, from: usize, length: usize) -> Self {
+        let mut later = self.operations.split_off(from);
+        self.before.append(&mut self.operations);
+        let rest = later.split_off(length.min(later.len()));
+        Self { operations: later, afterwards: rest.into_iter().take(5).collect(), ..self }
+    }
+
     fn start(&self) -> State {
         let mut state = State::new();
         self.before.iter().for_each(|operation| {

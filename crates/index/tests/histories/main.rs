@@ -26,7 +26,7 @@ const POOL_BYTES: u64 = 64 << 20;
 const NODES: Nodes = Nodes { tail: 3, records: 4, record_words: 60, children: 4 };
 
 fn pool(shape: &Shape) -> Pool<Hesitant> {
-    Pool::create(Hesitant(Mapped::memory(POOL_BYTES).unwrap()), shape).unwrap()
+    Pool::create(Hesitant::new(Mapped::memory(POOL_BYTES).unwrap()), shape).unwrap()
 }
 
 fn fptree(plan: Plan) {
