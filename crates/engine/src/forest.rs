@@ -146,12 +146,13 @@ impl Trees for Hand<'_> {
         // Taken, not borrowed: another scan of this hand may begin while this one waits.
         let mut scratch = self.scratch.take();
         let mut left = limit;
-        // A scan down begins at `below` itself, which is not asked for.
+        let mut begun = !down;
         let mut inside = |key: &[u8], row: &[u8]| {
-            if down && key >= below {
+            // A scan down begins at `below` itself, if it is there, which is not asked for.
+            if !std::mem::replace(&mut begun, true) && key >= below {
                 return true;
             }
-            let inside = left > 0 && key >= from && key < below;
+            let inside = left > 0 && if down { key >= from } else { key < below };
             if inside {
                 visit(key, row);
                 left -= 1;
