@@ -3,16 +3,18 @@
     .venv/bin/python benches/twin_sweep.py [--simulate] [NAME ...]
 
 More in flight that gives less, larger operations that give less, mixes outside of their parts, latencies below that of
-an idle device; with --simulate also where the two engines differ. Nothing passes or fails.
+an idle device; with --simulate also where the two engines differ, how far in the middle, and the worst. NAME may be an
+array (`raid5:p4610*4`). Nothing passes or fails.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -33,7 +35,11 @@ MIXES = (100, 90, 70, 50, 30, 10, 0)
 FALL, MIX_FALL, APART = 0.07, 0.12, 0.2
 # Of a simulation, and of the analytic question beside it: a drive that was written once, in order.
 SECONDS = 0.2
-SIMULATED = ((4096, 1, 1), (4096, 1, 2), (4096, 1, 32), (16384, 1, 8), (131072, 1, 2), (131072, 1, 32), (4096, 8, 16))
+SIMULATED = (
+    (4096, 1, 1), (4096, 1, 2), (4096, 1, 32), (4096, 8, 16), (16384, 1, 4), (16384, 1, 8), (16384, 1, 16),
+    (16384, 8, 1), (131072, 1, 2), (131072, 1, 8), (131072, 1, 32),
+)  # fmt: skip
+WORST = 10
 
 
 @dataclass(frozen=True)
@@ -60,31 +66,49 @@ class Ask:
         return f"{point.on}: {kind} {shape}: {self.rate:,.0f}/s, {self.bandwidth / 1e9:.3f} GB/s"
 
 
+@dataclass
+class Apart:
+    """How far the engines were apart: logarithms of the ratio, and what was asked."""
+
+    seen: list[tuple[float, str]] = field(default_factory=list)
+
+    def told(self) -> Iterator[str]:
+        """The middle, nine of ten, and the worst."""
+        if not self.seen:
+            return
+        ordered = sorted(self.seen)
+        middle, most = (math.expm1(ordered[int((len(ordered) - 1) * share)][0]) for share in (0.5, 0.9))
+        yield f"engines: {len(ordered)} points, {middle:.1%} apart in the middle, nine of ten within {most:.1%}"
+        yield from (line for _, line in reversed(ordered[-WORST:]))
+
+
 def main() -> int:
     """Prints findings of the twins that the command line names, or of all."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--simulate", action="store_true")
     parser.add_argument("names", nargs="*")
     given = parser.parse_args()
-    found = 0
+    found, apart = 0, Apart()
     for name in given.names or catalog.twins():
-        lines = list(findings(name, given.simulate))
+        lines = list(findings(name, given.simulate, apart))
         found += len(lines)
         print(f"{name}: {len(lines)} findings", flush=True)
         for line in lines:
             print("  " + line)
     print(f"{found} findings in all")
+    for line in apart.told():
+        print(line)
     return 0
 
 
-def findings(name: str, simulate: bool) -> Iterator[str]:
+def findings(name: str, simulate: bool, apart: Apart) -> Iterator[str]:
     """What looks wrong about one twin."""
     on = names.PREFIX + name
     memory = names.is_memory(names.target(on))
     yield from sweep(on, memory)
     yield from mixes(on, memory)
     if simulate and not memory:
-        yield from engines(on)
+        yield from engines(on, apart)
 
 
 def sweep(on: str, memory: bool) -> Iterator[str]:
@@ -162,15 +186,19 @@ def outside(row: list[Ask]) -> Iterator[str]:
             yield f"mix {one.rate / harmonic:.2f} of the harmonic mean; {parts}: {one}"
 
 
-def engines(on: str) -> Iterator[str]:
+def engines(on: str, apart: Apart) -> Iterator[str]:
     """Where the simulation and the analytic model differ."""
     for base in kinds(on, False):
         short = replace(base, duration_s=SECONDS, cores=64)
         points = [replace(short, size_bytes=s, threads=t, depth=d) for s, t, d in SIMULATED]
         for one in ask(points):
             seen = simulated(one.point)
-            if seen and not 1 - APART < one.rate / seen < 1 / (1 - APART):
-                yield f"analytic over simulated {one.rate / seen:.2f} ({seen:,.0f}/s): {one}"
+            if not seen:
+                continue
+            line = f"analytic over simulated {one.rate / seen:.2f} ({seen:,.0f}/s): {one}"
+            apart.seen.append((abs(math.log(one.rate / seen)), line))
+            if not 1 - APART < one.rate / seen < 1 / (1 - APART):
+                yield line
 
 
 def ask(points: list[Point]) -> list[Ask]:

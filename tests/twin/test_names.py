@@ -20,6 +20,22 @@ capacity_bytes = { value = 1e12, kind = "datasheet", source = "a sheet", date = 
 device = { family = "nand" }
 """
 
+VOLUME = """
+version = 1
+name = "{name}"
+title = "a volume"
+capacity_bytes = {{ value = 1e12, kind = "datasheet", source = "a sheet", date = "2020-01" }}
+
+[device]
+family = "cloud-volume"
+
+[device.operations]
+rate_per_s = {{ value = {rate}, kind = "datasheet", source = "a sheet", date = "2020-01" }}
+
+[device.bytes]
+rate_per_s = {{ value = 125e6, kind = "datasheet", source = "a sheet", date = "2020-01" }}
+"""
+
 
 @pytest.fixture(autouse=True)
 def made_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,6 +48,8 @@ def made_catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         text = DRIVE.replace('"drive"', f'"{name}"').replace("nand", family)
         (tmp_path / "twins" / f"{name}.toml").write_text(text)
+    for name, rate in (("volume", 3000), ("volume-80k", 80_000)):
+        (tmp_path / "twins" / f"{name}.toml").write_text(VOLUME.format(name=name, rate=rate))
     monkeypatch.setattr(home, "catalog", lambda: tmp_path)
 
 
@@ -54,6 +72,32 @@ def test_arrays(layout: str, capacity: float) -> None:
     assert names.target(f"chunk=64KiB:{layout}:drive*4")["chunk_bytes"] == 65536
 
 
+def test_two_mirrors_are_a_pair() -> None:
+    found = names.target("raid1:drive*2")
+    assert (found["layout"], found["count"], names.capacity_bytes(found)) == ("raid10", 2, 1e12)
+
+
+@pytest.mark.parametrize("array", ["raid1:drive*2", "raid5:drive*4", "raid10:drive*4"])
+def test_an_array_that_lacks_a_member_holds_what_it_held(array: str) -> None:
+    whole, found = names.target(array), names.target(f"{array}-1")
+    assert found == whole | {"missing": 1}
+    assert names.capacity_bytes(found) == names.capacity_bytes(whole)
+
+
+def test_a_volume_gets_what_is_provisioned() -> None:
+    found = names.target("iops=9000:volume")["twin"]["device"]["operations"]["rate_per_s"]
+    assert (found["value"], found["kind"]) == (9000, "assumed")
+    both = names.target("iops=9000:throughput=1MiB:raid0:volume*2")["member"]["twin"]["device"]
+    assert (both["operations"]["rate_per_s"]["value"], both["bytes"]["rate_per_s"]["value"]) == (9000, 1 << 20)
+    assert names.target("volume")["twin"]["device"]["operations"]["rate_per_s"]["value"] == 3000
+
+
+@pytest.mark.parametrize("text", ["iops=90000:volume", "iops=0:volume", "iops=9000:drive", "throughput=x:volume"])
+def test_what_no_vendor_provisions_is_refused(text: str) -> None:
+    with pytest.raises(AssayError):
+        names.target(text)
+
+
 def test_caches() -> None:
     found = names.target("memory-mode:dram*6+dimm*2")
     assert (found["policy"], found["bytes"]) == ("direct-mapped", 6 * 10**12)
@@ -70,6 +114,11 @@ def test_caches() -> None:
         "drive*0",
         "drive*x",
         "raid6:drive*4",
+        "raid1:drive*4",
+        "raid0:drive*4-1",
+        "raid5:drive*4-2",
+        "drive*4-1",
+        "drive*4-",
         "raid0:dimm*4",
         "memory-mode:dram",
         "memory-mode:dram+drive",

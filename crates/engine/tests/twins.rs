@@ -35,7 +35,7 @@ fn modules(name: &str, modules: u32) -> Driven {
 fn stripe(name: &str, count: u32) -> Driven {
     let member = Box::new(Target::device(catalog::<Twin>("twins", name)));
     let layout = StripeKind::Interleave;
-    driven(name, Target::Stripe { member, count, chunk_bytes: 4096, layout })
+    driven(name, Target::Stripe { member, count, chunk_bytes: 4096, layout, missing: 0 })
 }
 
 /// 20,000 rows in 4 MiB, half of which fit into the pool.

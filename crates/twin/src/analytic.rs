@@ -102,8 +102,9 @@ pub struct DeviceAnswer {
 pub fn answer(target: &Target, loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) -> Result<(), TwinError> {
     match target {
         Target::Device { twin, modules } => device(twin, *modules, loads, answers),
-        Target::Stripe { member, count, chunk_bytes, layout } => {
-            array::answer(member, *count, *chunk_bytes, *layout, loads, answers)
+        Target::Stripe { member, count, chunk_bytes, layout, missing } => {
+            let array = array::Array { count: *count, chunk_bytes: *chunk_bytes, layout: *layout, missing: *missing };
+            array::answer(member, array, loads, answers)
         }
         Target::Cache { front, back, bytes, policy } => memory::cache(front, back, *bytes, *policy, loads, answers),
     }

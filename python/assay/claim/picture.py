@@ -54,6 +54,10 @@ _SCALES = {
 }  # fmt: skip
 
 
+# Large figures of an axis in short, so that they do not run into each other: 1M, not 1,000,000.
+_SHORT = "datum.value >= 1e4 ? format(datum.value, '~s') : format(datum.value, ',~g')"
+
+
 def _points(found: Json) -> Iterator[Datum]:
     for row in found["claims"]:
         modelled, kind = row["modelled"], _KINDS.get(row["unit"])
@@ -94,7 +98,8 @@ def _of_kind(found: Json, data: list[Datum], key: Key) -> Panel:
     low, high = min(0.5, *ratios) * 0.9, max(2.0, *ratios) * 1.1
     units_ = list(dict.fromkeys(str(entry["axis"]) for entry in data))
     heading = f"published, {' or '.join(units_)}".replace(", -", "")
-    x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False, padding=14), axis=alt.Axis(title=heading, tickCount=4))
+    across = alt.Axis(title=heading, tickCount=4, labelExpr=_SHORT)
+    x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False, padding=14), axis=across)
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     ticks = [tick for tick in (0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100) if low <= tick <= high]
     axis = alt.Axis(title="modelled / published", values=ticks, labelExpr="format(datum.value, '~g') + 'x'")
@@ -188,14 +193,17 @@ def series(found: Json, palette_: Palette) -> Figure | None:
     names = list(dict.fromkeys(str(one["stream"]) for one in entries))
     keys = palette_.keys("class", names)
     runs = list(dict.fromkeys(str(one["run"]) for one in entries))
+    drops = {row["claim"].rpartition(".")[2]: row for row in found["claims"]}
+    drops = {run: drops[run] for run in runs if run in drops}
     panels, data = [], []
     for run in runs:
         own = [point for one in entries if one["run"] == run for point in _thinned(run, one)]
         data += own
-        panels.append(_over_time(run, own, keys))
-    drops = {row["claim"]: row for row in found["claims"] if row["claim"].rpartition(".")[2] in runs}
+        panels.append(_over_time(run, drops.get(run, {}), own, keys))
     notes = tuple(_told(row) for row in drops.values())
-    caption = "Bandwidth of each class on the twin, in virtual time."
+    caption = (
+        "Bandwidth of each class on the twin, in virtual time. Upright line or stripe: when the study saw it fall."
+    )
     title = f"{found['study']}: write cache and garbage collection"
     return Figure(
         f"series-{found['study']}",
@@ -218,7 +226,7 @@ def _thinned(run: str, one: Json) -> Iterator[Datum]:
         yield {"panel": run, "series": one["stream"], "x": round(at, 2), "y": rate, "provenance": "modelled"}
 
 
-def _over_time(run: str, data: list[Datum], keys: Sequence[Key]) -> Panel:
+def _over_time(run: str, row: Json, data: list[Datum], keys: Sequence[Key]) -> Panel:
     x = alt.X("x:Q", axis=alt.Axis(title="seconds", tickCount=6), scale=alt.Scale(nice=False))
     expression = "format(datum.value / 1e9, '~g') + ' GB/s'"
     y = alt.Y("y:Q", axis=alt.Axis(title="bandwidth", labelExpr=expression, tickCount=5), scale=alt.Scale(zero=True))
@@ -229,12 +237,35 @@ def _over_time(run: str, data: list[Datum], keys: Sequence[Key]) -> Panel:
         .encode(x=x, y=y, color=marks.colour(keys), strokeDash=dash, tooltip=["series:N", "x:Q", "y:Q"])
     )
     lines = len({entry["series"] for entry in data})
-    return marks.finish([line], data, title=run, height=200, says=f"{run} over time", counts=lines)
+    title = f"{run}: {row['setup']}" if row else run
+    return marks.finish([*_fall(row, x), line], data, title=title, height=200, says=f"{run} over time", counts=lines)
+
+
+def _fall(row: Json, x: alt.X) -> Iterator[Layer]:
+    """When the study saw the fall: a line, or a stripe where it says from when to when."""
+    published = row.get("published")
+    if published is None or row.get("unit") not in _SECONDS:
+        return
+    ends = [published] * 2 if isinstance(published, (int, float)) else [published[0], published[-1]]
+    low, high = (float(end) * _SECONDS[row["unit"]] for end in ends)
+    at = alt.Chart(alt.InlineData(values=[{"x": low, "to": high}]))
+    if low == high:
+        yield at.mark_rule(stroke=theme.SOFT).encode(x=x)
+    else:
+        yield at.mark_rect(fill=theme.LINE, opacity=0.6).encode(x=x, x2="to:Q")
+
+
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def _told(row: Json) -> str:
-    published = _middle(row["published"])
-    told = f"Published for {row['claim']}: {published:g} {row['unit']}." if published else ""
+    found = row["published"]
+    ends = [] if found is None else [found] if isinstance(found, (int, float)) else [found[0], found[-1]]
+    told = f"Published for {row['claim']}: {' to '.join(map(_figure, ends))} {row['unit']}." if ends else ""
     if row["modelled"] is None:
         return f"{told} {labels.sentence(row.get('reason', ''))}".strip()
-    return f"{told} Here {row['modelled']['value']:.3g} {row['unit']}.".strip()
+    return f"{told} On the twin {_figure(row['modelled']['value'])} {row['unit']}.".strip()
+
+
+def _figure(value: float) -> str:
+    return f"{float(f'{value:.3g}'):,g}"

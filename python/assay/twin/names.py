@@ -3,6 +3,9 @@
 p4610                    one drive
 p4610*4                  four of them, pages interleaved by the program (modules of memory: interleaved by the CPU)
 raid0:p4610*4            md RAID 0; raid5 and raid10 likewise; chunk=64KiB:raid5:... sets the chunk
+raid1:p4610*2            two mirrors, which is RAID 10 of one pair
+raid5:p4610*4-1          four members of which one has failed; raid1 and raid10 likewise
+iops=16000:io2           a volume with so many operations a second provisioned; throughput=500MiB:gp3 likewise
 interleave:p4610*4       the same as p4610*4, said aloud
 memory-mode:FRONT+BACK   modules of DRAM as a direct-mapped cache in front of modules of persistent memory
 cache=16GiB:p4610        a page cache of that size; cache=16GiB@ddr5-4800-32g*8:... names its memory
@@ -11,6 +14,7 @@ cache=16GiB:p4610        a page cache of that size; cache=16GiB@ddr5-4800-32g*8:
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
@@ -20,13 +24,17 @@ from assay.twin import catalog
 Json = dict[str, Any]
 
 PREFIX = "twin:"
-LAYOUTS = {"raid0": "raid0", "raid5": "raid5", "raid10": "raid10", "interleave": "interleave"}
+LAYOUTS = {"raid0": "raid0", "raid1": "raid10", "raid5": "raid5", "raid10": "raid10", "interleave": "interleave"}
+# Layouts that go on without a member.
+REDUNDANT = ("raid1", "raid5", "raid10")
+# What a volume is provisioned with, and its bucket in the twin.
+PROVISIONED = {"iops": "operations", "throughput": "bytes"}
 # md's own default; and the page of the program that interleaves.
 RAID_CHUNK_BYTES, PAGE_BYTES = 512 << 10, 16 << 10
 # What a page cache lies in where nobody names it: its speed is far above what lies behind.
 CACHE_MEMORY = "ddr4-2933-32g*6"
 
-_COUNTED = re.compile(r"(?P<name>[^*]+)\*(?P<count>[0-9]+)")
+_COUNTED = re.compile(r"(?P<name>[^*]+)\*(?P<count>[0-9]+)(?P<missing>-[0-9]+)?")
 
 
 class TwinNameError(AssayError):
@@ -45,15 +53,20 @@ def target(text: str, chunk_bytes: int = 0) -> Json:
     name = text.removeprefix(PREFIX)
     head, colon, rest = name.partition(":")
     if colon and head in LAYOUTS:
-        return _array(name, LAYOUTS[head], rest, chunk_bytes)
+        return _array(name, head, rest, chunk_bytes)
     if colon and head.startswith("chunk="):
         return target(rest, _bytes(name, head.removeprefix("chunk=")))
     if colon and head.startswith("cache="):
         return _cache(name, head.removeprefix("cache="), rest, chunk_bytes)
     if colon and head == "memory-mode":
         return _memory_mode(name, rest)
+    word, equals, value = head.partition("=")
+    if colon and equals and word in PROVISIONED:
+        return _provision(name, target(rest, chunk_bytes), word, value)
     if colon:
-        known = "raid0, raid5, raid10, interleave, memory-mode, chunk=BYTES, cache=BYTES"
+        known = (
+            "raid0, raid1, raid5, raid10, interleave, memory-mode, chunk=BYTES, cache=BYTES, iops=N, throughput=BYTES"
+        )
         raise TwinNameError(name, f"begins with `{head}:`, which is no composition", f"known are {known}")
     return _counted(name, chunk_bytes)
 
@@ -93,31 +106,78 @@ def _device(name: str, modules: int = 1) -> Json:
     return {"kind": "device", "twin": catalog.twin(name), "modules": modules}
 
 
-def _split(name: str) -> tuple[str, int]:
+def _split(name: str) -> tuple[str, int, int]:
+    """Name, members, and how many of them are missing."""
     if "*" not in name:
-        return name, 1
+        return name, 1, 0
     match = _COUNTED.fullmatch(name)
     if match is None or int(match["count"]) == 0:
         raise TwinNameError(name, "has no count after its `*`", "write NAME*N with N from 1 on, such as p4610*4")
-    return match["name"], int(match["count"])
+    return match["name"], int(match["count"]), int((match["missing"] or "-0")[1:])
 
 
 def _counted(name: str, chunk_bytes: int) -> Json:
-    bare, count = _split(name)
+    bare, count, missing = _split(name)
+    if missing:
+        hint = "name an array that goes on without a member, such as raid5:p4610*4-1"
+        raise TwinNameError(name, "has no copy of what a missing member held", hint)
     one = _device(bare)
     if is_memory(one):
         return one | {"modules": count}
     return one if count == 1 else _stripe(one, count, "interleave", chunk_bytes or PAGE_BYTES)
 
 
-def _array(name: str, layout: str, rest: str, chunk_bytes: int) -> Json:
-    bare, count = _split(rest)
-    default = PAGE_BYTES if layout == "interleave" else RAID_CHUNK_BYTES
+def _array(name: str, head: str, rest: str, chunk_bytes: int) -> Json:
+    bare, count, missing = _split(rest)
+    default = PAGE_BYTES if head == "interleave" else RAID_CHUNK_BYTES
     one = _device(bare)
     if is_memory(one):
         hint = f"modules of memory interleave by themselves: write twin:{rest}"
         raise TwinNameError(name, "makes an array of memory modules", hint)
-    return _stripe(one, count, layout, chunk_bytes or default)
+    if head == "raid1" and count != 2:
+        hint = f"write raid1:{bare}*2, or raid10:{bare}*{count + count % 2} for pairs side by side"
+        raise TwinNameError(name, f"mirrors {count} members; twins mirror two by two", hint)
+    found = _stripe(one, count, LAYOUTS[head], chunk_bytes or default)
+    return found | {"missing": _missing(name, head, missing)} if missing else found
+
+
+def _missing(name: str, head: str, missing: int) -> int:
+    """Members that an array goes on without."""
+    if head not in REDUNDANT:
+        raise TwinNameError(name, f"is lost with a member: {head} holds no copies", f"use {', '.join(REDUNDANT)}")
+    if missing > 1:
+        raise TwinNameError(name, f"lacks {missing} members", "twins know arrays that lack one: write -1")
+    return missing
+
+
+def _provision(name: str, found: Json, word: str, value: str) -> Json:
+    """The same with another rate in a bucket of its volume.
+
+    Raises:
+        TwinNameError: where it is no volume, or its vendor provisions no such rate.
+    """
+    inner = {"stripe": "member", "cache": "back"}.get(found["kind"])
+    if inner:
+        return found | {inner: _provision(name, found[inner], word, value)}
+    twin = found["twin"]
+    if twin["device"]["family"] != "cloud-volume":
+        raise TwinNameError(name, f"sets {word} of what is no volume", "only volumes are provisioned: io2, gp3")
+    rate, most = float(_bytes(name, value)), _most(twin["name"], PROVISIONED[word])
+    if not 0 < rate <= most:
+        raise TwinNameError(name, f"asks for {word}={value}", f"volumes of this kind have {word} up to {most:.0f}")
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    given = {"value": rate, "kind": "assumed", "source": "Provisioned on the command line", "date": date}
+    bucket = twin["device"][PROVISIONED[word]] | {"rate_per_s": given}
+    return found | {"twin": twin | {"device": twin["device"] | {PROVISIONED[word]: bucket}}}
+
+
+def _most(name: str, bucket: str) -> float:
+    """The highest rate that the catalog knows of volumes of a kind (`gp3`, `gp3-16k` and `gp3-80k` are of one kind)."""
+    kind = name.partition("-")[0]
+    alike = [catalog.twin(other) for other in catalog.twins() if other.partition("-")[0] == kind] or [
+        catalog.twin(name)
+    ]
+    return max(float(other["device"][bucket]["rate_per_s"]["value"]) for other in alike)
 
 
 def _stripe(one: Json, count: int, layout: str, chunk_bytes: int) -> Json:

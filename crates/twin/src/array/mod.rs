@@ -1,8 +1,11 @@
 //! Arrays of equal members: RAID and pages interleaved by the program.
 
+mod degraded;
 mod simulate;
+mod window;
 
 pub use simulate::ArrayStations;
+pub use window::Window;
 
 use crate::{
     Target, TwinError,
@@ -14,18 +17,30 @@ use crate::{
     document::StripeKind,
 };
 
-/// `count` members with `chunk_bytes` of data side by side.
+/// How data lies on members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Members, those that are missing included.
+    pub count: u32,
+    /// Bytes that lie together on a member.
+    pub chunk_bytes: u64,
+    /// Layout.
+    pub layout: StripeKind,
+    /// Members that are missing.
+    pub missing: u32,
+}
+
+/// Answers of an array of equal members.
 ///
 /// # Errors
 /// Where a load asks what the members cannot do, or the layout has no model.
 pub fn answer(
     member: &Target,
-    count: u32,
-    chunk_bytes: u64,
-    layout: StripeKind,
+    array: Array,
     loads: &[DeviceLoad],
     answers: &mut [DeviceAnswer],
 ) -> Result<(), TwinError> {
+    let Array { count, chunk_bytes, layout, missing } = array;
     if count == 1 {
         return analytic::answer(member, loads, answers);
     }
@@ -33,12 +48,15 @@ pub fn answer(
         return Err(TwinError::NoModel { name: member.twin().name.clone(), family: "stripe of compositions" });
     };
     let (members, chunk) = (f64::from(count), chunk_bytes as f64);
-    let pieces: Vec<Pieces> = loads.iter().map(|load| pieces(load, members, chunk, layout)).collect();
+    let mut pieces: Vec<Pieces> = loads.iter().map(|load| pieces(load, members, chunk, layout)).collect();
+    if missing > 0 {
+        pieces.iter_mut().zip(loads).for_each(|(piece, load)| degraded::lose_one(piece, load, members, chunk, layout));
+    }
     let shared: Vec<DeviceLoad> = loads.iter().map(|load| share(load, members, layout)).collect();
     if let crate::Device::CloudVolume(volume) = &twin.device {
-        return volumes(volume, members, &shared, &pieces, answers);
+        return volumes(volume, members - f64::from(missing), &shared, &pieces, answers);
     }
-    block::members(twin, members, &shared, &pieces, answers)
+    block::members(twin, members - f64::from(missing), &shared, &pieces, answers)
 }
 
 /// The load as one member sees it: of the bytes that it works on, the member's part.
@@ -54,19 +72,22 @@ fn share(load: &DeviceLoad, members: f64, layout: StripeKind) -> DeviceLoad {
 /// What an operation asks of the members. Offsets are multiples of the size, as pages are.
 pub fn pieces(load: &DeviceLoad, members: f64, chunk: f64, layout: StripeKind) -> Pieces {
     let bytes = load.size_bytes;
+    let window = Window::of(load, members, chunk, layout);
+    let plain = Pieces { window, ..Pieces::alone(load) };
     match layout {
-        StripeKind::Interleave => Pieces::alone(load),
+        StripeKind::Interleave => plain,
         StripeKind::Raid0 => {
             let piece = striped(bytes, chunk, members);
-            Pieces { read: piece, fetch: Piece::default(), write: piece }
+            Pieces { read: piece, write: piece, ..plain }
         }
         StripeKind::Raid10 => {
             let read = striped(bytes, chunk, members / 2.0);
-            Pieces { read, fetch: Piece::default(), write: Piece { fork: read.fork * 2.0, bytes: read.bytes } }
+            Pieces { read, write: Piece { fork: read.fork * 2.0, bytes: read.bytes }, ..plain }
         }
         StripeKind::Raid5 => {
             let (fetch, write) = parity(bytes, chunk, members);
-            Pieces { read: striped(bytes, chunk, members), fetch, write }
+            let fetching = f64::from(u8::from(fetch.fork > 0.0));
+            Pieces { read: striped(bytes, chunk, members), fetch, fetching, write, window }
         }
     }
 }
@@ -109,7 +130,8 @@ fn volumes(
         }
     }
     let requests = |piece: &Pieces, load: &DeviceLoad| {
-        (1.0 - load.write_share) * piece.read.fork + load.write_share * (piece.write.fork + piece.fetch.fork)
+        (1.0 - load.write_share) * piece.read.fork
+            + load.write_share * (piece.write.fork + piece.fetching * piece.fetch.fork)
     };
     let most = loads.iter().zip(pieces).map(|(load, piece)| requests(piece, load)).fold(1.0, f64::max);
     wide.operations.rate_per_s.value /= most;

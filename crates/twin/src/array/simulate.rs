@@ -15,6 +15,8 @@ pub struct ArrayStations {
     drives: Vec<Drive>,
     chunk: u64,
     layout: StripeKind,
+    /// The member that is missing.
+    missing: Option<usize>,
     flushing: Flushing,
 }
 
@@ -34,9 +36,11 @@ impl ArrayStations {
     pub fn new(target: &Target, seed: u64, used_bytes: f64) -> Result<Self, TwinError> {
         let no_model =
             || TwinError::NoModel { name: target.twin().name.clone(), family: target.twin().device.family() };
-        let (member, count, chunk, layout) = match target {
-            Target::Device { .. } => (target, 1, 1 << 30, StripeKind::Interleave),
-            Target::Stripe { member, count, chunk_bytes, layout } => (&**member, *count, *chunk_bytes, *layout),
+        let (member, count, chunk, layout, missing) = match target {
+            Target::Device { .. } => (target, 1, 1 << 30, StripeKind::Interleave, 0),
+            Target::Stripe { member, count, chunk_bytes, layout, missing } => {
+                (&**member, *count, *chunk_bytes, *layout, *missing)
+            }
             Target::Cache { .. } => return Err(no_model()),
         };
         let Target::Device { twin, .. } = member else {
@@ -53,7 +57,8 @@ impl ArrayStations {
                 drives.push(Drive::new(twin, seed, share)?);
             }
         }
-        Ok(Self { drives, chunk: chunk.max(1), layout, flushing: Flushing::default() })
+        let missing = (missing > 0).then(|| drives.len() - 1);
+        Ok(Self { drives, chunk: chunk.max(1), layout, missing, flushing: Flushing::default() })
     }
 
     /// Serves a request; a write of RAID 5 comes twice, as reads and then as writes.
@@ -82,7 +87,9 @@ impl ArrayStations {
         if now < ends {
             return Step::At(ends);
         }
-        let ends = self.drives.iter_mut().map(|drive| drive.serve(now, request, random)).max().unwrap_or(now);
+        let missing = self.missing;
+        let there = self.drives.iter_mut().enumerate().filter(|(index, _)| Some(*index) != missing);
+        let ends = there.map(|(_, drive)| drive.serve(now, request, random)).max().unwrap_or(now);
         if self.drives.iter().any(Drive::merges_flushes) {
             self.flushing = Flushing { began: now, ends };
         }
@@ -116,8 +123,22 @@ impl ArrayStations {
     ) -> Picoseconds {
         let count = self.drives.len();
         let part = Request { bytes: part, offset: request.offset / count as u64, ..*request };
-        let ends = (0..touched).map(|step| self.drives[(first + step) % count].serve(now, &part, random));
-        ends.max().unwrap_or(now)
+        // What lay on a member that is missing is worked out from all others.
+        let lost = request.action == Action::Read && self.loses(first, touched);
+        let (mut member, mut end) = (first, now);
+        for _ in 0..if lost { count } else { touched } {
+            if Some(member) != self.missing {
+                end = end.max(self.drives[member].serve(now, &part, random));
+            }
+            member = if member + 1 == count { 0 } else { member + 1 };
+        }
+        end
+    }
+
+    /// One of the members from `first` on is missing.
+    fn loses(&self, first: usize, touched: usize) -> bool {
+        let count = self.drives.len();
+        self.missing.is_some_and(|missing| (missing + count - first) % count < touched)
     }
 
     fn mirrored(
@@ -134,13 +155,14 @@ impl ArrayStations {
         let mut end = now;
         for step in 0..touched {
             let pair = (first + step) % pairs * 2;
-            if request.action == Action::Write {
-                end = end.max(self.drives[pair].serve(now, &part, random));
-                end = end.max(self.drives[pair + 1].serve(now, &part, random));
-            } else {
-                // Chance chooses the copy: taking turns would send one half of every large read to the same copies.
-                let copy = (random.next_u64() >> 63) as usize;
-                end = end.max(self.drives[pair + copy].serve(now, &part, random));
+            // Chance chooses the copy: taking turns would send one half of every large read to the same copies.
+            let chosen = (random.next_u64() >> 63) as usize;
+            let lonely = self.missing.is_some_and(|missing| missing / 2 == pair / 2);
+            for copy in 0..2 {
+                let wanted = request.action == Action::Write || copy == chosen || lonely;
+                if wanted && Some(pair + copy) != self.missing {
+                    end = end.max(self.drives[pair + copy].serve(now, &part, random));
+                }
             }
         }
         end
@@ -165,12 +187,45 @@ impl ArrayStations {
             return Step::Done(self.serve(now, request, first, touched + 1, part, random));
         }
         request.stage = 1;
-        let fetched = (touched + 1).min(data - touched);
+        let (from, fetched) = self.fetched(first, touched);
         if fetched == 0 {
             return Step::At(now);
         }
         let reads = Request { action: Action::Read, sequential: false, ..*request };
-        Step::At(self.serve(now, &reads, first, fetched, part, random))
+        Step::At(self.fetch(now, &reads, from, fetched, part, random))
+    }
+
+    /// What a write of RAID 5 reads first: from which member on, and of how many. Parity lies after the chunks that are
+    /// touched. Without parity nothing is read; a chunk that is missing makes the rest of its row be read, and a row that
+    /// misses another one be read where it is written.
+    fn fetched(&self, first: usize, touched: usize) -> (usize, usize) {
+        let (count, data) = (self.drives.len(), self.drives.len() - 1);
+        let rest = ((first + touched + 1) % count, data - touched);
+        if self.loses((first + touched) % count, 1) {
+            return (first, 0);
+        }
+        if self.loses(first, touched) {
+            return rest;
+        }
+        let less = (first, (touched + 1).min(data - touched));
+        if self.missing.is_some() { (first, touched + 1) } else { less }
+    }
+
+    /// Reads that a write needs, of members that are there.
+    fn fetch(
+        &mut self,
+        now: Picoseconds,
+        request: &Request,
+        first: usize,
+        count: usize,
+        part: u32,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Picoseconds {
+        let all = self.drives.len();
+        let part = Request { bytes: part, offset: request.offset / all as u64, ..*request };
+        let members = (0..count).map(|step| (first + step) % all).filter(|member| Some(*member) != self.missing);
+        let ends = members.map(|member| self.drives[member].serve(now, &part, random)).max();
+        ends.unwrap_or(now)
     }
 
     /// Its figures may still change after millions of operations.

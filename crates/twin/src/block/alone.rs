@@ -4,7 +4,9 @@
 //! waits at a given rate are known at once, because they are linear in the work that stands at a station; what is left is
 //! one equation for the rate, which a secant solves in a few rounds.
 
-use super::network::{At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, close, largest, load};
+use super::network::{
+    At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, apart, close, largest, load,
+};
 use super::pace::Pace;
 
 /// From here on a station is full, but for rounding.
@@ -57,7 +59,7 @@ impl Stay {
             let wait = Waiting::of(group, customer, flow, at).time();
             if !(customer.behind && at == At::WriteLink as usize) {
                 let waits = state.busy[at].min(1.0);
-                stay.queue_ns += visit.stages * wait * largest(visit.fork, waits);
+                stay.queue_ns += visit.stages * wait * largest(apart(visit, visit.run, group.row), waits);
                 let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
                 stay.served_ns += visit.stages * (served + visit.slowest_ns);
             }
@@ -66,7 +68,7 @@ impl Stay {
     }
 }
 
-/// Waiting at a station: `w = (1 - 1 / n) u`, where `u` is the unfinished work, of which an arrival does not find its own
+/// Waiting at a station: `w = (1 - 1 / n) u` with n peers, where `u` is the unfinished work, of which an arrival does not find its own
 /// share (Schweitzer). By Little's law `u = a + c w`.
 struct Waiting {
     /// Unfinished work if nobody waited, ns: what is in service, less the part of it that is done.
@@ -82,7 +84,7 @@ impl Waiting {
         let (visit, service) = (&customer.visits[at], customer.visits[at].service_ns);
         let busy = flow.rate * visit.stages * visit.fork / group.servers[at] * service;
         let a = busy * service * (1.0 + group.variation[at]) / 2.0;
-        Self { a, c: busy, others: 1.0 - 1.0 / customer.in_flight.max(1.0) }
+        Self { a, c: busy, others: 1.0 - 1.0 / customer.peers.max(1.0) }
     }
 
     fn time(&self) -> f64 {
@@ -103,6 +105,7 @@ mod tests {
     fn group(servers: f64, variation: f64) -> Group {
         Group {
             servers: [servers, 1.0, 1.0, 1.0, 1.0],
+            row: servers,
             variation: [variation, 0.0, 0.0, 0.0, 0.0],
             background_ns: 0.0,
             pause_ns: 0.0,
@@ -124,10 +127,10 @@ mod tests {
         ) {
             let group = group(f64::from(servers), variation);
             let mut customer = Customer {
-                in_flight: f64::from(in_flight), think_ns, rate: f64::INFINITY, delay_ns: 5e3, ..Customer::default()
+                in_flight: f64::from(in_flight), peers: f64::from(in_flight), think_ns, rate: f64::INFINITY, delay_ns: 5e3, ..Customer::default()
             };
-            customer.visits[1] = Visit { stages: 1.0, fork: 1.0, service_ns: link_ns, slowest_ns: 0.0 };
-            customer.visits[0] = Visit { stages: 1.0, fork: f64::from(fork), service_ns, slowest_ns: 0.0 };
+            customer.visits[1] = Visit { stages: 1.0, fork: 1.0, service_ns: link_ns, ..Visit::default() };
+            customer.visits[0] = Visit { stages: 1.0, fork: f64::from(fork), service_ns, ..Visit::default() };
             let begin = Flow { rate: first_guess(&group, &customer), ..Flow::default() };
             let (mut one, mut many) = (begin, [begin]);
             let state = settle(&group, &customer, &mut one);

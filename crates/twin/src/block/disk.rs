@@ -10,6 +10,7 @@ use crate::{analytic::DeviceLoad, document::Disk};
 pub fn group(members: f64) -> Group {
     Group {
         servers: [members; STATIONS],
+        row: 1.0,
         variation: [0.25, 0.0, 0.0, 0.0, 0.0],
         background_ns: 0.0,
         pause_ns: 0.0,
@@ -45,12 +46,13 @@ pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, q
         service_ns: service_ns(disk, piece.bytes, load.sequential, queued / members),
         ..Visit::default()
     };
-    let fetch = if pieces.fetch.fork > 0.0 { writes } else { 0.0 };
+    let fetch = writes * pieces.fetching;
     let read = super::nand::blend(visit(&pieces.read), reads, visit(&pieces.fetch), fetch);
     let mut visits = [Visit::default(); STATIONS];
     visits[At::Medium as usize] = super::nand::blend(read, 1.0, visit(&pieces.write), writes);
     Customer {
         in_flight: load.in_flight,
+        peers: load.in_flight,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         // A flush puts what the buffer holds on the platter: a turn at least.

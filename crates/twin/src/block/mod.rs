@@ -110,12 +110,12 @@ pub fn members(
             let group = optane::group(drive, count);
             let mixed = mixed(loads, pieces, answers).is_some();
             let customers = each(loads, pieces, |load, piece| optane::customer(drive, load, piece, mixed));
-            report(&group, &customers, loads, answers);
+            report(group, customers, loads, pieces, answers);
         }
         Device::Disk(drive) => {
             let queued: f64 = loads.iter().map(|load| load.in_flight).sum();
             let customers = each(loads, pieces, |load, piece| disk::customer(drive, count, load, piece, queued));
-            report(&disk::group(count), &customers, loads, answers);
+            report(disk::group(count), customers, loads, pieces, answers);
         }
         _ => return Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() }),
     }
@@ -182,7 +182,7 @@ fn flash_round(
         }
         customers.push(customer);
     }
-    report(&nand::group(drive, count, &worst), &customers, loads, answers);
+    report(nand::group(drive, count, &worst), customers, loads, pieces, answers);
 }
 
 /// Share of random writes, which make a drive copy, among all requests to members, where there are reads and writes.
@@ -191,14 +191,36 @@ fn mixed(loads: &[DeviceLoad], pieces: &[Pieces], answers: &[DeviceAnswer]) -> O
     for ((load, piece), answer) in loads.iter().zip(pieces).zip(answers) {
         let rate = if answer.ops_per_s > 0.0 { answer.ops_per_s } else { 1.0 };
         let written = rate * load.write_share * piece.write.fork;
-        reads += rate * ((1.0 - load.write_share) * piece.read.fork + load.write_share * piece.fetch.fork);
+        reads +=
+            rate * ((1.0 - load.write_share) * piece.read.fork + load.write_share * piece.fetching * piece.fetch.fork);
         writes += written;
         copying += if load.sequential { 0.0 } else { written };
     }
     (reads > 0.0 && writes > 0.0).then(|| copying / (reads + writes))
 }
 
-fn report(group: &Group, customers: &[Customer], loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) {
+/// Lets streams in order find each other as they lie on the members. Where there are several loads, requests that crowd
+/// on few members meet others there that do not, and stay with chance.
+fn lay(group: &mut Group, customers: &mut [Customer], pieces: &[Pieces]) {
+    if let ([customer], [piece]) = (&mut *customers, pieces) {
+        group.narrow(customer, piece.window.reach);
+        customer.peers = piece.window.peers;
+        return;
+    }
+    for (customer, piece) in customers.iter_mut().zip(pieces).filter(|(_, piece)| piece.window.reach == 1.0) {
+        customer.peers = piece.window.peers;
+    }
+}
+
+fn report(
+    mut group: Group,
+    mut customers: Vec<Customer>,
+    loads: &[DeviceLoad],
+    pieces: &[Pieces],
+    answers: &mut [DeviceAnswer],
+) {
+    lay(&mut group, &mut customers, pieces);
+    let (group, customers) = (&group, &*customers);
     let known = |answer: &DeviceAnswer| Flow { rate: answer.ops_per_s / 1e9, ..Flow::default() };
     // One load is the most frequent question, and needs nothing from the heap.
     let mut one = [Flow::default()];

@@ -134,6 +134,7 @@ pub fn group(nand: &Nand, members: f64, wear: &Wear) -> Group {
     let safe = flush.power_loss_protection.value > 0.5;
     Group {
         servers: [members * nand.dies.value, members, members, members, members],
+        row: nand.dies.value,
         variation: [0.0; STATIONS],
         background_ns: wear.program_ns,
         pause_ns: OrElse::or(&nand.suspend_ns, f64::INFINITY),
@@ -156,7 +157,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
         service_ns: piece.bytes / rate * 1e9,
         ..Visit::default()
     };
-    visits[At::ReadLink as usize] = if writes > 0.0 && pieces.fetch.fork > 0.0 {
+    visits[At::ReadLink as usize] = if writes * pieces.fetching > 0.0 {
         mixed_link(nand, pieces, reads, writes)
     } else {
         link(reads, &pieces.read, nand.read_bytes_per_s.value)
@@ -165,6 +166,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
     visits[At::Controller as usize] = controller(nand, pieces, reads, writes);
     Customer {
         in_flight: load.in_flight,
+        peers: load.in_flight,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: delay(nand, load, pieces, reads, writes),
@@ -182,7 +184,7 @@ fn delay(nand: &Nand, load: &DeviceLoad, pieces: &Pieces, reads: f64, writes: f6
     let random = |piece: &Piece| {
         if spread(nand, piece.bytes).0 > 1.0 { any + OrElse::or(&nand.spread_delay_ns, 0.0) } else { any }
     };
-    let fetch = if pieces.fetch.fork > 0.0 { random(&pieces.fetch) } else { 0.0 };
+    let fetch = if pieces.fetching > 0.0 { pieces.fetching * random(&pieces.fetch) } else { 0.0 };
     let read = if load.sequential { sequential(nand, load, &pieces.read) } else { random(&pieces.read) };
     let write = if load.is_behind() { 0.0 } else { nand.write_latency_ns.value + fetch };
     reads * read + writes * write
@@ -213,7 +215,7 @@ fn before_flush(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces) -
 fn medium(nand: &Nand, load: &DeviceLoad, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
     let read = die_visit(nand, &pieces.read, load.sequential);
     let fetch = die_visit(nand, &pieces.fetch, false);
-    blend(read, reads, fetch, if pieces.fetch.fork > 0.0 { writes } else { 0.0 })
+    blend(read, reads, fetch, writes * pieces.fetching)
 }
 
 fn die_visit(nand: &Nand, piece: &Piece, sequential: bool) -> Visit {
@@ -231,7 +233,20 @@ fn die_visit(nand: &Nand, piece: &Piece, sequential: bool) -> Visit {
     let range = OrElse::or(&nand.read_range, 0.0);
     // The largest of k times that are uniform around their mean.
     let slowest = nand.read_ns.value * range * (dies - 1.0) / (dies + 1.0);
-    Visit { stages: 1.0, fork: dies * piece.fork, service_ns, slowest_ns: slowest }
+    Visit {
+        stages: 1.0,
+        fork: dies * piece.fork,
+        run: run(nand, piece.bytes, sequential),
+        service_ns,
+        slowest_ns: slowest,
+    }
+}
+
+/// Dies side by side that a read asks: those of whole pages that follow one another. Where a drive spreads units over
+/// several dies, each unit lies where its part of the drive put it, and stands in the way of other reads by itself.
+fn run(nand: &Nand, bytes: f64, sequential: bool) -> f64 {
+    let fan = if sequential { 1.0 } else { OrElse::or(&nand.spread_dies, 1.0).max(1.0) };
+    (bytes / nand.page_bytes.value / fan).ceil().clamp(1.0, nand.dies.value.max(1.0))
 }
 
 fn mixed_link(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
@@ -241,7 +256,7 @@ fn mixed_link(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
         service_ns: piece.bytes / nand.read_bytes_per_s.value * 1e9,
         ..Visit::default()
     };
-    blend(visit(&pieces.read), reads, visit(&pieces.fetch), writes)
+    blend(visit(&pieces.read), reads, visit(&pieces.fetch), writes * pieces.fetching)
 }
 
 fn controller(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
@@ -249,7 +264,8 @@ fn controller(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
     let (read_iops, write_iops) = (nand.read_iops.value, nand.write_iops.value);
     let read = visit(pieces.read.fork.max(1.0), read_iops);
     let own = blend(read, reads, visit(pieces.write.fork.max(1.0), write_iops), writes);
-    if pieces.fetch.fork > 0.0 { blend(own, 1.0, visit(pieces.fetch.fork, read_iops), writes) } else { own }
+    let fetching = writes * pieces.fetching;
+    if fetching > 0.0 { blend(own, 1.0, visit(pieces.fetch.fork, read_iops), fetching) } else { own }
 }
 
 /// The mean of two kinds of visits: what stages, requests and work there are stays what it was.
@@ -262,7 +278,8 @@ pub fn blend(one: Visit, share: f64, other: Visit, other_share: f64) -> Visit {
         return Visit::default();
     }
     let slowest_ns = (one.stages * one.slowest_ns * share + other.stages * other.slowest_ns * other_share) / stages;
-    Visit { stages, fork: count / stages, service_ns: work / count, slowest_ns }
+    let runs = one.stages * one.fork * one.run * share + other.stages * other.fork * other.run * other_share;
+    Visit { stages, fork: count / stages, run: runs / count, service_ns: work / count, slowest_ns }
 }
 
 /// Time that a drive's attention takes for a read and for a write of a load when both come: what each would take at the
@@ -275,14 +292,15 @@ pub fn attend(nand: &Nand, visits: &mut [Visit; STATIONS], load: &DeviceLoad, we
         let visit = &visits[at as usize];
         visit.stages * visit.fork * visit.service_ns / servers
     };
-    let (fetched, sent) = (reads * pieces.read.fork + writes * pieces.fetch.fork, writes * pieces.write.fork);
+    let fetched = reads * pieces.read.fork + writes * pieces.fetching * pieces.fetch.fork;
+    let sent = writes * pieces.write.fork;
     let commands = fetched * 1e9 / nand.read_iops.value;
     let read = of(At::Medium, nand.dies.value).max(of(At::ReadLink, 1.0)).max(commands);
     let programs = writes * pieces.write.total() * wear.programs_per_byte * wear.program_ns / nand.dies.value;
     let write = programs.max(of(At::WriteLink, 1.0)).max(sent * 1e9 / nand.write_iops.value);
     let extra = penalty_ns(nand) * 4.0 * mix * (1.0 - mix) * (fetched + sent);
     visits[At::Attention as usize] =
-        Visit { stages: 1.0, fork: 1.0, service_ns: read + write + extra, slowest_ns: 0.0 };
+        Visit { stages: 1.0, fork: 1.0, service_ns: read + write + extra, ..Visit::default() };
 }
 
 /// Time that an even mix costs per operation beyond the currency, ns.

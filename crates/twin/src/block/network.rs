@@ -36,6 +36,8 @@ const FORK_TERMS: usize = 16;
 pub struct Group {
     /// Servers of each kind of station, all members together.
     pub servers: [f64; STATIONS],
+    /// Servers of the medium that one member has.
+    pub row: f64,
     /// Squared coefficient of variation of their service.
     pub variation: [f64; STATIONS],
     /// Time of one piece of background work on a server of the medium, ns.
@@ -64,6 +66,8 @@ pub struct Visit {
     pub fork: f64,
     /// Time on one server, ns.
     pub service_ns: f64,
+    /// Of them, those that lie side by side on one member; none or one where each lies for itself.
+    pub run: f64,
     /// How much longer than the mean the slowest of the requests of a stage is served, ns.
     pub slowest_ns: f64,
 }
@@ -74,6 +78,15 @@ impl Group {
     pub(super) fn pause(&self) -> f64 {
         let (whole, most) = (self.background_ns, self.pause_ns);
         if most >= whole { whole / 2.0 } else { most * (1.0 - most / (2.0 * whole)) }
+    }
+}
+
+impl Group {
+    /// The group where only a share of its members is at work at once for the one class that is there; background work is
+    /// done by all of them at any time.
+    pub fn narrow(&mut self, customer: &mut Customer, reach: f64) {
+        self.servers.iter_mut().for_each(|servers| *servers *= reach);
+        customer.background *= reach;
     }
 }
 
@@ -88,6 +101,9 @@ impl Visit {
 pub struct Customer {
     /// How many.
     pub in_flight: f64,
+    /// Of them, those among whom one finds itself on the servers that it meets: all, but for streams that go round the
+    /// members evenly.
+    pub peers: f64,
     /// Time away from the group between two operations, ns.
     pub think_ns: f64,
     /// Operations per ns at most.
@@ -164,6 +180,14 @@ pub fn largest(fork: f64, waits: f64) -> f64 {
         sum += (fork / terms).ln();
     }
     sum / chance
+}
+
+/// Waits that a request meets which are not one another's: servers that lie side by side are held by the same requests
+/// before it. Of a row of servers, runs of `run` and of `others` meet with the chance `run + others - 1` over the row, and
+/// then share so many servers that each of the other runs stands for `others` over that many waits.
+pub(super) fn apart(visit: &Visit, others: f64, row: f64) -> f64 {
+    let (run, others) = (visit.run.max(1.0), others.max(1.0));
+    visit.fork / run * (run + others - 1.0).min(row.max(run)) / others
 }
 
 /// Finds throughput and latency of all classes; `flows` may hold an earlier answer to begin with.
@@ -244,10 +268,12 @@ pub(super) fn flush_ns(
     if customer.flushes == 0.0 {
         return 0.0;
     }
-    let slowest = 1.0 + FLUSH_SPREAD * order_statistic(group.members);
+    // A drive that need not write anything answers each flush in the same time.
+    let writes = group.flush_blocks > 0.0;
+    let slowest = if writes { 1.0 + FLUSH_SPREAD * order_statistic(group.members) } else { 1.0 };
     let between_ns = before_ns / customer.flushes;
     let drain = (dirty_rate * between_ns / group.flush_drain).min(between_ns * 0.5);
-    let waits = if group.flush_blocks > 0.0 {
+    let waits = if writes {
         FLUSH_PHASES
             * medium_wait
             * (1.0 - state.stopped)

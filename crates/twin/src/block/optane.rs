@@ -14,6 +14,7 @@ use crate::{
 pub fn group(drive: &OptaneSsd, members: f64) -> Group {
     Group {
         servers: [members * drive.units.value, members, members, members, members],
+        row: drive.units.value,
         variation: [0.0; STATIONS],
         background_ns: 0.0,
         pause_ns: 0.0,
@@ -30,13 +31,12 @@ pub fn group(drive: &OptaneSsd, members: f64) -> Group {
 /// 550 thousand reads, 500 thousand writes, and 500 thousand of both (70 % reads).
 pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bool) -> Customer {
     let (reads, writes) = (1.0 - load.write_share, load.write_share);
-    let fetch = if pieces.fetch.fork > 0.0 { writes } else { 0.0 };
+    let fetch = writes * pieces.fetching;
     let mut visits = [Visit::default(); STATIONS];
-    let unit = |piece: &Piece, ns: f64| Visit {
-        stages: 1.0,
-        fork: piece.fork * (piece.bytes / UNIT_BYTES).ceil().clamp(1.0, drive.units.value),
-        service_ns: ns * (piece.bytes / UNIT_BYTES / drive.units.value).max(1.0),
-        ..Visit::default()
+    let unit = |piece: &Piece, ns: f64| {
+        let run = (piece.bytes / UNIT_BYTES).ceil().clamp(1.0, drive.units.value);
+        let service_ns = ns * (piece.bytes / UNIT_BYTES / drive.units.value).max(1.0);
+        Visit { stages: 1.0, fork: piece.fork * run, run, service_ns, ..Visit::default() }
     };
     let sent = |piece: &Piece, rate: f64| Visit {
         stages: 1.0,
@@ -59,10 +59,11 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
         let service_ns = reads * attention_ns(drive, &pieces.read, false)
             + fetch * attention_ns(drive, &pieces.fetch, false)
             + writes * attention_ns(drive, &pieces.write, true);
-        visits[At::Attention as usize] = Visit { stages: 1.0, fork: 1.0, service_ns, slowest_ns: 0.0 };
+        visits[At::Attention as usize] = Visit { stages: 1.0, fork: 1.0, service_ns, ..Visit::default() };
     }
     Customer {
         in_flight: load.in_flight,
+        peers: load.in_flight,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: drive.delay_ns.value * (1.0 + fetch),

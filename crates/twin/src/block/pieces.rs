@@ -1,6 +1,6 @@
 //! What one operation of a load asks of the members of a group.
 
-use crate::analytic::DeviceLoad;
+use crate::{analytic::DeviceLoad, array::Window};
 
 /// Requests to members that start together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,13 +30,18 @@ pub struct Pieces {
     pub read: Piece,
     /// What a write must read before it writes (parity).
     pub fetch: Piece,
+    /// Share of the writes that do so.
+    pub fetching: f64,
     /// What a write writes, parity and copies included.
     pub write: Piece,
+    /// How its requests lie on the members.
+    pub window: Window,
 }
 
 impl Pieces {
     /// A load on one device.
     pub fn alone(load: &DeviceLoad) -> Self {
-        Self { read: Piece::one(load.size_bytes), fetch: Piece::default(), write: Piece::one(load.size_bytes) }
+        let one = Piece::one(load.size_bytes);
+        Self { read: one, fetch: Piece::default(), fetching: 0.0, write: one, window: Window::random(load) }
     }
 }

@@ -7,8 +7,8 @@
 //! takes the same time from all closed classes, and none of them is starved.
 
 use super::network::{
-    At, CLOSE_ENOUGH, Customer, FLUSH_SPREAD, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, Visit, close, flush_ns,
-    largest, sum,
+    At, CLOSE_ENOUGH, Customer, FLUSH_SPREAD, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, Visit, apart, close,
+    flush_ns, largest, sum,
 };
 
 /// The wait for room in the write buffers stands behind those of the stations.
@@ -125,6 +125,7 @@ impl<'a> Search<'a> {
         self.read_ns = self.mean_of_medium();
         let dirty: f64 = self.classes.iter().map(|class| class.customer.dirty_bytes * class.rate).sum();
         self.flush_moved = 0.0;
+        let run = self.mean_run();
         for index in 0..self.classes.len() {
             for place in 0..STATIONS {
                 self.classes[index].itself[place] = self.itself(&self.classes[index], place);
@@ -135,7 +136,7 @@ impl<'a> Search<'a> {
             let next = if class.flush_ns > 0.0 { f64::midpoint(class.flush_ns, wanted) } else { wanted };
             self.flush_moved = self.flush_moved.max((next - class.flush_ns).abs() / next.max(1.0));
             class.flush_ns = next;
-            class.weigh(self.group, &self.state);
+            class.weigh(self.group, &self.state, run);
         }
     }
 
@@ -163,6 +164,16 @@ impl<'a> Search<'a> {
         }
         let least = self.read_ns / (self.read_ns + self.group.pause_ns).max(1e-9);
         (1.0 - self.state.background).max(least).max(LEFT_AT_LEAST) * self.serving()
+    }
+
+    /// Servers side by side that a request takes which another one finds at the medium.
+    fn mean_run(&self) -> f64 {
+        let (mut runs, mut work) = (0.0, 0.0);
+        for class in &self.classes {
+            let asked = class.rate * class.demands[At::Medium as usize];
+            (runs, work) = (runs + asked * class.customer.visits[At::Medium as usize].run.max(1.0), work + asked);
+        }
+        if work > 0.0 { runs / work } else { 1.0 }
     }
 
     fn mean_of_medium(&self) -> f64 {
@@ -369,9 +380,11 @@ impl<'a> Class<'a> {
         }
     }
 
-    fn weigh(&mut self, group: &Group, state: &State) {
+    fn weigh(&mut self, group: &Group, state: &State, run: f64) {
         for at in 0..STATIONS {
-            let Visit { stages, fork, .. } = self.customer.visits[at];
+            let visit = &self.customer.visits[at];
+            let others = if at == At::Medium as usize { run } else { 1.0 };
+            let (stages, fork) = (visit.stages, apart(visit, others, group.row));
             let waits = (state.busy[at] + if at == At::Medium as usize { state.background } else { 0.0 }).min(1.0);
             self.weights[at] = if unseen(self.customer, at) { 0.0 } else { stages * largest(fork, waits) };
         }
@@ -385,7 +398,7 @@ impl<'a> Class<'a> {
     }
 
     fn many(&self) -> f64 {
-        self.customer.in_flight.max(1.0)
+        self.customer.peers.max(1.0)
     }
 
     /// Rate of a closed class whose operations stay for `stay_ns`.

@@ -40,8 +40,7 @@ impl<M: Simulated> Engine<M> {
         let Some(first) = journal.members.first().copied() else { return };
         let others = journal.members.len() as u64 - 1;
         let Some(cost) = self.class_of(first).costs.commit else { return };
-        let work = cost.work + cost.waiter * others;
-        let end = self.cores.run(at, work, 0);
+        let end = self.cores.run(at, cost.work, 0);
         let flight = &mut self.flights[first as usize];
         flight.flushes_left = cost.device_flushes;
         let request = Request {
@@ -55,24 +54,36 @@ impl<M: Simulated> Engine<M> {
         };
         let class = self.threads[flight.thread as usize].class as usize;
         if self.recording {
-            self.classes[class].cpu += work;
+            self.classes[class].cpu += cost.work + cost.waiter * others;
         }
         self.send(first, request, Phase::Flush, end);
     }
 
-    /// A commit is done: everybody goes on, and the next one begins where somebody waits.
+    /// A commit is done: the journal's thread wakes all who took part, one after the other. It begins the next commit when
+    /// it has woken the last of them, which stays a member until then.
     pub(super) fn committed(&mut self, id: u32, now: Picoseconds) {
         let (machine, place) = self.journal_of(id);
+        let waiter = self.class_of(id).costs.commit.unwrap_or_default().waiter;
         let mut done = std::mem::take(&mut self.journals[machine][place].members);
-        self.commit(machine, place, now);
+        let Some(last) = done.pop() else { return };
+        let mut at = now;
         for id in &done {
-            self.end_flush(*id, now);
+            self.end_flush(*id, at);
+            at = self.cores.run(at, waiter, 0);
         }
-        // The room is used again: `waiting` is what was swapped out, empty or not.
+        // The room is used again.
         done.clear();
-        let journal = &mut self.journals[machine][place];
-        if journal.waiting.is_empty() && journal.waiting.capacity() < done.capacity() {
-            journal.waiting = done;
-        }
+        done.push(last);
+        self.journals[machine][place].members = done;
+        self.flights[last as usize].phase = Phase::Woken;
+        self.queue.push(at, last);
+    }
+
+    /// All who took part in a commit have been woken.
+    pub(super) fn woken(&mut self, id: u32, now: Picoseconds) {
+        let (machine, place) = self.journal_of(id);
+        self.journals[machine][place].members.clear();
+        self.commit(machine, place, now);
+        self.end_flush(id, now);
     }
 }

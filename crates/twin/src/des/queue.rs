@@ -4,6 +4,8 @@ use crate::simulated::Picoseconds;
 
 /// Children of a node. Four fit into a cache line, and the tree is half as high as with two.
 const FAN: usize = 4;
+/// What fills a group of siblings that is not whole.
+const NEVER: Event = Event { at: Picoseconds::MAX, id: u32::MAX };
 
 /// One thing that will happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +19,11 @@ pub struct Event {
 /// Events in order of time. Events of one instant come in no particular, but always the same, order.
 #[derive(Clone, Debug, Default)]
 pub struct Queue {
+    /// The events, and after them as many that never happen as make the last group of siblings whole: the least of four
+    /// is then found without a branch that the processor could guess wrong.
     heap: Vec<Event>,
+    /// How many events there are.
+    count: usize,
     /// The first event was taken and its place is not filled yet: what is pushed next takes it without a second walk.
     hollow: bool,
 }
@@ -32,8 +38,12 @@ impl Queue {
             self.sink(event);
             return;
         }
-        self.heap.push(event);
-        self.rise(self.heap.len() - 1, event);
+        let place = self.count;
+        self.count += 1;
+        while self.heap.len() < whole(self.count) {
+            self.heap.push(NEVER);
+        }
+        self.rise(place, event);
     }
 
     /// When the next event happens; the end of time where there is none.
@@ -47,7 +57,7 @@ impl Queue {
     #[inline(always)]
     pub fn pop(&mut self) -> Option<Event> {
         self.settle();
-        let first = self.heap.first().copied();
+        let first = self.heap.first().copied().filter(|_| self.count > 0);
         self.hollow = first.is_some();
         first
     }
@@ -58,9 +68,10 @@ impl Queue {
             return;
         }
         self.hollow = false;
-        match self.heap.pop() {
-            Some(last) if !self.heap.is_empty() => self.sink(last),
-            _ => {}
+        self.count -= 1;
+        let last = std::mem::replace(&mut self.heap[self.count], NEVER);
+        if self.count > 0 {
+            self.sink(last);
         }
     }
 
@@ -84,17 +95,13 @@ impl Queue {
         let mut place = 0;
         loop {
             let first = place * FAN + 1;
-            if first >= heap.len() {
+            let Some(&[zero, one, two, three]) = heap.get(first..).and_then(|rest| rest.first_chunk::<FAN>()) else {
                 break;
-            }
-            let children = &heap[first..heap.len().min(first + FAN)];
-            let (mut least, mut at) = (0, children[0].at);
-            for (index, child) in children.iter().enumerate().skip(1) {
-                if child.at < at {
-                    (least, at) = (index, child.at);
-                }
-            }
-            if at >= event.at {
+            };
+            let (left, right) = (usize::from(one.at < zero.at), 2 + usize::from(three.at < two.at));
+            let (left_at, right_at) = (zero.at.min(one.at), two.at.min(three.at));
+            let least = if right_at < left_at { right } else { left };
+            if left_at.min(right_at) >= event.at {
                 break;
             }
             heap[place] = heap[first + least];
@@ -102,6 +109,11 @@ impl Queue {
         }
         heap[place] = event;
     }
+}
+
+/// Length of a heap of `count` events whose groups of siblings are whole.
+fn whole(count: usize) -> usize {
+    count.saturating_sub(1).next_multiple_of(FAN) + 1
 }
 
 #[cfg(test)]

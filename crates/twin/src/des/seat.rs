@@ -108,6 +108,8 @@ pub enum Phase {
     Flush,
     /// The device has finished the flush.
     Flushed,
+    /// The journal's thread, which wakes it as the last one.
+    Woken,
     /// A read-ahead or write-back on its way; nobody's operation.
     Behind,
     /// The device has finished it.

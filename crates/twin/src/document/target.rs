@@ -52,6 +52,9 @@ pub enum Target {
         chunk_bytes: u64,
         /// Layout.
         layout: StripeKind,
+        /// Members that have failed and were not replaced yet; at most one, of an array that survives it.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        missing: u32,
     },
     /// A cache in front of something.
     Cache {
@@ -68,6 +71,12 @@ pub enum Target {
 
 fn one() -> u32 {
     1
+}
+
+// Serde wants a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl Target {
@@ -118,7 +127,7 @@ impl Target {
     pub fn validate(&self) -> Result<(), TwinError> {
         match self {
             Self::Device { twin, modules } => validate_device(twin, *modules),
-            Self::Stripe { member, count, chunk_bytes, layout } => {
+            Self::Stripe { member, count, chunk_bytes, layout, missing } => {
                 let least = match layout {
                     StripeKind::Raid0 | StripeKind::Interleave => 1,
                     StripeKind::Raid5 => 3,
@@ -132,6 +141,7 @@ impl Target {
                 if !(512..=1 << 30).contains(chunk_bytes) {
                     return Err(TwinError::field("chunk_bytes", chunk_bytes, "use 512 bytes to 1 GiB"));
                 }
+                validate_missing(*layout, *missing)?;
                 member.validate()
             }
             Self::Cache { front, back, bytes, .. } => {
@@ -143,6 +153,16 @@ impl Target {
             }
         }
     }
+}
+
+/// What an array is without a member: of RAID 0 nothing is left, and nobody rebuilds with two missing.
+fn validate_missing(layout: StripeKind, missing: u32) -> Result<(), TwinError> {
+    let survives = matches!(layout, StripeKind::Raid5 | StripeKind::Raid10);
+    if missing == 0 || missing == 1 && survives {
+        return Ok(());
+    }
+    let fix = if survives { "leave out one member at most" } else { "only raid5 and raid10 go on without a member" };
+    Err(TwinError::field("missing", missing, fix))
 }
 
 fn validate_device(twin: &Twin, modules: u32) -> Result<(), TwinError> {

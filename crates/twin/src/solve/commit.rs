@@ -83,16 +83,26 @@ impl Journal {
         let group = if room > 0.0 { rate * (self.alone_ns - self.waiter_ns) / room } else { most };
         let group = group.clamp(1.0, most);
         let lasts_ns = self.alone_ns + (group - 1.0) * self.waiter_ns;
-        let share = (rate * lasts_ns / most).min(1.0);
+        let under_way = (rate * lasts_ns / group).min(1.0);
         let others = if self.merged {
             // A drive that flushes takes no writes, so that two who write and flush in turn wait for each other.
-            (rate * lasts_ns / group).min(1.0) * (most - 1.0).min(1.0)
+            under_way * (most - 1.0).min(1.0)
         } else {
-            1.0 - (1.0 - share).powf(most - 1.0)
+            // Who comes to flush is not part of the commit that is under way.
+            let own = (rate * lasts_ns / most).min(under_way);
+            (under_way - own) / (1.0 - own).max(1e-9)
         };
-        let left = (1.0 - away_ns / lasts_ns.max(1e-9)).max(0.5);
+        let left = (1.0 - away_ns / lasts_ns.max(1e-9)).max(0.5) - self.early(group, away_ns);
         let wait_ns = lasts_ns * (1.0 + others * left) - self.flush_ns / group;
         Committed { wait_ns: wait_ns.max(0.0), group }
+    }
+}
+
+impl Journal {
+    /// Share of a commit's group that is woken so early that it is back for the very next commit: waiters are woken one
+    /// after the other, and the next commit begins when the last of them is.
+    fn early(&self, group: f64, away_ns: f64) -> f64 {
+        if self.waiter_ns > 0.0 { (1.0 - away_ns / (self.waiter_ns * group)).max(0.0) } else { 0.0 }
     }
 }
 
@@ -128,6 +138,14 @@ mod tests {
         let found = JOURNAL.at(100_000.0, 16.0, 10_000.0);
         assert!(found.group > 4.0 && found.group <= 16.0, "{found:?}");
         assert!(found.wait_ns > 50_000.0 && found.wait_ns < 2.0 * (50_000.0 + 15.0 * 2_000.0), "{found:?}");
+    }
+
+    /// Two who flush again before the other's commit is done wait for each other: one commit after the other.
+    #[test]
+    fn two_who_hardly_do_anything_else_take_turns() {
+        let per_s = 1e9 / JOURNAL.alone_ns;
+        let found = JOURNAL.at(per_s, 2.0, 10_000.0);
+        assert!((found.wait_ns - (2.0 * 50_000.0 - 10_000.0 - JOURNAL.flush_ns)).abs() < 1.0, "{found:?}");
     }
 
     #[test]

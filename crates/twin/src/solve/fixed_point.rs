@@ -155,9 +155,8 @@ impl Seat {
         let Some(journal) = self.journal else { return };
         let commit = self.demand.commit.unwrap_or_default();
         let flushes = stream.write_share / f64::from(stream.durability.every.max(1));
-        let mut away_ns = (self.cpu_ns + self.wakeup_ns + answer.mean_ns) / flushes;
+        let away_ns = (self.cpu_ns + self.wakeup_ns + answer.mean_ns - answer.flush_ns) / flushes;
         let journal = if journal.is_merged() {
-            away_ns -= answer.flush_ns / flushes;
             Journal::of_flushes(answer.flush_ns / load.flushes_per_op.max(1e-12))
         } else {
             journal

@@ -73,7 +73,7 @@ impl Draw {
 }
 
 fn side_by_side(member: Target, count: u32, layout: StripeKind) -> Target {
-    Target::Stripe { member: Box::new(member), count, chunk_bytes: 512 << 10, layout }
+    Target::Stripe { member: Box::new(member), count, chunk_bytes: 512 << 10, layout, missing: 0 }
 }
 
 fn drives() -> Vec<(String, Twin)> {
@@ -185,6 +185,35 @@ fn arrays_cost_what_theory_says() {
         let stripe = DeviceLoad { size_bytes: 3.0 * 524_288.0, sequential: true, in_flight: 512.0, ..deep };
         let (full, all) = (of(StripeKind::Raid5, stripe), of(StripeKind::Raid0, stripe));
         assert!((full / all / 0.75 - 1.0).abs() < 0.12, "full stripes {full:.0}, without parity {all:.0}: {what}");
+    }
+}
+
+/// A read of what a missing member of RAID 5 held asks all others, and the copy that is left of a pair serves both halves:
+/// either way an array does half of its reads. Without redundancy there is nothing to ask.
+#[test]
+fn an_array_that_lacks_a_member_does_half_of_its_reads() {
+    let mut draw = Draw::new();
+    for _ in 0..CASES {
+        let ((name, one), count) = (draw.drive(), 2 * (draw.below(3) as u32 + 2));
+        let deep = DeviceLoad { working_set_bytes: 0.5e12, ..load(0.0, 16_384.0, 16_384.0) };
+        for layout in LAYOUTS {
+            let whole = side_by_side(one.clone(), count, layout);
+            let mut array = whole.clone();
+            if let Target::Stripe { missing, .. } = &mut array {
+                *missing = 1;
+            }
+            if !matches!(layout, StripeKind::Raid5 | StripeKind::Raid10) {
+                assert!(array.validate().is_err(), "{layout:?} without a member");
+                continue;
+            }
+            array.validate().unwrap();
+            let share = rate(&array, deep) / rate(&whole, deep);
+            let what = format!("{layout:?} of {count} {name} (seed {})", draw.seed);
+            assert!(
+                matches!(one.twin().device, Device::CloudVolume(_)) || (share - 0.5).abs() < 0.03,
+                "{share}: {what}"
+            );
+        }
     }
 }
 

@@ -112,7 +112,7 @@ pub fn volume(operations: Bucket, bytes: f64) -> Target {
 }
 
 pub fn stripe(member: Target, count: u32, layout: StripeKind) -> Target {
-    Target::Stripe { member: Box::new(member), count, chunk_bytes: 65_536, layout }
+    Target::Stripe { member: Box::new(member), count, chunk_bytes: 65_536, layout, missing: 0 }
 }
 
 pub fn load(write_share: f64, size_bytes: f64, in_flight: f64) -> DeviceLoad {
@@ -153,19 +153,41 @@ pub fn play(target: &Target, load: &DeviceLoad, seconds: f64) -> Seen {
 /// A customer of one of several closed loads.
 struct Customer {
     load: usize,
+    /// The thread that it belongs to.
+    thread: usize,
     request: Request,
     since: u64,
     /// Writes since its last flush.
     unflushed: f64,
 }
 
-fn fresh(load: &DeviceLoad, places: u64, random: &mut Xoshiro256PlusPlus) -> Request {
-    let write = (random.next_u64() as f64) < load.write_share * u64::MAX as f64;
-    Request {
-        action: if write { Action::Write } else { Action::Read },
-        offset: random.next_u64() % places * load.size_bytes as u64,
-        bytes: load.size_bytes as u32,
-        ..Request::default()
+/// Where the next operations of a load go: at random, or on from where each thread is.
+struct Places {
+    count: u64,
+    heads: Vec<u64>,
+}
+
+impl Places {
+    fn new(target: &Target, load: &DeviceLoad) -> Self {
+        let count = (target.capacity_bytes() / load.size_bytes) as u64;
+        let threads = load.threads as u64;
+        Self { count, heads: (0..threads).map(|thread| count * thread / threads).collect() }
+    }
+
+    fn fresh(&mut self, load: &DeviceLoad, thread: usize, random: &mut Xoshiro256PlusPlus) -> Request {
+        let write = (random.next_u64() as f64) < load.write_share * u64::MAX as f64;
+        let mut place = random.next_u64() % self.count;
+        if load.sequential {
+            place = self.heads[thread];
+            self.heads[thread] = (place + 1) % self.count;
+        }
+        Request {
+            action: if write { Action::Write } else { Action::Read },
+            offset: place * load.size_bytes as u64,
+            bytes: load.size_bytes as u32,
+            sequential: load.sequential,
+            ..Request::default()
+        }
     }
 }
 
@@ -186,13 +208,14 @@ impl Customer {
 pub fn play_all(target: &Target, loads: &[DeviceLoad], seconds: f64, seed: u64) -> Vec<Seen> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut stations = ArrayStations::new(target, seed, 0.0).unwrap();
-    let places: Vec<u64> = loads.iter().map(|load| (target.capacity_bytes() / load.size_bytes) as u64).collect();
+    let mut places: Vec<Places> = loads.iter().map(|load| Places::new(target, load)).collect();
     let (end, begin) = ((seconds * PS_PER_S) as u64, (seconds * 0.2 * PS_PER_S) as u64);
     let mut customers: Vec<Customer> = Vec::new();
     for (load, each) in loads.iter().enumerate() {
-        for _ in 0..each.in_flight as usize {
-            let request = fresh(each, places[load], &mut random);
-            customers.push(Customer { load, request, since: 0, unflushed: 0.0 });
+        for index in 0..each.in_flight as usize {
+            let thread = index % each.threads as usize;
+            let request = places[load].fresh(each, thread, &mut random);
+            customers.push(Customer { load, thread, request, since: 0, unflushed: 0.0 });
         }
     }
     let mut events: BinaryHeap<Reverse<(u64, usize, bool)>> =
@@ -209,7 +232,7 @@ pub fn play_all(target: &Target, loads: &[DeviceLoad], seconds: f64, seed: u64) 
                 seen[customer.load].0 += 1;
                 seen[customer.load].1 += (now - customer.since) as f64;
             }
-            customer.request = fresh(load, places[customer.load], &mut random);
+            customer.request = places[customer.load].fresh(load, customer.thread, &mut random);
             events.push(Reverse((now + (load.think_ns * 1e3) as u64, index, false)));
             customer.since = 0;
             continue;

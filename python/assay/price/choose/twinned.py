@@ -24,7 +24,7 @@ from .latency import Ask, Latencies, LatencyFigure
 Json = dict[str, Any]
 
 STAND_IN = "i4i-2xlarge"
-VOLUMES = {"gp3": "gp3", "io2": "io2-64k"}
+VOLUMES = {"gp3": "gp3", "io2": "io2"}
 SHARES = (0.05, 0.25, 0.5, 0.75, 0.9, 1.0)
 LOADS = (0.02, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 _THREADS, _DEPTH = 256, 4

@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Attention, Collector, Server, ps, ps_per_byte, uniform};
+use super::{Attention, Collector, Server, below, ps, ps_per_byte, uniform};
 use crate::{
     block::nand::{UNIT_BYTES, mapped, program_bytes, spare},
     document::{Nand, OrElse, SlcCache},
@@ -55,6 +55,25 @@ struct Facts {
     lapse: f64,
 }
 
+/// What reads of one size ask of a drive. Most loads have one size, so that it is worked out once.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadShape {
+    bytes: u32,
+    /// Share of the reads that ask dies at all: of sequential ones of less than a page the others find theirs read.
+    chance: f64,
+    /// Dies asked at once, and how long each takes to send its part after it has sensed it.
+    wide: usize,
+    each: Picoseconds,
+    /// Sensing a page and sending the part, where pages do not differ.
+    service: Picoseconds,
+    /// What it takes of the drive's attention.
+    work: f64,
+    /// Time on the link.
+    sent: Picoseconds,
+    /// Delay after that.
+    delay: Picoseconds,
+}
+
 /// Most of the buffer that a write asks for at once.
 const PART_OF_BUFFER: f64 = 0.125;
 /// Gaps of less than a second are not idle time to a drive, ps.
@@ -64,6 +83,8 @@ const SLC_RESTS_AFTER: f64 = 1e12;
 #[derive(Clone, Debug)]
 pub struct FlashStations {
     facts: Facts,
+    /// Of the last size of random and of sequential reads.
+    shapes: [ReadShape; 2],
     dies: Vec<Die>,
     controller: Server,
     read_link: Server,
@@ -101,6 +122,7 @@ impl FlashStations {
         });
         Self {
             facts: Facts::of(nand, used),
+            shapes: [ReadShape::default(); 2],
             dies: vec![Die::default(); nand.dies.value.round().max(1.0) as usize],
             controller: Server::default(),
             read_link: Server::default(),
@@ -111,7 +133,7 @@ impl FlashStations {
             buffered: 0.0,
             room_at: 0,
             gathering: 0.0,
-            next_die: (seed % 8191) as usize,
+            next_die: (seed % 8191) as usize % nand.dies.value.round().max(1.0) as usize,
             slc_used: 0.0,
             slc_seen: 0,
             dirty: 0.0,
@@ -134,34 +156,33 @@ impl FlashStations {
 
     #[inline]
     fn read(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
-        let bytes = f64::from(request.bytes);
+        let shape = self.shape(request);
         let commanded = self.controller.serve(now, self.facts.read_command);
-        let pages = bytes / self.facts.page_bytes;
-        let units = (bytes / UNIT_BYTES).ceil().clamp(1.0, f64::from(self.facts.fan));
-        let units = if request.sequential { 1.0 } else { units };
-        let wide = (units.max(pages.ceil()) as usize).min(self.dies.len());
-        let part = request.sequential && pages < 1.0;
-        let sensed_bytes = if part { self.facts.page_bytes } else { bytes };
-        let each = (sensed_bytes / wide as f64 * self.facts.channel) as Picoseconds;
-        let work = self.facts.read_work(bytes, if part { pages } else { 1.0 }, wide, self.dies.len());
-        let commanded = self.attention.admit(commanded, false, false, work);
-        if part && uniform(random) >= pages {
-            return self.send(now, commanded, bytes) + self.facts.sequential_delay;
+        let commanded = self.attention.admit(commanded, false, false, shape.work);
+        if shape.chance < 1.0 && uniform(random) >= shape.chance {
+            return self.send(now, commanded, shape.sent) + shape.delay;
         }
         let ahead = request.sequential && self.goes_on(request);
-        let first = (random.next_u64() % self.dies.len() as u64) as usize;
+        let mut die = below(self.dies.len(), random);
         let mut sensed = commanded;
-        for step in 0..wide {
-            let stretch = 1.0 + self.facts.range * (2.0 * uniform(random) - 1.0);
-            let service = (self.facts.sense * stretch) as Picoseconds + each;
-            let die = (first + step) % self.dies.len();
+        for _ in 0..shape.wide {
+            let service = self.facts.die_service(&shape, random);
             let done = self.read_die(die, commanded, service);
             // What was read ahead only waits for dies that are busy.
             sensed = sensed.max(if ahead { done - service } else { done });
+            die = if die + 1 == self.dies.len() { 0 } else { die + 1 };
         }
-        let sent = self.send(now, sensed, bytes);
-        let delay = if request.sequential { self.facts.sequential_delay } else { self.facts.read_delay };
-        sent + delay + if wide > 1 && !request.sequential { self.facts.spread_delay } else { 0 }
+        self.send(now, sensed, shape.sent) + shape.delay
+    }
+
+    /// What reads like this one ask of the drive.
+    #[inline]
+    fn shape(&mut self, request: &Request) -> ReadShape {
+        let kind = usize::from(request.sequential);
+        if self.shapes[kind].bytes != request.bytes {
+            self.shapes[kind] = self.facts.read_shape(request.bytes, request.sequential, self.dies.len());
+        }
+        self.shapes[kind]
     }
 
     /// A read that follows the one before: the drive has it already.
@@ -175,8 +196,7 @@ impl FlashStations {
     /// Sends what was read. The link is kept in order of arrival at the drive, not of the dies' answers, which would need
     /// an event more: only a full link makes anybody wait.
     #[inline]
-    fn send(&mut self, now: Picoseconds, ready: Picoseconds, bytes: f64) -> Picoseconds {
-        let time = (bytes * self.facts.read_byte) as Picoseconds;
+    fn send(&mut self, now: Picoseconds, ready: Picoseconds, time: Picoseconds) -> Picoseconds {
         self.read_link.serve(now, time).max(ready + time)
     }
 
@@ -274,9 +294,8 @@ impl FlashStations {
     }
 
     fn program_on(&mut self, now: Picoseconds, bytes: f64, time: Picoseconds) {
-        let index = self.next_die % self.dies.len();
-        self.next_die = self.next_die.wrapping_add(1);
-        let die = &mut self.dies[index];
+        let die = &mut self.dies[self.next_die];
+        self.next_die += 1;
         let begin = now.max(die.program_ends).max(die.server.free_at());
         die.program_ends = begin + time;
         if self.facts.suspend == Picoseconds::MAX {
@@ -284,6 +303,9 @@ impl FlashStations {
         }
         if bytes > 0.0 {
             self.leaving.push_back((die.program_ends, bytes));
+        }
+        if self.next_die == self.dies.len() {
+            self.next_die = 0;
         }
     }
 
@@ -391,6 +413,39 @@ impl Facts {
             mapping: OrElse::or(&nand.mapping_bytes, UNIT_BYTES),
             lapse: 1.0,
         }
+    }
+
+    /// What reads of a size ask of a drive of some dies.
+    fn read_shape(&self, size: u32, sequential: bool, dies: usize) -> ReadShape {
+        let bytes = f64::from(size);
+        let pages = bytes / self.page_bytes;
+        let part = sequential && pages < 1.0;
+        let (chance, sensed_bytes) = if part { (pages, self.page_bytes) } else { (1.0, bytes) };
+        let fan = if sequential { 1.0 } else { f64::from(self.fan) };
+        let units = (bytes / UNIT_BYTES).ceil().clamp(1.0, fan.max(1.0));
+        let wide = (units.max(pages.ceil()) as usize).min(dies);
+        let each = (sensed_bytes / wide as f64 * self.channel) as Picoseconds;
+        let spread = if wide > 1 && !sequential { self.spread_delay } else { 0 };
+        ReadShape {
+            bytes: size,
+            chance,
+            wide,
+            each,
+            service: self.sense as Picoseconds + each,
+            work: self.read_work(bytes, chance, wide, dies),
+            sent: (bytes * self.read_byte) as Picoseconds,
+            delay: spread + if sequential { self.sequential_delay } else { self.read_delay },
+        }
+    }
+
+    /// Time of one die for a read.
+    #[inline]
+    fn die_service(&self, shape: &ReadShape, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
+        if self.range == 0.0 {
+            return shape.service;
+        }
+        let stretch = 1.0 + self.range * (2.0 * uniform(random) - 1.0);
+        (self.sense * stretch) as Picoseconds + shape.each
     }
 
     /// Attention for a read: what it takes of the dies, the link or the controller, whichever is most.

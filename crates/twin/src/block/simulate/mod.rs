@@ -144,6 +144,12 @@ pub(crate) fn ps_per_byte(bytes_per_s: f64) -> f64 {
     1e12 / bytes_per_s
 }
 
+/// A number below `count`, each as often (Lemire's multiplication; dividing would take longer than all else of a read).
+#[inline]
+pub(crate) fn below(count: usize, random: &mut Xoshiro256PlusPlus) -> usize {
+    ((u128::from(random.next_u64()) * count as u128) >> 64) as usize
+}
+
 /// A number that is uniform on 0..1.
 #[inline]
 pub(crate) fn uniform(random: &mut Xoshiro256PlusPlus) -> f64 {

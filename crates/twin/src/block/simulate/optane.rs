@@ -1,8 +1,8 @@
 //! A drive of 3D XPoint in virtual time.
 
-use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Server, attention::Attention, ps, ps_per_byte};
+use super::{Server, attention::Attention, below, ps, ps_per_byte};
 use crate::{
     block::{nand::UNIT_BYTES, optane::alone_ns},
     document::{OptaneSsd, OrElse},
@@ -61,10 +61,11 @@ impl OptaneStations {
         let parts = bytes / UNIT_BYTES;
         let wide = (parts.ceil().max(1.0) as usize).min(count);
         let service = (self.service[kind] * (parts / count as f64).max(1.0)) as Picoseconds;
-        let first = (random.next_u64() % count as u64) as usize;
+        let mut unit = below(count, random);
         let mut done = commanded;
-        for step in 0..wide {
-            done = done.max(self.units[(first + step) % count].serve(commanded, service));
+        for _ in 0..wide {
+            done = done.max(self.units[unit].serve(commanded, service));
+            unit = if unit + 1 == count { 0 } else { unit + 1 };
         }
         // In order of arrival: only a full link makes anybody wait.
         let time = (self.sent + bytes * self.byte[kind]) as Picoseconds;
