@@ -235,9 +235,11 @@ fn scans(file: &Path, mib: u64, page_bytes: u32, value_bytes: usize) -> Result<(
     let after = worker.counters();
     let pages = after.prefetched - before.prefetched;
     let (waited, requests) = (after.faults - before.faults, after.requests - before.requests);
+    let copied = after.copied - before.copied;
     let each = cpu.get().as_secs_f64() / f64::from(passes.get()) / (bytes as f64 / f64::from(page_bytes)) * 1e6;
     println!(
-        "  the pool's: {pages} pages ahead, {waited} waited for, {requests} requests, {each:.2} us of CPU time a page"
+        "  the pool's: {pages} pages ahead, {copied} of them copied, {waited} waited for, {requests} requests, \
+         {each:.2} us of CPU time a page"
     );
     Ok(())
 }

@@ -17,6 +17,8 @@ pub struct Counters {
     pub faults: u64,
     /// Pages read ahead of demand.
     pub prefetched: u64,
+    /// Of these, pages that were read beside their frames and copied there.
+    pub copied: u64,
     /// Pages that left memory without being written.
     pub evicted_clean: u64,
     /// Pages that left memory after they were written for that.
@@ -44,6 +46,7 @@ impl Counters {
         self.let_down += other.let_down;
         self.faults += other.faults;
         self.prefetched += other.prefetched;
+        self.copied += other.copied;
         self.evicted_clean += other.evicted_clean;
         self.evicted_dirty += other.evicted_dirty;
         self.written += other.written;

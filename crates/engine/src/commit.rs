@@ -19,8 +19,6 @@ use crate::{
 const PURGES: usize = 16;
 /// Looks at whether commits before one's own are visible, before one lets others go on: they take microseconds.
 const SPINS: u32 = 256;
-/// Commits after which the oldest snapshot is looked up again: all sessions have to be asked.
-const OLDEST_EVERY: u64 = 16;
 
 impl<T: Trees> Session<'_, T> {
     /// Commits, and waits until that is durable.
@@ -178,10 +176,8 @@ impl<T: Trees> Session<'_, T> {
                 log.fill(self.slot, position, &self.record);
             }
             let end = if self.core.log.is_some() { position + self.record.len() as u64 } else { 0 };
-            if self.tally.commits % OLDEST_EVERY == 0 {
-                self.oldest = self.core.oldest();
-            }
-            if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, (commit, self.oldest)) {
+            let oldest = self.core.oldest_about(commit);
+            if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, (commit, oldest)) {
                 self.core.stop(&format!("a commit was in the log and could not be carried out: {error}"));
                 return self.core.check().map(|()| Ticket { commit, end });
             }
@@ -225,7 +221,7 @@ fn change_trees<T: Trees>(
         let Write { hash, table, finger, .. } = writes.write(index);
         // Rows of one leaf come one after the other: the one before has changed the leaf, and knows it.
         let near = table == last_table && (finger.is_none() || finger.is_near(&last));
-        last = if near { last } else { finger };
+        last = if near { last.at_slot_of(&finger) } else { finger };
         last_table = table;
         let (key, row) = writes.stamped(index, commit);
         trees.replace(leave, table, (key, row), &mut last, &mut |old| {

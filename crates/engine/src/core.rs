@@ -2,7 +2,10 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -17,6 +20,8 @@ use crate::{
 
 /// Words of the table of locks: 2 MiB, which stay in the caches.
 const LOCKS: usize = 1 << 18;
+/// Commits after which the oldest snapshot is looked up again: all sessions have to be asked.
+const OLDEST_EVERY: u64 = 32;
 
 /// A deleted row that goes when no snapshot is older.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +43,8 @@ pub struct Core {
     pub sequence: Sequence,
     /// Locks of rows.
     pub locks: Locks,
+    /// The oldest snapshot as it was at some moment: no snapshot is older, or ever will be.
+    oldest: AtomicU64,
     /// Replaced versions.
     pub versions: Versions,
     /// The log, if there is one.
@@ -58,6 +65,7 @@ impl Core {
         Self {
             slots: Slots::new(),
             sequence: Sequence::from(commit),
+            oldest: AtomicU64::new(0),
             locks: Locks::new(if pace == Pace::Asked { LOCKS >> 6 } else { LOCKS }, commit),
             versions: Versions::new(versions_bytes),
             log,
@@ -76,6 +84,16 @@ impl Core {
     /// The newest commit up to which all are durable; without a log, all that are visible.
     pub fn durable_commit(&self) -> u64 {
         self.sequence.durable(self.durable_end())
+    }
+
+    /// The oldest snapshot as it was a few commits before this one: a bound from below. All sessions share it, so that what
+    /// is kept for snapshots is little, and stays in the caches.
+    pub fn oldest_about(&self, commit: u64) -> u64 {
+        if commit % OLDEST_EVERY != 0 {
+            return self.oldest.load(Relaxed);
+        }
+        let oldest = self.oldest();
+        self.oldest.fetch_max(oldest, Relaxed).max(oldest)
     }
 
     /// How far the log is durable.

@@ -1,6 +1,7 @@
 //! What an engine cannot do, in words.
 
 use assay_buffer::BufferError;
+use assay_pmem::PmemError;
 use thiserror::Error;
 
 /// The result of what an engine does.
@@ -84,7 +85,7 @@ pub enum EngineError {
     Buffer(#[from] BufferError),
     /// Persistent memory.
     #[error(transparent)]
-    Pmem(#[from] assay_pmem::PmemError),
+    Pmem(#[from] PmemError),
 }
 
 impl EngineError {
@@ -103,7 +104,8 @@ impl EngineError {
         match self {
             Self::Unfit { .. } | Self::Buffer(BufferError::Unfit { .. }) => 2,
             Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. } | BufferError::Foreign { .. }) => 4,
-            Self::Buffer(BufferError::Path(error)) => error.exit_code() as u8,
+            Self::Pmem(PmemError::InUse { .. } | PmemError::Exists { .. } | PmemError::Version { .. }) => 4,
+            Self::Buffer(BufferError::Path(error)) | Self::Pmem(PmemError::Path(error)) => error.exit_code() as u8,
             _ => 1,
         }
     }
@@ -123,5 +125,21 @@ impl EngineError {
             Self::Buffer(error) => error.fix(),
             Self::Pmem(error) => error.fix(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn persistent_memory_that_cannot_be_had_is_not_possible_here() {
+        let tail = || "/mnt/pmem/engine-tail".into();
+        let refused = [
+            PmemError::InUse { path: tail() },
+            PmemError::Exists { path: tail(), bytes: 7 },
+            PmemError::Version { seen: 9, known: 1 },
+        ];
+        assert!(refused.into_iter().all(|error| EngineError::from(error).exit_code() == 4));
     }
 }

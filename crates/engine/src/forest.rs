@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use assay_btree::{Change, Finger, Scratch, Tree, TreeError};
+use assay_btree::{Approach, Change, Finger, LANES, Scratch, Tree, TreeError};
 use assay_buffer::{PageId, Pool, Worker, Writing};
 
 use crate::{
@@ -58,9 +58,6 @@ enum Held<'d> {
     Own(Box<Worker<'d>>),
     Crew(&'d Crew<'d>),
 }
-
-/// Where less than one frame in this many is free, pages are worth reading ahead.
-const TIGHT: u32 = 8;
 
 /// A thread's way to the tables.
 pub struct Hand<'d> {
@@ -170,13 +167,17 @@ impl Trees for Hand<'_> {
         visited.map(drop).map_err(told)
     }
 
-    fn prefetch(&self, table: u16, key: &[u8]) {
-        let pool = self.worker().pool();
-        let tight = pool.free_frames() < pool.frames() / TIGHT;
-        // Outside of a task nobody would take in what was read in vain.
-        if let (true, true, Ok(tree)) = (tight, self.cooperates(), self.forest.tree(table)) {
-            tree.prefetch(self.worker(), key);
+    fn approach(&self, keys: &mut dyn Iterator<Item = (u16, &[u8])>, fingers: &mut Vec<Finger>) {
+        let Some(first) = self.forest.trees.first() else { return };
+        let mut some = [Approach { tree: first, key: &[] }; LANES];
+        let mut count = 0;
+        for (place, (table, key)) in some.iter_mut().zip(keys) {
+            let Ok(tree) = self.forest.tree(table) else { break };
+            *place = Approach { tree, key };
+            count += 1;
         }
+        // Outside of a task nobody would take in what was read in vain.
+        Approach::all(self.worker(), &some[..count], self.cooperates(), fingers);
     }
 
     fn pause(&self) {

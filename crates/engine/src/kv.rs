@@ -118,7 +118,7 @@ impl KvSession for TpccSession<'_> {
     }
 
     fn prefetch(&mut self, table: Table, key: &[u8]) {
-        self.session.prefetch(table as u16, key);
+        self.session.announce(table as u16, key);
     }
 
     fn commit(&mut self) -> Result<()> {

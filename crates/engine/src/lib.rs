@@ -1,5 +1,6 @@
 //! The storage engine: transactions, log and recovery on the B+-tree and the buffer manager.
 
+mod announced;
 mod background;
 mod commit;
 pub mod core;

@@ -7,7 +7,10 @@
 //!
 //! A word's number is never below that of its rows, so a number that is not above a snapshot spares a look at the row.
 
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Release, SeqCst},
+};
 
 const LOCKED: u64 = 1 << 63;
 const SESSION_BITS: u32 = 10;
@@ -70,10 +73,25 @@ impl Locks {
         }
     }
 
-    /// Gives a lock back; `commit` is the newest under it now.
+    /// Gives a lock back; `commit` is the newest under it now. Who finds the word unlocked sees all that came before; who
+    /// does not yet finds it locked.
     #[inline]
     pub fn unlock(&self, word: u32, commit: u64) {
-        self.words[word as usize].store(commit, SeqCst);
+        self.words[word as usize].store(commit, Release);
+    }
+
+    /// Asks the processor for a word.
+    #[inline]
+    pub fn expect(&self, word: u32) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let word = &self.words[word as usize];
+            // SAFETY: a prefetch reads nothing that the program sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = word;
     }
 
     /// The newest commit under a word; none while it is locked.

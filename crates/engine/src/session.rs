@@ -20,6 +20,7 @@ use assay_buffer::stage::Moment;
 use assay_btree::Finger;
 
 use crate::{
+    announced::Announced,
     core::{Core, Purge},
     error::{EngineError, Result},
     hash,
@@ -79,8 +80,7 @@ pub struct Session<'d, T: Trees> {
     pub(crate) scan: crate::scan::Batch,
     pub(crate) purges: VecDeque<Purge>,
     pub(crate) tally: Tally,
-    /// The oldest snapshot as it was some commits ago: a bound from below, which is looked up only now and then.
-    pub(crate) oldest: u64,
+    announced: Announced,
 }
 
 impl<'d, T: Trees> Session<'d, T> {
@@ -113,7 +113,7 @@ impl<'d, T: Trees> Session<'d, T> {
             scan: crate::scan::Batch::default(),
             purges: VecDeque::new(),
             tally: Tally::default(),
-            oldest: 0,
+            announced: Announced::default(),
         })
     }
 
@@ -166,6 +166,7 @@ impl<'d, T: Trees> Session<'d, T> {
     /// Gives the transaction up: nothing of it is left.
     pub fn abort(&mut self) {
         self.writes.clear();
+        self.announced.clear();
         self.reads.clear();
         let locked = self.locked.drain(..);
         locked.for_each(|(word, commit)| self.core.locks.unlock(word, commit));
@@ -188,7 +189,8 @@ impl<'d, T: Trees> Session<'d, T> {
             return Ok(value.is_some());
         }
         self.remember(hash);
-        let stamp = self.newest(table, key, into)?;
+        let finger = self.announced.finger(&self.trees, hash, table);
+        let stamp = self.newest(table, key, finger, into)?;
         match stamp {
             Some(stamp) if stamp.commit > self.snapshot => self.older(hash, table, key, into),
             Some(stamp) => {
@@ -253,7 +255,11 @@ impl<'d, T: Trees> Session<'d, T> {
 
     /// Copies a row that is locked among the changes; none where it is not there.
     fn take_over(&mut self, hash: u64, table: u16, key: &[u8]) -> Result<Option<usize>> {
-        let (mut stamp, mut finger) = (None, Finger::default());
+        let (mut stamp, mut finger) = (None, self.announced.finger(&self.trees, hash, table));
+        if finger.is_none() {
+            // The row before may be of the same leaf.
+            finger = self.writes.last_finger(table);
+        }
         self.writes.open(key);
         let there = self.trees.read(table, key, &mut finger, |row| {
             stamp = Stamp::split(row).map(|(stamp, _)| stamp);
@@ -271,15 +277,24 @@ impl<'d, T: Trees> Session<'d, T> {
         }
     }
 
-    /// Begins to fetch what a read of the row will need.
-    pub fn prefetch(&self, table: u16, key: &[u8]) {
-        self.trees.prefetch(table, key);
+    /// Says that a row will be asked for: what that will need begins to be fetched when the first row is that was
+    /// announced.
+    pub fn announce(&mut self, table: u16, key: &[u8]) {
+        let hash = hash::of(table, key);
+        self.core.locks.expect(self.core.locks.word(hash));
+        self.announced.add(hash, table, key);
     }
 
-    /// The newest version of a row.
-    pub(crate) fn newest(&self, table: u16, key: &[u8], into: &mut Vec<u8>) -> Result<Option<Stamp>> {
+    /// The newest version of a row, which may lie where the finger points.
+    pub(crate) fn newest(
+        &self,
+        table: u16,
+        key: &[u8],
+        mut finger: Finger,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Stamp>> {
         let mut stamp = None;
-        let there = self.trees.read(table, key, &mut Finger::default(), |row| {
+        let there = self.trees.read(table, key, &mut finger, |row| {
             into.clear();
             stamp = Stamp::split(row).map(|(stamp, value)| {
                 into.extend_from_slice(value);
@@ -322,7 +337,7 @@ impl<'d, T: Trees> Session<'d, T> {
         }
         // Rows share words: it may have been another row.
         let mut row = std::mem::take(&mut self.row);
-        let stamp = self.newest(table, key, &mut row);
+        let stamp = self.newest(table, key, Finger::default(), &mut row);
         self.row = row;
         match stamp? {
             Some(stamp) if stamp.commit > self.snapshot && !self.renew(stamp.commit) => Err(self.conflict(word, table)),

@@ -70,8 +70,9 @@ pub trait Trees {
         visit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<()>;
 
-    /// Begins to fetch what a read of the key will need.
-    fn prefetch(&self, _table: u16, _key: &[u8]) {}
+    /// Looks for some of the first keys side by side, and adds to `fingers` where each of those is, or nowhere. Nothing is
+    /// waited for.
+    fn approach(&self, _keys: &mut dyn Iterator<Item = (u16, &[u8])>, _fingers: &mut Vec<Finger>) {}
 
     /// Lets others go on.
     fn pause(&self);

@@ -125,6 +125,11 @@ impl Writes {
         (!deleted).then(|| &mut self.bytes[at..at + value_bytes as usize])
     }
 
+    /// Where the row of the last change was found, where that is of the same table.
+    pub fn last_finger(&self, table: u16) -> Finger {
+        self.writes.last().filter(|write| write.table == table).map_or_else(Finger::default, |write| write.finger)
+    }
+
     /// A change's description.
     pub fn write(&self, index: usize) -> Write {
         self.writes[index]

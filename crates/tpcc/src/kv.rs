@@ -140,7 +140,8 @@ pub trait KvSession {
         visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()>;
 
-    /// Says that a key will be read soon: a store may begin to fetch it. Changes nothing.
+    /// Says that a key will be read soon, or changed: a store may begin to fetch it. Keys are announced in the order in
+    /// which they will be asked for. Changes nothing.
     #[inline]
     fn prefetch(&mut self, table: Table, key: &[u8]) {
         let _ = (table, key);

@@ -280,10 +280,14 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
     }
 
     fn terms(&mut self, order: &NewOrder) -> Result<Terms> {
+        let NewOrder { warehouse, district, customer, .. } = *order;
+        self.kv.prefetch(Table::Warehouse, &key::warehouse(warehouse));
+        self.kv.prefetch(Table::Customer, &key::customer(warehouse, district, customer));
+        self.kv.prefetch(Table::District, &key::district(warehouse, district));
         for line in order.lines() {
+            self.kv.prefetch(Table::Item, &key::item(line.item));
             self.kv.prefetch(Table::Stock, &key::stock(line.supply, line.item));
         }
-        let NewOrder { warehouse, district, customer, .. } = *order;
         let tax = self.kv.get(Table::Warehouse, &key::warehouse(warehouse), |row| {
             Warehouse::whole(row).map(|row| Warehouse::tax.get(row))
         })?;
@@ -424,12 +428,19 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
 
     fn deliver(&mut self, delivery: &Delivery<'_>, mut delivered: impl FnMut(Delivered)) -> Result<()> {
         for (district, order) in delivery.orders() {
+            self.kv.prefetch(Table::Order, &key::order(delivery.warehouse, district, order));
+            self.kv.prefetch(Table::OrderLine, &key::order_line(delivery.warehouse, district, order, 1));
+        }
+        for (district, order) in delivery.orders() {
             delivered(self.deliver_one(delivery, district, order)?);
         }
         Ok(())
     }
 
     fn charge(&mut self, warehouse: u32, delivered: &[Delivered]) -> Result<()> {
+        for order in delivered {
+            self.kv.prefetch(Table::Customer, &key::customer(warehouse, order.district, order.customer));
+        }
         for order in delivered {
             let key = key::customer(warehouse, order.district, order.customer);
             let changed = self.kv.update(Table::Customer, &key, |row| {

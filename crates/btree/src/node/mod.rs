@@ -27,7 +27,7 @@ mod view;
 mod write;
 
 pub(crate) use build::Builder;
-pub(crate) use view::{Value, View};
+pub(crate) use view::{Found, Value, View};
 pub(crate) use write::NodeMut;
 
 use assay_buffer::HEADER_BYTES;

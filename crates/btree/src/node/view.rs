@@ -1,6 +1,6 @@
 //! Reading a node that others may be changing.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
 
 use assay_buffer::{PageId, Racy};
 
@@ -158,6 +158,19 @@ impl<'a> View<'a> {
         2 + key_bytes + if length & ELSEWHERE == 0 { length as usize } else { REFERENCE }
     }
 
+    /// Where a slot's entry begins; at 0 where there is no such slot.
+    #[inline]
+    pub fn entry_start(self, slot: usize) -> usize {
+        if slot < self.count() { self.slot_key(slot).1 } else { 0 }
+    }
+
+    /// Where a slot's entry lies in the page; nowhere where there is no such slot.
+    #[inline]
+    pub fn entry_at(self, slot: usize) -> Range<usize> {
+        let start = self.entry_start(slot);
+        start..start + if start > 0 { self.entry_bytes(slot) } else { 0 }
+    }
+
     /// The child of an inner slot; that of the slot behind the last one is the upper child.
     #[inline(always)]
     pub fn child(self, slot: usize) -> PageId {
@@ -173,6 +186,13 @@ impl<'a> View<'a> {
     pub fn child_slot(self, key: &[u8]) -> usize {
         let found = self.find(key);
         found.slot + usize::from(found.exact)
+    }
+
+    /// Whether a slot has a key. One that is not there has none.
+    #[inline]
+    pub fn has(self, slot: usize, key: &[u8]) -> bool {
+        let prefix = self.prefix();
+        slot < self.count() && key.strip_prefix(prefix).is_some_and(|suffix| suffix == self.suffix(slot))
     }
 
     /// The first slot whose key is not below `key`, which lies between the fences.
@@ -192,6 +212,10 @@ impl<'a> View<'a> {
         let from = self.first_not(0, count, |head| head < needle);
         if from == count || self.slot_head(from) != needle {
             return Found { slot: from, exact: false };
+        }
+        if rest.len() <= HEAD_BYTES && self.slot_key(from).0 == skip + rest.len() {
+            // The head is all that there is of both: they are equal.
+            return Found { slot: from, exact: true };
         }
         self.find_among_equals(rest, skip, needle, from, count)
     }

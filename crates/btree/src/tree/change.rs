@@ -7,7 +7,7 @@ use assay_buffer::{Attempt, Exclusive, PageId, Worker, Writing};
 use super::{Finger, Tree, chain};
 use crate::{
     TreeError,
-    node::{NodeMut, Value, View},
+    node::{Found, NodeMut, Value, View},
 };
 
 /// After so many updates of a leaf it is asked whether they were in each other's way.
@@ -220,10 +220,12 @@ impl Tree {
         loop {
             let step = worker.retry(|| {
                 buffer.clear();
-                let leaf = self.leaf_at(worker, wish.key, *finger)?.lock(writing);
-                let leaf = leaf.inspect_err(|_| slow = true)?;
-                *finger = Finger { page: leaf.page(), version: leaf.version() };
-                self.try_alter(worker, leaf, wish, prepared.as_ref(), &mut buffer, slow)
+                let (leaf, known) = self.leaf_at(worker, wish.key, *finger)?;
+                let leaf = leaf.lock(writing).inspect_err(|_| slow = true)?;
+                // It is as it was seen: the slot still has the key.
+                let found = known.map_or_else(|| View(leaf.view()).find(wish.key), |slot| Found { slot, exact: true });
+                *finger = Finger { page: leaf.page(), version: leaf.version(), slot: found.slot as u16 };
+                self.try_alter(worker, (leaf, found), wish, prepared.as_ref(), &mut buffer, slow)
             })?;
             match step {
                 Step::NeedsRoom(bytes) => self.split(worker, writing, wish.key, 0, bytes, None)?,
@@ -271,7 +273,7 @@ impl Tree {
     fn try_alter(
         &self,
         worker: &Worker<'_>,
-        mut leaf: Exclusive<'_>,
+        (mut leaf, found): (Exclusive<'_>, Found),
         wish: &mut Wish<'_, '_>,
         prepared: Option<&Prepared>,
         buffer: &mut Vec<u8>,
@@ -279,7 +281,6 @@ impl Tree {
     ) -> Attempt<Step> {
         let key = wish.key;
         let view = View(leaf.view());
-        let found = view.find(key);
         let old = found.exact.then(|| view.value(found.slot));
         let mut whole_value = Vec::new();
         let (change, chain) = match old {

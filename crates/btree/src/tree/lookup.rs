@@ -1,11 +1,11 @@
 //! Finding entries, one at a time or many at once.
 
-use assay_buffer::{Attempt, Optimistic, Stop, Worker};
+use assay_buffer::{Attempt, Optimistic, Worker};
 
 use super::{Finger, Tree, chain, under};
 use crate::{
     TreeError,
-    node::{Value, View},
+    node::{Found, Value, View},
 };
 
 impl Tree {
@@ -36,9 +36,10 @@ impl Tree {
         self.check_key(key)?;
         let from = *finger;
         let there = worker.retry(|| {
-            let leaf = self.leaf_at(worker, key, from)?;
-            *finger = Finger { page: leaf.page(), version: leaf.version() };
-            self.read_leaf(worker, &leaf, key, &mut read)
+            let (leaf, known) = self.leaf_at(worker, key, from)?;
+            let found = self.read_leaf(worker, &leaf, (key, known), &mut read)?;
+            *finger = Finger { page: leaf.page(), version: leaf.version(), slot: found.slot as u16 };
+            Ok(found.exact)
         })?;
         Ok(there)
     }
@@ -48,33 +49,29 @@ impl Tree {
         &self,
         worker: &Worker<'_>,
         leaf: &Optimistic<'_>,
-        key: &[u8],
+        (key, known): (&[u8], Option<usize>),
         read: &mut impl FnMut(&[u8]),
-    ) -> Attempt<bool> {
-        let found = leaf.read(|page| {
+    ) -> Attempt<Found> {
+        let (found, elsewhere) = leaf.read(|page| {
             let view = View(page);
-            let found = view.find(key);
-            found.exact.then(|| match view.value(found.slot) {
+            let found = known.map_or_else(|| view.find(key), |slot| Found { slot, exact: true });
+            if !found.exact {
+                return (found, None);
+            }
+            match view.value(found.slot) {
                 Value::Here(bytes) => {
                     read(bytes);
-                    None
+                    (found, None)
                 }
-                Value::Elsewhere { bytes, first } => Some((bytes, first)),
-            })
+                Value::Elsewhere { bytes, first } => (found, Some((bytes, first))),
+            }
         })?;
-        if let Some(Some((bytes, first))) = found {
+        if let Some((bytes, first)) = elsewhere {
             let mut value = Vec::new();
             under(leaf, chain::read(worker, first, bytes, &mut value))?;
             read(&value);
         }
-        Ok(found.is_some())
-    }
-
-    /// Begins to read the leaf of a key where it is not in memory; what lies above it must be.
-    pub fn prefetch(&self, worker: &Worker<'_>, key: &[u8]) {
-        if let Err(Stop::Missing(page)) = self.leaf(worker, key) {
-            worker.prefetch(page);
-        }
+        Ok(found)
     }
 
     /// One attempt at [`Tree::lookup`], for those who wait in a way of their own.
@@ -84,10 +81,11 @@ impl Tree {
     #[inline]
     pub fn try_lookup(&self, worker: &Worker<'_>, key: &[u8], value: &mut Vec<u8>) -> Attempt<bool> {
         let leaf = self.leaf(worker, key)?;
-        self.read_leaf(worker, &leaf, key, &mut |bytes| {
+        let found = self.read_leaf(worker, &leaf, (key, None), &mut |bytes| {
             value.clear();
             value.extend_from_slice(bytes);
-        })
+        })?;
+        Ok(found.exact)
     }
 
     /// Looks several keys up with their reads in flight together, from one thread and without tasks. `found` is called with

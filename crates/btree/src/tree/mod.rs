@@ -1,6 +1,7 @@
 //! A tree: where its root is, and what it takes.
 
 mod ahead;
+mod approach;
 mod chain;
 mod change;
 mod check;
@@ -17,6 +18,7 @@ use crate::{
     node::{Builder, View},
 };
 
+pub use approach::{Approach, LANES};
 pub use change::{Change, Decide, When};
 pub use check::Facts;
 pub use scan::Scratch;
@@ -32,12 +34,20 @@ const ENTRY_SLACK: usize = 64;
 pub struct Finger {
     page: PageId,
     version: u64,
+    /// Where the key was, or would have been: looked at before it is believed.
+    slot: u16,
 }
 
 impl Finger {
     /// Whether both point to the same leaf, as it was at any time.
     pub fn is_near(&self, other: &Self) -> bool {
         self.page == other.page
+    }
+
+    /// The same leaf as it is known here, at the slot that the other knows of its own key.
+    #[must_use]
+    pub fn at_slot_of(self, other: &Self) -> Self {
+        Self { slot: other.slot, ..self }
     }
 
     /// Whether it points nowhere.
@@ -112,17 +122,28 @@ impl Tree {
         self.page_bytes - HEADER_BYTES - 40
     }
 
-    /// The leaf for a key: the one that a finger points to, if it is that.
+    /// The leaf for a key: the one that a finger points to, if it is that. With the slot that has the key, where the
+    /// finger knew it.
     #[inline(always)]
-    fn leaf_at<'w>(&self, worker: &'w Worker<'w>, key: &[u8], finger: Finger) -> Attempt<Optimistic<'w>> {
+    fn leaf_at<'w>(
+        &self,
+        worker: &'w Worker<'w>,
+        key: &[u8],
+        finger: Finger,
+    ) -> Attempt<(Optimistic<'w>, Option<usize>)> {
         if finger.page != 0 {
-            let near = worker.look_back(finger.page, finger.version);
-            let near = near.filter(|leaf| leaf.read(|page| View(page).is_for(key)) == Ok(true));
-            if let Some(leaf) = near {
-                return Ok(leaf);
+            if let Some(leaf) = worker.look_back(finger.page, finger.version) {
+                let slot = usize::from(finger.slot);
+                let seen = leaf.read(|page| {
+                    let view = View(page);
+                    if view.has(slot, key) { Some(Some(slot)) } else { view.is_for(key).then_some(None) }
+                });
+                if let Ok(Some(known)) = seen {
+                    return Ok((leaf, known));
+                }
             }
         }
-        self.leaf(worker, key)
+        Ok((self.leaf(worker, key)?, None))
     }
 
     /// The leaf for a key.

@@ -75,6 +75,19 @@ impl<'p> Worker<'p> {
         Some(Optimistic { worker: self, word, seen, start: self.pool.frame(seen.frame()), page })
     }
 
+    /// Asks the processor for what a look at a page begins with.
+    #[inline(always)]
+    pub fn expect(&self, page: PageId) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(word) = self.pool.words.get(page as usize) {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            // SAFETY: inside the words; a prefetch reads nothing that the program sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(word).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = page;
+    }
+
     #[cold]
     fn look_again(&self, page: PageId) -> Attempt<Optimistic<'_>> {
         let word = &self.pool.words[page as usize];

@@ -126,24 +126,38 @@ impl Worker<'_> {
 
     /// Makes a page one that is loading, into a frame; nothing is asked of the disk yet.
     pub(super) fn claim_read(&self, page: PageId, waits: bool) -> Result<Wanted, Begun> {
-        let word = &self.pool.words[page as usize];
-        let seen = word.load();
+        let seen = self.pool.words[page as usize].load();
         if seen.is_loading() {
             return Err(Begun::Elsewhere);
         }
         if seen.barrier() != crate::pool::word::Barrier::Absent {
             return Err(Begun::NothingToDo);
         }
+        let Some(frame) = self.take_frame() else { return Err(Begun::NoFrame) };
+        self.claim_into(page, frame, waits)
+    }
+
+    /// A free frame, after a look for more where there are few.
+    pub(super) fn take_frame(&self) -> Option<u32> {
         if self.pool.frames.free() < self.reserve() / 2 {
             self.top_up();
         }
-        let Some(frame) = self.pool.frames.take() else { return Err(Begun::NoFrame) };
-        if !word.begin_loading(frame) {
+        self.pool.frames.take()
+    }
+
+    /// Where a page lies on the disk, if it does.
+    pub(super) fn slot(&self, page: PageId) -> Option<u64> {
+        self.pool.places.current(page).slot()
+    }
+
+    /// Makes a page one that is loading into a frame; the frame is free again where it is not absent any more.
+    pub(super) fn claim_into(&self, page: PageId, frame: u32, waits: bool) -> Result<Wanted, Begun> {
+        if !self.pool.words[page as usize].begin_loading(frame) {
             self.pool.frames.release(frame);
             return Err(Begun::Elsewhere);
         }
         self.pool.frames.hold(frame, page);
-        let slot = self.pool.places.current(page).slot().expect("a page that is absent lies somewhere");
+        let slot = self.slot(page).expect("a page that is absent lies somewhere");
         self.tally.count(|counters| {
             let count = if waits { &mut counters.faults } else { &mut counters.prefetched };
             *count += 1;

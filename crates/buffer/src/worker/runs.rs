@@ -1,9 +1,10 @@
 //! Reads of many pages ahead of demand: those that are neighbours on the disk come by one request.
 //!
-//! A run is read into a stretch of memory behind the frames and copied from there into the frames of its pages when it
-//! has come: a request then costs what one of its size costs, whatever frames are free. Stretches are the pool's; where none
-//! is left, each page is read by itself. A run that fails is read again page by page, so that an error hits the pages that
-//! have it.
+//! Frames are taken together and given out in order, as pages are by where they lie: what was read together leaves
+//! together, so that mostly neighbours on the disk become neighbours in memory, and are read straight into their frames.
+//! Where frames lie too scattered for that, a run is read into a stretch of memory behind the frames and copied from there.
+//! Stretches are the pool's; where none is left, each part is read by itself. A run that fails is read again page by page,
+//! so that an error hits the pages that have it.
 
 use rustix::io::Errno;
 
@@ -22,10 +23,14 @@ pub(super) struct Wanted {
     pub frame: u32,
 }
 
+/// A run is cut where frames are no neighbours, if its parts have so many pages on average.
+const PAGES_PER_PART: usize = 4;
+
 /// A request for several pages.
 #[derive(Debug, Default)]
 struct Run {
-    stretch: u32,
+    /// Where it is read to, if not into the frames of its pages.
+    stretch: Option<u32>,
     /// The reads of its pages, in the order of their slots.
     reads: Vec<u32>,
 }
@@ -36,10 +41,11 @@ pub(super) struct Runs {
     runs: Vec<Run>,
     unused: Vec<u32>,
     wanted: Vec<Wanted>,
+    frames: Vec<u32>,
 }
 
 impl Runs {
-    fn add(&mut self, stretch: u32, reads: impl Iterator<Item = u32>) -> u32 {
+    fn add(&mut self, stretch: Option<u32>, reads: impl Iterator<Item = u32>) -> u32 {
         let index = self.unused.pop().unwrap_or_else(|| {
             self.runs.push(Run::default());
             self.runs.len() as u32 - 1
@@ -57,14 +63,7 @@ impl Worker<'_> {
     /// other on the disk are read by one request. Stops at the first for which there is no frame.
     pub fn prefetch_all(&self, pages: &[PageId]) {
         let mut wanted = std::mem::take(&mut self.runs.borrow_mut().wanted);
-        wanted.clear();
-        for &page in pages.iter().filter(|&&page| self.is_absent(page)) {
-            match self.claim_read(page, false) {
-                Ok(claimed) => wanted.push(claimed),
-                Err(super::reads::Begun::NoFrame) => break,
-                Err(_) => {}
-            }
-        }
+        self.claim_all(pages, &mut wanted);
         wanted.sort_unstable_by_key(|wanted| wanted.slot);
         let most = (STRETCH_BYTES >> self.pool.shift).max(1);
         for run in wanted.chunk_by(|one, next| one.slot + 1 == next.slot) {
@@ -73,43 +72,83 @@ impl Worker<'_> {
         self.runs.borrow_mut().wanted = wanted;
     }
 
+    /// Claims reads of pages that are not in memory, in the order in which they lie, into frames in their order.
+    fn claim_all(&self, pages: &[PageId], wanted: &mut Vec<Wanted>) {
+        let mut frames = std::mem::take(&mut self.runs.borrow_mut().frames);
+        let absent = pages.iter().filter(|&&page| self.is_absent(page));
+        wanted.clear();
+        wanted.extend(absent.map(|&page| Wanted { slot: self.slot(page).unwrap_or_default(), page, frame: 0 }));
+        wanted.sort_unstable_by_key(|wanted| wanted.slot);
+        frames.clear();
+        frames.extend((0..wanted.len()).map_while(|_| self.take_frame()));
+        frames.sort_unstable_by(|one, other| other.cmp(one));
+        wanted.retain_mut(|wanted| {
+            let Some(frame) = frames.pop() else { return false };
+            let claimed = self.claim_into(wanted.page, frame, false);
+            claimed.map(|claimed| *wanted = claimed).is_ok()
+        });
+        self.runs.borrow_mut().frames = frames;
+    }
+
+    /// Reads pages that lie one behind the other.
     fn read_run(&self, run: &[Wanted]) {
-        let stretch = (run.len() > 1).then(|| locked(&self.pool.stretches).pop()).flatten();
-        let Some(stretch) = stretch else { return run.iter().for_each(|&wanted| _ = self.read_alone(wanted, false)) };
+        let parts = || run.chunk_by(|one, next| one.frame + 1 == next.frame);
+        let scattered = parts().count() * PAGES_PER_PART > run.len();
+        let stretch = (scattered && run.len() > 1).then(|| locked(&self.pool.stretches).pop()).flatten();
+        match stretch {
+            Some(stretch) => self.read_to(run, Some(stretch)),
+            None => parts().for_each(|part| match part {
+                [wanted] => _ = self.read_alone(*wanted, false),
+                _ => self.read_to(part, None),
+            }),
+        }
+    }
+
+    /// Reads a run to a stretch, or into its frames, which are neighbours.
+    fn read_to(&self, run: &[Wanted], stretch: Option<u32>) {
         let index = self.runs.borrow_mut().add(stretch, run.iter().map(|&wanted| self.fly(wanted, false)));
+        let frames = (run[0].frame as usize) << self.pool.shift;
         let request = Request {
             action: Action::Read,
             offset: self.pool.slot_offset(run[0].slot),
-            memory: self.pool.stretch(stretch),
+            memory: stretch.map_or(frames, |stretch| self.pool.stretch(stretch)),
             bytes: (run.len() << self.pool.shift) as u32,
             token: Token::Run(index).encode(),
         };
-        // SAFETY: the stretch is this run's until it has ended.
+        // SAFETY: the stretch is this run's until it has ended; the frames belong to pages that are loading, so nobody looks
+        // at them until then.
         unsafe { self.push(request) };
     }
 
     /// The request of a run has ended.
     pub(super) fn end_run(&self, index: u32, result: Result<(), Errno>) {
         let Run { stretch, reads } = std::mem::take(&mut self.runs.borrow_mut().runs[index as usize]);
-        let from = self.pool.stretch(stretch);
         for (at, &read) in reads.iter().enumerate() {
             let Some(wanted) = self.flying(read) else { continue };
             if result.is_err() {
                 self.ask_alone(wanted, read);
                 continue;
             }
-            let bytes = self.pool.page_bytes();
-            // SAFETY: the stretch was read completely and is this run's; the frame belongs to a page that is loading, which
-            // nobody looks at.
-            unsafe {
-                let page = self.pool.memory.start().add(from + at * bytes);
-                std::ptr::copy_nonoverlapping(page, self.pool.frame(wanted.frame), bytes);
+            if let Some(stretch) = stretch {
+                self.bring_over(stretch, at, wanted.frame);
             }
             self.end_read(read, Ok(()));
         }
-        locked(&self.pool.stretches).push(stretch);
+        locked(&self.pool.stretches).extend(stretch);
         let mut runs = self.runs.borrow_mut();
         runs.runs[index as usize].reads = reads;
         runs.unused.push(index);
+    }
+
+    /// Copies a page of a stretch that was read into its frame.
+    fn bring_over(&self, stretch: u32, at: usize, frame: u32) {
+        let bytes = self.pool.page_bytes();
+        self.tally.count(|counters| counters.copied += 1);
+        // SAFETY: the stretch was read completely and is this run's; the frame belongs to a page that is loading, which
+        // nobody looks at.
+        unsafe {
+            let page = self.pool.memory.start().add(self.pool.stretch(stretch) + at * bytes);
+            std::ptr::copy_nonoverlapping(page, self.pool.frame(frame), bytes);
+        }
     }
 }
