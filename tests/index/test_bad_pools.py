@@ -160,24 +160,25 @@ def test_a_pool_that_is_full_says_so_and_keeps_what_is_there(folder: Path, index
 
 
 @pytest.mark.parametrize("index", ALL)
-def test_a_file_that_another_process_has_open_is_refused_and_neither_is_disturbed(folder: Path, index: str) -> None:
-    file = made(folder, index)
-    first = subprocess.Popen(
-        command(folder, index, "--pool-file", file, "--operations", "1e12"), stdout=subprocess.PIPE, text=True
-    )
+def test_a_file_that_another_process_has_open_is_refused_and_neither_is_disturbed(
+    folder: Path, index: str, tmp_path: Path
+) -> None:
+    file, out = made(folder, index), tmp_path / "first.json"
+    with out.open("w") as stdout:
+        endless = command(folder, index, "--pool-file", file, "--operations", "1e12")
+        first = subprocess.Popen(endless, stdout=stdout, stderr=subprocess.DEVNULL)
     try:
-        said = ""
-        deadline = time.monotonic() + 60
-        while "in use by another process" not in said and time.monotonic() < deadline:
-            done = subprocess.run(
+        told, deadline = "", time.monotonic() + 60
+        while not told and time.monotonic() < deadline:
+            second = subprocess.run(
                 command(folder, index, "--pool-file", file), capture_output=True, text=True, check=False, timeout=60
             )
-            if first.poll() is None and done.returncode != 0:
-                said = json.loads(done.stdout)["error"]["message"]
-        assert "in use by another process" in said
+            # Either of the two may have been there first: the other one is told.
+            told = second.stdout if second.returncode != 0 else out.read_text() if first.poll() is not None else ""
+        assert "in use by another process" in json.loads(told)["error"]["message"]
     finally:
         first.terminate()
-        first.communicate(timeout=60)
+        first.wait(60)
     holds_all(folder, index, file)
 
 

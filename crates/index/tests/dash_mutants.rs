@@ -59,43 +59,64 @@ fn history<D: Directory>(case: &Case<D>) -> Vec<Event> {
     recorder.stop_recording()
 }
 
-/// How many operations had ended when this line first made something durable.
-fn place(events: &[Event], line: &str) -> Option<usize> {
-    let mut sites = BTreeMap::new();
-    let mut has = |event: &Event| {
-        let site = format!("{}:{}", event.site.file(), event.site.line());
-        let is_it = |site: &String| site.contains("src/dash/") && source(site).contains(line);
-        event.what == What::Fence && *sites.entry(site).or_insert_with_key(is_it)
-    };
-    let at = events.iter().position(&mut has)?;
-    Some(events[..at].iter().filter(|event| matches!(event.what, What::Mark(Mark::End(_)))).count())
+/// Whether an event was made by a line of Dash that says this.
+fn is_of(event: &Event, line: &str) -> bool {
+    let site = format!("{}:{}", event.site.file(), event.site.line());
+    site.contains("src/dash/") && source(&site).contains(line)
 }
 
-/// Histories in which this line has something to do, with their seeds. One operation of thousands does it, so a table is
-/// filled until one has, and the history begins shortly before that.
-fn cases_with<D: Directory>(line: &'static str, length: usize) -> impl Iterator<Item = (u64, Case<D>)> {
+/// How many operations had ended before an event.
+fn ended(events: &[Event], at: usize) -> usize {
+    events[..at].iter().filter(|event| matches!(event.what, What::Mark(Mark::End(_)))).count()
+}
+
+/// Where in a history a line first made something durable, in operations that had ended.
+fn place(events: &[Event], line: &str) -> Option<usize> {
+    let mut known = BTreeMap::new();
+    let mut is_it = |event: &Event| {
+        let site = (event.site.file(), event.site.line());
+        event.what == What::Fence && *known.entry(site).or_insert_with(|| is_of(event, line))
+    };
+    events.iter().position(&mut is_it).map(|at| ended(events, at))
+}
+
+fn moved(events: &[Event]) -> Option<usize> {
+    place(events, "// its slot is free")
+}
+
+fn split(events: &[Event]) -> Option<usize> {
+    place(events, "// split")
+}
+
+/// Where a record was first moved out of a slot that lies in another line than its head. Within one line stores become
+/// durable in their order, and the flush between them has nothing to do.
+fn move_between_lines(events: &[Event]) -> Option<usize> {
+    let flushed = events.iter().enumerate().filter_map(|(at, event)| match event.what {
+        What::Flush { line, .. } if event.site.file().ends_with("insert.rs") => Some((at, line, event)),
+        _ => None,
+    });
+    let flushed: Vec<_> = flushed.collect();
+    let between = |pair: &&[(usize, u32, &Event)]| {
+        let [(_, head, dropped), (_, record, written)] = pair[..] else { return false };
+        (head + 1..head + 4).contains(&record)
+            && is_of(dropped, "// original dropped")
+            && is_of(written, "// record written")
+    };
+    flushed.windows(2).find(between).map(|pair| ended(events, pair[0].0))
+}
+
+/// Histories in which something happens, with their seeds. In one operation of thousands it does, so a table is filled
+/// until it has, and the history begins shortly before that.
+fn cases_with<D: Directory>(
+    happens: impl Fn(&[Event]) -> Option<usize>,
+    length: usize,
+) -> impl Iterator<Item = (u64, Case<D>)> {
     (1..).filter_map(move |seed| {
         let filled = Case::<D>::of_insertions(seed);
-        let at = place(&history(&filled), line)?;
+        let at = happens(&history(&filled))?;
         let case = filled.cut(at.saturating_sub(length / 2), length);
-        place(&history(&case), line).map(|_| (seed, case))
+        happens(&history(&case)).map(|_| (seed, case))
     })
-}
-
-/// Whether the first record that was moved left a slot which lies in another line than its head. Within one line stores
-/// become durable in their order, and the flush between them has nothing to do.
-fn moves_between_lines(events: &[Event]) -> bool {
-    let line = |event: &Event, comment: &str| match event.what {
-        What::Flush { line, .. } => {
-            let site = format!("{}:{}", event.site.file(), event.site.line());
-            (site.contains("src/dash/") && source(&site).contains(comment)).then_some(line)
-        }
-        _ => None,
-    };
-    let mut flushed = events.iter();
-    let head = flushed.find_map(|event| line(event, "// original dropped"));
-    let record = flushed.find_map(|event| line(event, "// record written"));
-    head.zip(record).is_some_and(|(head, record)| (head + 1..head + 4).contains(&record))
 }
 
 fn by_chance<D: Directory>(seeds: std::ops::Range<u64>, length: usize) -> impl Iterator<Item = (u64, Case<D>)> {
@@ -140,7 +161,7 @@ fn lines_that_every_change_goes_through() {
 #[test]
 fn moving_a_record_out_of_the_way() {
     let mut sites = Sites::new();
-    work(&mut sites, cases_with::<Linear>("// its slot is free", 6).take(1), 150);
+    work(&mut sites, cases_with::<Linear>(moved, 6).take(1), 150);
     let counts = |line: &str| sites.iter().find(|(site, _)| source(site).contains(line)).map(|(_, counts)| *counts);
     for line in ["// copy durable", "// its slot is free"] {
         eprintln!("{line}: {:?}", counts(line));
@@ -152,7 +173,7 @@ fn moving_a_record_out_of_the_way() {
 #[test]
 fn splitting_in_turn() {
     let mut sites = Sites::new();
-    work(&mut sites, cases_with::<Linear>("// split", 4).take(1), 200);
+    work(&mut sites, cases_with::<Linear>(split, 4).take(1), 200);
     for line in ["// new segment durable", "// split"] {
         let found = sites.iter().find(|(site, _)| source(site).contains(line));
         assert!(found.is_some_and(|(_, (caught, _))| *caught > 0), "{line}: {found:?}");
@@ -165,12 +186,9 @@ fn every_line_is_caught_or_argued_for() {
     let parts: [fn(&mut Sites); 7] = [
         |sites| work::<Extendible>(sites, by_chance(1..9, 14), 300),
         |sites| work::<Linear>(sites, by_chance(1..5, 14), 300),
-        |sites| work(sites, cases_with::<Linear>("// its slot is free", 6).take(4), 400),
-        |sites| {
-            let moves = cases_with::<Linear>("// its slot is free", 6);
-            work(sites, moves.filter(|(_, case)| moves_between_lines(&history(case))).take(3), 400);
-        },
-        |sites| work(sites, cases_with::<Linear>("// split", 4).take(4), 300),
+        |sites| work(sites, cases_with::<Linear>(moved, 6).take(4), 400),
+        |sites| work(sites, cases_with::<Linear>(move_between_lines, 6).take(3), 400),
+        |sites| work(sites, cases_with::<Linear>(split, 4).take(4), 300),
         |sites| recovery::<Extendible>(sites, 1..7),
         |sites| recovery::<Linear>(sites, 1..7),
     ];

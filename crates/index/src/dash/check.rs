@@ -94,18 +94,18 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             let head = self.head(bucket);
             for slot in (0..SLOTS).filter(|slot| head.slots() >> slot & 1 == 1) {
                 let record = self.record(bucket, slot, head.is_pointer(slot));
-                let (hash, at) = (record.hash(), format!("slot {slot} of bucket {bucket:#x}"));
+                let (hash, at) = (record.hash(), || format!("slot {slot} of bucket {bucket:#x}"));
                 if !D::belongs(self, segment, hash) {
-                    return Err(format!("{at} holds a key of another segment"));
+                    return Err(format!("{} holds a key of another segment", at()));
                 }
                 if matches(self.bucket(bucket), hash.fingerprint()) >> slot & 1 == 0 {
-                    return Err(format!("{at} has another key's fingerprint"));
+                    return Err(format!("{} has another key's fingerprint", at()));
                 }
                 let word = record.key.to_le_bytes();
                 let key = if record.pointer { self.entry(record.value).0 } else { &word };
-                let found = self.find(&Key::new(key)).ok_or_else(|| format!("{at}: its key is not found"))?;
+                let found = self.find(&Key::new(key)).ok_or_else(|| format!("{}: its key is not found", at()))?;
                 if (found.bucket, found.slot) != (bucket, slot) || !seen.insert(key.to_vec()) {
-                    return Err(format!("{at}: its key is at slot {} of {:#x} too", found.slot, found.bucket));
+                    return Err(format!("{}: its key is at slot {} of {:#x} too", at(), found.slot, found.bucket));
                 }
                 if record.pointer {
                     entries.push(record.value);

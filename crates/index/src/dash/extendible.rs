@@ -143,21 +143,28 @@ impl Sealed for Extendible {
 
     fn examine<M: Medium>(table: &Dash<M, Self>) -> Result<(), String> {
         let entries = current(table);
+        let mut led = 0;
         for segment in Self::segments(table) {
             let prefix = prefix_of(table, segment);
-            if prefix.depth > entries.depth {
+            if prefix.depth > entries.depth || prefix.bits >> prefix.depth != 0 {
                 return Err(format!(
-                    "segment {segment:#x} has depth {}, the directory {}",
-                    prefix.depth, entries.depth
+                    "segment {segment:#x} has depth {} and bits {:#x}, the directory depth {}",
+                    prefix.depth, prefix.bits, entries.depth
                 ));
             }
             let mine = prefix.entries(entries.depth);
-            let leads = |&index: &u64| table.medium().load(entries.entry(index)) == segment;
-            if !(0..1u64 << entries.depth).filter(leads).eq(mine.clone()) {
-                return Err(format!("segment {segment:#x} stands for entries {mine:?}, and others lead to it"));
+            if let Some(index) = mine.clone().find(|&index| table.medium().load(entries.entry(index)) != segment) {
+                return Err(format!(
+                    "segment {segment:#x} stands for entries {mine:?}, and {index} does not lead to it"
+                ));
             }
+            led += mine.end - mine.start;
         }
-        Ok(())
+        // No entry leads to two of them, so those that are left over lead to segments that do not stand for them.
+        match (1 << entries.depth) - led {
+            0 => Ok(()),
+            strays => Err(format!("{strays} entries lead to segments that stand for others")),
+        }
     }
 
     fn blocks<M: Medium>(table: &Dash<M, Self>) -> Vec<u64> {
