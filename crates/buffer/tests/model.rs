@@ -5,7 +5,10 @@ use std::{cell::RefCell, collections::BTreeMap, path::Path, sync::Arc};
 
 use assay_buffer::{
     BufferError, Config, Exclusive, HEADER_BYTES, PageId, Pool, Worker,
-    disk::{Access, Disk, Drive},
+    disk::{
+        Access, Disk, Drive,
+        sim::{Fate, World},
+    },
 };
 use assay_record::PathKind;
 use rand_xoshiro::{
@@ -244,4 +247,30 @@ fn a_page_freed_between_a_miss_and_its_reading_is_not_called_damage() {
         worker.look(first).map(|_| 0)
     });
     assert_eq!(answer.unwrap(), 7);
+}
+
+/// Whoever waits for a page that was asked for together with others is not told of an error that those had: the page is
+/// asked for again by itself.
+#[test]
+fn a_failed_request_for_many_pages_costs_nobody_a_page_that_can_be_read() {
+    let world = World::new(3);
+    let pages: Vec<PageId> = {
+        let pool = Pool::create(world.add("pages", 4 << 20), config()).unwrap();
+        let worker = pool.worker().unwrap();
+        let pages = (0..16).map(|number| add(&worker, number)).collect();
+        worker.checkpoint(Vec::new, || Ok(())).unwrap();
+        pages
+    };
+    for wanted in 0..pages.len() {
+        let world = world.image().after(Fate::Kept);
+        let pool = Pool::open(world.disk(0), config()).unwrap();
+        let worker = pool.worker().unwrap();
+        let (opened, before) = (world.ios(), worker.counters());
+        world.fail(opened, rustix::io::Errno::IO, false);
+        worker.prefetch_all(&pages);
+        assert_eq!(worker.counters().requests - before.requests, 1, "they lie one behind the other");
+        assert_eq!(value(&worker, pages[wanted]).unwrap(), wanted as u64);
+        worker.settle().unwrap();
+        assert!(pages.iter().all(|&page| pool.is_resident(page)), "every one was asked for again");
+    }
 }
