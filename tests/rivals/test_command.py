@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from assay import rivals
-from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
+from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals import build
 from assay.rivals.build import rocksdb
 from assay.rivals.contest import CONTESTS, Size, named, pool_bytes
@@ -106,6 +106,20 @@ def test_what_cannot_be_built_is_refused(tmp_path: Path) -> None:
     assert rocksdb({"ROCKSDB_LIB_DIR": str(tmp_path / "lib")}, folders=[]) == {
         "ROCKSDB_INCLUDE_DIR": str(tmp_path / "include")
     }
+
+
+@pytest.mark.usefixtures("assayer")
+def test_a_rival_that_fails_is_named_and_the_contests_go_on(stand_in: Path, tmp_path: Path) -> None:
+    words = ("rivals", "bench", "--contest", "cold-lookups", "--keys", "2000", "--on", tmp_path, "--json")
+    done = assay(*words, program=stand_in)
+    assert done.returncode == FAILED, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert [(one["ours"], one["rival"], one["fix"]) for one in found] == [
+        ("ssd-btree", "lmdb", "build the real one"),
+        ("ssd-hash", "lmdb", "build the real one"),
+    ]
+    assert all("it is a stand-in" in one["reason"] for one in found)
+    assert list(tmp_path.iterdir()) == [stand_in]
 
 
 def test_contests_by_name_and_their_pools() -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from assay.cli.app import app
+from assay.error import FAILED
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from assay.rivals.beside import Result
+    from assay.rivals.beside import Missing, Result
 
 rivals_app = typer.Typer(
     help="Other engines for runs side by side: LMDB, RocksDB, WiredTiger, redb. Built only on demand.",
@@ -87,7 +88,7 @@ def bench(
     """
     from assay.cli import output
     from assay.index.job import number
-    from assay.rivals.beside import compare
+    from assay.rivals.beside import Missing, compare
     from assay.rivals.contest import Size, named
     from assay.study.units import parse_seconds
 
@@ -97,15 +98,19 @@ def bench(
         output.emit([one.document() for one in results])
     else:
         _show(results, repeats, seed)
+    if all(isinstance(one, Missing) for one in results):
+        raise typer.Exit(FAILED)
 
 
-def _show(results: list[Result], repeats: int, seed: int) -> None:
+def _show(found: list[Result | Missing], repeats: int, seed: int) -> None:
     import sys
 
     from rich.console import Console
 
     from assay.cli import output
+    from assay.rivals.beside import Missing
 
+    results = [one for one in found if not isinstance(one, Missing)]
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
     with output.to_reader():
         console.print(_table(results))
@@ -118,6 +123,13 @@ def _show(results: list[Result], repeats: int, seed: int) -> None:
             bad = sorted({word for words in one.verdicts for word in words if word != "valid"})
             if bad:
                 console.print(f"{one.contest}, {one.ours} and {one.rival}: {', '.join(bad)}", markup=False)
+        for other in found:
+            if isinstance(other, Missing):
+                console.print(_unmeasured(other), markup=False)
+
+
+def _unmeasured(one: Missing) -> str:
+    return f"{one.contest}, {one.ours} and {one.rival}: not measured: {one.reason} ({one.fix or 'no remedy is known'})"
 
 
 def _table(results: list[Result]) -> Table:

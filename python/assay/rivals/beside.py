@@ -15,7 +15,7 @@ from typing import Any
 
 from assay import rivals
 from assay.bench.pairs import Ratio, ratio
-from assay.error import NOT_POSSIBLE, AssayError
+from assay.error import INTERRUPTED, NOT_POSSIBLE, AssayError
 from assay.rivals.contest import Contest, Ring, Size, pool_bytes
 from assay.work import save
 
@@ -61,6 +61,21 @@ class Result:
         }
 
 
+@dataclass(frozen=True)
+class Missing:
+    """A pair that could not be measured, and why."""
+
+    contest: str
+    ours: str
+    rival: str
+    reason: str
+    fix: str
+
+    def document(self) -> Json:
+        """As JSON has it."""
+        return {"contest": self.contest, "ours": self.ours, "rival": self.rival, "reason": self.reason, "fix": self.fix}
+
+
 def compare(
     contests: Sequence[Contest],
     names: Sequence[str],
@@ -69,11 +84,11 @@ def compare(
     on: Path,
     out: Path | None,
     listen: Callable[[str], None],
-) -> Iterator[Result]:
-    """Each contest, each of ours beside each rival.
+) -> Iterator[Result | Missing]:
+    """Each contest, each of ours beside each rival; where a run fails, why, and the others go on.
 
     Raises:
-        AssayError: where a rival was not built, or a run fails.
+        AssayError: where a rival was not built, or somebody interrupts.
     """
     chosen = list(names) or [str(one["name"]) for one in rivals.listed()]
     if not chosen:
@@ -88,13 +103,24 @@ def compare(
             for ours in contest.ours:
                 for rival in chosen:
                     listen(f"{contest.name}: {ours} beside {rival}")
-                    yield _pairs(ring, contest, (ours, rival), size, repeats, chance)
+                    yield _tried(ring, contest, (ours, rival), size, repeats, chance)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _save(out: Path, record: Json) -> None:
     save(out, record)
+
+
+def _tried(
+    ring: Ring, contest: Contest, sides: tuple[str, str], size: Size, repeats: int, chance: random.Random
+) -> Result | Missing:
+    try:
+        return _pairs(ring, contest, sides, size, repeats, chance)
+    except AssayError as error:
+        if error.code == INTERRUPTED:
+            raise
+        return Missing(contest.name, *sides, error.message, error.hint)
 
 
 def _pairs(
