@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,52 +21,34 @@ HEADER_BYTES = 4096
 pytestmark = pytest.mark.usefixtures("assayer")
 
 
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder in memory; a run must leave nothing in it but what the test put there."""
-    base = Path("/dev/shm")
-    if not os.access(base, os.W_OK):
-        pytest.skip(f"{base} is not there or cannot be written to")
-    path = base / f"assay-test-pools-{os.getpid()}-{time.monotonic_ns()}"
-    path.mkdir()
-    try:
-        yield path
-        left = [one.name for one in path.iterdir() if one.name != "pool"]
-        assert not left, f"left behind: {left}"
-    finally:
-        for one in path.iterdir():
-            one.unlink()
-        path.rmdir()
-
-
-def command(folder: Path, index: str, *more: str | Path) -> list[str]:
+def command(memory: Path, index: str, *more: str | Path) -> list[str]:
     usual = ("--keys", "3000", "--count", "0", "--warmup", "0", "--json", "--workload", "lookup", "--operations", "100")
-    words = ("run", "--index", index, "--on", folder, *usual, *more)
+    words = ("run", "--index", index, "--on", memory, *usual, *more)
     return [sys.executable, "-m", "assay", "index", *map(str, words)]
 
 
-def run(folder: Path, index: str, *more: str | Path, code: int = 0) -> Json:
-    done = subprocess.run(command(folder, index, *more), capture_output=True, text=True, check=False, timeout=120)
+def run(memory: Path, index: str, *more: str | Path, code: int = 0) -> Json:
+    done = subprocess.run(command(memory, index, *more), capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == code, f"{index} {more}: {done.stdout}{done.stderr}"
     document: Json = json.loads(done.stdout)
     return document
 
 
-def refusal(folder: Path, index: str, *more: str | Path, code: int = 1) -> str:
-    error: Json = run(folder, index, *more, code=code)["error"]
+def refusal(memory: Path, index: str, *more: str | Path, code: int = 1) -> str:
+    error: Json = run(memory, index, *more, code=code)["error"]
     assert error["hint"], "what to do about it"
     return str(error["message"])
 
 
-def made(folder: Path, index: str) -> Path:
+def made(memory: Path, index: str) -> Path:
     """A file with an index in it, closed."""
-    file = folder / "pool"
-    run(folder, index, "--pool-file", file, "--pool", "8MiB" if index in ON_A_DRIVE else "4MiB")
+    file = memory / "pool"
+    run(memory, index, "--pool-file", file, "--pool", "8MiB" if index in ON_A_DRIVE else "4MiB")
     return file
 
 
-def holds_all(folder: Path, index: str, file: Path) -> None:
-    record = run(folder, index, "--pool-file", file)["records"][0]
+def holds_all(memory: Path, index: str, file: Path) -> None:
+    record = run(memory, index, "--pool-file", file)["records"][0]
     assert "load_ops_per_s" not in record["figures"], "nothing was loaded"
     assert all(check["passed"] for check in record["checks"]), record["checks"]
 
@@ -79,59 +60,59 @@ def state(file: Path) -> tuple[int, int, bytes]:
 
 
 @pytest.mark.parametrize("index", ALL)
-def test_a_file_that_was_cut_short_is_refused_and_left_as_it_is(folder: Path, index: str) -> None:
-    file = made(folder, index)
+def test_a_file_that_was_cut_short_is_refused_and_left_as_it_is(memory: Path, index: str) -> None:
+    file = made(memory, index)
     whole = file.stat().st_size
     for length in (whole - 1, 8192, 100):
         os.truncate(file, length)
         before = state(file)
-        said = refusal(folder, index, "--pool-file", file)
+        said = refusal(memory, index, "--pool-file", file)
         assert f"{whole}" in said or "no pool is" in said, f"{length}: {said}"
         assert state(file) == before, f"{length}: it was written to"
 
 
 @pytest.mark.parametrize("index", ALL)
-def test_a_file_of_another_index_is_refused_by_name_and_keeps_what_it_holds(folder: Path, index: str) -> None:
-    file = made(folder, index)
+def test_a_file_of_another_index_is_refused_by_name_and_keeps_what_it_holds(memory: Path, index: str) -> None:
+    file = made(memory, index)
     family = IN_MEMORY if index in IN_MEMORY else ON_A_DRIVE
     other = family[(family.index(index) + 1) % len(family)]
-    said = refusal(folder, other, "--pool-file", file)
+    said = refusal(memory, other, "--pool-file", file)
     assert f'not "{other.replace("ssd-btree", "ssdbtree")[:8]}' in said, said
     assert "\\" not in said, f"names, and no bytes: {said}"
     stranger = "ssd-btree" if index in IN_MEMORY else "fptree"
-    assert "no pool is" in refusal(folder, stranger, "--pool-file", file)
-    holds_all(folder, index, file)
+    assert "no pool is" in refusal(memory, stranger, "--pool-file", file)
+    holds_all(memory, index, file)
 
 
 @pytest.mark.parametrize("index", ALL)
-def test_a_file_that_never_was_one_is_refused_and_left_as_it_is(folder: Path, index: str) -> None:
-    file = folder / "pool"
+def test_a_file_that_never_was_one_is_refused_and_left_as_it_is(memory: Path, index: str) -> None:
+    file = memory / "pool"
     for content in (b"", b"#!/bin/sh\n" * 4000):
         file.write_bytes(content)
-        assert "no pool is" in refusal(folder, index, "--pool-file", file)
+        assert "no pool is" in refusal(memory, index, "--pool-file", file)
         assert file.read_bytes() == content
     file.unlink()
-    assert "is a folder" in refusal(folder, index, "--pool-file", folder, code=2)
-    assert "No such file" in refusal(folder, index, "--pool-file", folder / "nowhere" / "pool")
+    assert "is a folder" in refusal(memory, index, "--pool-file", memory, code=2)
+    assert "No such file" in refusal(memory, index, "--pool-file", memory / "nowhere" / "pool")
 
 
 @pytest.mark.parametrize("index", IN_MEMORY)
-def test_zeros_over_the_header_are_no_reason_to_remove_a_pool(folder: Path, index: str) -> None:
-    file = made(folder, index)
+def test_zeros_over_the_header_are_no_reason_to_remove_a_pool(memory: Path, index: str) -> None:
+    file = made(memory, index)
     with file.open("r+b") as opened:
         header = opened.read(HEADER_BYTES)
         opened.seek(0)
         opened.write(bytes(HEADER_BYTES))
-    assert "it was opened" in refusal(folder, index, "--pool-file", file)
+    assert "it was opened" in refusal(memory, index, "--pool-file", file)
     with file.open("r+b") as opened:
         opened.write(header)
-    holds_all(folder, index, file)
+    holds_all(memory, index, file)
 
 
 @pytest.mark.parametrize("index", IN_MEMORY)
-def test_words_that_are_overwritten_end_a_run_with_a_record_or_a_sentence(folder: Path, index: str) -> None:
+def test_words_that_are_overwritten_end_a_run_with_a_record_or_a_sentence(memory: Path, index: str) -> None:
     """A check once met the damage first, panicked, and there was no record and no word."""
-    file = made(folder, index)
+    file = made(memory, index)
     good = file.read_bytes()
     used = [at for at in range(16384, len(good), 4096) if any(good[at : at + 4096])]
     for turn, at in enumerate(used[:: max(1, len(used) // 5)]):
@@ -139,7 +120,7 @@ def test_words_that_are_overwritten_end_a_run_with_a_record_or_a_sentence(folder
             opened.seek(at + 24)
             opened.write((0x0102030405060708 * (turn + 1) % (1 << 64)).to_bytes(8, "little"))
         done = subprocess.run(
-            command(folder, index, "--pool-file", file), capture_output=True, text=True, check=False, timeout=60
+            command(memory, index, "--pool-file", file), capture_output=True, text=True, check=False, timeout=60
         )
         document: Json = json.loads(done.stdout)
         assert done.returncode in (0, 1), f"{at:#x}: {done.stdout}{done.stderr}"
@@ -148,30 +129,30 @@ def test_words_that_are_overwritten_end_a_run_with_a_record_or_a_sentence(folder
 
 
 @pytest.mark.parametrize("index", IN_MEMORY)
-def test_a_pool_that_is_full_says_so_and_keeps_what_is_there(folder: Path, index: str) -> None:
+def test_a_pool_that_is_full_says_so_and_keeps_what_is_there(memory: Path, index: str) -> None:
     full = ("--keys", "1e6", "--pool", "4MiB")
-    assert "the pool is full" in refusal(folder, index, *full)
+    assert "the pool is full" in refusal(memory, index, *full)
     more = ("--workload", "insert", "--operations", "1e6", "--threads", "2", "--pool", "4MiB")
-    record = run(folder, index, *more, code=1)["records"][0]
+    record = run(memory, index, *more, code=1)["records"][0]
     assert 1 <= record["parts"][0]["failed"] <= 2, "each thread stops where there is no room"
     others = [check for check in record["checks"] if check["name"] != "failures"]
     assert all(check["passed"] for check in others), others
-    assert "bytes are the least" in refusal(folder, index, "--pool", "64KiB")
+    assert "bytes are the least" in refusal(memory, index, "--pool", "64KiB")
 
 
 @pytest.mark.parametrize("index", ALL)
 def test_a_file_that_another_process_has_open_is_refused_and_neither_is_disturbed(
-    folder: Path, index: str, tmp_path: Path
+    memory: Path, index: str, tmp_path: Path
 ) -> None:
-    file, out = made(folder, index), tmp_path / "first.json"
+    file, out = made(memory, index), tmp_path / "first.json"
     with out.open("w") as stdout:
-        endless = command(folder, index, "--pool-file", file, "--operations", "1e12")
+        endless = command(memory, index, "--pool-file", file, "--operations", "1e12")
         first = subprocess.Popen(endless, stdout=stdout, stderr=subprocess.DEVNULL)
     try:
         told, deadline = "", time.monotonic() + 60
         while not told and time.monotonic() < deadline:
             second = subprocess.run(
-                command(folder, index, "--pool-file", file), capture_output=True, text=True, check=False, timeout=60
+                command(memory, index, "--pool-file", file), capture_output=True, text=True, check=False, timeout=60
             )
             # Either of the two may have been there first: the other one is told.
             told = second.stdout if second.returncode != 0 else out.read_text() if first.poll() is not None else ""
@@ -179,12 +160,12 @@ def test_a_file_that_another_process_has_open_is_refused_and_neither_is_disturbe
     finally:
         first.terminate()
         first.wait(60)
-    holds_all(folder, index, file)
+    holds_all(memory, index, file)
 
 
 @pytest.mark.parametrize(("index", "most"), [("fptree", 1024), ("dash-lh", 1024), ("ssd-btree", 512)])
-def test_a_key_or_a_value_that_is_too_long_is_a_bad_job(folder: Path, index: str, most: int) -> None:
-    record = run(folder, index, "--key-bytes", str(most), "--keys", "50")["records"][0]
+def test_a_key_or_a_value_that_is_too_long_is_a_bad_job(memory: Path, index: str, most: int) -> None:
+    record = run(memory, index, "--key-bytes", str(most), "--keys", "50")["records"][0]
     assert all(check["passed"] for check in record["checks"]), record["checks"]
-    assert f"{most + 1}" in refusal(folder, index, "--key-bytes", str(most + 1), "--keys", "50", code=2)
-    assert "20000" in refusal(folder, index, "--value-bytes", "20000", code=2)
+    assert f"{most + 1}" in refusal(memory, index, "--key-bytes", str(most + 1), "--keys", "50", code=2)
+    assert "20000" in refusal(memory, index, "--value-bytes", "20000", code=2)

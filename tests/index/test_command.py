@@ -8,8 +8,7 @@ import re
 import struct
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +20,6 @@ FIRST_ROOT = 8192 + 64
 VERSION_AT = 8
 
 pytestmark = pytest.mark.usefixtures("assayer")
-
-
-@pytest.fixture
-def memory() -> Iterator[Path]:
-    """A folder in memory; a run must leave nothing in it."""
-    base = Path("/dev/shm")
-    if not os.access(base, os.W_OK):
-        pytest.skip(f"{base} is not there or cannot be written to")
-    path = base / f"assay-test-index-{os.getpid()}-{time.monotonic_ns()}"
-    path.mkdir()
-    try:
-        yield path
-        left = [one.name for one in path.iterdir() if one.name != "pool"]
-        assert not left, f"left behind: {left}"
-    finally:
-        for one in path.iterdir():
-            one.unlink()
-        path.rmdir()
 
 
 def assay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
