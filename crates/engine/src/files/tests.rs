@@ -151,13 +151,18 @@ fn cleaning_up_removes_what_was_made_and_nothing_that_was_put_there_or_is_named_
     is_whole(&ours);
 }
 
+/// A database whose log ends in memory, in the file `tail`.
+fn kept_with_tail(folder: &tempfile::TempDir, memory: &tempfile::TempDir) -> FilesOptions {
+    kept(folder.path(), false, |options| {
+        options.tail = Some(memory.path().join("tail"));
+        options.durability = Durability::Pmem;
+    })
+}
+
 #[test]
 fn a_tail_is_for_one_process_at_a_time_and_is_found_whatever_its_size() {
     let (folder, memory) = (tempfile::tempdir().unwrap(), in_memory());
-    let ours = kept(folder.path(), false, |options| {
-        options.tail = Some(memory.path().join("tail"));
-        options.durability = Durability::Pmem;
-    });
+    let ours = kept_with_tail(&folder, &memory);
     let before = std::fs::metadata(memory.path().join("tail")).unwrap().len();
     let open_one = open(&ours, wanted()).unwrap();
     let held = FoundTail::of(&memory.path().join("tail"), &ours).err().expect("it is held").to_string();
@@ -170,10 +175,7 @@ fn a_tail_is_for_one_process_at_a_time_and_is_found_whatever_its_size() {
 #[test]
 fn a_tail_that_is_missing_is_not_made_in_its_place() {
     let (folder, memory) = (tempfile::tempdir().unwrap(), in_memory());
-    let ours = kept(folder.path(), false, |options| {
-        options.tail = Some(memory.path().join("tail"));
-        options.durability = Durability::Pmem;
-    });
+    let ours = kept_with_tail(&folder, &memory);
     std::fs::rename(memory.path().join("tail"), memory.path().join("aside")).unwrap();
     let said = refusal(&ours);
     assert!(said.contains("does not hold this database's log"), "{said}");
