@@ -9,6 +9,7 @@ test_steps() {
     python) echo python_format python_lint python_types python_tests ;;
     e2e) echo e2e_tests ;;
     lab) echo lab_tests ;;
+    arm) echo arm_tests ;;
     *) return 1 ;;
     esac
 }
@@ -42,6 +43,8 @@ e2e_tests() {
 
 # One guest for every check of `ci`; where QEMU cannot be had, the test says so.
 lab_tests() { "$venv/bin/python" -m pytest -m e2e tests/lab; }
+# Not in `all`: the code that differs by architecture, on an emulated machine of the other one.
+arm_tests() { "$root/tests/arm/run"; }
 
 # run_beside STEP...: in a group of processes for each, so that all of a step can be ended, and at a priority that takes
 # nothing from tests that look at the clock.
@@ -78,7 +81,7 @@ with_cargo_tool() {
 run_tests() {
     local steps step verdicts=() failed=0
     if ! steps=$(test_steps "${1-all}"); then
-        say "there is no test group '$1'; choose rust, python, e2e or lab, or none for all"
+        say "there is no test group '$1'; choose rust, python, e2e, lab or arm, or none for all"
         exit 2
     fi
     cd "$root" || exit 1

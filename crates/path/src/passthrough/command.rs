@@ -81,7 +81,7 @@ pub(super) fn flush_blocking(device: &OwnedFd, namespace: Namespace) -> i32 {
     // the place of a reserved word.
     let mut command = namespace.flush();
     // SAFETY: the device is open, and the 72 bytes that the kernel reads and writes lie inside the 80 of `command`.
-    let status = unsafe { libc::ioctl(device.as_raw_fd(), IOCTL_IO_CMD.into(), command.as_mut_ptr()) };
+    let status = unsafe { libc::ioctl(device.as_raw_fd(), IOCTL_IO_CMD as _, command.as_mut_ptr()) };
     match status {
         0 => 0,
         _ if status < 0 => -io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO),
