@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -209,3 +210,9 @@ def test_small_nodes_suit_persistent_memory_and_large_ones_a_drive() -> None:
     shortest = [min(rows, key=lambda row: float(row["lookup_ns"]))["node_bytes"] for rows in (memory, drive)]
     assert shortest[0] <= 2048 < shortest[1]
     assert "is best" in best(memory)
+    assert re.search(
+        r"16384 B is best, [0-9.]+ us for 3 nodes; 512 B takes [0-9.]+ and 8192 B takes [0-9.]+ times", best(drive)
+    )
+    assert re.search(r": 512 B takes [0-9.]+ us for 7 nodes\.$", best(drive[:1])), (
+        "a single size is not the best of any"
+    )
