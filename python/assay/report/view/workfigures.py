@@ -16,7 +16,7 @@ from assay.report.work import Work
 _TIMES = ("wall_s", "time_s", "elapsed_s", "median_s", "duration_s")
 _FEWEST_PARTS = 3
 # What sets panels of one workload apart.
-_SIZES = ("scale", "warehouses", "keys", "records", "protocol", "page_cache")
+_SIZES = ("scale", "warehouses", "keys", "records", "protocol", "page_cache", "distribution")
 
 
 def draw(kind: str, works: Sequence[Work], palette: Palette) -> Iterator[Figure]:
@@ -36,6 +36,8 @@ def draw(kind: str, works: Sequence[Work], palette: Palette) -> Iterator[Figure]
 def _label(one: Work, beside: Sequence[Work]) -> str:
     """Subject and place, with what else sets records of the same figure apart."""
     found = [one.subject, "on memory" if one.medium == "memory" else f"on {one.on}"]
+    if len({each.way for each in beside if each.subject == one.subject}) > 1:
+        found.append(one.way)
     threads = one.parameters.get("threads")
     if threads is not None and len({each.parameters.get("threads") for each in beside}) > 1:
         found.append(f"{threads} thread{'s' if threads != 1 else ''}")
