@@ -43,7 +43,20 @@ def _label(one: Work, beside: Sequence[Work]) -> str:
         found.append(f"{threads} thread{'s' if threads != 1 else ''}")
     if len({each.durability for each in beside if each.subject == one.subject}) > 1:
         found.append(f"{one.durability or 'no'} durability")
+    found += _apart(one, beside)
     return labels.clean(", ".join(found))
+
+
+def _apart(one: Work, beside: Sequence[Work]) -> Iterator[str]:
+    """What memory a subject had, where the others of the figure had another."""
+    alike = [each for each in beside if each.subject == one.subject]
+    if len({each.settings.get("pool_bytes") for each in alike}) > 1 and "pool_bytes" in one.settings:
+        yield f"pool {units.block(float(one.settings['pool_bytes']))}"
+    tiers = {(each.settings.get("placement"), each.settings.get("tier_bytes")) for each in alike}
+    if len({size for _, size in tiers if size is not None}) > 1 and "tier_bytes" in one.settings:
+        yield f"tier {units.block(float(one.settings['tier_bytes']))}"
+    if len({placement for placement, _ in tiers}) > 1:
+        yield str(one.settings.get("placement") or "no tier")
 
 
 def _by_workload(works: Sequence[Work]) -> dict[str, list[Work]]:
