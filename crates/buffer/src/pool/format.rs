@@ -7,7 +7,7 @@ use std::sync::{
 
 use super::{
     Config, FRAMES_AT_LEAST, Map, Numbers, Pool,
-    atomics::zeros,
+    atomics::Table,
     frames::Frames,
     gate::{Gate, WORKERS_AT_MOST},
     header::{self, HEADER_BYTES, MAP, Place, ROOT, field},
@@ -90,8 +90,8 @@ impl Pool {
             memory: Arc::new(memory),
             config,
             shift: config.page_bytes.trailing_zeros(),
-            words: zeros(block.pages as usize)?,
-            frames: Frames::new(frames as u32),
+            words: Table::zeros(block.pages as usize)?,
+            frames: Frames::new(frames as u32)?,
             places,
             slots: Slots::new(block.slots)?,
             gate: Gate::new(),
