@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from assay import advise
@@ -206,6 +207,36 @@ def test_what_a_database_waits_for(tmp_path: Path, cpu: float, drive: float, flu
     record["devices"] = [{"device": "sda"} | {name: {"value": value} for name, value in figures.items()}]
     path.write_text(json.dumps(record))
     assert cause in judged(bench.done(), "bottleneck").says
+
+
+def test_one_busy_thread_on_two_cpus_is_no_drive_that_waits(tmp_path: Path) -> None:
+    """An index whose pages were all in memory was told to have more requests in flight."""
+    bench = Bench(tmp_path / "results")
+    given: dict[str, Any] = {"cpu": {"user_s": 1.95}, "parameters": {"threads": 1}}
+    name = bench.work("index", "ssd-btree", "lookup", 4e6, **given).removeprefix("work-")
+    path = bench.directory / "work" / f"{name}.json"
+    record = json.loads(path.read_text())
+    record["environment"]["cpu"]["usable"] = 2
+    path.write_text(json.dumps(record))
+    assert "its thread is busy all the time" in judged(bench.done(), "bottleneck").says
+
+
+def test_indexes_race_only_where_keys_are_picked_alike(tmp_path: Path) -> None:
+    """Uniform and skewed lookups were once put together, and nobody could tell two lines of one workload apart."""
+    bench = Bench(tmp_path / "results")
+    for law, rates in (("uniform", (4e6, 2e6)), ("zipf 0.99", (2e6, 3e6))):
+        for index, rate in zip(("dash-eh", "fptree"), rates, strict=True):
+            asked = {"threads": 1, "keys": 1000, "distribution": law}
+            bench.work("index", index, "lookup", rate, medium="memory", parameters=asked)
+    found = judged(bench.done(), "index")
+    assert found.says.startswith(
+        "dash-eh is ahead in lookup of uniform keys; fptree is ahead in lookup of zipf 0.99 keys."
+    )
+    texts = [one.text for one in found.evidence]
+    assert texts[0].startswith("lookup, keys 1000, threads 1, distribution uniform on /memory, operations/s: dash-eh 4")
+    assert texts[1].startswith(
+        "lookup, keys 1000, threads 1, distribution zipf 0.99 on /memory, operations/s: fptree 3"
+    )
 
 
 def test_works_of_other_sizes_are_not_compared(tmp_path: Path) -> None:

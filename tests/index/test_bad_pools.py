@@ -91,6 +91,10 @@ def test_a_file_that_never_was_one_is_refused_and_left_as_it_is(memory: Path, in
         file.write_bytes(content)
         assert "no pool is" in refusal(memory, index, "--pool-file", file)
         assert file.read_bytes() == content
+    if index in ON_A_DRIVE:
+        file.write_bytes(b"x" * 5000)
+        said = refusal(memory, index, "--pool-file", file)
+        assert "4096 bytes in whole blocks, and a pool begins with 131072" in said, said
     file.unlink()
     assert "is a folder" in refusal(memory, index, "--pool-file", memory, code=2)
     assert "No such file" in refusal(memory, index, "--pool-file", memory / "nowhere" / "pool")

@@ -182,6 +182,21 @@ def test_two_processes_do_not_share_a_pool(memory: Path, pool: Path, tmp_path: P
             first.wait(30)
 
 
+@pytest.mark.parametrize("index", ["fptree", "bztree", "dash-eh", "dash-lh"])
+def test_an_option_that_an_index_does_not_have_is_refused(memory: Path, index: str) -> None:
+    """Indexes in memory once took any option, and ignored it."""
+    for option in ("nonsense=1", "recovery_threads=0", "io=pread"):
+        assert "is not known" in refusal(memory, "--index", index, "--set", option, code=2)
+
+
+def test_a_recovery_by_as_many_threads_as_are_asked_for(memory: Path) -> None:
+    for threads in (1, 3):
+        given = ("--set", f"recovery_threads={threads}", "--operations", "100", "--keys", "100000", "--pool", "32MiB")
+        record = run(memory, "--workload", "lookup", *given)["records"][0]
+        assert record["subject"]["settings"]["recovery_threads"] == threads
+        assert all(check["passed"] for check in record["checks"]), record["checks"]
+
+
 def test_what_cannot_be_is_refused_before_anything_is_made(memory: Path) -> None:
     assert "2000 to 2000 bytes" in refusal(memory, "--key-bytes", "2000", code=2)
     assert "cannot be used" in refusal(memory, "--on", memory / "nowhere", code=2)

@@ -9,7 +9,7 @@ import assay
 import pytest
 from advise.folders import Bench, append, read, scan
 from assay.error import AssayError
-from assay.report import document, folder, headroom, shell, summary, write
+from assay.report import answers, document, folder, headroom, shell, summary, write
 from assay.report.figures import Palette
 from assay.report.page import gather
 from assay.report.view import explorer
@@ -201,3 +201,30 @@ def test_frames_of_work_alone(results: Path, tmp_path: Path) -> None:
 def test_a_folder_with_nothing_is_refused_in_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="holds no plan and no record"):
         assay.load(tmp_path)
+
+
+def test_the_first_screen_says_which_index_does_most(tmp_path: Path) -> None:
+    """A sweep of indexes alone was once told that it answers nothing."""
+    bench = Bench(tmp_path / "results")
+    for index, medium, rates in (
+        ("dash-eh", "memory", {"lookup": 4e6, "insert": 1e6}),
+        ("fptree", "memory", {"lookup": 2e6, "insert": 2e6}),
+        ("ssd-btree", "drive", {"lookup": 1e6}),
+    ):
+        for workload, rate in rates.items():
+            for threads in (1, 2):
+                asked = {"threads": threads, "keys": 1000, "distribution": "uniform"}
+                bench.work("index", index, workload, rate * threads, medium=medium, parameters=asked)
+    (said,) = [one for one in answers(bench.done()) if one.topic == "indexes"]
+    assert said.plain == (
+        "lookup of uniform keys: dash-eh with 8.00 M/s, 2.0x what fptree does; "
+        "insert of uniform keys: fptree with 4.00 M/s, 2.0x what dash-eh does. All with keys 1000, threads 2."
+    )
+    assert all(number.anchor.startswith("work-") for number in said.numbers)
+
+
+def test_one_index_alone_is_no_race(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "results")
+    bench.work("index", "ssd-btree", "lookup", 1e6)
+    bench.work("index", "ssd-btree", "lookup", 2e6, medium="memory")
+    assert not [one for one in answers(bench.done()) if one.topic == "indexes"]

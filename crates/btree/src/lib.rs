@@ -14,4 +14,4 @@ mod node;
 mod tree;
 
 pub use error::TreeError;
-pub use tree::{Approach, Change, Decide, Facts, Finger, LANES, Scratch, Tree, When};
+pub use tree::{Approach, Change, Decide, Entries, Facts, Finger, Glance, LANES, Range, Scratch, Tree, When};

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-use assay_btree::{Approach, Change, Finger, Tree, TreeError};
+use assay_btree::{Approach, Change, Entries, Finger, Glance, Range, Tree, TreeError};
 use assay_buffer::{
     Config, Pool, Worker,
     disk::{Access, Disk, Drive},
@@ -36,12 +36,13 @@ fn place(page_bytes: u32, frames: u64) -> Place {
 }
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+type Pairs = Vec<(Vec<u8>, Vec<u8>)>;
 
 fn clone((key, value): (&Vec<u8>, &Vec<u8>)) -> (Vec<u8>, Vec<u8>) {
     (key.clone(), value.clone())
 }
 
-fn scanned(tree: &Tree, worker: &Worker<'_>, from: &[u8], limit: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn scanned(tree: &Tree, worker: &Worker<'_>, from: &[u8], limit: u64) -> Pairs {
     let mut seen = Vec::new();
     let visit = &mut |key: &[u8], value: &[u8]| {
         seen.push((key.to_vec(), value.to_vec()));
@@ -52,7 +53,7 @@ fn scanned(tree: &Tree, worker: &Worker<'_>, from: &[u8], limit: u64) -> Vec<(Ve
     seen
 }
 
-fn scanned_back(tree: &Tree, worker: &Worker<'_>, from: Option<&[u8]>, limit: u64) -> Vec<(Vec<u8>, Vec<u8>)> {
+fn scanned_back(tree: &Tree, worker: &Worker<'_>, from: Option<&[u8]>, limit: u64) -> Pairs {
     let mut seen = Vec::new();
     let visit = &mut |key: &[u8], value: &[u8]| {
         seen.push((key.to_vec(), value.to_vec()));
@@ -60,6 +61,26 @@ fn scanned_back(tree: &Tree, worker: &Worker<'_>, from: Option<&[u8]>, limit: u6
     };
     tree.scan_back(worker, from, limit, visit).unwrap();
     seen
+}
+
+/// A range by glances, a leaf at a time; up to a value that only a scan can read.
+fn glanced(tree: &Tree, worker: &Worker<'_>, whole: Range<'_>) -> (Pairs, bool) {
+    let (mut seen, mut entries, mut bound) = (Vec::new(), Entries::default(), Vec::new());
+    let (mut from, mut below) = (whole.from.to_vec(), whole.below.to_vec());
+    loop {
+        let range = Range { from: &from, below: &below, ..whole };
+        let glance = tree.glance(worker, range, Finger::default(), &mut entries, &mut bound).unwrap();
+        assert!(entries.len() <= range.limit);
+        seen.extend((0..entries.len()).map(|at| (entries.key(at).to_vec(), entries.value(at).to_vec())));
+        if glance != Glance::More {
+            return (seen, glance == Glance::Ended);
+        }
+        assert!(if range.down { bound < below } else { bound > from }, "{bound:?} is no way on in {range:?}");
+        std::mem::swap(if range.down { &mut below } else { &mut from }, &mut bound);
+        if from >= below {
+            return (seen, true);
+        }
+    }
 }
 
 fn check(tree: &Tree, worker: &Worker<'_>, model: &Model) {
@@ -82,6 +103,7 @@ enum Step {
     LookupMany(Vec<Vec<u8>>),
     Scan(Vec<u8>, u64),
     ScanBack(Option<Vec<u8>>, u64),
+    Glance([Vec<u8>; 2], bool, usize),
     Alter(Vec<u8>),
 }
 
@@ -116,6 +138,10 @@ fn step() -> impl Strategy<Value = Step> {
         1 => proptest::collection::vec(key(), 1..40).prop_map(Step::LookupMany),
         1 => (key(), 0_u64..200).prop_map(|(key, limit)| Step::Scan(key, limit)),
         1 => (proptest::option::of(key()), 0_u64..200).prop_map(|(key, limit)| Step::ScanBack(key, limit)),
+        2 => (key(), key(), any::<bool>(), 1_usize..50).prop_map(|(one, other, down, limit)| {
+            let ends = if one < other { [one, other] } else { [other, one] };
+            Step::Glance(ends, down, limit)
+        }),
         1 => key().prop_map(Step::Alter),
     ]
 }
@@ -183,6 +209,17 @@ fn look(tree: &Tree, worker: &Worker<'_>, model: &Model, step: &Step) {
         Step::Scan(from, limit) => {
             let expected: Vec<_> = model.range(from.clone()..).take(*limit as usize).map(clone).collect();
             assert_eq!(scanned(tree, worker, from, *limit), expected);
+        }
+        Step::Glance([from, below], down, limit) if from < below => {
+            let range = Range { from, below, down: *down, limit: *limit };
+            let (seen, whole) = glanced(tree, worker, range);
+            let mut expected: Vec<_> = model.range(from.clone()..below.clone()).map(clone).collect();
+            if *down {
+                expected.reverse();
+            }
+            assert!(expected.starts_with(&seen), "{seen:?} of {expected:?}");
+            let near_long = expected.iter().skip(seen.len()).any(|(key, value)| key.len() + value.len() > 960);
+            assert!(if whole { seen.len() == expected.len() } else { near_long }, "{seen:?} of {expected:?}");
         }
         Step::ScanBack(from, limit) => {
             let above = |key: &Vec<u8>| from.as_ref().is_some_and(|from| key > from);

@@ -12,5 +12,9 @@ mod worker;
 
 pub use counters::Counters;
 pub use error::BufferError;
-pub use pool::{Config, FRAMES_AT_LEAST, Lower, NOTE_BYTES, PageId, Placement, Pool, Tier, header::HEADER_BYTES};
+pub use pool::{
+    Config, FRAMES_AT_LEAST, Lower, NOTE_BYTES, PageId, Placement, Pool, Tier,
+    atomics::{Table, Zeroed},
+    header::HEADER_BYTES,
+};
 pub use worker::{Attempt, Exclusive, Optimistic, Outside, Racy, Shared, Stop, Worker, Writing};

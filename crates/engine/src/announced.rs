@@ -36,6 +36,11 @@ impl Announced {
         self.next = 0;
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// One more.
     pub fn add(&mut self, hash: u64, table: u16, key: &[u8]) {
         self.keys.push(Key { hash, at: self.bytes.len() as u32, bytes: key.len() as u16, table });

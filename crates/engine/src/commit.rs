@@ -8,7 +8,7 @@ use crate::{
     hash,
     locks::Holder,
     log::{Full, record, record::Kind},
-    row::Stamp,
+    row::{ROW_HEADER, Stamp},
     session::{Session, Ticket},
     trees::{Decision, Trees},
     versions::Replaced,
@@ -218,16 +218,17 @@ fn change_trees<T: Trees>(
     let keep = core.slots.shared();
     let (mut last, mut last_table) = (Finger::default(), u16::MAX);
     for index in 0..writes.len() {
-        let Write { hash, table, finger, .. } = writes.write(index);
+        let Write { hash, table, finger, deleted, .. } = writes.write(index);
         // Rows of one leaf come one after the other: the one before has changed the leaf, and knows it.
         let near = table == last_table && (finger.is_none() || finger.is_near(&last));
         last = if near { last.at_slot_of(&finger) } else { finger };
         last_table = table;
         let (key, row) = writes.stamped(index, commit);
+        let new = (!deleted).then(|| &row[ROW_HEADER..]);
         trees.replace(leave, table, (key, row), &mut last, &mut |old| {
             if let Some((stamp, value)) = old.and_then(Stamp::split).filter(|_| keep) {
                 let value = (!stamp.deleted).then_some(value);
-                let replaced = Replaced { table, key, value, made: stamp.commit, by: commit };
+                let replaced = Replaced { table, key, value, new, made: stamp.commit, by: commit };
                 core.versions.keep(hash, &replaced, oldest);
             }
         })?;

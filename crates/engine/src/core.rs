@@ -60,20 +60,23 @@ pub struct Core {
 
 impl Core {
     /// A database whose newest commit is `commit`.
-    pub fn new(log: Option<Arc<Log>>, commit: u64, versions_bytes: usize, pace: Pace) -> Self {
+    ///
+    /// # Errors
+    /// Where there is no memory for its tables.
+    pub fn new(log: Option<Arc<Log>>, commit: u64, versions_bytes: usize, pace: Pace) -> Result<Self> {
         let patience = if pace == Pace::Asked { Duration::ZERO } else { Duration::from_secs(2) };
-        Self {
+        Ok(Self {
             slots: Slots::new(),
             sequence: Sequence::from(commit),
             oldest: AtomicU64::new(0),
-            locks: Locks::new(if pace == Pace::Asked { LOCKS >> 6 } else { LOCKS }, commit),
+            locks: Locks::new(if pace == Pace::Asked { LOCKS >> 6 } else { LOCKS }, commit)?,
             versions: Versions::new(versions_bytes),
             log,
             opened: commit,
             patience,
             purges: Mutex::default(),
             failure: OnceLock::new(),
-        }
+        })
     }
 
     /// The oldest snapshot that anybody reads or could begin to read.

@@ -235,7 +235,7 @@ impl Database {
             writer = Some(Writer::start(Arc::clone(&log), disk)?);
             running = Some(log);
         }
-        let core = Arc::new(Core::new(running, note.commit, options.versions_bytes, options.pace));
+        let core = Arc::new(Core::new(running, note.commit, options.versions_bytes, options.pace)?);
         let used = AtomicU64::new(pool.used_bytes());
         let shared = Arc::new(Shared {
             pool,

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use assay_btree::{Approach, Change, Finger, LANES, Scratch, Tree, TreeError};
+use assay_btree::{Approach, Change, Entries, Finger, Glance, LANES, Range, Scratch, Tree, TreeError};
 use assay_buffer::{PageId, Pool, Worker, Writing};
 
 use crate::{
@@ -166,6 +166,17 @@ impl Trees for Hand<'_> {
         };
         self.scratch.replace(scratch);
         visited.map(drop).map_err(told)
+    }
+
+    fn glance(
+        &self,
+        table: u16,
+        range: Range<'_>,
+        finger: Finger,
+        into: &mut Entries,
+        bound: &mut Vec<u8>,
+    ) -> Result<Glance> {
+        self.forest.tree(table)?.glance(self.worker(), range, finger, into, bound).map_err(told)
     }
 
     fn approach(&self, keys: &mut dyn Iterator<Item = (u16, &[u8])>, fingers: &mut Vec<Finger>) {

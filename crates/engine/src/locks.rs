@@ -9,8 +9,10 @@
 
 use std::sync::atomic::{
     AtomicU64,
-    Ordering::{Release, SeqCst},
+    Ordering::{Relaxed, Release, SeqCst},
 };
+
+use assay_buffer::{BufferError, Table};
 
 const LOCKED: u64 = 1 << 63;
 const SESSION_BITS: u32 = 10;
@@ -43,14 +45,19 @@ impl Holder {
 /// The table.
 #[derive(Debug)]
 pub struct Locks {
-    words: Box<[AtomicU64]>,
+    words: Table<AtomicU64>,
 }
 
 impl Locks {
     /// A table of `words`, a power of two. All rows were changed by `commit` at the latest.
-    pub fn new(words: usize, commit: u64) -> Self {
+    ///
+    /// # Errors
+    /// Where there is no memory for it.
+    pub fn new(words: usize, commit: u64) -> Result<Self, BufferError> {
         assert!(words.is_power_of_two(), "{words} is no power of two");
-        Self { words: (0..words).map(|_| AtomicU64::new(commit)).collect() }
+        let words = Table::<AtomicU64>::zeros(words)?;
+        words.iter().for_each(|word| word.store(commit, Relaxed));
+        Ok(Self { words })
     }
 
     /// The word of a hash.
@@ -108,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_lock_says_who_has_it_and_when_its_rows_were_changed() {
-        let locks = Locks::new(16, 3);
+        let locks = Locks::new(16, 3).unwrap();
         let (old, young) = (Holder { age: 8, session: 1023 }, Holder { age: 9, session: 0 });
         assert_eq!(locks.lock(5, young), Ok(3));
         assert_eq!(locks.lock(5, old), Err(young));

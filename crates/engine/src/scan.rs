@@ -1,5 +1,7 @@
 //! Scans: rows of a range as a snapshot sees them, with the transaction's own changes among them.
 
+use assay_btree::{Entries, Finger, Glance, Range};
+
 use crate::{
     error::Result,
     hash,
@@ -11,53 +13,41 @@ use crate::{
 /// Rows of the first batch; each next one has four times as many, up to the most.
 const FIRST: usize = 16;
 const MOST: usize = 1024;
+/// Batches that are copied out of a leaf each. What is longer is gone through by a scan, which reads ahead.
+const GLANCES: usize = 8;
 
 /// Rows that were copied out of a tree, so that nothing is held while they are looked at.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    bytes: Vec<u8>,
-    /// Where each begins, and bytes of its key.
-    rows: Vec<(u32, u16)>,
+    rows: Entries,
     own: Vec<u32>,
     value: Vec<u8>,
     from: Vec<u8>,
     below: Vec<u8>,
+    /// Where the range goes on behind these rows.
+    bound: Vec<u8>,
+}
+
+/// What is asked of a scan.
+#[derive(Clone, Copy)]
+struct Course {
+    table: u16,
+    down: bool,
 }
 
 impl Batch {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.rows.clear();
-    }
-
-    fn push(&mut self, key: &[u8], row: &[u8]) {
-        self.rows.push((self.bytes.len() as u32, key.len() as u16));
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(row);
-    }
-
-    fn key(&self, index: usize) -> &[u8] {
-        let (at, key) = self.rows[index];
-        &self.bytes[at as usize..at as usize + key as usize]
-    }
-
-    fn row(&self, index: usize) -> &[u8] {
-        let (at, key) = self.rows[index];
-        let end = self.rows.get(index + 1).map_or(self.bytes.len(), |next| next.0 as usize);
-        &self.bytes[at as usize + key as usize..end]
-    }
-
-    /// The rest of the range begins behind the last row.
+    /// The rest of the range.
     fn go_on(&mut self, down: bool) {
-        let Some(&(at, key)) = self.rows.last() else { return };
-        let last = at as usize..at as usize + key as usize;
-        if down {
-            self.below.clear();
-            self.below.extend_from_slice(&self.bytes[last]);
-        } else {
-            self.from.clear();
-            self.from.extend_from_slice(&self.bytes[last]);
-            self.from.push(0);
+        std::mem::swap(if down { &mut self.below } else { &mut self.from }, &mut self.bound);
+    }
+
+    /// The range goes on behind the last row.
+    fn bound_by_last(&mut self, down: bool) {
+        self.bound.clear();
+        let Some(last) = self.rows.len().checked_sub(1) else { return };
+        self.bound.extend_from_slice(self.rows.key(last));
+        if !down {
+            self.bound.push(0);
         }
     }
 }
@@ -77,7 +67,7 @@ impl<T: Trees> Session<'_, T> {
     ) -> Result<()> {
         self.read_much = true;
         let mut batch = std::mem::take(&mut self.scan);
-        let result = self.scan_with(&mut batch, table, from, below, down, &mut visit);
+        let result = self.scan_with(&mut batch, Course { table, down }, (from, below), &mut visit);
         self.scan = batch;
         result
     }
@@ -85,10 +75,8 @@ impl<T: Trees> Session<'_, T> {
     fn scan_with(
         &mut self,
         batch: &mut Batch,
-        table: u16,
-        from: &[u8],
-        below: &[u8],
-        down: bool,
+        course: Course,
+        (from, below): (&[u8], &[u8]),
         visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
         batch.from.clear();
@@ -96,46 +84,72 @@ impl<T: Trees> Session<'_, T> {
         batch.below.clear();
         batch.below.extend_from_slice(below);
         let mut own = std::mem::take(&mut batch.own);
-        self.writes.range(table, from, below, &mut own);
-        if down {
+        self.writes.range(course.table, from, below, &mut own);
+        if course.down {
             own.reverse();
         }
-        let mut next_own = 0;
-        let mut limit = FIRST;
-        let result = loop {
-            if let Err(error) = self.fill(batch, table, down, limit) {
-                break Err(error);
-            }
-            match self.merge(batch, table, down, &own, &mut next_own, visit) {
-                Ok(true) if batch.rows.len() == limit => {}
-                Ok(true) => break self.visit_own(&own[next_own..], visit),
-                Ok(false) => break Ok(()),
-                Err(error) => break Err(error),
-            }
-            batch.go_on(down);
-            limit = (limit * 4).min(MOST);
-        };
+        let result = self.visit_batches(batch, course, &own, visit);
         batch.own = own;
         result
     }
 
-    fn fill(&self, batch: &mut Batch, table: u16, down: bool, limit: usize) -> Result<()> {
-        batch.clear();
-        if batch.from >= batch.below {
-            return Ok(());
+    fn visit_batches(
+        &mut self,
+        batch: &mut Batch,
+        course: Course,
+        own: &[u32],
+        visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
+    ) -> Result<()> {
+        let mut finger = self.announced_finger(course, &batch.from);
+        let (mut next_own, mut limit) = (0, FIRST);
+        for number in 0.. {
+            let more = self.fill(batch, course, limit, (number < GLANCES).then_some(finger))?;
+            if !self.merge(batch, course, own, &mut next_own, visit)? {
+                return Ok(());
+            }
+            if !more {
+                break;
+            }
+            batch.go_on(course.down);
+            finger = Finger::default();
+            limit = (limit * 4).min(MOST);
         }
-        let (from, below) = (std::mem::take(&mut batch.from), std::mem::take(&mut batch.below));
-        let result = self.trees.scan(table, (&from, &below), down, limit, &mut |key, row| batch.push(key, row));
-        (batch.from, batch.below) = (from, below);
-        result
+        self.visit_own(&own[next_own..], visit)
+    }
+
+    /// Where a scan up begins, if that was announced.
+    fn announced_finger(&mut self, course: Course, from: &[u8]) -> Finger {
+        if course.down || self.announced.is_empty() {
+            return Finger::default();
+        }
+        self.announced.finger(&self.trees, hash::of(course.table, from), course.table)
+    }
+
+    /// Copies the next rows of the range; whether there may be more. With a finger, those that lie in one leaf.
+    fn fill(&self, batch: &mut Batch, course: Course, limit: usize, glance: Option<Finger>) -> Result<bool> {
+        let Course { table, down } = course;
+        let Batch { rows, from, below, bound, .. } = batch;
+        rows.clear();
+        if from >= below {
+            return Ok(false);
+        }
+        if let Some(finger) = glance {
+            match self.trees.glance(table, Range { from, below, down, limit }, finger, rows, bound)? {
+                Glance::Ended => return Ok(false),
+                Glance::More => return Ok(true),
+                Glance::Elsewhere => {}
+            }
+        }
+        self.trees.scan(table, (from, below), down, limit, &mut |key, row| rows.push((key, &[]), row))?;
+        batch.bound_by_last(down);
+        Ok(batch.rows.len() == limit)
     }
 
     /// Visits a batch and the own changes among it; whether to go on.
     fn merge(
         &mut self,
         batch: &mut Batch,
-        table: u16,
-        down: bool,
+        Course { table, down }: Course,
         own: &[u32],
         next_own: &mut usize,
         visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
@@ -143,7 +157,7 @@ impl<T: Trees> Session<'_, T> {
         for index in 0..batch.rows.len() {
             let mut replaced = false;
             while let Some(&write) = own.get(*next_own) {
-                let order = self.writes.key(write as usize).cmp(batch.key(index));
+                let order = self.writes.key(write as usize).cmp(batch.rows.key(index));
                 let order = if down { order.reverse() } else { order };
                 if order.is_gt() {
                     break;
@@ -170,8 +184,8 @@ impl<T: Trees> Session<'_, T> {
         visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<bool> {
         let mut value = std::mem::take(&mut batch.value);
-        let (key, row) = (batch.key(index), batch.row(index));
-        let Some((stamp, _)) = Stamp::split(row) else { return Err(too_short(table)) };
+        let (key, row) = (batch.rows.key(index), batch.rows.value(index));
+        let Some((stamp, newest)) = Stamp::split(row) else { return Err(too_short(table)) };
         let mut go_on = true;
         if stamp.commit <= self.snapshot {
             self.newest_seen = self.newest_seen.max(stamp.commit);
@@ -180,8 +194,12 @@ impl<T: Trees> Session<'_, T> {
             } else if stamp.commit <= self.core.opened {
                 self.purge_later(stamp.commit, table, key);
             }
-        } else if self.older(hash::of(table, key), table, key, &mut value)? {
-            go_on = visit(key, &value);
+        } else {
+            value.clear();
+            value.extend_from_slice(newest);
+            if self.older(hash::of(table, key), table, key, (stamp, &mut value))? {
+                go_on = visit(key, &value);
+            }
         }
         batch.value = value;
         Ok(go_on)

@@ -80,7 +80,7 @@ pub struct Session<'d, T: Trees> {
     pub(crate) scan: crate::scan::Batch,
     pub(crate) purges: VecDeque<Purge>,
     pub(crate) tally: Tally,
-    announced: Announced,
+    pub(crate) announced: Announced,
 }
 
 impl<'d, T: Trees> Session<'d, T> {
@@ -182,6 +182,18 @@ impl<'d, T: Trees> Session<'d, T> {
     /// Where a page cannot be had, or the snapshot is too old.
     pub fn get(&mut self, table: u16, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
         let hash = hash::of(table, key);
+        let mut finger = self.announced.finger(&self.trees, hash, table);
+        self.get_at(hash, (table, key), &mut finger, into)
+    }
+
+    /// As [`Session::get`]; the search begins at the finger, which points to where the row is afterwards.
+    fn get_at(
+        &mut self,
+        hash: u64,
+        (table, key): (u16, &[u8]),
+        finger: &mut Finger,
+        into: &mut Vec<u8>,
+    ) -> Result<bool> {
         if let Some(index) = self.writes.find(hash, table, key) {
             let value = self.writes.value(index);
             into.clear();
@@ -189,10 +201,9 @@ impl<'d, T: Trees> Session<'d, T> {
             return Ok(value.is_some());
         }
         self.remember(hash);
-        let finger = self.announced.finger(&self.trees, hash, table);
         let stamp = self.newest(table, key, finger, into)?;
         match stamp {
-            Some(stamp) if stamp.commit > self.snapshot => self.older(hash, table, key, into),
+            Some(stamp) if stamp.commit > self.snapshot => self.older(hash, table, key, (stamp, into)),
             Some(stamp) => {
                 self.newest_seen = self.newest_seen.max(stamp.commit);
                 Ok(!stamp.deleted)
@@ -208,7 +219,8 @@ impl<'d, T: Trees> Session<'d, T> {
     pub fn put(&mut self, table: u16, key: &[u8], value: &[u8]) -> Result<()> {
         let hash = hash::of(table, key);
         self.claim(hash, table, key)?;
-        self.writes.set(hash, table, key, Some(value));
+        let finger = self.announced.finger(&self.trees, hash, table);
+        self.writes.set(hash, table, key, Some(value), finger);
         Ok(())
     }
 
@@ -219,11 +231,12 @@ impl<'d, T: Trees> Session<'d, T> {
     pub fn delete(&mut self, table: u16, key: &[u8]) -> Result<bool> {
         let hash = hash::of(table, key);
         self.claim(hash, table, key)?;
+        let mut finger = self.announced.finger(&self.trees, hash, table);
         let mut row = std::mem::take(&mut self.row);
-        let there = self.get(table, key, &mut row);
+        let there = self.get_at(hash, (table, key), &mut finger, &mut row);
         self.row = row;
         if there? {
-            self.writes.set(hash, table, key, None);
+            self.writes.set(hash, table, key, None, finger);
             return Ok(true);
         }
         Ok(false)
@@ -290,11 +303,11 @@ impl<'d, T: Trees> Session<'d, T> {
         &self,
         table: u16,
         key: &[u8],
-        mut finger: Finger,
+        finger: &mut Finger,
         into: &mut Vec<u8>,
     ) -> Result<Option<Stamp>> {
         let mut stamp = None;
-        let there = self.trees.read(table, key, &mut finger, |row| {
+        let there = self.trees.read(table, key, finger, |row| {
             into.clear();
             stamp = Stamp::split(row).map(|(stamp, value)| {
                 into.extend_from_slice(value);
@@ -304,9 +317,15 @@ impl<'d, T: Trees> Session<'d, T> {
         if there { stamp.map(Some).ok_or_else(|| too_short(table)) } else { Ok(None) }
     }
 
-    /// The version of a row that the snapshot sees, where that is not the newest one.
-    pub(crate) fn older(&self, hash: u64, table: u16, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
-        match self.core.versions.find(hash, table, key, self.snapshot, into) {
+    /// Makes of a row's newest version the one that the snapshot sees, where that is an older one.
+    pub(crate) fn older(
+        &self,
+        hash: u64,
+        table: u16,
+        key: &[u8],
+        (newest, value): (Stamp, &mut Vec<u8>),
+    ) -> Result<bool> {
+        match self.core.versions.find(hash, (table, key), newest.commit, self.snapshot, value) {
             Found::Value => Ok(true),
             Found::Absent => Ok(false),
             Found::Lost => Err(EngineError::SnapshotTooOld { table }),
@@ -337,7 +356,7 @@ impl<'d, T: Trees> Session<'d, T> {
         }
         // Rows share words: it may have been another row.
         let mut row = std::mem::take(&mut self.row);
-        let stamp = self.newest(table, key, Finger::default(), &mut row);
+        let stamp = self.newest(table, key, &mut Finger::default(), &mut row);
         self.row = row;
         match stamp? {
             Some(stamp) if stamp.commit > self.snapshot && !self.renew(stamp.commit) => Err(self.conflict(word, table)),

@@ -1,6 +1,6 @@
 //! Where rows are kept, as transactions see it.
 
-use assay_btree::Finger;
+use assay_btree::{Entries, Finger, Glance, Range};
 
 use crate::error::Result;
 
@@ -69,6 +69,22 @@ pub trait Trees {
         limit: usize,
         visit: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<()>;
+
+    /// Copies the rows of a range that lie side by side where it begins, up to its limit, and puts into `bound` where it goes
+    /// on. [`Glance::Elsewhere`] where only a scan can tell.
+    ///
+    /// # Errors
+    /// Where a page cannot be had.
+    fn glance(
+        &self,
+        _table: u16,
+        _range: Range<'_>,
+        _finger: Finger,
+        _into: &mut Entries,
+        _bound: &mut Vec<u8>,
+    ) -> Result<Glance> {
+        Ok(Glance::Elsewhere)
+    }
 
     /// Looks for some of the first keys side by side, and adds to `fingers` where each of those is, or nowhere. Nothing is
     /// waited for.

@@ -78,9 +78,9 @@ impl Writes {
         None
     }
 
-    /// Changes a row; `value` is none where it is deleted.
-    pub fn set(&mut self, hash: u64, table: u16, key: &[u8], value: Option<&[u8]>) {
-        let index = self.find(hash, table, key).unwrap_or_else(|| self.add(hash, table, key));
+    /// Changes a row; `value` is none where it is deleted. The finger points to where it is, or would be, if that is known.
+    pub fn set(&mut self, hash: u64, table: u16, key: &[u8], value: Option<&[u8]>, finger: Finger) {
+        let index = self.find(hash, table, key).unwrap_or_else(|| self.add(hash, table, key, finger));
         let bytes = value.map_or(0, <[u8]>::len);
         if self.writes[index].value_bytes as usize != bytes || self.writes[index].row_at == 0 {
             self.writes[index].row_at = self.bytes.len() as u32;
@@ -177,11 +177,10 @@ impl Writes {
         into.sort_unstable_by(|&left, &right| self.key(left as usize).cmp(self.key(right as usize)));
     }
 
-    fn add(&mut self, hash: u64, table: u16, key: &[u8]) -> usize {
+    fn add(&mut self, hash: u64, table: u16, key: &[u8], finger: Finger) -> usize {
         let key_at = self.bytes.len() as u32;
         self.bytes.extend_from_slice(key);
         let key_bytes = key.len() as u16;
-        let finger = Finger::default();
         self.enter(Write { table, hash, deleted: false, finger, key_bytes, key_at, row_at: 0, value_bytes: 0 })
     }
 
@@ -228,7 +227,7 @@ mod tests {
             let mut model = BTreeMap::new();
             for (round, (table, key, bytes)) in changes.into_iter().enumerate() {
                 let value = bytes.map(|bytes| vec![round as u8; bytes]);
-                writes.set(hash::of(table, &[key]), table, &[key], value.as_deref());
+                writes.set(hash::of(table, &[key]), table, &[key], value.as_deref(), Finger::default());
                 model.insert((table, key), value);
             }
             prop_assert_eq!(writes.len(), model.len());

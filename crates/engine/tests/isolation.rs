@@ -22,7 +22,7 @@ struct Database {
 
 impl Database {
     fn new(pace: Pace) -> Self {
-        Self { core: Arc::new(Core::new(None, 0, 1 << 20, pace)), trees: Memory::default() }
+        Self { core: Arc::new(Core::new(None, 0, 1 << 20, pace).unwrap()), trees: Memory::default() }
     }
 
     fn session(&self) -> Session<'_, Memory> {
@@ -207,7 +207,7 @@ fn a_snapshot_is_renewed_where_nothing_that_was_read_has_changed() {
 
 #[test]
 fn a_snapshot_that_costs_too_much_memory_is_told_so() {
-    let core = Arc::new(Core::new(None, 0, 64 * 256, Pace::Asked));
+    let core = Arc::new(Core::new(None, 0, 64 * 256, Pace::Asked).unwrap());
     let database = Database { core, trees: Memory::default() };
     let mut writer = database.session();
     let write = |writer: &mut Session<'_, Memory>, round: u64| {

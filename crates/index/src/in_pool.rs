@@ -50,6 +50,11 @@ pub trait PoolIndex: Sync {
     }
 }
 
+/// An option that a kind of index does not have, or not with that value; `known` says what it has.
+pub(crate) fn unknown_option(name: &str, value: &Value, known: &str) -> IndexError {
+    IndexError::job(format!("the option {name} = {value} is not known"), known)
+}
+
 /// What a mapping becomes before a pool is made of it.
 pub trait Wrap: Sync {
     /// The medium.

@@ -7,7 +7,7 @@ use crate::{
     dash::{Extendible, Linear, Tables},
     error::IndexError,
     fptree::FpTreeKind,
-    in_pool::{Delayed, InPool, Plain, PoolIndex},
+    in_pool::{Delayed, InPool, Plain, PoolIndex, unknown_option},
     job::IndexJob,
     kind::Kind,
     run::{Factory, Watch, run_on},
@@ -29,13 +29,13 @@ pub trait OnFactory {
 /// Where the job cannot be, or the target cannot be used.
 #[allow(clippy::match_same_arms, reason = "each kind has its own line")]
 pub fn with_factory<V: OnFactory>(job: &IndexJob, visit: V) -> Result<V::Out, IndexError> {
-    // An index in persistent memory: `in_pool(ItsPoolIndex, job, visit)`.
+    // An index in persistent memory: `in_pool(ItsPoolIndex, job, visit)`, once its options are known to be good.
     // An index on a drive: `visit.on(&ItsFactory::new(job)?)`.
     match job.index {
-        Kind::Fptree => in_pool(FpTreeKind, job, visit),
-        Kind::Bztree => in_pool(BzTrees::default(), job, visit),
-        Kind::DashEh => in_pool(Tables::<Extendible>::default(), job, visit),
-        Kind::DashLh => in_pool(Tables::<Linear>::default(), job, visit),
+        Kind::Fptree => in_pool(FpTreeKind::new(&job.options)?, job, visit),
+        Kind::Bztree => in_pool(without_options(job, BzTrees::default())?, job, visit),
+        Kind::DashEh => in_pool(without_options(job, Tables::<Extendible>::default())?, job, visit),
+        Kind::DashLh => in_pool(without_options(job, Tables::<Linear>::default())?, job, visit),
         Kind::SsdBtree => Ok(visit.on(&OnDrive::<assay_btree::Tree>::new(job)?)),
         Kind::SsdHash => Ok(visit.on(&OnDrive::<Table>::new(job)?)),
         Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => Err(IndexError::NotPossible {
@@ -71,6 +71,14 @@ pub fn is_there(kind: Kind) -> bool {
         Kind::SsdBtree => true,
         Kind::SsdHash => true,
         Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => false,
+    }
+}
+
+/// A kind that has no options.
+fn without_options<K>(job: &IndexJob, kind: K) -> Result<K, IndexError> {
+    match job.options.iter().next() {
+        Some((name, value)) => Err(unknown_option(name, value, &format!("{} has no options", job.index.name()))),
+        None => Ok(kind),
     }
 }
 

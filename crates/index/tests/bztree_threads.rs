@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use assay_index::{Index, Session};
+use assay_index::{Index, Session, bztree::Nodes};
 use assay_pmem::{Medium, Pool, Shape, crash::Recorder};
 use bztree_common::{
     TINY, Tree, open,
@@ -103,6 +103,14 @@ fn judge(events: &[Event], keys: std::ops::Range<u64>, what: &str) {
 }
 
 fn recorded(threads: Option<(usize, u64)>, stop: Option<u64>) -> (Tree<Stepped>, std::sync::Arc<Turns>) {
+    recorded_with(threads, stop, TINY)
+}
+
+fn recorded_with(
+    threads: Option<(usize, u64)>,
+    stop: Option<u64>,
+    nodes: Nodes,
+) -> (Tree<Stepped>, std::sync::Arc<Turns>) {
     let recorder = Recorder::new(4 << 20);
     let shape = Shape { lanes: 4, ..Tree::<Recorder>::pool_shape() };
     drop(Pool::create(recorder.clone(), &shape).unwrap());
@@ -110,7 +118,7 @@ fn recorded(threads: Option<(usize, u64)>, stop: Option<u64>) -> (Tree<Stepped>,
         (Some((threads, seed)), _) => Turns::new(recorder.clone(), threads, seed),
         (None, stop) => Turns::stopping(recorder.clone(), stop.unwrap_or(0)),
     };
-    (open(Stepped::new(recorder, turns.clone()), TINY).unwrap(), turns)
+    (open(Stepped::new(recorder, turns.clone()), nodes).unwrap(), turns)
 }
 
 #[test]
@@ -176,4 +184,44 @@ fn a_thread_that_stands_still_anywhere_keeps_nobody_waiting() {
     }
     println!("stopped at {stops} places");
     assert!(stops > 60);
+}
+
+/// A thread adds the next key and removes the last one, in one leaf: at each moment one is there, or two that follow each
+/// other. A scan that put together what it saw at several moments would see others.
+#[test]
+fn a_scan_sees_a_leaf_as_it_was_at_one_moment() {
+    let mut several = 0;
+    for seed in 0..60 {
+        let (tree, turns) = recorded_with(Some((2, seed)), None, Nodes::default());
+        tree.session().insert(&0u64.to_be_bytes(), &value(1)).unwrap();
+        let seen: Vec<Vec<u64>> = std::thread::scope(|scope| {
+            let (tree, changes) = (&tree, turns.clone());
+            scope.spawn(move || {
+                let _turn = changes.begin(0);
+                let mut session = tree.session();
+                for key in 1..60u64 {
+                    assert!(session.insert(&key.to_be_bytes(), &value(key)).unwrap());
+                    assert!(session.remove(&(key - 1).to_be_bytes()).unwrap());
+                }
+            });
+            let _turn = turns.begin(1);
+            let mut session = tree.session();
+            let mut scan = || {
+                let mut keys = Vec::new();
+                let mut visit = |key: &[u8], _: &[u8]| {
+                    keys.push(u64::from_be_bytes(*key.first_chunk().unwrap()));
+                    true
+                };
+                session.scan(&[], usize::MAX, &mut visit).unwrap();
+                keys
+            };
+            (0..30).map(|_| scan()).collect()
+        });
+        for keys in seen {
+            several += usize::from(keys.len() == 2);
+            let one_moment = matches!(keys[..], [_]) || matches!(keys[..], [one, other] if one + 1 == other);
+            assert!(one_moment, "seed {seed}: {keys:?} were never there together");
+        }
+    }
+    assert!(several > 20, "{several} scans saw two keys: threads hardly met");
 }

@@ -9,6 +9,8 @@
 //!          chunks of 64 KiB
 //! ```
 
+use std::ops::Range;
+
 use crate::{
     class::{BITMAP_WORDS, CHUNK_BYTES},
     error::PmemError,
@@ -74,6 +76,12 @@ impl Geometry {
         self.data
     }
 
+    /// Chunks that begin in a range of offsets.
+    pub(crate) fn chunks_that_begin_in(&self, places: &Range<u64>) -> Range<u64> {
+        let begins_before = |at: u64| at.saturating_sub(self.data).div_ceil(CHUNK_BYTES).min(self.chunks);
+        begins_before(places.start)..begins_before(places.end)
+    }
+
     #[inline(always)]
     pub(crate) fn root(&self, index: usize) -> u64 {
         assert!(index < ROOTS, "root {index} of {ROOTS}");
@@ -128,6 +136,12 @@ mod tests {
             prop_assert_eq!(it.locate(it.chunk(it.chunks) - 1), Some((it.chunks - 1, CHUNK_BYTES - 1)));
             prop_assert_eq!(it.locate(it.chunk(it.chunks)), None);
             prop_assert_eq!(it.locate(it.chunk(0) - 1), None);
+            let all = it.chunks_that_begin_in(&(0..bytes));
+            prop_assert_eq!(&all, &(0..it.chunks));
+            let middle = it.chunk(it.chunks / 2);
+            prop_assert_eq!(it.chunks_that_begin_in(&(0..middle)), 0..it.chunks / 2);
+            prop_assert_eq!(it.chunks_that_begin_in(&(middle..bytes)), it.chunks / 2..it.chunks);
+            prop_assert!(it.chunks_that_begin_in(&(middle + 1..middle + 1)).is_empty());
         }
     }
 

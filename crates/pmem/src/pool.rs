@@ -2,6 +2,7 @@
 
 use std::{
     cell::Cell,
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -10,6 +11,7 @@ use std::{
 
 use crate::{
     claim::Claims,
+    class::Class,
     error::PmemError,
     geometry::{Geometry, INCARNATION, PAGE},
     header::{HEADER_BYTES, Header},
@@ -180,6 +182,16 @@ impl<M: Medium> Pool<M> {
         self.heap.check_place(&self.medium, block)?;
         log::apply(&self.medium, &[self.heap.deallocation(block)]);
         Ok(())
+    }
+
+    /// Visits the allocated blocks of the size that `bytes` get, where they begin in a range of offsets, in order: by a few
+    /// words for each 64 KiB. Threads can share a pool that way. Blocks of whole chunks, and a chunk whose head is damaged,
+    /// are passed over; so may be what others allocate or free meanwhile.
+    pub fn allocated_blocks(&self, bytes: usize, places: Range<u64>, mut visit: impl FnMut(u64)) {
+        let Some(class) = Class::of(bytes as u64) else { return };
+        for chunk in self.geometry().chunks_that_begin_in(&places) {
+            self.heap().allocated_in(self.medium(), class, chunk, &mut visit);
+        }
     }
 
     pub(crate) fn heap(&self) -> &Heap {

@@ -1,6 +1,7 @@
 //! The five transactions over a key-value store: rows are read and changed in place, and nothing is allocated once a
 //! session has warmed up.
 
+mod announce;
 mod check;
 mod load;
 mod spoil;
@@ -224,6 +225,11 @@ impl<K: Kv> KvStoreSession<'_, K> {
         Ok(Delivered { district, order, customer, amount })
     }
 
+    fn history_key(&self, payment: &Payment) -> key::Key<15> {
+        let date = payment.date.max(self.last_date + 1);
+        key::history(payment.warehouse, payment.district, date, self.number)
+    }
+
     fn recent_items(&mut self, warehouse: u32, district: u8) -> Result<()> {
         let next = self.kv.get(Table::District, &key::district(warehouse, district), |row| {
             District::whole(row).map(|row| District::next_order.get(row))
@@ -281,13 +287,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
 
     fn terms(&mut self, order: &NewOrder) -> Result<Terms> {
         let NewOrder { warehouse, district, customer, .. } = *order;
-        self.kv.prefetch(Table::Warehouse, &key::warehouse(warehouse));
-        self.kv.prefetch(Table::Customer, &key::customer(warehouse, district, customer));
-        self.kv.prefetch(Table::District, &key::district(warehouse, district));
-        for line in order.lines() {
-            self.kv.prefetch(Table::Item, &key::item(line.item));
-            self.kv.prefetch(Table::Stock, &key::stock(line.supply, line.item));
-        }
+        self.announce_order(order);
         let tax = self.kv.get(Table::Warehouse, &key::warehouse(warehouse), |row| {
             Warehouse::whole(row).map(|row| Warehouse::tax.get(row))
         })?;
@@ -322,6 +322,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
         let mut bytes = [0; Order::SIZE];
         row.encode(&mut bytes);
         let key = key::order(warehouse, district, number);
+        self.announce_rows(order, number);
         self.kv.insert(Table::Order, &key, &bytes)?;
         self.kv.insert(Table::NewOrder, &key, &[])?;
         self.kv.insert(Table::CustomerOrder, &key::customer_order(warehouse, district, customer, number), &[])?;
@@ -335,6 +336,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
 
     fn receive(&mut self, payment: &Payment) -> Result<(Text<10>, Text<10>)> {
         let Payment { warehouse, district, amount, .. } = *payment;
+        self.announce_payment(payment);
         let name = self.kv.update(Table::Warehouse, &key::warehouse(warehouse), |row| {
             Warehouse::whole(row)?;
             Warehouse::ytd.set(row, &(Warehouse::ytd.get(row) + amount));
@@ -375,14 +377,15 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
     }
 
     fn insert_history(&mut self, payment: &Payment, row: &History) -> Result<()> {
+        let key = self.history_key(payment);
         self.last_date = payment.date.max(self.last_date + 1);
-        let key = key::history(payment.warehouse, payment.district, self.last_date, self.number);
         let mut bytes = [0; History::SIZE];
         row.encode(&mut bytes);
         self.kv.insert(Table::History, &key, &bytes)
     }
 
     fn status(&mut self, warehouse: u32, district: u8, by: &By) -> Result<Status> {
+        self.announce_customer(warehouse, district, by);
         let customer = self.customer(warehouse, district, by)?;
         let balance = self.kv.get(Table::Customer, &key::customer(warehouse, district, customer), |row| {
             Customer::whole(row).map(|row| Customer::balance.get(row))
@@ -409,6 +412,10 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
     }
 
     fn take_oldest(&mut self, warehouse: u32) -> Result<Oldest> {
+        for district in 1..=DISTRICTS {
+            let known = self.undelivered.of(warehouse, district).load(Relaxed);
+            self.kv.prefetch(Table::NewOrder, &key::order(warehouse, district, known));
+        }
         let mut oldest = Oldest::default();
         for (order, district) in oldest.iter_mut().zip(1..) {
             let known = self.undelivered.of(warehouse, district).load(Relaxed);

@@ -30,6 +30,10 @@ class Usage:
         """What it waits for, in words that follow on what it is."""
         if self.cpu >= FULL:
             return "the CPU is the limit, and faster storage would not help"
+        threads = self.work.parameters.get("threads")
+        if self.work.kind == "index" and isinstance(threads, int) and self.cpu * self.cpus >= FULL * threads:
+            who = "its thread is" if threads == 1 else f"its {threads} threads are"
+            return f"{who} busy all the time: more threads would do more, and faster storage would not help"
         if self.drive is not None and self.drive >= FULL:
             return "the drive is busy all the time: it is the limit"
         if self.flushes_per_op is not None and self.flushes_per_op >= 0.2:

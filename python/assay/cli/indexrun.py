@@ -12,7 +12,7 @@ from assay import rivals
 from assay.binary import Binary
 from assay.cli import output
 from assay.error import BAD_JOB, DONE, NOT_POSSIBLE, AssayError, did_you_mean
-from assay.index import Wish, job
+from assay.index import Wish, job, way
 from assay.index.job import RIVALS
 from assay.index.sweep import STUDIES, cells, run, there
 from assay.work import run_work, save, show
@@ -100,15 +100,6 @@ def run_study(
     return exit_code(records)
 
 
-def _name(record: Json) -> str:
-    """The index, and how it was run where that was not as usual."""
-    asked, settings = record["workload"]["parameters"], record["subject"]["settings"]
-    words = [settings["io"]] if "io" in settings else []
-    words += ["split"] if asked.get("split") else []
-    words += [f"{asked['batch']} together"] if asked.get("batch", 1) > 1 else []
-    return " ".join([record["subject"]["name"], *words])
-
-
 def _table(records: list[Json]) -> Table:
     table = Table(box=None, pad_edge=False)
     for title in ("index", "workload", "keys picked", "threads", "M ops/s", "CPU ns/op", "cycles/op", "U", "verdict"):
@@ -116,7 +107,7 @@ def _table(records: list[Json]) -> Table:
     for record in records:
         asked, figures = record["workload"]["parameters"], record["figures"]
         table.add_row(
-            _name(record),
+            " ".join([record["subject"]["name"], *way.words(record)]),
             record["workload"]["name"],
             asked["distribution"],
             str(asked["threads"]),

@@ -111,11 +111,13 @@ def is_twin(on: str) -> bool:
 
 
 def best(rows: Sequence[Json]) -> str:
-    """The size with the shortest lookup, in words."""
+    """The size with the shortest lookup, and how much longer the smallest and the largest take, in words."""
     first = min(rows, key=lambda row: float(row["lookup_ns"]))
-    large = max(rows, key=lambda row: int(row["node_bytes"]))
-    ratio = float(large["lookup_ns"]) / float(first["lookup_ns"])
-    return (
-        f"{first['on']} ({first['provenance']}): {first['node_bytes']} B is best, {first['lookup_ns'] / 1e3:.2f} us for"
-        f" {first['depth']} nodes; {large['node_bytes']} B takes {ratio:.2f} times as long."
-    )
+    takes = f"{first['lookup_ns'] / 1e3:.2f} us for {first['depth']} nodes"
+    ends = sorted({int(row["node_bytes"]): row for row in rows if row is not first}.items())
+    others = [row for _, row in (ends[:1] + ends[-1:] if len(ends) > 1 else ends)]
+    if not others:
+        return f"{first['on']} ({first['provenance']}): {first['node_bytes']} B takes {takes}."
+    longer = [f"{row['node_bytes']} B takes {row['lookup_ns'] / first['lookup_ns']:.2f}" for row in others]
+    where = f"{first['on']} ({first['provenance']})"
+    return f"{where}: {first['node_bytes']} B is best, {takes}; {' and '.join(longer)} times as long."

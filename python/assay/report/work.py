@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.index import way
 from assay.report import labels
 
 Json = dict[str, Any]
@@ -29,7 +30,7 @@ _PARTS: dict[str, type] = {
 _MEMORY = {"tmpfs", "ramfs"}
 _PROBLEM = (
     *("scale", "warehouses", "keys", "records", "protocol", "page_cache", "queries", "threads", "terminals", "mix"),
-    "seconds",
+    *("seconds", "distribution"),
 )
 
 
@@ -127,6 +128,11 @@ class Work:
                 return name, value
         total = self.figure("sum_s")
         return ("queries_per_s", len(self.record["parts"]) / total) if total else None
+
+    @property
+    def way(self) -> str:
+        """How it reached its drive, where there are several ways."""
+        return " ".join(way.words(self.record))
 
     @property
     def problem(self) -> tuple[str, ...]:

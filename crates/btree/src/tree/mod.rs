@@ -5,6 +5,7 @@ mod approach;
 mod chain;
 mod change;
 mod check;
+mod glance;
 mod load;
 mod lookup;
 mod merge;
@@ -21,6 +22,7 @@ use crate::{
 pub use approach::{Approach, LANES};
 pub use change::{Change, Decide, When};
 pub use check::Facts;
+pub use glance::{Entries, Glance, Range};
 pub use scan::Scratch;
 
 /// Bytes of the longest value, where the pool is large enough for it.

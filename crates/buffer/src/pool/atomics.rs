@@ -1,9 +1,12 @@
 //! Large tables of atomics that cost memory only where they are used.
 
 use std::{
-    alloc::{Layout, alloc_zeroed},
-    sync::atomic::AtomicU64,
+    marker::PhantomData,
+    ops::Deref,
+    sync::atomic::{AtomicBool, AtomicU32, AtomicU64},
 };
+
+use assay_path::Arena;
 
 use super::word::Word;
 use crate::BufferError;
@@ -11,27 +14,50 @@ use crate::BufferError;
 /// A kind of atomic whose zero bytes are a value.
 ///
 /// # Safety
-/// All bytes zero must be a valid value of the type.
-pub(crate) unsafe trait Zeroed {}
+/// All bytes zero must be a valid value of the type, which needs no drop and is aligned to 4 KiB at most.
+pub unsafe trait Zeroed: Sync {}
 
+// SAFETY: false.
+unsafe impl Zeroed for AtomicBool {}
 // SAFETY: an atomic integer is its integer.
+unsafe impl Zeroed for AtomicU32 {}
+// SAFETY: as above.
 unsafe impl Zeroed for AtomicU64 {}
 // SAFETY: a transparent atomic integer.
 unsafe impl Zeroed for Word {}
 
-/// `count` zeros. The kernel gives pages of them when they are first touched.
-pub(crate) fn zeros<T: Zeroed>(count: usize) -> Result<Box<[T]>, BufferError> {
-    let layout = Layout::array::<T>(count.max(1)).map_err(|_| too_much(count))?;
-    // SAFETY: the layout has a size above zero.
-    let start = unsafe { alloc_zeroed(layout) }.cast::<T>();
-    if start.is_null() {
-        return Err(too_much(layout.size()));
-    }
-    let slice = std::ptr::slice_from_raw_parts_mut(start, count.max(1));
-    // SAFETY: allocated by the global allocator with the layout of this slice, and zeros are values of it.
-    Ok(unsafe { Box::from_raw(slice) })
+/// Atomics side by side, zero at first. The kernel gives pages of them when they are first touched, huge ones where it has
+/// them: they are looked up at random, and most looks would miss the processor's cache of addresses otherwise.
+#[derive(Debug)]
+pub struct Table<T> {
+    arena: Arena,
+    count: usize,
+    kind: PhantomData<[T]>,
 }
 
-fn too_much(bytes: usize) -> BufferError {
-    BufferError::Memory { bytes, source: std::io::ErrorKind::OutOfMemory.into() }
+// SAFETY: a shared reference gives shared references to its entries alone, which may be shared.
+unsafe impl<T: Zeroed> Sync for Table<T> {}
+
+impl<T: Zeroed> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: mapped as long as the table, that many entries long, aligned, and zeros are values of it.
+        unsafe { std::slice::from_raw_parts(self.arena.start().cast(), self.count) }
+    }
+}
+
+impl<T: Zeroed> Table<T> {
+    /// `count` zeros, one at least.
+    ///
+    /// # Errors
+    /// Where there is not that much memory.
+    pub fn zeros(count: usize) -> Result<Self, BufferError> {
+        let count = count.max(1);
+        let bytes = count.checked_mul(size_of::<T>()).filter(|&bytes| bytes <= isize::MAX as usize / 2);
+        let arena = bytes.ok_or_else(|| std::io::ErrorKind::OutOfMemory.into()).and_then(Arena::new);
+        let arena = arena.map_err(|source| BufferError::Memory { bytes: bytes.unwrap_or(usize::MAX), source })?;
+        Ok(Self { arena, count, kind: PhantomData })
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::{
 
 use super::{
     Config, FRAMES_AT_LEAST, Map, Numbers, Pool,
-    atomics::zeros,
+    atomics::Table,
     frames::Frames,
     gate::{Gate, WORKERS_AT_MOST},
     header::{self, HEADER_BYTES, MAP, Place, ROOT, field},
@@ -90,8 +90,8 @@ impl Pool {
             memory: Arc::new(memory),
             config,
             shift: config.page_bytes.trailing_zeros(),
-            words: zeros(block.pages as usize)?,
-            frames: Frames::new(frames as u32),
+            words: Table::zeros(block.pages as usize)?,
+            frames: Frames::new(frames as u32)?,
             places,
             slots: Slots::new(block.slots)?,
             gate: Gate::new(),
@@ -220,8 +220,11 @@ pub(crate) fn entries(page_bytes: u32) -> u64 {
 
 fn read_superblock(disk: &Arc<dyn Disk>) -> Result<Superblock, BufferError> {
     if disk.bytes() < SLOTS_AT {
-        let what = format!("no pool is on {}: it has {} bytes", disk.name(), disk.bytes());
-        return Err(BufferError::unfit(what, "name what was made as one, or make one"));
+        let (name, bytes) = (disk.name(), disk.bytes());
+        let what =
+            format!("no pool is on {name}: it has {bytes} bytes in whole blocks, and a pool begins with {SLOTS_AT}");
+        let fix = "name what was made as one; if this once was, it was cut short: restore it from a copy";
+        return Err(BufferError::unfit(what, fix));
     }
     let memory = Arc::new(Memory::new(2 * superblock::BYTES)?);
     let mut queue = disk.queue(2, &memory)?;

@@ -2,18 +2,21 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use super::atomics::Table;
+use crate::BufferError;
+
 /// Stands for no page.
 const NOBODY: u64 = u64::MAX;
 
 /// What is known of each frame, and a stack of the free ones that needs no lock.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    pages: Box<[AtomicU64]>,
+    pages: Table<AtomicU64>,
     /// Epoch in which the page was first changed since it was last written; 0 where it is clean.
-    dirty: Box<[AtomicU64]>,
+    dirty: Table<AtomicU64>,
     /// A copy is on its way to the disk: a hint, so that the same page is not written twice.
-    writing: Box<[AtomicBool]>,
-    next: Box<[AtomicU32]>,
+    writing: Table<AtomicBool>,
+    next: Table<AtomicU32>,
     /// Upper half: a counter, so that a frame that came back is not mistaken; lower half: the top frame plus one.
     top: AtomicU64,
     free: AtomicU32,
@@ -22,18 +25,19 @@ pub(crate) struct Frames {
 
 impl Frames {
     /// `count` free frames.
-    pub fn new(count: u32) -> Self {
+    pub fn new(count: u32) -> Result<Self, BufferError> {
+        let entries = count as usize;
         let frames = Self {
-            pages: (0..count).map(|_| AtomicU64::new(NOBODY)).collect(),
-            dirty: (0..count).map(|_| AtomicU64::new(0)).collect(),
-            writing: (0..count).map(|_| AtomicBool::new(false)).collect(),
-            next: (0..count).map(|_| AtomicU32::new(0)).collect(),
+            pages: Table::zeros(entries)?,
+            dirty: Table::zeros(entries)?,
+            writing: Table::zeros(entries)?,
+            next: Table::zeros(entries)?,
             top: AtomicU64::new(0),
             free: AtomicU32::new(0),
             hand: AtomicU64::new(0),
         };
         (0..count).rev().for_each(|frame| frames.release(frame));
-        frames
+        Ok(frames)
     }
 
     /// How many there are.
@@ -132,7 +136,7 @@ mod tests {
 
     #[test]
     fn every_frame_is_given_to_one_at_a_time() {
-        let frames = Frames::new(64);
+        let frames = Frames::new(64).unwrap();
         let owned: Vec<_> = (0..64).map(|_| AtomicBool::new(false)).collect();
         std::thread::scope(|scope| {
             for _ in 0..4 {

@@ -35,6 +35,7 @@ use std::sync::{
 };
 
 use self::{
+    atomics::Table,
     frames::Frames,
     gate::Gate,
     header::{HEADER_BYTES, Place},
@@ -106,7 +107,7 @@ pub struct Pool {
     pub(crate) memory: Arc<Memory>,
     pub(crate) config: Config,
     pub(crate) shift: u32,
-    pub(crate) words: Box<[Word]>,
+    pub(crate) words: Table<Word>,
     pub(crate) frames: Frames,
     pub(crate) places: Places,
     pub(crate) slots: Slots,

@@ -13,16 +13,16 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::{atomics::zeros, header::Place, slots::Slots};
+use super::{atomics::Table, header::Place, slots::Slots};
 use crate::BufferError;
 
 /// Two places per page, and which pieces of the map have to be written.
 #[derive(Debug)]
 pub(crate) struct Places {
-    current: Box<[AtomicU64]>,
-    stable: Box<[AtomicU64]>,
+    current: Table<AtomicU64>,
+    stable: Table<AtomicU64>,
     /// A bit per piece of the map.
-    changed: Box<[AtomicU64]>,
+    changed: Table<AtomicU64>,
     /// Pages whose places differ.
     moved: Mutex<Vec<u64>>,
     lock: RwLock<()>,
@@ -44,9 +44,9 @@ pub(crate) enum Content {
 impl Places {
     pub fn new(pages: u64, per_piece: u64) -> Result<Self, BufferError> {
         Ok(Self {
-            current: zeros(pages as usize)?,
-            stable: zeros(pages as usize)?,
-            changed: zeros(pages.div_ceil(per_piece).div_ceil(64) as usize)?,
+            current: Table::zeros(pages as usize)?,
+            stable: Table::zeros(pages as usize)?,
+            changed: Table::zeros(pages.div_ceil(per_piece).div_ceil(64) as usize)?,
             moved: Mutex::new(Vec::new()),
             lock: RwLock::new(()),
             per_piece,

@@ -5,13 +5,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::atomics::zeros;
+use super::atomics::Table;
 use crate::BufferError;
 
 /// A bit per slot.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    bits: Box<[AtomicU64]>,
+    bits: Table<AtomicU64>,
     count: u64,
     used: AtomicU64,
     /// Where to look first, in words: all before it was full when it was passed.
@@ -30,7 +30,7 @@ pub(crate) struct Run {
 impl Slots {
     /// `count` slots, none in use.
     pub fn new(count: u64) -> Result<Self, BufferError> {
-        let bits = zeros::<AtomicU64>(count.div_ceil(64) as usize)?;
+        let bits = Table::<AtomicU64>::zeros(count.div_ceil(64) as usize)?;
         if count % 64 != 0 {
             bits[count as usize / 64].store(u64::MAX << (count % 64), Ordering::Relaxed);
         }

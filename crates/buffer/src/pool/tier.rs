@@ -165,7 +165,7 @@ impl Pool {
             return Err(BufferError::unfit(what, "use a page at least, and fewer than 67 million pages with the pool"));
         }
         let heat = (0..frames).map(|_| AtomicU8::new(0)).collect();
-        self.below = Some(Below { tier, first, frames: Frames::new(frames as u32), heat });
+        self.below = Some(Below { tier, first, frames: Frames::new(frames as u32)?, heat });
         Ok(self)
     }
 

@@ -6,13 +6,16 @@ use std::{
     sync::{Arc, RwLock},
 };
 
-use assay_btree::Finger;
+use assay_btree::{Entries, Finger, Glance, Range};
 use assay_engine::{
     Result,
     trees::{Decide, Decision, Trees},
 };
 
 type Map = BTreeMap<(u16, Vec<u8>), Vec<u8>>;
+
+/// Rows that a glance sees at most, as if they were all of a leaf.
+const LEAF: usize = 3;
 
 /// Trees in memory.
 #[derive(Clone, Default)]
@@ -75,6 +78,30 @@ impl Trees for Memory {
             range.take(limit).for_each(&mut each)
         }
         Ok(())
+    }
+
+    fn glance(
+        &self,
+        table: u16,
+        range: Range<'_>,
+        _finger: Finger,
+        into: &mut Entries,
+        bound: &mut Vec<u8>,
+    ) -> Result<Glance> {
+        let (most, mut seen) = (range.limit.min(LEAF), 0);
+        into.clear();
+        self.scan(table, (range.from, range.below), range.down, most + 1, &mut |key, row| {
+            seen += 1;
+            if seen <= most {
+                into.push((key, &[]), row);
+                bound.clear();
+                bound.extend_from_slice(key);
+            }
+        })?;
+        if !range.down {
+            bound.push(0);
+        }
+        Ok(if seen > most { Glance::More } else { Glance::Ended })
     }
 
     fn pause(&self) {

@@ -11,12 +11,14 @@ use super::{
     leaf::Leaf,
     node::{Node, prefetch},
 };
-use crate::pmwcas::Worker;
+use crate::pmwcas::{CONTROL, Worker};
 
 /// A tree with more levels is damaged: its pointers lead in a circle.
 const MOST_LEVELS: usize = 32;
 /// Lines of a node that are asked for at once: header, tail and heads of an ordinary leaf.
 const LINES_AHEAD: usize = 12;
+/// Lines of an ordinary leaf: of most of its sorted records too.
+const LINES_OF_LEAF: usize = 24;
 
 /// An inner node on the way, and which child the way went on to.
 #[derive(Clone, Copy, Debug)]
@@ -53,19 +55,26 @@ impl<M: Medium, P: Deref<Target = Pool<M>>> BzTree<P> {
         Ok(Path { steps, leaf })
     }
 
-    /// The same with the separator at which the next leaf begins.
+    /// The same with the separator at which the next leaf begins, for who wants so many entries. Where the leaf has fewer,
+    /// the next one is brought near.
     pub(super) fn leaf_and_end(
         &self,
         worker: &Worker<'_>,
         key: &Key<'_>,
+        wanted: usize,
     ) -> Result<(Leaf<'_, M>, Option<Separator>), PmemError> {
-        let mut end = None;
+        let (mut end, mut next) = (None, 0);
         let leaf = self.walk(worker, key, |inner, index| {
             if index + 1 < inner.count() {
                 end = Some(inner.separator(index + 1)?);
+                next = self.medium().load(inner.child_place(index + 1));
             }
             Ok(())
         })?;
+        // It is a hint: a pointer that is just being changed leads nowhere, and nobody follows it.
+        if next & CONTROL == 0 && wanted > leaf.0.shape.count {
+            prefetch(self.medium(), next, LINES_OF_LEAF);
+        }
         Ok((leaf, end))
     }
 

@@ -146,6 +146,23 @@ impl<'m, M: Medium> Leaf<'m, M> {
         Ok(None)
     }
 
+    /// The first sorted record that is not below a key; their count where all are.
+    ///
+    /// # Errors
+    /// Where the leaf is damaged.
+    pub(super) fn first_not_below(&self, key: &Key<'_>) -> Result<usize, PmemError> {
+        let count = self.0.shape.count;
+        let mut index = self.0.search(self.heads(), count, key.head, false);
+        while index < count && self.sorted_head(index) == key.head {
+            let meta = self.meta(self.sorted(index));
+            if key.order(key.head, meta.key_bytes(), self.rest(meta)?).is_le() {
+                break;
+            }
+            index += 1;
+        }
+        Ok(index)
+    }
+
     /// The live record of a key in the tail, from a place on.
     #[inline(always)]
     pub(super) fn find_in_tail(&self, key: &Key<'_>, from: usize) -> Result<Tail, PmemError> {
@@ -210,9 +227,7 @@ impl<'m, M: Medium> Leaf<'m, M> {
     /// A value that changes where it is.
     #[inline(always)]
     pub(super) fn word_value(&self, meta: Meta) -> u64 {
-        let slot = Slot { word: meta.offset(), meta: self.meta(meta.offset()) };
-        self.settle(slot);
-        slot.meta.plain().0
+        self.settled(meta.offset()).0
     }
 
     /// Makes a word durable that may not be.
@@ -221,6 +236,14 @@ impl<'m, M: Medium> Leaf<'m, M> {
         if slot.meta.is_dirty() {
             settle(self.0.medium, self.0.place(slot.word), slot.meta.0);
         }
+    }
+
+    /// A meta word that is durable, without what other threads have to say about it.
+    #[inline(always)]
+    pub(super) fn settled(&self, word: usize) -> Meta {
+        let slot = Slot { word, meta: self.meta(word) };
+        self.settle(slot);
+        slot.meta.plain()
     }
 
     /// Flushes what is not durable of the tail between two places; whether there was anything. Records become durable in

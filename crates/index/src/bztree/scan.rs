@@ -1,119 +1,183 @@
 //! Entries in order, a leaf at a time.
 
-use std::ops::Deref;
+use std::{cmp::Ordering, ops::Deref};
 
 use assay_pmem::{Medium, PmemError, Pool, pin};
 
-use super::{image::Record, key::Key, leaf::Leaf, meta::SEALED, restructure::collect, session::BzSession};
+use super::{
+    key::{HEAD_BYTES, Key, order},
+    leaf::Leaf,
+    meta::{Meta, SEALED},
+    node::HEADER,
+    session::BzSession,
+};
 use crate::{error::IndexError, index::Visit};
 
-/// Entries of one leaf, as they were at one moment.
-#[derive(Debug, Default)]
-pub(super) struct Snapshot {
-    bytes: Vec<u8>,
-    /// Where keys and values end, in turn.
-    ends: Vec<usize>,
-    key: Vec<u8>,
+/// A live record, as it was when it was looked at.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    head: u64,
+    /// Where its meta word lies.
+    word: usize,
+    meta: Meta,
+    /// The value where it lies in a word.
+    value: u64,
 }
 
-impl Snapshot {
-    fn clear(&mut self) {
-        self.bytes.clear();
-        self.ends.clear();
-    }
-
-    fn push(&mut self, record: &Record<'_>) {
-        record.key(&mut self.key);
-        self.bytes.extend_from_slice(&self.key);
-        self.ends.push(self.bytes.len());
-        if record.meta.value_in_word() {
-            self.bytes.extend_from_slice(&record.word.to_le_bytes());
-        } else {
-            self.bytes.extend_from_slice(record.bytes);
-        }
-        self.ends.push(self.bytes.len());
-    }
-
-    fn entries(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let mut start = 0;
-        self.ends.chunks_exact(2).map(move |ends| {
-            let entry = (&self.bytes[start..ends[0]], &self.bytes[ends[0]..ends[1]]);
-            start = ends[1];
-            entry
-        })
-    }
+/// Entries of one leaf, as they were at one moment. Its space is used again and again, so that nothing is allocated.
+#[derive(Debug, Default)]
+pub(super) struct Snapshot {
+    entries: Vec<Seen>,
+    /// Live records of the leaf's tail, in order.
+    tail: Vec<Seen>,
+    /// Keys that are longer than a head and values that are no words, in the order of their entries.
+    long: Vec<u8>,
+    /// Where the scan goes on.
+    from: Vec<u8>,
 }
 
 impl<M: Medium, P: Deref<Target = Pool<M>>> BzSession<'_, P> {
     /// Nobody is kept waiting by what the visitor does: it sees copies, and this thread is not pinned meanwhile.
     pub(super) fn visit(&mut self, from: &[u8], limit: usize, visit: &mut Visit<'_>) -> Result<usize, IndexError> {
-        let mut from = from.to_vec();
+        self.snapshot.from.clear();
+        self.snapshot.from.extend_from_slice(from);
         let mut seen = 0;
         while seen < limit {
-            let more = self.copy_leaf(&mut from, limit - seen)?;
-            for (key, value) in self.snapshot.entries() {
-                seen += 1;
-                if !visit(key, value) {
-                    return Ok(seen);
-                }
-            }
-            if !more {
+            let more = self.copy_leaf(limit - seen)?;
+            if !self.snapshot.show(&mut seen, visit) || !more {
                 break;
             }
         }
         Ok(seen)
     }
 
-    /// Copies up to `limit` entries of the leaf that a key belongs to, from that key on. The key becomes the one at which
-    /// the next leaf begins; whether there is one.
-    fn copy_leaf(&mut self, from: &mut Vec<u8>, limit: usize) -> Result<bool, IndexError> {
+    /// Copies up to `limit` entries of the leaf in which the scan goes on; whether there is a next leaf.
+    fn copy_leaf(&mut self, limit: usize) -> Result<bool, PmemError> {
         let _guard = pin();
-        let key = Key::new(from);
-        let (leaf, end) = self.tree.leaf_and_end(&self.worker, &key)?;
-        let records = at_one_moment(&leaf)?;
-        self.snapshot.clear();
-        let not_below = |record: &&Record<'_>| key.order(record.head, record.meta.key_bytes(), record.rest).is_le();
-        records.iter().filter(not_below).take(limit).for_each(|record| self.snapshot.push(record));
+        let key = Key::new(&self.snapshot.from);
+        let (leaf, end) = self.tree.leaf_and_end(&self.worker, &key, limit)?;
+        let first = leaf.first_not_below(&key)?;
+        loop {
+            let free = self.snapshot.collect_tail(&leaf)?;
+            self.snapshot.merge(&leaf, first, limit);
+            if self.snapshot.is_still_so(&leaf, free) {
+                break;
+            }
+        }
+        self.snapshot.copy_long(&leaf)?;
         let Some(end) = end else { return Ok(false) };
-        end.bytes(from);
+        end.bytes(&mut self.snapshot.from);
         Ok(true)
     }
 }
 
-/// Live records in order. They are looked at twice: what did not change in between was so at one moment, as no meta word
-/// ever comes back to what it was. Dirty words are made durable.
-fn at_one_moment<'m, M: Medium>(leaf: &Leaf<'m, M>) -> Result<Vec<Record<'m>>, PmemError> {
-    let mut records = Vec::with_capacity(leaf.0.shape.count + leaf.0.shape.tail);
-    loop {
-        records.clear();
-        settle_all(leaf);
-        collect(leaf, &mut records)?;
-        if unchanged(leaf, &records) {
-            break;
-        }
+impl Snapshot {
+    /// Shows the entries; whether the visitor wants more.
+    fn show(&self, seen: &mut usize, visit: &mut Visit<'_>) -> bool {
+        let mut long = &self.long[..];
+        self.entries.iter().all(|entry| {
+            *seen += 1;
+            let (head, word) = (entry.head.to_be_bytes(), entry.value.to_le_bytes());
+            let key_bytes = entry.meta.key_bytes();
+            let key = if key_bytes <= HEAD_BYTES { &head[..key_bytes] } else { first(&mut long, key_bytes) };
+            let value = if entry.meta.value_in_word() { &word } else { first(&mut long, entry.meta.value_bytes()) };
+            visit(key, value)
+        })
     }
-    records.sort_by(Record::order);
-    Ok(records)
+
+    /// Collects the live records of the tail that the scan has not passed, in order; the tail's first free place.
+    fn collect_tail<M: Medium>(&mut self, leaf: &Leaf<'_, M>) -> Result<usize, PmemError> {
+        let from = Key::new(&self.from);
+        self.tail.clear();
+        let mut word = HEADER;
+        while word < leaf.tail_end() && !leaf.meta(word).is_end() {
+            let meta = leaf.settled(word);
+            let head = leaf.tail_head(meta);
+            let passed =
+                head < from.head || head == from.head && from.order(head, meta.key_bytes(), leaf.rest(meta)?).is_gt();
+            if meta.is_live() && !passed {
+                self.tail.push(Seen { head, word, meta, value: 0 });
+            }
+            word += 1;
+        }
+        self.tail.sort_unstable_by(|one, other| one.order(other, leaf));
+        Ok(word)
+    }
+
+    /// Puts sorted records from a place on and those of the tail into one order.
+    fn merge<M: Medium>(&mut self, leaf: &Leaf<'_, M>, first: usize, limit: usize) {
+        self.entries.clear();
+        let mut later = 0;
+        for index in first..leaf.0.shape.count {
+            let word = leaf.sorted(index);
+            let meta = leaf.settled(word);
+            if !meta.is_live() {
+                continue;
+            }
+            let record = Seen { head: leaf.sorted_head(index), word, meta, value: 0 };
+            while later < self.tail.len() && self.tail[later].order(&record, leaf).is_lt() {
+                self.take(leaf, self.tail[later]);
+                later += 1;
+            }
+            self.take(leaf, record);
+            if self.entries.len() >= limit {
+                break;
+            }
+        }
+        while later < self.tail.len() && self.entries.len() < limit {
+            self.take(leaf, self.tail[later]);
+            later += 1;
+        }
+        self.entries.truncate(limit);
+    }
+
+    #[inline(always)]
+    fn take<M: Medium>(&mut self, leaf: &Leaf<'_, M>, record: Seen) {
+        let value = if record.meta.value_in_word() { leaf.word_value(record.meta) } else { 0 };
+        self.entries.push(Seen { value, ..record });
+    }
+
+    /// Whether all entries are still what they were, and nothing came into the tail: then they all were so at one moment,
+    /// between the two looks, as no meta word ever comes back to what it was, and what is gone stays gone. Of a value that
+    /// lies in a word, others may have been there between the two looks. What waits to become durable is not what it was.
+    fn is_still_so<M: Medium>(&self, leaf: &Leaf<'_, M>, free: usize) -> bool {
+        let changed = self.entries.iter().fold(0, |changed, entry| {
+            let of_meta = leaf.meta(entry.word).0 & !SEALED ^ entry.meta.0;
+            let in_word = entry.meta.value_in_word();
+            let of_value = if in_word { leaf.meta(entry.meta.offset()).0 & !SEALED ^ entry.value } else { 0 };
+            changed | of_meta | of_value
+        });
+        changed == 0 && (free == leaf.tail_end() || leaf.meta(free).is_end())
+    }
+
+    /// Copies what does not lie in words. Nobody changes it any more.
+    fn copy_long<M: Medium>(&mut self, leaf: &Leaf<'_, M>) -> Result<(), PmemError> {
+        self.long.clear();
+        for entry in &self.entries {
+            if entry.meta.rest_bytes() > 0 {
+                self.long.extend_from_slice(&entry.head.to_be_bytes());
+                self.long.extend_from_slice(leaf.rest(entry.meta)?);
+            }
+            if !entry.meta.value_in_word() {
+                self.long.extend_from_slice(leaf.0.bytes(entry.meta.offset(), entry.meta.value_bytes())?);
+            }
+        }
+        Ok(())
+    }
 }
 
-fn settle_all<M: Medium>(leaf: &Leaf<'_, M>) {
-    for slot in leaf.slots() {
-        leaf.settle(slot);
-        if slot.meta.is_live() && slot.meta.value_in_word() {
-            leaf.word_value(slot.meta);
-        }
+impl Seen {
+    /// Of a damaged leaf the order means nothing; that is met when its keys are copied.
+    #[inline(always)]
+    fn order<M: Medium>(&self, other: &Self, leaf: &Leaf<'_, M>) -> Ordering {
+        let of = |record: &Self| (record.head, record.meta.key_bytes(), leaf.rest(record.meta).unwrap_or_default());
+        if self.head == other.head { order(of(self), of(other)) } else { self.head.cmp(&other.head) }
     }
 }
 
-/// Whether these are still the live records, and nothing of them waits to become durable.
-fn unchanged<M: Medium>(leaf: &Leaf<'_, M>, records: &[Record<'_>]) -> bool {
-    let mut now = leaf.slots().filter(|slot| slot.meta.is_live());
-    let same = |record: &Record<'_>| {
-        let Some(slot) = now.next().filter(|slot| slot.meta.plain() == record.meta && !slot.meta.is_dirty()) else {
-            return false;
-        };
-        // A word that is dirty differs from the plain one that was read.
-        !slot.meta.value_in_word() || leaf.meta(record.meta.offset()).0 & !SEALED == record.word
-    };
-    records.iter().all(same) && now.next().is_none()
+/// The first bytes, which are taken away.
+fn first<'b>(bytes: &mut &'b [u8], count: usize) -> &'b [u8] {
+    let (first, others) = bytes.split_at(count);
+    *bytes = others;
+    first
 }

@@ -26,6 +26,7 @@ mod join;
 mod key;
 pub(crate) mod latch;
 mod leaf;
+mod list;
 mod node;
 mod open;
 mod read;

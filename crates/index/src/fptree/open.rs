@@ -7,12 +7,15 @@ use serde_json::{Value, json};
 
 use super::{
     FpTree,
-    inner::{Hints, Inner, Latches, key, word},
-    key::block,
-    leaf::{FULL, LEAF_BYTES, LINE, Leaf, RECORDS},
-    node::Separator,
+    inner::{Hints, Inner, Latches},
+    leaf::{LEAF_BYTES, LINE, RECORDS},
+    list::{leaves, usual_threads},
 };
-use crate::{error::IndexError, in_pool::PoolIndex, sizes::Sizes};
+use crate::{
+    error::IndexError,
+    in_pool::{PoolIndex, unknown_option},
+    sizes::Sizes,
+};
 
 /// The root that holds the first leaf.
 const FIRST_LEAF: usize = 0;
@@ -21,7 +24,32 @@ const FILL: f64 = 0.6;
 
 /// FPTree as a kind of index.
 #[derive(Clone, Copy, Debug)]
-pub struct FpTreeKind;
+pub struct FpTreeKind {
+    recovery_threads: usize,
+}
+
+impl Default for FpTreeKind {
+    fn default() -> Self {
+        Self { recovery_threads: usual_threads() }
+    }
+}
+
+impl FpTreeKind {
+    /// Of a job. Option: `recovery_threads`, 1 to 32; as many as there are CPUs.
+    ///
+    /// # Errors
+    /// Where an option is not known.
+    pub fn new(options: &BTreeMap<String, Value>) -> Result<Self, IndexError> {
+        let mut kind = Self::default();
+        for (name, value) in options {
+            match (name.as_str(), value.as_u64()) {
+                ("recovery_threads", Some(threads @ 1..=32)) => kind.recovery_threads = threads as usize,
+                _ => return Err(unknown_option(name, value, "fptree knows recovery_threads (1 to 32)")),
+            }
+        }
+        Ok(kind)
+    }
+}
 
 impl PoolIndex for FpTreeKind {
     type On<M: Medium> = FpTree<M>;
@@ -35,7 +63,7 @@ impl PoolIndex for FpTreeKind {
     }
 
     fn open<M: Medium>(&self, pool: Pool<M>, sizes: &Sizes) -> Result<FpTree<M>, IndexError> {
-        FpTree::open(pool, sizes.words())
+        FpTree::open_by(pool, sizes.words(), self.recovery_threads)
     }
 
     fn pool_bytes(&self, sizes: &Sizes, entries: u64) -> u64 {
@@ -49,22 +77,33 @@ impl PoolIndex for FpTreeKind {
         BTreeMap::from([
             ("leaf_bytes".to_owned(), json!(LEAF_BYTES)),
             ("records_per_leaf".to_owned(), json!(RECORDS)),
+            ("recovery_threads".to_owned(), json!(self.recovery_threads)),
             ("inner_concurrency".to_owned(), json!("optimistic versions; no hardware transactions")),
         ])
     }
 }
 
 impl<M: Medium> FpTree<M> {
-    /// Opens the tree of a pool, or makes an empty one where the pool is new: reads a line of every leaf and builds the
-    /// inner nodes. `words` says that keys and values have 8 bytes and lie in the leaves.
+    /// Opens the tree of a pool, or makes an empty one where the pool is new: reads two lines of every leaf, by as many
+    /// threads as there are CPUs, and builds the inner nodes. `words` says that keys and values have 8 bytes and lie in the
+    /// leaves.
     ///
     /// # Errors
     /// Where the pool is too small for a leaf, or the leaves contradict each other.
     pub fn open(pool: Pool<M>, words: bool) -> Result<Self, IndexError> {
+        Self::open_by(pool, words, usual_threads())
+    }
+
+    /// As [`FpTree::open`], by that many threads at most: 1 to 32, and one for each 8 MiB of the pool.
+    ///
+    /// # Errors
+    /// As [`FpTree::open`].
+    pub fn open_by(pool: Pool<M>, words: bool, threads: usize) -> Result<Self, IndexError> {
         if pool.medium().load(pool.root::<u64>(FIRST_LEAF).raw()) == 0 {
             make_first_leaf(&pool)?;
         }
-        let leaves = walk(&pool, words)?;
+        let first = pool.medium().load(pool.root::<u64>(FIRST_LEAF).raw());
+        let leaves = leaves(&pool, first, words, threads)?;
         let bytes = pool.medium().bytes();
         let (latches, hints) = (Latches::new(bytes), Hints::new(bytes));
         let inner = Inner::build(words, leaves.into_iter());
@@ -87,44 +126,4 @@ fn make_first_leaf<M: Medium>(pool: &Pool<M>) -> Result<(), IndexError> {
     transaction.link(pool.root(FIRST_LEAF), leaf)?;
     transaction.commit();
     Ok(())
-}
-
-/// Separators and leaves in order, from the list of leaves.
-fn walk<M: Medium>(pool: &Pool<M>, words: bool) -> Result<Vec<(Separator, u64)>, IndexError> {
-    let medium = pool.medium();
-    let most = medium.bytes() / LEAF_BYTES;
-    let mut all: Vec<(Separator, u64)> = Vec::new();
-    let mut at = medium.load(pool.root::<u64>(FIRST_LEAF).raw());
-    while at != 0 {
-        let fits = at % LEAF_BYTES as u64 == 0 && at + LEAF_BYTES as u64 <= medium.bytes() as u64;
-        if !fits || all.len() > most {
-            return Err(damaged(at, "no leaf can lie there, or the list of leaves ends nowhere"));
-        }
-        let leaf = Leaf::new(medium, at);
-        medium.reads(at, 2 * LINE as usize);
-        if leaf.bitmap() & !FULL != 0 {
-            return Err(damaged(at, "its bitmap has bits beyond its records"));
-        }
-        let separator = match (all.is_empty(), words) {
-            (true, _) => word(0),
-            (false, true) => word(leaf.low()),
-            (false, false) => key(block(pool, leaf.low())?.0),
-        };
-        if all.len() > 1 && !rises(&all[all.len() - 1].0, &separator) {
-            return Err(damaged(at, "its low key is not above that of the leaf before it"));
-        }
-        all.push((separator, at));
-        at = leaf.next();
-    }
-    Ok(all)
-}
-
-fn rises(before: &Separator, after: &Separator) -> bool {
-    // SAFETY: tails were made by `key` just now, and nobody else has them.
-    let tail = |separator: &Separator| unsafe { separator.tail.as_ref().map(|tail| tail.to_vec()) };
-    (before.head, tail(before)) < (after.head, tail(after))
-}
-
-fn damaged(at: u64, what: &str) -> IndexError {
-    IndexError::Damaged { what: format!("leaf {at:#x}: {what}") }
 }

@@ -20,6 +20,7 @@ use serde_json::Value;
 use super::{OnPool, Parts, SsdSession, Structure};
 use crate::{
     error::IndexError,
+    in_pool::unknown_option,
     index::Session,
     job::{IndexJob, Window},
     run::{About, Factory, Opened},
@@ -80,7 +81,7 @@ fn option(name: &str, value: &Value, config: &mut Config, access: &mut Access) -
         ("direct", .., Some(direct)) => access.direct = direct,
         _ => {
             let fix = "indexes on a drive know page_bytes (4096 to 65536), io (io_uring, libaio, pread) and direct";
-            return Err(IndexError::job(format!("the option {name} = {value} is not known"), fix));
+            return Err(unknown_option(name, value, fix));
         }
     }
     Ok(())

@@ -7,4 +7,5 @@ mod crash;
 mod kill;
 mod model;
 mod mutation;
+mod opening;
 mod threads;

@@ -210,6 +210,24 @@ impl Heap {
         }
     }
 
+    /// The allocated blocks of a chunk, if they are of that class: by its bitmap, not by the mask.
+    pub(crate) fn allocated_in(&self, medium: &impl Medium, class: Class, chunk: u64, visit: &mut impl FnMut(u64)) {
+        if !matches!(Head::read(medium, &self.geometry, chunk), Ok(Head::Slab(there)) if there == class) {
+            return;
+        }
+        let (base, bitmap) = (self.geometry.chunk(chunk), self.geometry.bitmap(chunk));
+        for word in 0..class.blocks().div_ceil(64) {
+            let mut left = medium.load(bitmap + word * 8);
+            while left != 0 {
+                let index = word * 64 + u64::from(left.trailing_zeros());
+                if index < class.blocks() {
+                    visit(base + index * class.bytes());
+                }
+                left &= left - 1;
+            }
+        }
+    }
+
     /// Whether a block of this kind can begin there, allocated or not.
     ///
     /// # Errors

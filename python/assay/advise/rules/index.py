@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from assay.advise.advice import ALONE, Evidence, Finding, Gain, joined
 from assay.advise.facts import Facts
@@ -11,23 +12,49 @@ from assay.advise.rule import Rule
 from assay.report import labels, units
 from assay.report.work import Work
 
+_LAW = "distribution "
+
 
 def _find(facts: Facts) -> Finding | None:
     """Indexes that did the same work in the same place."""
     groups: dict[tuple[str, ...], dict[str, list[Work]]] = {}
     for one in facts.works:
         if one.kind == "index" and one.rate is not None and one.status != "invalid":
-            groups.setdefault((one.workload, one.on, *one.problem), {}).setdefault(one.subject, []).append(one)
+            contestant = f"{one.subject} {one.way}".strip()
+            groups.setdefault((one.workload, one.on, *one.problem), {}).setdefault(contestant, []).append(one)
     compared = {key: found for key, found in groups.items() if len(found) > 1}
     if not compared:
         return None
-    races = [_race(key[0], found) for key, found in sorted(compared.items())]
-    ahead = ", ".join(f"{best} is ahead in {workload}" for workload, best in dict.fromkeys((r[0], r[1]) for r in races))
-    says = f"{ahead}. A hash table answers no range scans, so look at what your queries need first."
-    return Finding(says, tuple(one for race in races for one in race[2]), joined([race[3] for race in races]))
+    races = [_race(key, found) for key, found in sorted(compared.items())]
+    says = f"{_ahead(races)}. A hash table answers no range scans, so look at what your queries need first."
+    return Finding(says, tuple(race.evidence for race in races), joined([race.gain for race in races]))
 
 
-def _race(workload: str, found: dict[str, list[Work]]) -> tuple[str, str, list[Evidence], Gain]:
+@dataclass(frozen=True)
+class _Race:
+    """Indexes at one workload in one place."""
+
+    workload: str
+    on: str
+    best: str
+    evidence: Evidence
+    gain: Gain
+
+
+def _ahead(races: Sequence[_Race]) -> str:
+    """Who is ahead where, each with the workloads that it is ahead in."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for race in races:
+        found.setdefault((race.on, race.best), []).append(race.workload)
+    places = len({race.on for race in races})
+    said = []
+    for (on, best), workloads in found.items():
+        where = f" on {on}" if places > 1 else ""
+        said.append(f"{best} is ahead{where} in {', '.join(dict.fromkeys(workloads))}")
+    return "; ".join(said)
+
+
+def _race(key: tuple[str, ...], found: dict[str, list[Work]]) -> _Race:
     """Who is ahead of whom at one workload in one place."""
     ranked = sorted(found, key=lambda name: _rate(found[name]), reverse=True)
     best, second = ranked[0], ranked[1]
@@ -36,9 +63,11 @@ def _race(workload: str, found: dict[str, list[Work]]) -> tuple[str, str, list[E
     status = labels.worst([one.status for name in (best, second) for one in found[name]])
     rates = ", ".join(f"{name} {units.count(_rate(found[name]))}" for name in ranked)
     anchors = tuple(one.anchor for name in ranked for one in found[name])
-    evidence = Evidence(f"{workload} on {found[best][0].on}, operations/s: {rates}", anchors)
+    workload, on, *problem = key
+    evidence = Evidence(f"{', '.join([workload, *problem])} on {on}, operations/s: {rates}", anchors)
     gain = Gain(ratio, low, high, "the operations of the next best", kind, found[best][0].provenance, status)
-    return workload, best, [evidence], gain
+    laws = [one.removeprefix(_LAW) for one in problem if one.startswith(_LAW)]
+    return _Race(" of ".join([workload, *(f"{law} keys" for law in laws)]), on, best, evidence, gain)
 
 
 def _rates(works: Sequence[Work]) -> list[float]:

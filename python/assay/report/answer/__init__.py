@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.report import row
-from assay.report.answer import caching, commit, latency, layers, paging, scan, together, trust
+from assay.report.answer import caching, commit, indexes, latency, layers, paging, scan, together, trust
 from assay.report.answer.model import Answer, Number
 from assay.report.folder import Folder
 
@@ -21,5 +21,6 @@ def of(folder: Folder) -> list[Answer]:
         layers.find(folder),
         caching.find(rows),
         together.find(folder),
+        indexes.find(folder),
     ]
     return [one for one in found if one is not None] + [trust.find(folder)]

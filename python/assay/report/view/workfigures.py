@@ -16,7 +16,7 @@ from assay.report.work import Work
 _TIMES = ("wall_s", "time_s", "elapsed_s", "median_s", "duration_s")
 _FEWEST_PARTS = 3
 # What sets panels of one workload apart.
-_SIZES = ("scale", "warehouses", "keys", "records", "protocol", "page_cache")
+_SIZES = ("scale", "warehouses", "keys", "records", "protocol", "page_cache", "distribution")
 
 
 def draw(kind: str, works: Sequence[Work], palette: Palette) -> Iterator[Figure]:
@@ -36,12 +36,27 @@ def draw(kind: str, works: Sequence[Work], palette: Palette) -> Iterator[Figure]
 def _label(one: Work, beside: Sequence[Work]) -> str:
     """Subject and place, with what else sets records of the same figure apart."""
     found = [one.subject, "on memory" if one.medium == "memory" else f"on {one.on}"]
+    if len({each.way for each in beside if each.subject == one.subject}) > 1:
+        found.append(one.way)
     threads = one.parameters.get("threads")
     if threads is not None and len({each.parameters.get("threads") for each in beside}) > 1:
         found.append(f"{threads} thread{'s' if threads != 1 else ''}")
     if len({each.durability for each in beside if each.subject == one.subject}) > 1:
         found.append(f"{one.durability or 'no'} durability")
+    found += _apart(one, beside)
     return labels.clean(", ".join(found))
+
+
+def _apart(one: Work, beside: Sequence[Work]) -> Iterator[str]:
+    """What memory a subject had, where the others of the figure had another."""
+    alike = [each for each in beside if each.subject == one.subject]
+    if len({each.settings.get("pool_bytes") for each in alike}) > 1 and "pool_bytes" in one.settings:
+        yield f"pool {units.block(float(one.settings['pool_bytes']))}"
+    tiers = {(each.settings.get("placement"), each.settings.get("tier_bytes")) for each in alike}
+    if len({size for _, size in tiers if size is not None}) > 1 and "tier_bytes" in one.settings:
+        yield f"tier {units.block(float(one.settings['tier_bytes']))}"
+    if len({placement for placement, _ in tiers}) > 1:
+        yield str(one.settings.get("placement") or "no tier")
 
 
 def _by_workload(works: Sequence[Work]) -> dict[str, list[Work]]:
