@@ -93,6 +93,20 @@ def test_one_that_was_built_is_listed_and_gets_the_job(stand_in: Path, tmp_path:
     assert "build the real one" in run.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--contest", "tpcc-memory"), "--durability fsync"),
+        (("--contest", "ycsb-a", "--durability", "fsync"), "--contest tpcc-memory"),
+    ],
+)
+def test_a_server_meets_only_what_it_can(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    done = assay("rivals", "bench", "--rival", "postgres", "--on", tmp_path, *words)
+    assert done.returncode == BAD_JOB, done.stdout + done.stderr
+    assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_cannot_be_built_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="no rival `leveldb`") as unknown:
         build(["leveldb"])

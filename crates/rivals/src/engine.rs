@@ -100,6 +100,11 @@ pub trait Engine: Sized + Send + Sync {
     /// How it reaches its files.
     fn reach(settings: &Settings) -> Reach;
 
+    /// Bytes that it may take beside its cache: what it does not count as such, and what its allocator wastes.
+    fn beside_bytes(cache_bytes: u64) -> u64 {
+        cache_bytes / 8
+    }
+
     /// What a record says of its settings beside cache and durability.
     fn about(settings: &Settings) -> Vec<(&'static str, Value)>;
 

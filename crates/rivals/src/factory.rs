@@ -15,7 +15,7 @@ use crate::{
     room::Room,
 };
 
-/// Bytes for the program beside the engine's cache: histograms, stacks, what the engine keeps outside of it.
+/// Bytes for the program beside the engine: histograms, stacks, what the checks remember.
 const BESIDE_BYTES: u64 = 32 << 20;
 
 /// Makes and opens one rival in one folder.
@@ -60,7 +60,7 @@ pub fn bounded<E: Engine>(settings: &Settings, pool_bytes: Option<u64>) -> Resul
         Reach::Direct => return Ok((None, "bypassed".to_owned())),
         Reach::Mapped => pool + BESIDE_BYTES / 2,
         // Its allocator's waste must fit in as well: the kernel ends a process that goes beyond.
-        Reach::Buffered => pool + pool / 8 + BESIDE_BYTES,
+        Reach::Buffered => pool + E::beside_bytes(pool) + BESIDE_BYTES,
     };
     let room = Room::enter(bytes)?;
     Ok((Some(room), format!("at most {} MiB together with the process, by a control group", bytes >> 20)))

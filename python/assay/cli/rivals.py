@@ -63,7 +63,9 @@ def build(
 Contests = Annotated[
     list[str] | None, typer.Option("--contest", metavar="NAME", help="Only this one; may be repeated.")
 ]
-Rivals = Annotated[list[str] | None, typer.Option("--rival", metavar="NAME", help="Only this one; may be repeated.")]
+Rivals = Annotated[
+    list[str] | None, typer.Option("--rival", metavar="NAME", help="Only this one, or postgres; may be repeated.")
+]
 Durability = Annotated[str, typer.Option("--durability", metavar="WHICH", help="Of the rivals: none, wal or fsync.")]
 
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from assay import rivals
 from assay.bench.pairs import Ratio, ratio
-from assay.error import INTERRUPTED, NOT_POSSIBLE, AssayError
-from assay.rivals.contest import Contest, Ring, Size, pool_bytes
+from assay.error import BAD_JOB, INTERRUPTED, NOT_POSSIBLE, AssayError
+from assay.rivals.contest import SERVERS, Contest, Ring, Size, can_meet, pool_bytes
 from assay.work import save
 
 Json = dict[str, Any]
@@ -93,19 +93,34 @@ def compare(
     chosen = list(names) or [str(one["name"]) for one in rivals.listed()]
     if not chosen:
         raise AssayError("no rival was built", hint="build some: `assay rivals build lmdb redb`", code=NOT_POSSIBLE)
-    for name in chosen:
-        rivals.program(name)
+    _admit(chosen, contests, size)
     chance = random.Random(size.seed)  # noqa: S311  The order of runs.
     folder = Path(tempfile.mkdtemp(prefix="assay-rivals-", dir=on))
+    folder.chmod(0o711)  # A server runs as a user of its own.
+    ring = Ring(folder, size, lambda record: None if out is None else _save(out, record))
     try:
-        ring = Ring(folder, size, lambda record: None if out is None else _save(out, record))
         for contest in contests:
             for ours in contest.ours:
-                for rival in chosen:
+                for rival in (one for one in chosen if can_meet(contest, one)):
                     listen(f"{contest.name}: {ours} beside {rival}")
                     yield _tried(ring, contest, (ours, rival), size, repeats, chance)
     finally:
+        ring.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _admit(names: Sequence[str], contests: Sequence[Contest], size: Size) -> None:
+    """Refuses a rival that is not there, or that nothing can be asked of."""
+    for name in names:
+        if name not in SERVERS:
+            rivals.program(name)
+            continue
+        if size.durability != "fsync":
+            hint = "say --durability fsync: both are then durable at every commit"
+            raise AssayError(f"{name} is durable at every commit, and others were not to be", hint=hint, code=BAD_JOB)
+        if not any(can_meet(contest, name) for contest in contests):
+            hint = "say --contest tpcc-memory or tpcc-twice-the-pool"
+            raise AssayError(f"{name} runs TPC-C alone", hint=hint, code=BAD_JOB)
 
 
 def _save(out: Path, record: Json) -> None:

@@ -11,10 +11,8 @@ from assay import rivals
 from assay.binary import Binary
 from assay.dbms.target import target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot
-from assay.dbms.tpcc.files import AssayBench
 from assay.dbms.tpcc.order import Order
-from assay.dbms.tpcc.rival import RivalBench
-from assay.dbms.tpcc.run import drive, load
+from assay.dbms.tpcc.run import bench_of, drive, load
 from assay.error import BAD_JOB, AssayError
 from assay.index import Wish, job
 from assay.work import run_work
@@ -58,6 +56,8 @@ CONTESTS = (
 )
 # What TPC-C calls durabilities of rivals; the storage engine has the first and the last.
 SYNCHRONOUS = {"none": "off", "wal": "normal", "fsync": "full"}
+# Servers, which have TPC-C alone and are durable at every commit.
+SERVERS = ("postgres",)
 # Bytes of a warehouse with its keys, as the storage engine has it.
 WAREHOUSE_BYTES = 110 << 20
 
@@ -82,8 +82,16 @@ class Ring:
         self._folder, self._size, self._keep = folder, size, keep
         self._tables: dict[tuple[str, str], tuple[Bench, Snapshot | None]] = {}
 
+    def close(self) -> None:
+        """Ends servers, and removes what was loaded."""
+        for bench, snapshot in self._tables.values():
+            if snapshot is not None:
+                snapshot.remove()
+            bench.remove()
+        self._tables.clear()
+
     def program(self, name: str) -> Binary:
-        """The program that has an index."""
+        """The program that has an index, or drives a database."""
         return rivals.program(name) if name in rivals.NAMES else Binary.find()
 
     def load(self, contest: Contest, name: str) -> None:
@@ -134,7 +142,8 @@ class Ring:
             order, binary = self._order(contest, name), Binary.find()
             folder = self._folder / f"{contest.name}-{name}"
             folder.mkdir()
-            bench = (RivalBench if name in rivals.NAMES else AssayBench)(order, binary, target_of(binary, str(folder)))
+            bench = bench_of(order, binary, target_of(binary, str(folder)))
+            self._tables[contest.name, name] = bench, None
             load(order, binary, bench)
             self._tables[contest.name, name] = bench, bench.snapshot()
         return self._tables[contest.name, name]
@@ -157,6 +166,11 @@ def pool_bytes(contest: Contest, size: Size) -> int:
     """What every contestant may keep in memory, in whole MiB."""
     data = size.warehouses * WAREHOUSE_BYTES if contest.workload == "tpcc" else size.keys * ENTRY_BYTES
     return max(4, int(data * contest.pool_share) >> 20) << 20
+
+
+def can_meet(contest: Contest, rival: str) -> bool:
+    """Whether a rival has what a contest asks for."""
+    return contest.workload == "tpcc" or rival not in SERVERS
 
 
 def named(names: Sequence[str]) -> list[Contest]:

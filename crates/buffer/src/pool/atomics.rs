@@ -61,3 +61,29 @@ impl<T: Zeroed> Table<T> {
         Ok(Self { arena, count, kind: PhantomData })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering::Relaxed;
+
+    use super::*;
+
+    #[test]
+    fn a_table_has_its_entries_and_each_is_zero_at_first() {
+        for count in [1, 7, 1 << 18, (1 << 18) + 1] {
+            let table = Table::<AtomicU64>::zeros(count).unwrap();
+            assert_eq!(table.len(), count);
+            assert!(table.iter().all(|entry| entry.load(Relaxed) == 0));
+            table[count - 1].store(9, Relaxed);
+            assert_eq!(table.iter().map(|entry| entry.load(Relaxed)).sum::<u64>(), 9);
+        }
+        assert_eq!(Table::<AtomicU32>::zeros(0).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn more_than_there_is_memory_for_is_an_error() {
+        for count in [1 << 55, usize::MAX] {
+            assert!(matches!(Table::<AtomicU64>::zeros(count), Err(BufferError::Memory { .. })), "{count}");
+        }
+    }
+}

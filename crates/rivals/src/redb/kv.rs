@@ -26,6 +26,7 @@ pub struct RedbKvSession<'a> {
     open: Open,
 }
 
+#[allow(clippy::large_enum_variant, reason = "a session has one, where it stays")]
 enum Open {
     Nothing,
     Reading(Vec<ReadOnlyTable<Bytes, Bytes>>),

@@ -63,6 +63,12 @@ impl Engine for Db {
         Reach::Buffered
     }
 
+    /// Changes are small allocations of their own, and what is written to the disk is put together outside of the cache: under
+    /// TPC-C its process took 1.3 times its cache.
+    fn beside_bytes(cache_bytes: u64) -> u64 {
+        cache_bytes / 8 * 3
+    }
+
     fn about(settings: &Settings) -> Vec<(&'static str, Value)> {
         let checkpoints = if settings.durability == Durability::None { "at the end" } else { CHECKPOINT };
         vec![

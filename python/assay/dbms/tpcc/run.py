@@ -35,6 +35,11 @@ _BENCHES: dict[str, Callable[[Order, Binary, Target], Bench]] = {
 }
 
 
+def bench_of(order: Order, binary: Binary, target: Target) -> Bench:
+    """A new database of the order's engine on a target."""
+    return _BENCHES[order.engine](order, binary, target)
+
+
 @dataclass
 class Outcome:
     """What came of it."""
@@ -112,7 +117,7 @@ def _benches(order: Order, binary: Binary, targets: Sequence[Target]) -> Iterato
     benches: list[Bench] = []
     try:
         for target in targets:
-            benches.append(_BENCHES[order.engine](order, binary, target))  # noqa: PERF401  Those made so far are removed on failure.
+            benches.append(bench_of(order, binary, target))  # noqa: PERF401  Those made so far are removed on failure.
         yield benches
     finally:
         # The last one first: each puts back what it found.
