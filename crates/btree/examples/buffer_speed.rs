@@ -1,5 +1,5 @@
 //! What the pool and the tree cost, measured side by side with what lies beneath: `buffer_speed FOLDER [MIB [PART]]`, where
-//! the part is `hot`, `points`, `scans-64` or `scans-4`.
+//! the part is `hot`, `points`, `scans-64`, `scans-16` or `scans-4`.
 //!
 //! Each pair takes turns in one run, so that a busy machine disturbs both alike; ratios are of medians over the turns.
 
@@ -40,6 +40,7 @@ fn main() -> Result<(), Failure> {
     let done = part("hot", &hot)
         .and_then(|()| part("points", &|| points(&file, mib)))
         .and_then(|()| part("scans-64", &|| scans(&file, mib, 64 << 10, 1000)))
+        .and_then(|()| part("scans-16", &|| scans(&file, mib, 16 << 10, 120)))
         .and_then(|()| part("scans-4", &|| scans(&file, mib, 4 << 10, 120)));
     if file.exists() {
         std::fs::remove_file(&file)?;
@@ -154,31 +155,42 @@ fn points(file: &Path, mib: u64) -> Result<(), Failure> {
     };
     let before = worker.counters();
     let mut raw = Xoshiro256PlusPlus::seed_from_u64(3);
-    let theirs = |time| raw_reads(&*disk, time, 4096, &mut || raw.next_u64() % (mib * 256));
+    let memory = config.pool_bytes as usize;
+    let theirs = |time| raw_reads(&*disk, time, (4096, memory), &mut || raw.next_u64() % (mib * 256));
     compare("4 KiB reads out of memory, pool (1/32 of the data) against queue", "M/s", ours, theirs)?;
     let after = worker.counters();
     println!("  of the pool's, {} hits and {} reads", after.hits - before.hits, after.prefetched - before.prefetched);
     Ok(())
 }
 
-/// Reads of the queue alone at the same depth; millions a second.
-fn raw_reads(disk: &dyn Disk, time: Duration, bytes: u32, next: &mut dyn FnMut() -> u64) -> Result<f64, Failure> {
-    let memory = Arc::new(Memory::new((DEPTH * 2 * bytes) as usize)?);
+/// Reads of the queue alone at the same depth, into memory of so many bytes, all of it in turn; millions a second. A pool
+/// reads into as much as it has: the less there is, the more of it the caches hold, and the faster bytes arrive there.
+fn raw_reads(
+    disk: &dyn Disk,
+    time: Duration,
+    (bytes, memory): (u32, usize),
+    next: &mut dyn FnMut() -> u64,
+) -> Result<f64, Failure> {
+    let places = (memory / bytes as usize).max(2 * DEPTH as usize);
+    let memory = Arc::new(Memory::new(places * bytes as usize)?);
     let mut queue = disk.queue(DEPTH * 2, &memory)?;
-    let mut push = |queue: &mut dyn assay_buffer::disk::Queue, token: u64| {
+    let mut place = 0;
+    let mut push = |queue: &mut dyn assay_buffer::disk::Queue| {
         let offset = (128 << 10) + next() * u64::from(bytes);
-        let request = Request { action: Action::Read, offset, memory: token as usize * bytes as usize, bytes, token };
+        let request =
+            Request { action: Action::Read, offset, memory: place * bytes as usize, bytes, token: place as u64 };
+        place = (place + 1) % places;
         // SAFETY: nobody looks at the memory of these reads.
         unsafe { queue.push(request) };
     };
-    (0..u64::from(DEPTH)).for_each(|token| push(&mut *queue, token));
+    (0..DEPTH).for_each(|_| push(&mut *queue));
     let mut done = Vec::new();
     rate(time, || {
         queue.reap(ONE, &mut done)?;
         let count = done.len() as u64;
         for completion in done.drain(..) {
             completion.result?;
-            push(&mut *queue, completion.token);
+            push(&mut *queue);
         }
         Ok(count)
     })
@@ -190,17 +202,14 @@ fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// A scan of a tree, against reads of 64 KiB in order by the queue alone, with as many bytes in flight.
+/// A scan of a tree, against reads of 64 KiB in order by the queue alone, with as many bytes in flight, into as much memory as
+/// the pool has.
 fn scans(file: &Path, mib: u64, page_bytes: u32, value_bytes: usize) -> Result<(), Failure> {
     const RAW: u32 = 64 << 10;
     let disk = drive(file, (mib * 3) << 20)?;
     let depth = DEPTH * RAW / page_bytes;
-    let config = Config {
-        page_bytes,
-        pool_bytes: (mib << 20) * std::env::var("POOLX").map_or(1, |x| x.parse().unwrap()) / 8,
-        depth,
-        ..Config::default()
-    };
+    let config = Config { page_bytes, pool_bytes: (mib << 20) / 8, depth, ..Config::default() };
+    let memory = config.pool_bytes as usize;
     let pool = Pool::create(Arc::clone(&disk), config)?;
     let worker = pool.worker()?;
     let tree = Tree::create(&worker, &worker.write())?;
@@ -209,17 +218,22 @@ fn scans(file: &Path, mib: u64, page_bytes: u32, value_bytes: usize) -> Result<(
     tree.load(&worker, &worker.write(), entries)?;
     worker.checkpoint(Vec::new, || Ok(()))?;
     let bytes = tree.check(&worker)?.leaf_pages * u64::from(page_bytes);
-    let (cpu, passes) = (Cell::new(Duration::ZERO), Cell::new(0));
+    let (cpu, read) = (Cell::new(Duration::ZERO), Cell::new(0));
     let ours = |_| {
         let (start, before, mut visited) = (Instant::now(), thread_cpu(), 0);
+        let counted = worker.counters();
         tree.scan(&worker, &[], u64::MAX, &mut |_, value| {
             visited += value.len();
             true
         })?;
         black_box(visited);
+        let time = start.elapsed().as_secs_f64();
         cpu.set(cpu.get() + (thread_cpu() - before));
-        passes.set(passes.get() + 1);
-        Ok(bytes as f64 / start.elapsed().as_secs_f64() / 1e6)
+        let now = worker.counters();
+        // Those that an earlier scan left in the pool came from nowhere.
+        let pages = now.prefetched + now.faults - counted.prefetched - counted.faults;
+        read.set(read.get() + pages);
+        Ok((pages * u64::from(page_bytes)) as f64 / time / 1e6)
     };
     let mut at = 0;
     let theirs = |time| {
@@ -227,19 +241,19 @@ fn scans(file: &Path, mib: u64, page_bytes: u32, value_bytes: usize) -> Result<(
             at += 1;
             at % (bytes / u64::from(RAW))
         };
-        Ok(raw_reads(&*disk, time, RAW, &mut next)? * f64::from(RAW))
+        Ok(raw_reads(&*disk, time, (RAW, memory), &mut next)? * f64::from(RAW))
     };
     let what = format!("scans of pages of {} KiB, pool (1/8 of the data) against queue", page_bytes >> 10);
     let before = worker.counters();
     compare(&what, "MB/s", ours, theirs)?;
     let after = worker.counters();
-    let pages = after.prefetched - before.prefetched;
     let (waited, requests) = (after.faults - before.faults, after.requests - before.requests);
     let copied = after.copied - before.copied;
-    let each = cpu.get().as_secs_f64() / f64::from(passes.get()) / (bytes as f64 / f64::from(page_bytes)) * 1e6;
+    let each = cpu.get().as_secs_f64() / read.get() as f64 * 1e6;
     println!(
-        "  the pool's: {pages} pages ahead, {copied} of them copied, {waited} waited for, {requests} requests, \
-         {each:.2} us of CPU time a page"
+        "  the pool's: {} pages read, {copied} of them copied, {waited} waited for, {requests} requests, \
+         {each:.2} us of CPU time a page",
+        read.get()
     );
     Ok(())
 }
