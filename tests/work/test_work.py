@@ -108,6 +108,7 @@ def test_people_see_parts_checks_and_verdict(tmp_path: Path, binary: Binary) -> 
 
 def test_figures_say_where_they_come_from() -> None:
     assert said(figure(1234.0, "ops/s")) == "1\u00a0234/s"
+    assert said(figure(0.705, "1/op")) == "0.705"
     assert said(figure(2.0, "s", "modelled", "simulation", band=(1.0, 3.0))) == "2.00 s (1.00 s to 3.00 s) modelled"
     assert label("transactions_per_s") == "transactions"
 

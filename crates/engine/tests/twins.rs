@@ -155,6 +155,9 @@ fn tpcc_keeps_its_conditions_in_virtual_time() {
     job.twins = job.twins.map(|twins| Box::new(OnTwins { turn_ns: None, ..*twins }));
     let record = play(&job);
     assert!(rate(&record) > 0.0 && record.checks.len() >= 13, "{:?}", record.checks);
+    // Both are of the play's seconds, not of those that it took.
+    let [second, minute] = ["new_orders_per_s", "new_orders_per_min"].map(|name| record.figures[name].value);
+    assert!((minute / second - 60.0).abs() < 1e-6, "{minute} a minute, {second} a second");
 }
 
 #[test]

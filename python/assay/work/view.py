@@ -91,6 +91,6 @@ def _valued(value: float, unit: str) -> str:
         return units.rate(value)
     if unit == "ops/s":
         return f"{units.count(value)}/s"
-    if unit in ("count", "ratio"):
+    if unit in ("count", "ratio", "1/op"):
         return units.count(value)
     return f"{units.significant(value)} {unit}"

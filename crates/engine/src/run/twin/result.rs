@@ -148,7 +148,7 @@ pub(super) fn complete(play: &Play<'_>, record: &mut WorkRecord, edges: &[Edge])
             let tail = play.twins.data.target.twin().band.tail.value;
             distribution.widths = Some(Widths { latency: width, tail });
         }
-        part.figures.values_mut().for_each(|figure| model(figure, stretch, width));
+        part.figures.iter_mut().for_each(|(name, figure)| model(name, figure, stretch, width));
     }
     // What belongs to processes and devices of this machine has no meaning here.
     record.figures.retain(|name, _| !name.starts_with("device_") && !name.contains("cycles") && name != "load_s");
@@ -156,16 +156,17 @@ pub(super) fn complete(play: &Play<'_>, record: &mut WorkRecord, edges: &[Edge])
         let [before, after] = [play.counters[0].get(), play.counters[1].get()];
         tiers(play.database.pool(), &before, &after, &mut record.figures);
     }
-    record.figures.values_mut().for_each(|figure| model(figure, stretch, width));
+    record.figures.iter_mut().for_each(|(name, figure)| model(name, figure, stretch, width));
     figures(play, record, (first, last), &pace, spread);
     settings(play, record, &pace);
     record.verdict = verdict(play, record, &pace, width);
 }
 
 /// A figure of this machine's seconds becomes one of the play's.
-fn model(figure: &mut Figure, stretch: f64, width: f64) {
+fn model(name: &str, figure: &mut Figure, stretch: f64, width: f64) {
     (figure.provenance, figure.method) = (Provenance::Modelled, Method::Simulation);
-    if matches!(figure.unit, Unit::OpsPerSecond | Unit::BytesPerSecond) {
+    // There is no unit of a rate by the minute.
+    if matches!(figure.unit, Unit::OpsPerSecond | Unit::BytesPerSecond) || name.ends_with("_per_min") {
         figure.value /= stretch;
         *figure = figure.clone().within(width);
     }
