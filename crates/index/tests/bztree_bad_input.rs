@@ -2,11 +2,13 @@
 
 mod bztree_common;
 
+use std::time::Duration;
+
 use assay_index::{
     Index, IndexError, Session,
     bztree::{BzTree, LAYOUT},
 };
-use assay_pmem::{Mapped, Medium, PmemError, Pool, PoolFile, Shape};
+use assay_pmem::{Mapped, Medium, PmemError, Pool, PoolFile, Shape, pin};
 use bztree_common::Tree;
 
 fn pool(bytes: u64) -> Box<Pool<Mapped>> {
@@ -54,6 +56,30 @@ fn a_full_pool_says_so_loses_nothing_and_goes_on_when_there_is_space() {
     }
     assert!(session.insert(&key(count), &[1; 8]).unwrap());
     assert_eq!(tree.census().unwrap().records, count - count / 2 + 1);
+}
+
+/// A thread that is put to sleep while it is pinned keeps all that was given back since.
+#[test]
+fn a_pool_is_not_full_because_somebody_else_is_pinned() {
+    let tree = BzTree::open(pool(1 << 20)).unwrap();
+    let mut session = tree.session();
+    let key = |number: u64| number.wrapping_mul(0x9E37_79B9_7F4A_7C15).to_be_bytes();
+    let count = (0..).find(|&number| session.insert(&key(number), &[1; 8]).is_err()).unwrap();
+    let (to_here, from_pinned) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let guard = pin();
+            to_here.send(()).unwrap();
+            std::thread::sleep(Duration::from_millis(50));
+            drop(guard);
+        });
+        from_pinned.recv().unwrap();
+        (0..count / 2).for_each(|number| assert!(session.remove(&key(number)).unwrap()));
+        for number in count..count + count / 4 {
+            assert!(session.insert(&key(number), &[1; 8]).unwrap());
+        }
+    });
+    assert_eq!(tree.census().unwrap().records, count - count / 2 + count / 4);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Changes of one record.
 
-use std::ops::Deref;
+use std::{ops::Deref, time::Duration};
 
-use assay_pmem::{Guard, Medium, Pool, pin};
+use assay_pmem::{Guard, Medium, PmemError, Pool, outwait, pin};
 
 use super::{
     key::Key,
@@ -13,6 +13,9 @@ use super::{
     session::BzSession,
 };
 use crate::{error::IndexError, pmwcas::DIRTY};
+
+/// How long a full pool may be waited for, where others may still look at what was given back.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What a put does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,14 @@ enum Attempt {
 impl<M: Medium, P: Deref<Target = Pool<M>>> BzSession<'_, P> {
     /// Whether a record was added (`true`) or changed (`false`); none where nothing changed.
     pub(super) fn put(&mut self, put: &Put<'_>) -> Result<Option<bool>, IndexError> {
+        match self.try_put(put) {
+            // Full of nodes that were replaced, while another thread sleeps that is pinned: it was pinned itself until now.
+            Err(IndexError::Pmem(PmemError::Full { .. })) if outwait(PATIENCE) => self.try_put(put),
+            answer => answer,
+        }
+    }
+
+    fn try_put(&mut self, put: &Put<'_>) -> Result<Option<bool>, IndexError> {
         loop {
             let guard = pin();
             let leaf = self.tree.leaf_of(&self.worker, &put.key)?;
@@ -77,7 +88,7 @@ impl<M: Medium, P: Deref<Target = Pool<M>>> BzSession<'_, P> {
                     if answer.is_some() && holds_little(&leaf) {
                         // The record is gone; a leaf that cannot be made smaller now will be another time.
                         match self.restructure(key, at, 0, &guard) {
-                            Ok(_) | Err(IndexError::Pmem(assay_pmem::PmemError::Full { .. })) => {}
+                            Ok(_) | Err(IndexError::Pmem(PmemError::Full { .. })) => {}
                             Err(error) => return Err(error),
                         }
                     }
