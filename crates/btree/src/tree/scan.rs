@@ -1,6 +1,6 @@
 //! Going through entries in order, or against it, with the pages to come being read.
 
-use assay_buffer::{Attempt, Racy, Worker, disk::NONE};
+use assay_buffer::{Attempt, Racy, Stop, Worker, disk::NONE};
 
 use super::{Tree, ahead::Ahead, chain, under};
 use crate::{
@@ -14,6 +14,9 @@ const ALIGNMENT: usize = 8;
 const MANY: usize = 8;
 /// A scan of so many entries is read ahead from its first leaf on.
 const LONG: u64 = 1000;
+
+/// A scan is long that has gone through so many leaves.
+const LEAVES_OF_A_LONG_ONE: usize = 8;
 
 /// Which way a scan goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,11 +72,18 @@ impl Copied {
 }
 
 impl Scratch {
+    /// Whether a scan from here goes on with the last one, which was long: what comes was asked for already.
+    pub fn goes_on(&self, from: &[u8]) -> bool {
+        self.passed >= LEAVES_OF_A_LONG_ONE && self.is_where_it_stopped(from)
+    }
+
+    fn is_where_it_stopped(&self, from: &[u8]) -> bool {
+        !self.stopped.is_empty() && from.starts_with(&self.stopped) && from.len() <= self.stopped.len() + 1
+    }
+
     /// Leaves that were gone through just before a scan from here.
     fn resume(&mut self, from: &[u8]) -> usize {
-        let goes_on =
-            !self.stopped.is_empty() && from.starts_with(&self.stopped) && from.len() <= self.stopped.len() + 1;
-        if !goes_on {
+        if !self.is_where_it_stopped(from) {
             self.passed = 0;
             self.ahead.begin();
         }
@@ -207,15 +217,8 @@ impl Tree {
         while visited < limit {
             course.limit = limit - visited;
             // The more was read, the more will be: a short scan reads nothing in vain.
-            if course.passed > 0 || limit >= LONG {
-                let (wish, bound) =
-                    ((1 << course.passed.min(16)).min(most), (!course.from_end).then_some(&*scratch.bound));
-                if self.ask_ahead(worker, &mut scratch.ahead, course.way, bound, wish) {
-                    // Off to the disk, before this leaf is looked at.
-                    worker.poll(NONE)?;
-                }
-            }
-            worker.retry(|| self.try_batch(worker, course, scratch))?;
+            let wish = if course.passed > 0 || limit >= LONG { (1 << course.passed.min(16)).min(most) } else { 0 };
+            self.copy_batch(worker, course, scratch, wish)?;
             let mut count = |key: &[u8], value: &[u8]| {
                 visited += 1;
                 visit(key, value)
@@ -233,6 +236,31 @@ impl Tree {
             }
         }
         self.end(worker, course, scratch, visited)
+    }
+
+    /// Copies the entries of the next leaf, with `wish` leaves asked for ahead: as others come while this one is awaited, the
+    /// disk gets more to do.
+    fn copy_batch(
+        &self,
+        worker: &Worker<'_>,
+        course: Course,
+        scratch: &mut Scratch,
+        wish: usize,
+    ) -> Result<(), TreeError> {
+        let mut tries = 0;
+        loop {
+            let bound = (!course.from_end).then_some(&*scratch.bound);
+            if self.ask_ahead(worker, &mut scratch.ahead, course.way, bound, wish) {
+                // Off to the disk, before this leaf is looked at.
+                worker.poll(NONE)?;
+            }
+            match self.try_batch(worker, course, scratch) {
+                Ok(()) => return Ok(()),
+                // One of many tasks waits for its page alone: others go on meanwhile.
+                Err(Stop::Missing(page)) if worker.is_alone() && worker.is_reading(page) => worker.wait_reads()?,
+                Err(stop) => worker.overcome(stop, &mut tries)?,
+            }
+        }
     }
 
     /// Others may want what was read ahead, and only this thread can say that it is there.

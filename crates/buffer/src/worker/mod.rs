@@ -282,6 +282,12 @@ impl<'p> Worker<'p> {
         self.tasks.current().is_some()
     }
 
+    /// Whether nobody else has work on this thread: it may wait for whatever comes.
+    #[inline]
+    pub fn is_alone(&self) -> bool {
+        !self.is_in_task() || self.task_count() == 1
+    }
+
     /// Requests in flight.
     pub fn in_flight(&self) -> u32 {
         self.queue.borrow().in_flight()

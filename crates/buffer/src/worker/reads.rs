@@ -45,6 +45,10 @@ impl Reads {
         index.map(|index| index as u32)
     }
 
+    fn count(&self) -> usize {
+        self.reads.len() - self.unused.len()
+    }
+
     fn take(&mut self, index: u32) -> Read {
         std::mem::replace(&mut self.reads[index as usize], Read::Unused)
     }
@@ -105,12 +109,17 @@ impl Worker<'_> {
         self.pool.words.get(page as usize).is_some_and(|word| word.load().is_loading())
     }
 
+    /// Pages that this worker is reading.
+    pub fn reads_in_flight(&self) -> usize {
+        self.reads.borrow().count()
+    }
+
     /// Lets others go on, or waits for one request, whatever this worker has in flight: until a read may have ended.
     ///
     /// # Errors
     /// Where the queue fails.
     pub fn wait_reads(&self) -> Result<(), BufferError> {
-        if self.tasks.current().is_none() && self.in_flight() > 0 {
+        if self.is_alone() && self.in_flight() > 0 {
             return self.poll(ONE);
         }
         self.pause();
