@@ -140,7 +140,7 @@ impl Trees for Hand<'_> {
         (from, below): (&[u8], &[u8]),
         down: bool,
         limit: usize,
-        visit: &mut dyn FnMut(&[u8], &[u8]),
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
         let tree = self.forest.tree(table)?;
         // Taken, not borrowed: another scan of this hand may begin while this one waits.
@@ -153,19 +153,23 @@ impl Trees for Hand<'_> {
                 return true;
             }
             let inside = left > 0 && if down { key >= from } else { key < below };
-            if inside {
-                visit(key, row);
-                left -= 1;
+            if !inside || !visit(key, row) {
+                return false;
             }
-            inside && left > 0
+            left -= 1;
+            left > 0
         };
         let visited = if down {
-            tree.scan_back_with(self.worker(), &mut scratch, Some(below), limit as u64 + 1, &mut inside)
+            tree.scan_back_with(self.worker(), &mut scratch, Some(below), (limit as u64).saturating_add(1), &mut inside)
         } else {
             tree.scan_with(self.worker(), &mut scratch, from, limit as u64, &mut inside)
         };
         self.scratch.replace(scratch);
         visited.map(drop).map_err(told)
+    }
+
+    fn goes_on(&self, start: &[u8]) -> bool {
+        self.scratch.try_borrow().is_ok_and(|scratch| scratch.goes_on(start))
     }
 
     fn glance(

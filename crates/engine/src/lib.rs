@@ -23,6 +23,7 @@ pub mod run;
 mod scan;
 mod sequence;
 mod session;
+mod sieve;
 mod slots;
 mod tier;
 pub mod trees;

@@ -1,14 +1,11 @@
 //! Scans: rows of a range as a snapshot sees them, with the transaction's own changes among them.
+//!
+//! A short scan copies the rows of a leaf and looks at the copies. A long one, from its ninth leaf on or where the last scan
+//! was long and ended where it begins, is one scan of the tree: its rows are looked at where the tree shows them.
 
 use assay_btree::{Entries, Finger, Glance, Range};
 
-use crate::{
-    error::Result,
-    hash,
-    row::{ROW_HEADER, Stamp},
-    session::{Session, too_short},
-    trees::Trees,
-};
+use crate::{error::Result, hash, session::Session, sieve::Sieve, trees::Trees};
 
 /// Rows of the first batch; each next one has four times as many, up to the most.
 const FIRST: usize = 16;
@@ -53,7 +50,8 @@ impl Batch {
 }
 
 impl<T: Trees> Session<'_, T> {
-    /// Visits the rows with `from <= key < below` as the transaction sees them, up or down, until `visit` says `false`.
+    /// Visits the rows with `from <= key < below` as the transaction sees them, up or down, until `visit` says `false`. Nothing
+    /// of the engine is called from `visit`: others may wait for pages that are being read ahead.
     ///
     /// # Errors
     /// Where a page cannot be had, or the snapshot is too old.
@@ -88,33 +86,34 @@ impl<T: Trees> Session<'_, T> {
         if course.down {
             own.reverse();
         }
-        let result = self.visit_batches(batch, course, &own, visit);
+        let result = self.visit_all(batch, course, &own, visit);
         batch.own = own;
         result
     }
 
-    fn visit_batches(
+    fn visit_all(
         &mut self,
         batch: &mut Batch,
         course: Course,
         own: &[u32],
         visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
-        let mut finger = self.announced_finger(course, &batch.from);
-        let (mut next_own, mut limit) = (0, FIRST);
-        for number in 0.. {
-            let more = self.fill(batch, course, limit, (number < GLANCES).then_some(finger))?;
-            if !self.merge(batch, course, own, &mut next_own, visit)? {
-                return Ok(());
-            }
-            if !more {
-                break;
-            }
-            batch.go_on(course.down);
-            finger = Finger::default();
-            limit = (limit * 4).min(MOST);
-        }
-        self.visit_own(&own[next_own..], visit)
+        let finger = self.announced_finger(course, &batch.from);
+        let mut value = std::mem::take(&mut batch.value);
+        let mut sieve = Sieve {
+            core: self.core,
+            writes: &self.writes,
+            own,
+            table: course.table,
+            down: course.down,
+            snapshot: self.snapshot,
+            newest_seen: &mut self.newest_seen,
+            purges: &mut self.purges,
+            value: &mut value,
+        };
+        let result = go_through(&self.trees, batch, (course, finger), &mut sieve, visit);
+        batch.value = value;
+        result
     }
 
     /// Where a scan up begins, if that was announced.
@@ -124,94 +123,72 @@ impl<T: Trees> Session<'_, T> {
         }
         self.announced.finger(&self.trees, hash::of(course.table, from), course.table)
     }
+}
 
-    /// Copies the next rows of the range; whether there may be more. With a finger, those that lie in one leaf.
-    fn fill(&self, batch: &mut Batch, course: Course, limit: usize, glance: Option<Finger>) -> Result<bool> {
-        let Course { table, down } = course;
-        let Batch { rows, from, below, bound, .. } = batch;
-        rows.clear();
-        if from >= below {
-            return Ok(false);
-        }
-        if let Some(finger) = glance {
-            match self.trees.glance(table, Range { from, below, down, limit }, finger, rows, bound)? {
-                Glance::Ended => return Ok(false),
-                Glance::More => return Ok(true),
-                Glance::Elsewhere => {}
-            }
-        }
-        self.trees.scan(table, (from, below), down, limit, &mut |key, row| rows.push((key, &[]), row))?;
-        batch.bound_by_last(down);
-        Ok(batch.rows.len() == limit)
+/// Visits a range by glances, and the rest of a long one by a scan.
+fn go_through<T: Trees>(
+    trees: &T,
+    batch: &mut Batch,
+    (course, mut finger): (Course, Finger),
+    sieve: &mut Sieve<'_>,
+    visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
+) -> Result<()> {
+    if batch.from >= batch.below {
+        return Ok(());
     }
-
-    /// Visits a batch and the own changes among it; whether to go on.
-    fn merge(
-        &mut self,
-        batch: &mut Batch,
-        Course { table, down }: Course,
-        own: &[u32],
-        next_own: &mut usize,
-        visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<bool> {
+    let start = if course.down { &batch.below } else { &batch.from };
+    let (glances, mut limit) = (if trees.goes_on(start) { 0 } else { GLANCES }, FIRST);
+    for _ in 0..glances {
+        let more = fill(trees, batch, course, limit, finger)?;
         for index in 0..batch.rows.len() {
-            let mut replaced = false;
-            while let Some(&write) = own.get(*next_own) {
-                let order = self.writes.key(write as usize).cmp(batch.rows.key(index));
-                let order = if down { order.reverse() } else { order };
-                if order.is_gt() {
-                    break;
-                }
-                *next_own += 1;
-                replaced = order.is_eq();
-                let value = self.writes.value(write as usize);
-                if value.is_some_and(|value| !visit(self.writes.key(write as usize), value)) {
-                    return Ok(false);
-                }
-            }
-            if !replaced && !self.visit_row(batch, index, table, visit)? {
-                return Ok(false);
+            if !sieve.row(batch.rows.key(index), batch.rows.value(index), visit)? {
+                return Ok(());
             }
         }
-        Ok(true)
+        batch.go_on(course.down);
+        if !more || batch.from >= batch.below {
+            sieve.rest(visit);
+            return Ok(());
+        }
+        finger = Finger::default();
+        limit = (limit * 4).min(MOST);
     }
+    scan_on(trees, batch, course, sieve, visit)
+}
 
-    fn visit_row(
-        &mut self,
-        batch: &mut Batch,
-        index: usize,
-        table: u16,
-        visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
-    ) -> Result<bool> {
-        let mut value = std::mem::take(&mut batch.value);
-        let (key, row) = (batch.rows.key(index), batch.rows.value(index));
-        let Some((stamp, newest)) = Stamp::split(row) else { return Err(too_short(table)) };
-        let mut go_on = true;
-        if stamp.commit <= self.snapshot {
-            self.newest_seen = self.newest_seen.max(stamp.commit);
-            if !stamp.deleted {
-                go_on = visit(key, &row[ROW_HEADER..]);
-            } else if stamp.commit <= self.core.opened {
-                self.purge_later(stamp.commit, table, key);
-            }
-        } else {
-            value.clear();
-            value.extend_from_slice(newest);
-            if self.older(hash::of(table, key), table, key, (stamp, &mut value))? {
-                go_on = visit(key, &value);
-            }
-        }
-        batch.value = value;
-        Ok(go_on)
+/// Visits what is left of a range as the tree shows it.
+fn scan_on<T: Trees>(
+    trees: &T,
+    batch: &Batch,
+    Course { table, down }: Course,
+    sieve: &mut Sieve<'_>,
+    visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
+) -> Result<()> {
+    let mut answer = Ok(true);
+    trees.scan(table, (&batch.from, &batch.below), down, usize::MAX, &mut |key, row| {
+        answer = sieve.row(key, row, visit);
+        matches!(answer, Ok(true))
+    })?;
+    if answer? {
+        sieve.rest(visit);
     }
+    Ok(())
+}
 
-    fn visit_own(&self, own: &[u32], visit: &mut impl FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
-        for &write in own {
-            let value = self.writes.value(write as usize);
-            if value.is_some_and(|value| !visit(self.writes.key(write as usize), value)) {
-                break;
-            }
-        }
-        Ok(())
+/// Copies the next rows of the range, those that lie in one leaf; whether there may be more.
+fn fill<T: Trees>(trees: &T, batch: &mut Batch, course: Course, limit: usize, finger: Finger) -> Result<bool> {
+    let Course { table, down } = course;
+    let Batch { rows, from, below, bound, .. } = batch;
+    rows.clear();
+    match trees.glance(table, Range { from, below, down, limit }, finger, rows, bound)? {
+        Glance::Ended => return Ok(false),
+        Glance::More => return Ok(true),
+        Glance::Elsewhere => {}
     }
+    trees.scan(table, (from, below), down, limit, &mut |key, row| {
+        rows.push((key, &[]), row);
+        true
+    })?;
+    batch.bound_by_last(down);
+    Ok(batch.rows.len() == limit)
 }

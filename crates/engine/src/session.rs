@@ -325,11 +325,7 @@ impl<'d, T: Trees> Session<'d, T> {
         key: &[u8],
         (newest, value): (Stamp, &mut Vec<u8>),
     ) -> Result<bool> {
-        match self.core.versions.find(hash, (table, key), newest.commit, self.snapshot, value) {
-            Found::Value => Ok(true),
-            Found::Absent => Ok(false),
-            Found::Lost => Err(EngineError::SnapshotTooOld { table }),
-        }
+        older(self.core, hash, (table, key), (newest.commit, self.snapshot), value)
     }
 
     fn remember(&mut self, hash: u64) {
@@ -420,11 +416,6 @@ impl<'d, T: Trees> Session<'d, T> {
         self.tally.renewed += 1;
         true
     }
-
-    /// A deleted row from before the database was opened, which nobody has noted.
-    pub(crate) fn purge_later(&mut self, commit: u64, table: u16, key: &[u8]) {
-        self.purges.push_back(Purge { commit, table, key: key.to_vec() });
-    }
 }
 
 impl<T: Trees> Drop for Session<'_, T> {
@@ -437,4 +428,19 @@ impl<T: Trees> Drop for Session<'_, T> {
 
 pub(crate) fn too_short(table: u16) -> EngineError {
     EngineError::Damaged { place: format!("a row of table {table}"), what: "it is too short to be one".to_owned() }
+}
+
+/// Makes of a row's newest version the one that a snapshot sees, where that is an older one; `false` where it sees none.
+pub(crate) fn older(
+    core: &Core,
+    hash: u64,
+    (table, key): (u16, &[u8]),
+    (newest, snapshot): (u64, u64),
+    value: &mut Vec<u8>,
+) -> Result<bool> {
+    match core.versions.find(hash, (table, key), newest, snapshot, value) {
+        Found::Value => Ok(true),
+        Found::Absent => Ok(false),
+        Found::Lost => Err(EngineError::SnapshotTooOld { table }),
+    }
 }

@@ -56,7 +56,8 @@ pub trait Trees {
         replaced: &mut dyn FnMut(Option<&[u8]>),
     ) -> Result<()>;
 
-    /// Visits up to `limit` rows with `from <= key < below`, up or down. A row that is there throughout is visited once.
+    /// Visits up to `limit` rows with `from <= key < below`, up or down, until `visit` says `false`. A row that is there
+    /// throughout is visited once.
     /// Nothing of the engine is called from `visit`.
     ///
     /// # Errors
@@ -67,8 +68,13 @@ pub trait Trees {
         range: (&[u8], &[u8]),
         down: bool,
         limit: usize,
-        visit: &mut dyn FnMut(&[u8], &[u8]),
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()>;
+
+    /// Whether a scan from here, or down from here, goes on with the last one, which was long: it has been read ahead for.
+    fn goes_on(&self, _start: &[u8]) -> bool {
+        false
+    }
 
     /// Copies the rows of a range that lie side by side where it begins, up to its limit, and puts into `bound` where it goes
     /// on. [`Glance::Elsewhere`] where only a scan can tell.

@@ -67,16 +67,12 @@ impl Trees for Memory {
         (from, below): (&[u8], &[u8]),
         down: bool,
         limit: usize,
-        visit: &mut dyn FnMut(&[u8], &[u8]),
+        visit: &mut dyn FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
         let map = self.map.read().unwrap();
         let range = map.range((table, from.to_vec())..(table, below.to_vec()));
         let mut each = |(key, row): (&(u16, Vec<u8>), &Vec<u8>)| visit(&key.1, row);
-        if down {
-            range.rev().take(limit).for_each(&mut each)
-        } else {
-            range.take(limit).for_each(&mut each)
-        }
+        let _visited = if down { range.rev().take(limit).all(&mut each) } else { range.take(limit).all(&mut each) };
         Ok(())
     }
 
@@ -97,6 +93,7 @@ impl Trees for Memory {
                 bound.clear();
                 bound.extend_from_slice(key);
             }
+            true
         })?;
         if !range.down {
             bound.push(0);
