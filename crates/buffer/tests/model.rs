@@ -274,3 +274,32 @@ fn a_failed_request_for_many_pages_costs_nobody_a_page_that_can_be_read() {
         assert!(pages.iter().all(|&page| pool.is_resident(page)), "every one was asked for again");
     }
 }
+
+/// A bit that flipped in one of many pages that come by one request: that page is named, and all others are there.
+#[test]
+fn a_flipped_bit_in_a_request_for_many_pages_is_named_with_its_page() {
+    let world = World::new(5);
+    let pages: Vec<PageId> = {
+        let pool = Pool::create(world.add("pages", 4 << 20), config()).unwrap();
+        let worker = pool.worker().unwrap();
+        let pages = (0..16).map(|number| add(&worker, number)).collect();
+        worker.checkpoint(Vec::new, || Ok(())).unwrap();
+        pages
+    };
+    let mut named = 0;
+    for slot in 0..24 {
+        let world = world.image().after(Fate::Kept);
+        world.flip(0, ((128 << 10) + slot * 4096 + 3000) * 8);
+        let Ok(pool) = Pool::open(world.disk(0), config()) else { continue };
+        let worker = pool.worker().unwrap();
+        worker.prefetch_all(&pages);
+        worker.settle().unwrap();
+        let missing: Vec<_> = pages.iter().filter(|&&page| !pool.is_resident(page)).collect();
+        assert!(missing.len() <= 1, "{missing:?}");
+        let Some(&&page) = missing.first() else { continue };
+        let told = value(&worker, page).unwrap_err().to_string();
+        assert!(told.contains(&format!("page {page}, at ")) && told.contains("checksum"), "{told}");
+        named += 1;
+    }
+    assert_eq!(named, pages.len(), "each of them once");
+}
