@@ -15,6 +15,8 @@ Json = dict[str, Any]
 
 _INCLUDED = "Not told apart: it is part of the cycles of an operation"
 _BATCH = 16
+# Paths whose every request goes to the device.
+_RUNG = ("pread_direct", "libaio", "io_uring")
 
 
 def twin_of(records: Sequence[Json]) -> Json | None:
@@ -59,12 +61,12 @@ def _threads_per_core() -> float:
 def costs(records: Sequence[Json], source: str, date: str) -> Json:
     """Costs of every path that was measured in full."""
     seen = _cycles(records)
-    flush = _flush_cycles(records)
+    flush, bell = _flush_cycles(records), _bell_cycles(records)
     found = {}
     for key in sorted({key for key, _ in seen}):
         loads = {load: cycles for (path, load), cycles in seen.items() if path == key}
         if "read 4KiB" in loads and "read 64KiB" in loads:
-            found[key] = _cost(loads, flush, source, date)
+            found[key] = _cost(loads, flush, bell if key in _RUNG else 0.0, source, date)
     return found
 
 
@@ -90,29 +92,56 @@ def _flush_cycles(records: Sequence[Json]) -> float:
     return max(0.0, (each - seldom) * 256 / 255)
 
 
-def _cost(loads: dict[str, float], flush: float, source: str, date: str) -> Json:
-    """Base and slope from 4 and 64 KiB; what a submission costs from batches of 16 against none, where there are."""
-    submission = 0.0
+def _bell_cycles(records: Sequence[Json]) -> float:
+    """Cycles of a request that finds nothing in flight, on top of one that finds others: from threads that have one
+    request in flight each. Of n threads one in n rings."""
+    alone: dict[int, list[float]] = {}
+    for record in records:
+        if study_of(record) == POINTS and factor(record, "point") in ("threads 1", "threads twice the cores"):
+            entry = record["classes"][0]
+            alone.setdefault(int(record["job"]["classes"][0]["threads"]), []).append(cycles_per_op(entry))
+    if len(alone) < 2:
+        return 0.0
+    few, many = min(alone), max(alone)
+    saved = statistics.median(alone[few]) - statistics.median(alone[many])
+    return max(0.0, saved) / (1 / few - 1 / many)
+
+
+def _cost(loads: dict[str, float], flush: float, bell: float, source: str, date: str) -> Json:
+    """Base and slope from 4 and 64 KiB; from one in flight against 16 what it takes to sleep and to wake the device;
+    from batches of 16 against none what a submission costs."""
+    submission, waking = 0.0, bell
     told_apart = "one by one" in loads and "in batches" in loads
     if told_apart:
         submission = max(0.0, loads["one by one"] - loads["in batches"]) * _BATCH / (_BATCH - 1)
+        waking = max(0.0, loads["read 4KiB"] - loads["one by one"]) * _BATCH / (_BATCH - 1)
+    bell = min(bell, waking)
     read, read_byte = _line(loads["read 4KiB"], loads["read 64KiB"])
     writes = "write 4KiB" in loads and "write 64KiB" in loads
     write, write_byte = _line(loads["write 4KiB"], loads["write 64KiB"]) if writes else (read, read_byte)
+    # What is left is more than nothing, however noisy the loads were.
+    waking = min(waking, 0.9 * read, 0.9 * write)
+    bell, sleep = min(bell, waking), max(0.0, waking - bell) if told_apart else 0.0
+    read, write = read - waking, write - waking
     submission = min(submission, 0.9 * read, 0.9 * write)
     wrote = ("measured", source) if writes else ("assumed", "As of reads: nothing could be written")
     apart = ("measured", source + ", batches of 16 against none") if told_apart else ("assumed", _INCLUDED)
     flushed = ("measured", source) if flush else ("assumed", _INCLUDED)
-    waking = "Not told apart: it is part of the device's delay, which was measured on this machine"
-    return {
+    delay = "Not told apart: it is part of the device's delay, which was measured on this machine"
+    found = {
         "cycles_per_read": parameter(read - submission, "measured", source, date),
         "cycles_per_write": parameter(write - submission, wrote[0], wrote[1], date),
         "cycles_per_byte_read": parameter(read_byte, "measured", source, date),
         "cycles_per_byte_write": parameter(write_byte, wrote[0], wrote[1], date),
         "cycles_per_submission": parameter(submission, apart[0], apart[1], date),
         "cycles_per_flush": parameter(flush, flushed[0], flushed[1], date),
-        "wakeup_ns": parameter(0.0, "assumed", waking, date),
+        "wakeup_ns": parameter(0.0, "assumed", delay, date),
     }
+    if sleep > 0:
+        found["cycles_per_sleep"] = parameter(sleep, "measured", source + ", one in flight against 16", date)
+    if bell > 0:
+        found["cycles_per_bell"] = parameter(bell, "measured", source + ", threads with one in flight each", date)
+    return found
 
 
 def _line(small: float, large: float) -> tuple[float, float]:
