@@ -57,6 +57,17 @@ def test_sleep_bell_call_and_request_are_told_apart() -> None:
         assert cost[f"cycles_per_{name}"]["kind"] == "measured"
 
 
+def test_writes_alone_are_noisy_and_those_at_depth_say_what_a_write_costs() -> None:
+    ring = {"kind": "io_uring", "direct": True}
+    records = [
+        each for each in host_records(ring, deep=True) if not each["job"]["labels"]["factor.load"].startswith("write")
+    ]
+    noisy = [record("fit-host", f"load=write {size}", 20_000, ring) for size in ("4KiB", "64KiB")]
+    deep = READ + 500 + CALL + (SLEEP + BELL) / 16
+    cost = costs(*records, *noisy, *point_records(BELL), record("fit-points", "point=write depth 16", deep, ring))
+    assert value(cost["io_uring"], "cycles_per_write") == pytest.approx(READ + 500, rel=0.01)
+
+
 def test_a_device_that_needs_no_waking_has_no_bell() -> None:
     ring = {"kind": "io_uring", "direct": True}
     cost = costs(*host_records(ring, deep=True), *point_records(-2000.0))["io_uring"]

@@ -132,6 +132,20 @@ fn a_faster_drive_and_a_wider_stripe_help_where_the_device_is_the_limit() {
 }
 
 #[test]
+fn what_is_in_flight_on_a_twin_is_what_its_tasks_wait_for() {
+    let mut job = job(drive("970evoplus"), Durability::None);
+    job.workload = Workload::Ycsb { rows: 20_000, value_bytes: 120, read_share: 1.0, zipf: 0.0 };
+    for tasks in [1, 16] {
+        (job.threads, job.tasks) = (2, tasks);
+        let record = play(&job);
+        let depth = record.devices[0].mean_in_flight.value;
+        println!("{tasks} tasks: {depth:.2} in flight");
+        let most = f64::from(2 * tasks);
+        assert!(0.25 * most < depth && depth <= most, "{depth} in flight of {most}");
+    }
+}
+
+#[test]
 fn a_wider_stripe_does_not_help_where_everything_is_in_memory() {
     let hot = |data: Driven| {
         let mut job = job(data, Durability::None);

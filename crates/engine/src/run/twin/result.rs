@@ -43,7 +43,7 @@ impl Edge {
             .filter_map(|name| stage.find(name))
             .for_each(|actor| all.add(&stage.account(actor)));
         let scene = play.set.scene.lock();
-        let [data, log] = play.set.stations.map(|station| scene.doings(station));
+        let [data, log] = play.set.stations.map(|station| scene.doings(station, stage.now()));
         let writing = stage.find("log").map_or(0, |actor| stage.account(actor).device);
         Self { at: stage.now(), done, workers: sum, all, writing, data, log }
     }

@@ -178,10 +178,11 @@ impl Scene {
         self.lanes.len() - 1
     }
 
-    /// What a station has done so far.
-    pub fn doings(&self, station: usize) -> Doings {
-        let Station { machine, doings, .. } = &self.stations[station];
-        Doings { busy: machine.busiest().1, ..*doings }
+    /// What a station has done until `now`; what is in flight has taken its time until then.
+    pub fn doings(&self, station: usize, now: Picoseconds) -> Doings {
+        let Station { machine, doings, in_flight, .. } = &self.stations[station];
+        let time = doings.time.wrapping_add(u128::from(now) * u128::from(*in_flight));
+        Doings { busy: machine.busiest().1, time, ..*doings }
     }
 
     /// Digest of all requests so far: which, where, when.
