@@ -13,7 +13,7 @@ use super::{
     area::BLOCK,
     record::{self, HEADER, Kind},
 };
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Failure, Result};
 
 /// Bytes of one write, at most.
 const CHUNK: u64 = 1 << 20;
@@ -35,7 +35,7 @@ impl Writer {
         let worker = Arc::clone(&log);
         let thread = stage::spawn("log", move || {
             if let Err(error) = serve(&worker, &disk) {
-                worker.stop(format!("the log could not be written: {error}"));
+                worker.stop(Failure::of("the log could not be written", &error));
             }
         });
         let thread = thread
