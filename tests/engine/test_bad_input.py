@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import struct
 import tempfile
@@ -140,6 +142,83 @@ def test_a_disk_that_is_full_in_mid_transaction(assayer: Path, tmp_path: Path) -
         record = ledgers.look(keep)
         assert all(check["passed"] for check in record["checks"]), record["checks"]
         assert acknowledged > 0
+
+
+@pytest.mark.parametrize(
+    "work",
+    [("tpcc", "--small", "--warehouses", "1"), ("ycsb", "--rows", "60000", "--reads", "0")],
+    ids=["tpcc", "ycsb"],
+)
+def test_pages_that_fill_their_file_system_stop_the_run_and_lose_nothing(tmp_path: Path, work: tuple[str, ...]) -> None:
+    with places.disk(tmp_path / "image", tmp_path / "mnt", 64 << 20) as (_, at):
+        keep = at / "kept"
+        usual = (
+            "--on",
+            at,
+            "--keep",
+            keep,
+            "--log",
+            tmp_path,
+            "--log-size",
+            "8MiB",
+            "--pool",
+            "4MiB",
+            "--threads",
+            "2",
+        )
+        ran = (*work, *usual, "--warmup", "0", "--json", "--duration")
+        made = ledgers.assay(*ran, "0.1")
+        assert made.returncode == 0, made.stdout + made.stderr
+        ballast = fill(at, leaving=256 << 10)
+        done = ledgers.assay(*ran, "120")
+        assert done.returncode == 1, done.stdout + done.stderr
+        said = " ".join((done.stdout + done.stderr).split())
+        assert "engine-data failed: No space left on device" in said, said
+        assert f"free space where {keep}/engine-data lies, then open" in said, said
+        assert "Traceback" not in said
+        # Without room it is opened and refused again, or does with what a recovery gives back: never damaged.
+        ledgers.assay_after_kill(*ran, "0.1")
+        ballast.unlink()
+        again = ledgers.assay_after_kill(*ran, "0.1")
+        assert again.returncode == 0, again.stdout + again.stderr
+        checks = json.loads(again.stdout)["record"]["checks"]
+        assert all(check["passed"] for check in checks), checks
+        assert len([check for check in checks if check["name"].startswith("consistency-")]) == 12 or work[0] == "ycsb"
+
+
+def test_a_log_takes_its_room_when_it_is_made_and_needs_none_later(tmp_path: Path) -> None:
+    with places.disk(tmp_path / "image", tmp_path / "mnt", 64 << 20) as (_, at):
+        keep = tmp_path / "kept"
+        work = ("tpcc", "--small", "--on", tmp_path, "--keep", keep, "--log", at, "--pool", "4MiB", "--log-size")
+        said = refused(1, *work, "96MiB")
+        assert "engine-log failed: No space left on device" in said
+        assert f"free space where {at}/engine-log lies, then run it again" in said
+        assert not list(keep.iterdir())
+        assert not list(at.iterdir())
+        assert ledgers.assay(*work, "8MiB", *SHORT).returncode == 0
+        fill(at, leaving=0)
+        done = ledgers.assay(*work, "8MiB", "--warmup", "0", "--duration", "3")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_full_disk_under_a_database_that_nobody_keeps(tmp_path: Path) -> None:
+    with places.disk(tmp_path / "image", tmp_path / "mnt", 32 << 20) as (_, at):
+        said = refused(1, "tpcc", "--on", at, "--log", tmp_path, "--log-size", "8MiB", "--pool", "4MiB")
+        assert "No space left on device" in said
+        assert "then run it again: nothing of this database was kept" in said
+        assert not list(at.iterdir())
+        assert {path.name for path in tmp_path.iterdir()} == {"image", "mnt"}
+
+
+def fill(at: Path, leaving: int) -> Path:
+    """Takes all room of a file system but so many bytes; the file that has it."""
+    ballast, step, taken = at / "ballast", 64 << 10, 0
+    with ballast.open("wb") as file, contextlib.suppress(OSError):
+        while True:
+            os.posix_fallocate(file.fileno(), taken, step)
+            taken += step
+    os.truncate(ballast, max(0, taken - leaving))
+    return ballast
 
 
 def crc32c(data: bytes) -> int:

@@ -74,6 +74,8 @@ pub enum BufferError {
         disk: String,
         /// The earlier error.
         why: String,
+        /// What is to be mended before it is opened again, where that is known.
+        remedy: Option<String>,
     },
     /// What should be a pool is something else, or another version's.
     #[error("{what}")]
@@ -114,20 +116,33 @@ impl BufferError {
         Self::Foreign { what: what.into(), fix: fix.into() }
     }
 
+    /// What is to be mended where it lies before it can work again; none where nothing outside can help.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Io { errno: Errno::NOSPC, disk, .. } => Some(format!("free space where {disk} lies")),
+            Self::Io { disk, .. } | Self::Queue { disk, .. } => {
+                Some(format!("look at dmesg and the health of what {disk} lies on"))
+            }
+            Self::Broken { remedy, .. } => remedy.clone(),
+            _ => None,
+        }
+    }
+
     /// What to do about it: one sentence.
     pub fn fix(&self) -> String {
         match self {
             Self::Path(error) => error.fix(),
             Self::InUse { disk } => format!("end the other user of {disk} (fuser -v names it), or name another one"),
-            Self::Io { errno: Errno::NOSPC, disk, .. } => {
-                format!("free space where {disk} lies; what was durable before is still there")
-            }
-            Self::Io { disk, .. } | Self::Queue { disk, .. } => {
-                format!("look at dmesg and the health of what {disk} lies on; what was durable before is still there")
+            Self::Io { .. } | Self::Queue { .. } => {
+                let remedy = self.remedy().unwrap_or_default();
+                format!("{remedy}; what was durable before is still there")
             }
             Self::Damaged { .. } => "restore it from a copy; look at the health of what it lies on".to_owned(),
             Self::Full { .. } => "make a checkpoint, remove something, or make it anew with more space".to_owned(),
-            Self::Broken { .. } => "open it again: the last checkpoint is there".to_owned(),
+            Self::Broken { remedy, .. } => {
+                let first = remedy.as_ref().map_or(String::new(), |remedy| format!("{remedy}, then "));
+                format!("{first}open it again: the last checkpoint is there")
+            }
             Self::Memory { .. } => "make the pool smaller, or end what else uses the memory".to_owned(),
             Self::Foreign { fix, .. } | Self::Unfit { fix, .. } => fix.clone(),
         }

@@ -13,7 +13,7 @@ use assay_buffer::stage::{self, Moment};
 
 use crate::{
     database::Shared,
-    error::{EngineError, Result},
+    error::{EngineError, Failure, Result},
 };
 
 /// How often it writes.
@@ -43,7 +43,7 @@ impl Background {
         let (shared, stopped, counted) = (Arc::clone(shared), Arc::clone(&stop), Arc::clone(&written));
         let thread = stage::spawn("writer", move || {
             if let Err(error) = write(&shared, bytes_per_s, &stopped, &counted) {
-                shared.core.stop(&format!("the background writer failed: {error}"));
+                shared.core.stop(Failure::of("the background writer failed", &error));
             }
         });
         let thread = thread

@@ -4,7 +4,7 @@ use assay_btree::Finger;
 
 use crate::{
     core::{Core, Purge},
-    error::Result,
+    error::{Failure, Result},
     hash,
     locks::Holder,
     log::{Full, record, record::Kind},
@@ -190,7 +190,8 @@ impl<T: Trees> Session<'_, T> {
             let end = if self.core.log.is_some() { position + self.record.len() as u64 } else { 0 };
             let oldest = self.core.oldest_about(commit);
             if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, (commit, oldest)) {
-                self.core.stop(&format!("a commit was in the log and could not be carried out: {error}"));
+                let what = "a commit was in the log and could not be carried out";
+                self.core.stop(Failure::of(what, &error));
                 return self.core.check().map(|()| Ticket { commit, end });
             }
             self.core.sequence.applied(commit, end);

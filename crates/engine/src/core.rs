@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    error::{EngineError, Result},
+    error::{Failure, Result},
     locks::Locks,
     log::{Log, Pace},
     sequence::Sequence,
@@ -55,7 +55,7 @@ pub struct Core {
     pub patience: Duration,
     /// Deleted rows that sessions left behind.
     purges: Mutex<VecDeque<Purge>>,
-    failure: OnceLock<String>,
+    failure: OnceLock<Failure>,
 }
 
 impl Core {
@@ -110,16 +110,16 @@ impl Core {
     /// [`EngineError::Stopped`] where it does not.
     pub fn check(&self) -> Result<()> {
         match self.failure.get() {
-            Some(reason) => Err(EngineError::Stopped { reason: reason.clone() }),
+            Some(failure) => Err(failure.error()),
             None => self.log.as_ref().map_or(Ok(()), |log| log.check()),
         }
     }
 
     /// Says that the database works no longer: what is in memory may be half of a transaction.
-    pub fn stop(&self, reason: &str) {
-        let _first = self.failure.set(reason.to_owned());
+    pub fn stop(&self, failure: Failure) {
+        let _first = self.failure.set(failure.clone());
         if let Some(log) = &self.log {
-            log.stop(reason.to_owned());
+            log.stop(failure);
         }
     }
 

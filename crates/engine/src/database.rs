@@ -24,7 +24,7 @@ use crate::{
     core::Core,
     crew::Crew,
     durability::Durability,
-    error::{EngineError, Result},
+    error::{EngineError, Failure, Result},
     forest::{Forest, Hand},
     log::{Area, Log, Pace, Writer, Written, area::BLOCK},
     note::{Note, TABLES_AT_MOST},
@@ -440,7 +440,7 @@ fn start(shared: &Arc<Shared>) -> Result<stage::Handle> {
     let shared = Arc::clone(shared);
     let thread = stage::spawn("checkpoint", move || {
         if let Err(error) = serve(&shared) {
-            shared.core.stop(&format!("a checkpoint failed: {error}"));
+            shared.core.stop(Failure::of("a checkpoint failed", &error));
         }
     });
     thread.map_err(|error| EngineError::unfit(format!("no thread could be had: {error}"), "end other processes"))

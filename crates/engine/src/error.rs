@@ -36,6 +36,14 @@ pub enum EngineError {
     Stopped {
         /// What failed.
         reason: String,
+        /// What is to be mended before the database is opened again, where that is known.
+        remedy: Option<String>,
+    },
+    /// An error of a run whose database is gone with it.
+    #[error("{error}")]
+    Gone {
+        /// The error.
+        error: Box<EngineError>,
     },
     /// No room for another session.
     #[error("{most} sessions are open already")]
@@ -94,6 +102,17 @@ impl EngineError {
         Self::Unfit { what: what.into(), fix: fix.into() }
     }
 
+    /// The same of a run that leaves no database: what there was to be opened again is gone.
+    #[must_use]
+    pub fn with_nothing_left(self) -> Self {
+        match self {
+            Self::Stopped { .. } | Self::Buffer(BufferError::Io { .. } | BufferError::Broken { .. }) => {
+                Self::Gone { error: Box::new(self) }
+            }
+            other => other,
+        }
+    }
+
     /// The transaction may be tried again and may succeed then.
     pub fn is_passing(&self) -> bool {
         matches!(self, Self::Conflict { .. } | Self::SnapshotTooOld { .. })
@@ -103,10 +122,21 @@ impl EngineError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Unfit { .. } | Self::Buffer(BufferError::Unfit { .. }) => 2,
+            Self::Gone { error } => error.exit_code(),
             Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. } | BufferError::Foreign { .. }) => 4,
             Self::Pmem(PmemError::InUse { .. } | PmemError::Exists { .. } | PmemError::Version { .. }) => 4,
             Self::Buffer(BufferError::Path(error)) | Self::Pmem(PmemError::Path(error)) => error.exit_code() as u8,
             _ => 1,
+        }
+    }
+
+    /// What is to be mended outside before the database can work again; none where nothing is known.
+    pub fn remedy(&self) -> Option<String> {
+        match self {
+            Self::Buffer(error) => error.remedy(),
+            Self::Stopped { remedy, .. } => remedy.clone(),
+            Self::Gone { error } => error.remedy(),
+            _ => None,
         }
     }
 
@@ -115,7 +145,14 @@ impl EngineError {
         match self {
             Self::Conflict { .. } | Self::SnapshotTooOld { .. } => "run the transaction again".to_owned(),
             Self::TooLarge { .. } => "commit more often, or make the log's buffer larger".to_owned(),
-            Self::Stopped { .. } => "open the database again: everything that was acknowledged is there".to_owned(),
+            Self::Stopped { remedy, .. } => {
+                let first = remedy.as_ref().map_or(String::new(), |remedy| format!("{remedy}, then "));
+                format!("{first}open the database again: everything that was acknowledged is there")
+            }
+            Self::Gone { error } => {
+                let first = error.remedy().map_or(String::new(), |remedy| format!("{remedy}, then "));
+                format!("{first}run it again: nothing of this database was kept")
+            }
             Self::Sessions { .. } => "use fewer threads and tasks".to_owned(),
             Self::LostMiddle { .. } | Self::Damaged { .. } => {
                 "restore a backup; the device, or what is between, broke a promise: look at dmesg and its health"
@@ -128,9 +165,54 @@ impl EngineError {
     }
 }
 
+/// Why an engine works no longer.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    reason: String,
+    remedy: Option<String>,
+}
+
+impl Failure {
+    /// Something that nothing outside can mend.
+    pub fn new(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), remedy: None }
+    }
+
+    /// An error of something that was being done.
+    pub fn of(what: &str, error: &EngineError) -> Self {
+        Self { reason: format!("{what}: {error}"), remedy: error.remedy() }
+    }
+
+    /// What those get who ask the engine for something.
+    pub fn error(&self) -> EngineError {
+        EngineError::Stopped { reason: self.reason.clone(), remedy: self.remedy.clone() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_engine_that_stopped_for_want_of_space_says_where_to_free_some() {
+        let full = BufferError::Io {
+            action: "writing",
+            disk: "/mnt/a/engine-data".to_owned(),
+            offset: 0,
+            bytes: 4096,
+            errno: rustix::io::Errno::NOSPC,
+        };
+        let stopped = Failure::of("a checkpoint failed", &full.into()).error();
+        assert!(stopped.to_string().contains("No space left"), "{stopped}");
+        assert!(stopped.fix().starts_with("free space where /mnt/a/engine-data lies, then open"), "{}", stopped.fix());
+        let gone = stopped.with_nothing_left();
+        assert!(
+            gone.fix().starts_with("free space where /mnt/a/engine-data lies, then run it again"),
+            "{}",
+            gone.fix()
+        );
+        assert_eq!(gone.exit_code(), 1);
+    }
 
     #[test]
     fn persistent_memory_that_cannot_be_had_is_not_possible_here() {

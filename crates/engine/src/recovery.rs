@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use assay_buffer::disk::Disk;
 
 use crate::{
-    error::{EngineError, Result},
+    error::{EngineError, Failure, Result},
     hash,
     log::{
         Area, End, Reader, Tail,
@@ -107,7 +107,7 @@ pub fn recover<T: Trees>(
         drop(senders);
         // What stopped a worker is why its parcels could not be handed over.
         for worker in workers {
-            worker.join().map_err(|_| EngineError::Stopped { reason: "a recovery's thread panicked".to_owned() })??;
+            worker.join().map_err(|_| Failure::new("a recovery's thread panicked").error())??;
         }
         read
     })
@@ -119,7 +119,7 @@ fn work<T: Trees>(parcels: &Receiver<Parcel>, hand: &impl Fn() -> Result<T>) -> 
 }
 
 fn deal_out(reader: &mut Reader<'_>, begin: u64, workers: &[SyncSender<Parcel>]) -> Result<End> {
-    let gone = |_| EngineError::Stopped { reason: "a recovery's thread ended early".to_owned() };
+    let gone = |_| Failure::new("a recovery's thread ended early").error();
     let mut parcels: Vec<Parcel> = workers.iter().map(|_| Parcel::default()).collect();
     let end = reader.read(begin, |head, bytes| {
         record::changes(bytes, head, |change| {

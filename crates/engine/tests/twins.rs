@@ -12,7 +12,7 @@ use assay_engine::{
     },
 };
 use assay_record::{PathKind, Provenance, Status, WorkRecord};
-use assay_twin::{Driven, Host, TWIN_VERSION, Target, Twin, document::StripeKind};
+use assay_twin::{Driven, Host, Parameter, PathKey, TWIN_VERSION, Target, Twin, document::StripeKind};
 
 fn catalog<T: serde::de::DeserializeOwned>(kind: &str, name: &str) -> T {
     let path = format!("{}/../../catalog/{kind}/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -132,6 +132,20 @@ fn a_faster_drive_and_a_wider_stripe_help_where_the_device_is_the_limit() {
 }
 
 #[test]
+fn what_is_in_flight_on_a_twin_is_what_its_tasks_wait_for() {
+    let mut job = job(drive("970evoplus"), Durability::None);
+    job.workload = Workload::Ycsb { rows: 20_000, value_bytes: 120, read_share: 1.0, zipf: 0.0 };
+    for tasks in [1, 16] {
+        (job.threads, job.tasks) = (2, tasks);
+        let record = play(&job);
+        let depth = record.devices[0].mean_in_flight.value;
+        println!("{tasks} tasks: {depth:.2} in flight");
+        let most = f64::from(2 * tasks);
+        assert!(0.25 * most < depth && depth <= most, "{depth} in flight of {most}");
+    }
+}
+
+#[test]
 fn a_wider_stripe_does_not_help_where_everything_is_in_memory() {
     let hot = |data: Driven| {
         let mut job = job(data, Durability::None);
@@ -166,4 +180,31 @@ fn data_that_memory_cannot_hold_is_refused_in_a_sentence() {
     job.workload = Workload::Tpcc { warehouses: 1_000_000, small: false };
     let told = EngineJob::parse(&serde_json::to_string(&job).unwrap()).unwrap_err().to_string();
     assert!(told.contains("this machine's memory"), "{told}");
+}
+
+#[test]
+fn sleeps_and_bells_cost_one_request_in_flight_what_they_are_and_many_next_to_nothing() {
+    let cycles = |tasks, waking: Option<f64>| {
+        let mut data = drive("970evoplus");
+        let cost = data.host.costs.get_mut(&PathKey::IoUring).unwrap();
+        let parameter = |value| Parameter::assumed(value, "a test", "2026-11");
+        cost.cycles_per_sleep = waking.map(parameter);
+        cost.cycles_per_bell = waking.map(parameter);
+        let mut job = job(data, Durability::None);
+        job.workload = Workload::Ycsb { rows: 20_000, value_bytes: 120, read_share: 1.0, zipf: 0.0 };
+        (job.threads, job.tasks) = (1, tasks);
+        let record = play(&job);
+        assert_eq!(record.verdict.status, Status::Valid, "{:?}", record.verdict);
+        let figure = |name: &str| record.figures[name].value;
+        let reads = figure("device_read_bytes_per_transaction") / 4096.0;
+        (figure("cycles_per_transaction"), reads)
+    };
+    let ((plain, reads), (woken, _)) = (cycles(1, None), cycles(1, Some(30_000.0)));
+    let alone = (woken - plain) / reads;
+    println!("alone {alone:.0} cycles a read");
+    assert!((alone / 60_000.0 - 1.0).abs() < 0.05, "{plain} and {woken} cycles, {reads} reads each");
+    let ((plain, reads), (woken, _)) = (cycles(32, None), cycles(32, Some(30_000.0)));
+    let shared = (woken - plain) / reads;
+    println!("shared {shared:.0} cycles a read");
+    assert!(shared < 0.4 * alone, "{plain} and {woken} cycles, {reads} reads each");
 }

@@ -100,6 +100,13 @@ pub(crate) struct Map {
     pub copy: u8,
 }
 
+/// Why nothing is written any more, and what has to be mended first, where anybody knows.
+#[derive(Debug)]
+pub(crate) struct Breakdown {
+    why: String,
+    remedy: Option<String>,
+}
+
 /// Pages in memory over a disk. Threads work through a [`crate::Worker`] each.
 #[derive(Debug)]
 pub struct Pool {
@@ -121,7 +128,7 @@ pub struct Pool {
     pub(crate) numbers: Mutex<Numbers>,
     pub(crate) map: Mutex<Map>,
     pub(crate) note: Mutex<Vec<u8>>,
-    pub(crate) broken: Mutex<Option<String>>,
+    pub(crate) broken: Mutex<Option<Breakdown>>,
     pub(crate) totals: Mutex<Counters>,
     /// Stretches of memory for runs of pages that nobody uses.
     pub(crate) stretches: Mutex<Vec<u32>>,
@@ -220,16 +227,19 @@ impl Pool {
         BufferError::Full { disk: self.disk.name().to_owned(), bytes }
     }
 
-    /// From now on nothing is written any more.
-    pub(crate) fn break_down(&self, why: impl Into<String>) {
-        locked(&self.broken).get_or_insert(why.into());
+    /// From now on nothing is written any more; `remedy` is what has to be mended first, where anybody knows.
+    pub(crate) fn break_down(&self, why: impl Into<String>, remedy: Option<String>) {
+        locked(&self.broken).get_or_insert(Breakdown { why: why.into(), remedy });
     }
 
     /// Refuses where the pool has broken down.
     pub(crate) fn whole(&self) -> Result<(), BufferError> {
         match &*locked(&self.broken) {
             None => Ok(()),
-            Some(why) => Err(BufferError::Broken { disk: self.disk.name().to_owned(), why: why.clone() }),
+            Some(Breakdown { why, remedy }) => {
+                let disk = self.disk.name().to_owned();
+                Err(BufferError::Broken { disk, why: why.clone(), remedy: remedy.clone() })
+            }
         }
     }
 

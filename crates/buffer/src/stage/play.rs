@@ -29,6 +29,11 @@ pub trait World {
 
     /// Work of an actor that may begin at `begin` and takes `work` on a core: when it begins and ends.
     fn work(&mut self, begin: Picoseconds, work: Picoseconds) -> (Picoseconds, Picoseconds);
+
+    /// CPU time of going to sleep until a signal, and of being woken.
+    fn sleep(&self) -> Picoseconds {
+        0
+    }
 }
 
 /// Actors, their world, and the time.
@@ -244,6 +249,8 @@ impl Stage {
         let until = most.map(|most| self.now() + most.as_nanos() as Picoseconds * 1000);
         self.stir();
         self.give_way(Wait::Signal(key, until));
+        let sleep = self.world.borrow().sleep();
+        self.spend(sleep);
     }
 
     pub(super) fn signal(&self, key: usize) {

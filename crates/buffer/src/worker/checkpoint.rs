@@ -266,7 +266,7 @@ impl Worker<'_> {
         };
         result.map_err(|errno| {
             let error = BufferError::io(&*self.pool.disk, request, errno);
-            self.pool.break_down(error.to_string());
+            self.pool.break_down(error.to_string(), error.remedy());
             error
         })
     }

@@ -349,7 +349,7 @@ impl Drop for Exclusive<'_> {
     #[inline]
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.worker.pool.break_down("a thread panicked while it changed a page");
+            self.worker.pool.break_down("a thread panicked while it changed a page", None);
         }
         self.word.unlock(self.held);
         self.worker.unlatched();

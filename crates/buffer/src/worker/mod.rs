@@ -306,7 +306,7 @@ impl<'p> Worker<'p> {
             }
         }
         self.done.replace(done);
-        answer.inspect_err(|error| self.pool.break_down(error.to_string()))
+        answer.inspect_err(|error| self.pool.break_down(error.to_string(), error.remedy()))
     }
 
     /// Pushes a request.

@@ -39,7 +39,7 @@ use self::{
 };
 use crate::{
     durability::Durability,
-    error::{EngineError, Result},
+    error::{EngineError, Failure, Result},
     slots::SESSIONS_AT_MOST,
 };
 
@@ -117,7 +117,7 @@ pub struct Log {
     bell: Mutex<Bell>,
     work: Signal,
     done: Signal,
-    failure: OnceLock<String>,
+    failure: OnceLock<Failure>,
     bytes: AtomicU64,
     batches: AtomicU64,
     flushes: AtomicU64,
@@ -245,13 +245,13 @@ impl Log {
     pub fn check(&self) -> Result<()> {
         match self.failure.get() {
             None => Ok(()),
-            Some(reason) => Err(EngineError::Stopped { reason: reason.clone() }),
+            Some(failure) => Err(failure.error()),
         }
     }
 
     /// Says that the log works no longer, and wakes those who wait for it.
-    pub fn stop(&self, reason: String) {
-        let _first = self.failure.set(reason);
+    pub fn stop(&self, failure: Failure) {
+        let _first = self.failure.set(failure);
         drop(self.bell());
         self.done.notify_all();
         self.work.notify_all();

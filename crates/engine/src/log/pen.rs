@@ -12,7 +12,7 @@ use assay_buffer::{
 };
 
 use super::{Log, area::BLOCK, writer};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 
 /// Bytes of one write, at most; of more, several are better in flight at once.
 pub(super) const CHUNK: u64 = 1 << 20;
@@ -72,7 +72,7 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.stop("one who wrote the log has panicked".to_owned());
+            self.0.stop(Failure::new("one who wrote the log has panicked"));
         }
         self.0.writing.store(false, SeqCst);
         // Who is about to sleep has said so before it looked whether anybody writes: one of both sees the other.

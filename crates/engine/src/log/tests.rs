@@ -220,7 +220,7 @@ fn a_sync_in_the_middle_of_a_batch_waits_for_that_batch_alone() {
                 wanted => break wanted,
             }
         };
-        log.stop("the test has seen enough".to_owned());
+        log.stop(Failure::new("the test has seen enough"));
         wanted
     });
     assert!(wanted <= end, "{wanted} is asked for, {end} is the end of all batches");

@@ -14,7 +14,7 @@ use super::{
     pen::{CHUNK, Pen},
     record::{self, HEADER, Kind},
 };
-use crate::error::{EngineError, Result};
+use crate::error::{EngineError, Failure, Result};
 
 const DEPTH: u32 = 16;
 
@@ -36,7 +36,7 @@ impl Writer {
         let worker = Arc::clone(&log);
         let thread = stage::spawn("log", move || {
             if let Err(error) = serve(&worker, &disk) {
-                worker.stop(format!("the log could not be written: {error}"));
+                worker.stop(Failure::of("the log could not be written", &error));
             }
         });
         let thread = thread
@@ -104,7 +104,7 @@ pub(super) fn write_batch(log: &Log, write: impl FnOnce(u64, u64) -> Result<()>)
     let end = close(log);
     if let Err(error) = write(from, end) {
         // Before the turn ends: nobody writes after what failed.
-        log.stop(format!("the log could not be written: {error}"));
+        log.stop(Failure::of("the log could not be written", &error));
         return Err(error);
     }
     log.flushes.fetch_add(u64::from(log.durability.flushes()), SeqCst);

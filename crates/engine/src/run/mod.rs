@@ -30,10 +30,11 @@ pub fn run(job: &EngineJob, watch: &mut Watch<'_>) -> Result<WorkRecord> {
         return twin::run(job, twins, watch);
     }
     let mut place = Place::prepare(job)?;
-    match job.workload {
+    let done = match job.workload {
         Workload::Tpcc { .. } => tpcc::run(job, &mut place, watch),
         Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => rows::run(job, &mut place, watch),
-    }
+    };
+    done.map_err(|error| if place::is_left(job) { error } else { error.with_nothing_left() })
 }
 
 type Figures = BTreeMap<String, Figure>;

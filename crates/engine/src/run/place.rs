@@ -111,6 +111,11 @@ impl Place {
     }
 }
 
+/// Whether the job's database outlives it: it was to be kept, and has been completed.
+pub(super) fn is_left(job: &EngineJob) -> bool {
+    job.keep.as_ref().is_some_and(|keep| keep.join(DATA).exists())
+}
+
 /// The mark beside pages that are being made.
 fn mark_name(name: &str) -> String {
     format!("{name}.making")

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Host, Target};
-use crate::{TWIN_VERSION, TwinError};
+use crate::{TWIN_VERSION, TwinError, machine::Part};
 
 /// The `twin` of a job's target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,11 @@ pub struct Driven {
 }
 
 impl Driven {
+    /// It as a part of a play, by its name in the record.
+    pub fn part<'a>(&'a self, name: &'a str) -> Part<'a> {
+        Part { name, label: &self.label, target: &self.target, file_system: self.file_system.as_deref() }
+    }
+
     /// Reads and checks the `twin` of a job's target.
     ///
     /// # Errors

@@ -81,6 +81,15 @@ pub struct PathCost {
     pub cycles_per_flush: Parameter,
     /// From the device's completion until the sleeping thread runs again: interrupt and reschedule. Not CPU time.
     pub wakeup_ns: Parameter,
+    /// CPU cycles of a thread that goes to sleep until something has ended, and is woken. One sleep serves all that the thread
+    /// has in flight. Part of the cycles of an operation where it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_per_sleep: Option<Parameter>,
+    /// CPU cycles of a submission that finds nothing in flight: a virtual device sleeps then, and is woken by leaving the
+    /// virtual machine. While it is busy it looks for more by itself. Part of the cycles of an operation where it is not
+    /// there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles_per_bell: Option<Parameter>,
     /// CPU cycles that wait for a lock shared by all threads, part of the cycles above: what does not scale with cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_cycles_per_op: Option<Parameter>,

@@ -31,6 +31,10 @@ pub struct Demand {
     pub submission_cycles: f64,
     /// CPU cycles of a flush.
     pub flush_cycles: f64,
+    /// CPU cycles of a sleep until something has ended.
+    pub sleep_cycles: f64,
+    /// CPU cycles of a submission that finds nothing in flight.
+    pub bell_cycles: f64,
     /// Part of the cycles of an operation that holds a lock all threads share.
     pub serial_cycles: f64,
     /// CPU cycles of one look at an empty queue.
@@ -54,11 +58,23 @@ pub struct Demand {
 }
 
 impl Demand {
-    /// What a stream costs on a host.
+    /// What a stream costs on a host, an operation's share of sleeps and bells among the cycles of reads and writes.
     ///
     /// # Errors
     /// Where the host has no cost of the path, or does not know the file system.
     pub fn of(host: &Host, stream: &Stream) -> Result<Self, TwinError> {
+        let mut demand = Self::of_call(host, stream)?;
+        let waking = demand.waking_cycles(stream);
+        demand.read_cycles += waking;
+        demand.write_cycles += waking;
+        Ok(demand)
+    }
+
+    /// The same without sleeps and bells, for who knows when there are some.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn of_call(host: &Host, stream: &Stream) -> Result<Self, TwinError> {
         let key = stream.path.key;
         if key == PathKey::Pmem && !host.costs.contains_key(&key) {
             // Loads and stores pass through no software: what they take is the device's time.
@@ -87,12 +103,22 @@ impl Demand {
         Ok(demand)
     }
 
+    /// An operation's share of a sleep and of a bell. A thread sleeps once for all that it has in flight; of all that is in
+    /// flight one operation finds nothing else there. At a rate of its own each is alone.
+    fn waking_cycles(&self, stream: &Stream) -> f64 {
+        let all = if stream.rate_per_s.is_some() { 1.0 } else { stream.in_flight() };
+        let own = all / f64::from(stream.threads).min(all);
+        self.sleep_cycles / own + self.bell_cycles / all
+    }
+
     fn of_path(cost: &PathCost, size_bytes: f64) -> Self {
         Self {
             read_cycles: cost.cycles_per_read.value + cost.cycles_per_byte_read.value * size_bytes,
             write_cycles: cost.cycles_per_write.value + cost.cycles_per_byte_write.value * size_bytes,
             submission_cycles: cost.cycles_per_submission.value,
             flush_cycles: cost.cycles_per_flush.value,
+            sleep_cycles: cost.cycles_per_sleep.as_ref().map_or(0.0, |cycles| cycles.value),
+            bell_cycles: cost.cycles_per_bell.as_ref().map_or(0.0, |cycles| cycles.value),
             serial_cycles: cost.serial_cycles_per_op.as_ref().map_or(0.0, |cycles| cycles.value),
             poll_cycles: cost.cycles_per_poll.as_ref().map_or(0.0, |cycles| cycles.value),
             wakeup_ns: cost.wakeup_ns.value,
@@ -166,4 +192,27 @@ fn flushes_per_op(stream: &Stream) -> f64 {
 /// Its writes are made durable by a flush of the device.
 pub fn needs_flush(stream: &Stream) -> bool {
     !matches!(stream.durability.kind, DurabilityKind::None | DurabilityKind::Persist) && stream.write_share > 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Parameter, StreamPath};
+
+    fn demand(host: &Host, threads: u32, depth: u32) -> f64 {
+        let stream = Stream::closed("one", 0.0, 4096.0, StreamPath::plain(PathKey::IoUring));
+        Demand::of(host, &Stream { threads, depth, ..stream }).unwrap().read_cycles
+    }
+
+    #[test]
+    fn a_thread_shares_its_sleep_among_what_it_has_in_flight_and_all_share_the_bell() {
+        let path = format!("{}/../../catalog/hosts/epyc-7702p.toml", env!("CARGO_MANIFEST_DIR"));
+        let mut host: Host = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let before = demand(&host, 1, 1);
+        let cost = host.costs.get_mut(&PathKey::IoUring).unwrap();
+        cost.cycles_per_sleep = Some(Parameter::assumed(800.0, "a test", "2026-11"));
+        cost.cycles_per_bell = Some(Parameter::assumed(16_000.0, "a test", "2026-11"));
+        let more = |threads, depth| demand(&host, threads, depth) - before;
+        assert_eq!([more(1, 1), more(4, 1), more(1, 4), more(4, 4)], [16_800.0, 4800.0, 4200.0, 1200.0]);
+    }
 }

@@ -12,13 +12,13 @@ use super::scene::Scene;
 use crate::{
     BandWidths, Solution, TwinError,
     des::{ClassSeat, Engine},
-    play::result::{judge::Judged, machine::environment},
+    machine::environment,
+    play::result::judge::Judged,
     simulated::{Machine, PS_PER_S, Picoseconds, Simulated},
     solve,
 };
 
 mod judge;
-mod machine;
 
 /// A window that was played.
 pub struct Played<'a> {
@@ -67,7 +67,7 @@ impl Played<'_> {
                 prepare_s: 0.0,
             },
             job: self.job.clone(),
-            environment: environment(self.scene),
+            environment: environment(&self.scene.host, self.scene.parts()),
             window: WindowOutcome {
                 warmup_s: self.open as f64 / PS_PER_S,
                 measured_s: self.seconds(),

@@ -5,6 +5,7 @@ use assay_record::{Cache, Job, TargetKind};
 use crate::{
     Driven, Host, Stream, Target, TwinError,
     des::{ClassSeat, Cores, Engine, Pages, class_seat, layout, thread_seat},
+    machine::Part,
     simulated::Machine,
     solve,
     solve::{commit::journals, crowds},
@@ -51,6 +52,16 @@ impl Scene {
             scene.file_systems.push(driven.file_system);
         }
         scene.ok_or_else(|| TwinError::field("targets", "none", "name a twin"))
+    }
+
+    /// Its targets, as a record describes them.
+    pub fn parts(&self) -> impl Iterator<Item = Part<'_>> {
+        self.targets.iter().enumerate().map(|(index, (id, target))| Part {
+            name: id,
+            label: &self.labels[index],
+            target,
+            file_system: self.file_system(index),
+        })
     }
 
     /// Index of the target of a class.

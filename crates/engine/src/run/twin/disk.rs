@@ -62,6 +62,7 @@ impl Disk for TwinDisk {
             pending: Vec::new(),
             done: Vec::new(),
             owed: 0,
+            sleeps: false,
             end: u64::MAX,
         }))
     }
@@ -81,6 +82,8 @@ struct TwinQueue {
     done: Vec<Completion>,
     /// CPU time of what is to be done when the requests in flight have ended, ps.
     owed: u64,
+    /// A thread sleeps for what is in flight: what a sleep for a flush alone takes is among the flush's own cycles.
+    sleeps: bool,
     /// Where the last request ended: one that begins there is sequential.
     end: u64,
 }
@@ -132,6 +135,10 @@ impl TwinQueue {
             let station = &self.scene.lock().stations[self.station];
             (station.costs, station.is_memory)
         };
+        self.sleeps = self.pending.iter().any(|request| request.action != Action::Flush);
+        if self.sleeps && costs.bell > 0 {
+            self.ring(stage, costs.bell);
+        }
         let calls: u64 = self.pending.iter().map(|request| costs.request(request.action, request.bytes)).sum();
         stage.spend(costs.submission() + calls / 2);
         for request in std::mem::take(&mut self.pending) {
@@ -146,6 +153,14 @@ impl TwinQueue {
             }
         }
         self.owed += calls - calls / 2;
+    }
+
+    /// Wakes the device where it has nothing in flight at this moment.
+    fn ring(&self, stage: &Stage, bell: u64) {
+        stage.catch_up();
+        if self.scene.lock().stations[self.station].in_flight == 0 {
+            stage.spend(bell);
+        }
     }
 
     fn collect(&mut self, into: &mut Vec<Completion>) {
@@ -196,11 +211,18 @@ impl Queue for TwinQueue {
         self.submit(&stage);
         stage.catch_up();
         self.collect(into);
-        let wakeup = self.scene.lock().stations[self.station].costs.wakeup;
+        let costs = self.scene.lock().stations[self.station].costs;
         let until = stage.now().saturating_add(wait.timeout_ns.saturating_mul(1000));
+        let mut slept = false;
         while into.len() - before < goal && stage.now() < until {
             stage.await_device(until);
-            stage.delay(wakeup);
+            self.collect(into);
+            slept = true;
+        }
+        // The kernel wakes a thread once, when all that it waits for is there.
+        if slept {
+            stage.delay(costs.wakeup);
+            stage.spend(if self.sleeps { costs.sleep } else { 0 });
             self.collect(into);
         }
         if into.len() > before {

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use assay_buffer::stage::{Account, Picoseconds};
 use assay_load::work::WorkWindow;
 use assay_record::{
-    BlockDevice, Cpu, CpuUse, DeviceCounters, Environment, Figure, Memory, Method, Provenance, Reason, ReasonCode,
-    Severity, TargetFacts, Unit, Verdict, Widths, WorkRecord,
+    CpuUse, DeviceCounters, Environment, Figure, Method, Provenance, Reason, Unit, Verdict, Widths, WorkRecord,
 };
-use assay_twin::{Driven, Twin};
+use assay_twin::{Driven, Twin, machine, reason};
 use serde_json::json;
 
 use super::{Play, scene::Doings};
@@ -44,7 +43,7 @@ impl Edge {
             .filter_map(|name| stage.find(name))
             .for_each(|actor| all.add(&stage.account(actor)));
         let scene = play.set.scene.lock();
-        let [data, log] = play.set.stations.map(|station| scene.doings(station));
+        let [data, log] = play.set.stations.map(|station| scene.doings(station, stage.now()));
         let writing = stage.find("log").map_or(0, |actor| stage.account(actor).device);
         Self { at: stage.now(), done, workers: sum, all, writing, data, log }
     }
@@ -242,14 +241,7 @@ fn verdict(play: &Play<'_>, record: &WorkRecord, pace: &Pace, width: f64) -> Ver
         pace.bound_by,
         width * 100.0,
     );
-    reasons.push(Reason {
-        code: ReasonCode::ModelledTarget,
-        severity: Severity::Note,
-        class: None,
-        evidence,
-        fix: "read each figure with its band; measure on the device before money is spent on it".to_owned(),
-        numbers: BTreeMap::from([("band".to_owned(), width)]),
-    });
+    reasons.push(reason::modelled(None, evidence, BTreeMap::from([("band".to_owned(), width)])));
     reasons.extend(outside(play));
     Verdict::from_reasons(reasons)
 }
@@ -260,14 +252,8 @@ fn outside(play: &Play<'_>) -> Option<Reason> {
     if (least..=most).contains(&page) {
         return None;
     }
-    Some(Reason {
-        code: ReasonCode::Extrapolated,
-        severity: Severity::Suspect,
-        class: None,
-        evidence: format!("the twin was calibrated for {least} to {most} bytes, and pages have {page}"),
-        fix: "ask inside of the twin's bounds (assay list twins), or calibrate it there (assay fit)".to_owned(),
-        numbers: BTreeMap::new(),
-    })
+    let evidence = format!("the twin was calibrated for {least} to {most} bytes, and pages have {page}");
+    Some(reason::extrapolated(None, evidence, BTreeMap::new()))
 }
 
 fn devices(play: &Play<'_>, first: &Edge, last: &Edge) -> Vec<DeviceCounters> {
@@ -313,38 +299,9 @@ pub(super) fn window(play: &Play<'_>) -> WorkWindow {
 
 /// The machine that is played.
 fn environment(play: &Play<'_>) -> Environment {
-    let host = &play.twins.data.host;
-    let threads = host.hardware_threads() as u32;
-    let fact = |role: &str, driven: &Driven| TargetFacts {
-        target: role.to_owned(),
-        path: driven.label.clone(),
-        file_system: None,
-        device: Some(BlockDevice {
-            name: driven.label.clone(),
-            model: driven.target.twin().title.clone(),
-            bytes: driven.target.capacity_bytes() as u64,
-            members: vec![driven.target.twin().name.clone(); driven.target.devices() as usize],
-            ..BlockDevice::default()
-        }),
-    };
     let twins = play.twins;
     let others = [("log", &twins.log), ("log-tail", &twins.tail), ("tier", &twins.tier)];
-    let others = others.into_iter().filter_map(|(role, driven)| driven.as_ref().map(|driven| fact(role, driven)));
-    Environment {
-        host: format!("twin of {}", host.name),
-        architecture: "virtual time".to_owned(),
-        virtualisation: "none".to_owned(),
-        cpu: Cpu {
-            model: host.title.clone(),
-            usable: threads,
-            logical: threads,
-            numa_nodes: 1,
-            tsc_hz: host.clock_hz.value,
-            clock: "virtual".to_owned(),
-            ..Cpu::default()
-        },
-        memory: Memory::default(),
-        targets: std::iter::once(fact("data", &twins.data)).chain(others).collect(),
-        ..Environment::default()
-    }
+    let others = others.into_iter().filter_map(|(role, driven)| driven.as_ref().map(|driven| (role, driven)));
+    let parts = std::iter::once(("data", &twins.data)).chain(others).map(|(role, driven)| driven.part(role));
+    machine::environment(&twins.data.host, parts)
 }

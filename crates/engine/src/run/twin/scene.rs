@@ -22,6 +22,10 @@ pub(super) struct Costs {
     write: Line,
     submission: Picoseconds,
     flush: Picoseconds,
+    /// Going to sleep until something has ended, and being woken.
+    pub sleep: Picoseconds,
+    /// Waking a device that has nothing in flight.
+    pub bell: Picoseconds,
     /// From a completion until the thread that sleeps runs.
     pub wakeup: Picoseconds,
 }
@@ -40,7 +44,7 @@ impl Costs {
             let durability = Durability { kind: DurabilityKind::Fdatasync, every: 1 };
             let file_system = driven.file_system.clone();
             let stream = Stream::closed("engine", writes, bytes, StreamPath::plain(path));
-            Demand::of(host, &Stream { durability, file_system, ..stream })
+            Demand::of_call(host, &Stream { durability, file_system, ..stream })
         };
         let ps = 1e12 / host.clock_hz.value;
         let (small, large) = (demand(4096.0, 1.0)?, demand(8192.0, 1.0)?);
@@ -53,6 +57,8 @@ impl Costs {
             write: line(small.write_cycles, large.write_cycles),
             submission: (small.submission_cycles * ps) as Picoseconds,
             flush: (small.flush_cycles * ps) as Picoseconds,
+            sleep: (small.sleep_cycles * ps) as Picoseconds,
+            bell: (small.bell_cycles * ps) as Picoseconds,
             wakeup: (small.wakeup_ns * 1e3) as Picoseconds,
         })
     }
@@ -113,6 +119,7 @@ pub(super) struct Station {
     pub is_memory: bool,
     doings: Doings,
     at: Picoseconds,
+    pub in_flight: u32,
 }
 
 /// Everything.
@@ -162,7 +169,7 @@ impl Scene {
         let path = if is_memory { PathKey::DaxPread } else { PathKey::IoUring };
         let costs = Costs::of(&driven.host, driven, path)?;
         let machine = Machine::holding(&driven.target, seed, used_bytes as f64)?;
-        self.stations.push(Station { machine, costs, is_memory, doings: Doings::default(), at: 0 });
+        self.stations.push(Station { machine, costs, is_memory, doings: Doings::default(), at: 0, in_flight: 0 });
         Ok(self.stations.len() - 1)
     }
 
@@ -171,10 +178,11 @@ impl Scene {
         self.lanes.len() - 1
     }
 
-    /// What a station has done so far.
-    pub fn doings(&self, station: usize) -> Doings {
-        let Station { machine, doings, .. } = &self.stations[station];
-        Doings { busy: machine.busiest().1, ..*doings }
+    /// What a station has done until `now`; what is in flight has taken its time until then.
+    pub fn doings(&self, station: usize, now: Picoseconds) -> Doings {
+        let Station { machine, doings, in_flight, .. } = &self.stations[station];
+        let time = doings.time.wrapping_add(u128::from(now) * u128::from(*in_flight));
+        Doings { busy: machine.busiest().1, time, ..*doings }
     }
 
     /// Digest of all requests so far: which, where, when.
@@ -211,6 +219,7 @@ impl Scene {
     ) {
         self.note(at, station, &request);
         self.stations[station].doings.time = self.stations[station].doings.time.wrapping_sub(u128::from(at));
+        self.stations[station].in_flight += 1;
         let flight = Flight { machine: station, lane, token, request, served: false };
         let id = match self.spare.pop() {
             Some(id) => {
@@ -279,6 +288,7 @@ impl World for Shared {
             return None;
         }
         station.machine.complete(event.at, &flight.request);
+        station.in_flight -= 1;
         station.doings.time = station.doings.time.wrapping_add(u128::from(event.at));
         let lane = &mut lanes[flight.lane];
         lane.in_flight -= 1;
@@ -290,5 +300,9 @@ impl World for Shared {
     fn work(&mut self, begin: Picoseconds, work: Picoseconds) -> (Picoseconds, Picoseconds) {
         let end = self.lock().cores.run(begin, work, 0);
         (end - work, end)
+    }
+
+    fn sleep(&self) -> Picoseconds {
+        self.lock().stations.first().map_or(0, |station| station.costs.sleep)
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use assay_load::verdict::{ClassObservation, Observation, RunObservation, judge};
-use assay_record::{ClassResult, Reason, ReasonCode, Severity, Stop, TargetKind};
+use assay_record::{ClassResult, Reason, ReasonCode, Stop, TargetKind};
 
 use super::Played;
 use crate::{
-    BandWidths, StreamSolution,
+    BandWidths, StreamSolution, reason,
     solve::{extent, widths},
 };
 
@@ -126,14 +126,7 @@ impl Played<'_> {
             }
         }
         numbers.retain(|_, value| value.is_finite());
-        Reason {
-            code: ReasonCode::ModelledTarget,
-            severity: Severity::Note,
-            class: Some(class.name.clone()),
-            evidence,
-            fix: "read each figure with its band; measure on the device before money is spent on it".to_owned(),
-            numbers,
-        }
+        reason::modelled(Some(&class.name), evidence, numbers)
     }
 }
 
@@ -147,12 +140,7 @@ fn extrapolated(class: &ClassResult, judged: &Judged) -> Option<Reason> {
     if judged.outside.is_empty() {
         return None;
     }
-    Some(Reason {
-        code: ReasonCode::Extrapolated,
-        severity: Severity::Suspect,
-        class: Some(class.name.clone()),
-        evidence: format!("the twin was not calibrated for this: {}", judged.outside.join("; ")),
-        fix: "ask inside of the twin's bounds (assay list twins), or calibrate it there (assay fit)".to_owned(),
-        numbers: [("band_bandwidth".to_owned(), judged.widths.bandwidth)].into(),
-    })
+    let evidence = format!("the twin was not calibrated for this: {}", judged.outside.join("; "));
+    let numbers = [("band_bandwidth".to_owned(), judged.widths.bandwidth)].into();
+    Some(reason::extrapolated(Some(&class.name), evidence, numbers))
 }

@@ -1,12 +1,24 @@
-//! The machine that a twin plays.
+//! The machine that a twin plays, as the record of a measured run describes one.
 
 use assay_record::{BlockDevice, Cpu, Environment, FileSystem, Memory, TargetFacts};
 
-use crate::play::scene::Scene;
+use crate::{Host, Target};
 
-/// Host and devices of a scene, as the record of a measured run describes a machine.
-pub fn environment(scene: &Scene) -> Environment {
-    let host = &scene.host;
+/// A target of a play, by its name in the record.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Its id or role.
+    pub name: &'a str,
+    /// As the user named it, `twin:` included.
+    pub label: &'a str,
+    /// What serves the load.
+    pub target: &'a Target,
+    /// File system in between; none for a device as it is.
+    pub file_system: Option<&'a str>,
+}
+
+/// Host and devices of a play.
+pub fn environment<'a>(host: &Host, parts: impl IntoIterator<Item = Part<'a>>) -> Environment {
     let threads = host.hardware_threads() as u32;
     Environment {
         host: format!("twin of {}", host.name),
@@ -25,29 +37,27 @@ pub fn environment(scene: &Scene) -> Environment {
             total_bytes: host.page_cache_bytes.as_ref().map_or(0, |bytes| bytes.value as u64),
             ..Memory::default()
         },
-        targets: (0..scene.targets.len()).map(|index| facts(scene, index)).collect(),
+        targets: parts.into_iter().map(facts).collect(),
         ..Environment::default()
     }
 }
 
-fn facts(scene: &Scene, index: usize) -> TargetFacts {
-    let (id, target) = &scene.targets[index];
-    let twin = target.twin();
-    let bytes = target.capacity_bytes() as u64;
+fn facts(part: Part<'_>) -> TargetFacts {
+    let (twin, bytes) = (part.target.twin(), part.target.capacity_bytes() as u64);
     TargetFacts {
-        target: id.clone(),
-        path: scene.labels[index].clone(),
-        file_system: scene.file_system(index).map(|kind| FileSystem {
+        target: part.name.to_owned(),
+        path: part.label.to_owned(),
+        file_system: part.file_system.map(|kind| FileSystem {
             kind: kind.to_owned(),
             total_bytes: bytes,
             free_bytes: bytes,
             ..FileSystem::default()
         }),
         device: Some(BlockDevice {
-            name: scene.labels[index].clone(),
+            name: part.label.to_owned(),
             model: twin.title.clone(),
             bytes,
-            members: vec![twin.name.clone(); target.devices() as usize],
+            members: vec![twin.name.clone(); part.target.devices() as usize],
             ..BlockDevice::default()
         }),
     }
