@@ -9,7 +9,7 @@ import pytest
 from assay.cli import enginetiers
 from assay.cli.engineflags import Durability, Flags, Placement, Way
 from assay.cli.enginerun import job
-from assay.error import AssayError
+from assay.error import BAD_JOB, AssayError
 
 WORKLOAD: dict[str, Any] = {"kind": "tpcc", "warehouses": 1, "small": True}
 
@@ -56,6 +56,12 @@ def test_a_tier_names_where_and_how_large(tmp_path: Path) -> None:
 def test_what_is_for_twins_is_refused_on_folders(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="are for twins"):
         job(WORKLOAD, Flags(on=str(tmp_path), host="i9-9900k"))
+
+
+def test_a_tier_that_its_folder_has_no_room_for_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(AssayError, match="a tier of 900 TiB was asked for") as refused:
+        job(WORKLOAD, Flags(on=str(tmp_path), tier=f"{tmp_path}:900TiB"))
+    assert refused.value.code == BAD_JOB
 
 
 def test_the_study_of_tiers_runs_each_policy_at_each_size() -> None:

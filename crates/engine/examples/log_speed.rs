@@ -1,12 +1,13 @@
-//! What the log costs, measured side by side with the same bytes written by the queue alone: `log_speed FOLDER`.
+//! What the log costs, measured side by side with the same bytes written without it: `log_speed FOLDER`.
 //!
-//! Each pair takes turns in one run, on the same file system, by the same path and with the same flushes, so that a busy
-//! machine disturbs both alike; ratios are of medians over the turns.
+//! Those who take turns in one run, on the same file system and with the same flushes: the log with its committers; as many
+//! threads that write the same blocks through queues of their own; and as many that write them by blocking calls. A busy machine
+//! disturbs all alike. Ratios are of medians over the turns, to the faster of the two.
 
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,71 +17,105 @@ use assay_engine::{
     Durability,
     log::{
         Area, Full, Log, Pace, Tail, Writer,
-        area::FRONT,
+        area::{BLOCK, FRONT},
         record::{self, HEADER, Kind},
     },
 };
+use assay_record::PathKind;
 
-type Failure = Box<dyn std::error::Error>;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const TURNS: usize = 7;
-const TURN: Duration = Duration::from_millis(700);
+const TURN: Duration = Duration::from_millis(300);
 const RING: u64 = 16 << 20;
 const LOG_BYTES: u64 = 256 << 20;
 const IDENTITY: u64 = 1;
 /// Bytes of one write where nobody waits for each.
 const CHUNK: u64 = 1 << 20;
 const DEPTH: u32 = 16;
+/// Bytes of a record, and how many threads commit, each waiting for its own.
+const CASES: [(u64, usize); 7] =
+    [(100, 1), (100, 2), (100, 8), (4 << 10, 1), (4 << 10, 2), (4 << 10, 8), (64 << 10, 1)];
 
 fn main() -> Result<(), Failure> {
     let folder = PathBuf::from(std::env::args().nth(1).ok_or("name a folder on the drive")?);
     let made = tempfile::Builder::new().prefix("assay-log-speed-").tempdir_in(folder)?;
-    let drive = |name: &str| -> Result<Arc<dyn Disk>, Failure> {
-        let drive = Drive::create(&[made.path().join(name)], LOG_BYTES + FRONT, Access::default())?;
-        // Both have all their space before: a flush has no map of extents to write.
-        Area::plan(&drive, IDENTITY, RING)?.create(&drive)?;
-        Ok(Arc::new(drive))
+    let drives = Drives {
+        log: drive(made.path(), "log", PathKind::IoUring)?,
+        queue: drive(made.path(), "queue", PathKind::IoUring)?,
+        calls: drive(made.path(), "calls", PathKind::Pread)?,
     };
-    let (ours, theirs) = (drive("ours")?, drive("theirs")?);
     for (durability, said) in [(Durability::Fdatasync, "fdatasync"), (Durability::Plp, "no flush")] {
-        for bytes in [4 << 10, 16 << 10, 64 << 10] {
-            let (mut log, mut raw) = (Appender::new(&ours, durability)?, Raw::new(&theirs, durability)?);
-            let what = format!("appends of {} KiB, each waited for, {said}", bytes >> 10);
-            compare(&what, "/s", 1.0, || log.each(bytes), || raw.each(bytes))?;
+        for (bytes, threads) in CASES {
+            let what = format!("{bytes} B, {threads} committers, {said}");
+            let (log, queue, calls) = drives.speeds(durability, |one| one.each(bytes, threads))?;
+            show(&what, ("/s", 1.0), log, &[("queue", queue), ("calls", calls)]);
         }
-        let (mut log, mut raw) = (Appender::new(&ours, durability)?, Raw::new(&theirs, durability)?);
-        let what = format!("appends of 4 KiB, each MiB waited for, {said}");
-        compare(&what, " MB/s", 1e-6, || log.stream(), || raw.stream())?;
+        let (log, queue, _) = drives.speeds(durability, |one| one.stream())?;
+        show(&format!("4096 B, a MiB at a time, {said}"), (" MB/s", 1e-6), log, &[("queue", queue)]);
     }
     Ok(())
 }
 
-/// Takes turns at two things and prints how fast each was.
-fn compare(
-    what: &str,
-    unit: &str,
-    scale: f64,
-    mut ours: impl FnMut() -> Result<f64, Failure>,
-    mut theirs: impl FnMut() -> Result<f64, Failure>,
-) -> Result<(), Failure> {
-    let (mut a, mut b) = (Vec::new(), Vec::new());
-    for _ in 0..TURNS {
-        a.push(ours()?);
-        b.push(theirs()?);
+fn drive(folder: &Path, name: &str, path: PathKind) -> Result<Arc<dyn Disk>, Failure> {
+    let access = Access { path, ..Access::default() };
+    let drive = Drive::create(&[folder.join(name)], LOG_BYTES + FRONT, access)?;
+    // All have all their space before: a flush has no map of extents to write.
+    Area::plan(&drive, IDENTITY, RING)?.create(&drive)?;
+    Ok(Arc::new(drive))
+}
+
+/// A file for each contestant.
+struct Drives {
+    log: Arc<dyn Disk>,
+    queue: Arc<dyn Disk>,
+    calls: Arc<dyn Disk>,
+}
+
+type Speeds = Vec<f64>;
+
+impl Drives {
+    /// What each does in its turns.
+    fn speeds(
+        &self,
+        durability: Durability,
+        turn: impl Fn(&mut dyn Speed) -> Result<f64, Failure>,
+    ) -> Result<(Speeds, Speeds, Speeds), Failure> {
+        let mut log = Logged::new(&self.log, durability)?;
+        let mut raw = [&self.queue, &self.calls].map(|disk| Raw { disk: Arc::clone(disk), durability });
+        let (mut ours, mut queue, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..TURNS {
+            ours.push(turn(&mut log)?);
+            queue.push(turn(&mut raw[0])?);
+            calls.push(turn(&mut raw[1])?);
+        }
+        Ok((ours, queue, calls))
     }
-    let spread = |values: &[f64]| format!("{:.0} to {:.0}", values[0] * scale, values[values.len() - 1] * scale);
-    a.sort_by(f64::total_cmp);
-    b.sort_by(f64::total_cmp);
-    let (log, raw) = (a[TURNS / 2], b[TURNS / 2]);
-    println!(
-        "{what}: log {:.0}{unit} ({}), queue {:.0}{unit} ({}), ratio {:.2}",
-        log * scale,
-        spread(&a),
-        raw * scale,
-        spread(&b),
-        log / raw
-    );
-    Ok(())
+}
+
+fn show(what: &str, (unit, scale): (&str, f64), mut log: Speeds, raws: &[(&str, Speeds)]) {
+    let spread = |values: &mut Speeds| {
+        values.sort_by(f64::total_cmp);
+        let [least, median, most] = [0, values.len() / 2, values.len() - 1].map(|at| values[at] * scale);
+        (median, format!("{median:.0}{unit} ({least:.0} to {most:.0})"))
+    };
+    let (ours, said) = spread(&mut log);
+    let (mut line, mut best) = (format!("{what}: log {said}"), 0.0_f64);
+    for (name, values) in raws {
+        let (median, said) = spread(&mut values.clone());
+        line += &format!(", {name} {said}");
+        best = best.max(median);
+    }
+    println!("{line}, ratio {:.2}", ours / best);
+}
+
+/// What can be asked of each contestant: one turn.
+trait Speed {
+    /// Commits a second of `threads` that wait for each of theirs.
+    fn each(&mut self, bytes: u64, threads: usize) -> Result<f64, Failure>;
+
+    /// Commits that nobody waits for one by one: bytes a second.
+    fn stream(&mut self) -> Result<f64, Failure>;
 }
 
 /// Calls `step` for a turn: the sum of what it returns, per second.
@@ -92,59 +127,75 @@ fn rate(mut step: impl FnMut() -> Result<u64, Failure>) -> Result<f64, Failure> 
     Ok(done as f64 / start.elapsed().as_secs_f64())
 }
 
-/// One who commits.
-struct Appender {
-    log: Arc<Log>,
-    _writer: Writer,
-    record: Vec<u8>,
-    commit: u64,
+/// The sum of the rates of `threads`.
+fn together(threads: usize, one: impl Fn(usize) -> Result<f64, Failure> + Sync) -> Result<f64, Failure> {
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..threads)
+            .map(|thread| {
+                scope.spawn({
+                    let one = &one;
+                    move || one(thread)
+                })
+            })
+            .collect();
+        all.into_iter().map(|thread| thread.join().map_err(|_| "a thread has panicked")?).sum()
+    })
 }
 
-impl Appender {
+/// Those who commit.
+struct Logged {
+    log: Arc<Log>,
+    _writer: Writer,
+}
+
+impl Logged {
     fn new(disk: &Arc<dyn Disk>, durability: Durability) -> Result<Self, Failure> {
         let tail = Tail::Volatile(Arc::new(Memory::new(RING as usize)?));
         let log = Arc::new(Log::new(Area::open(&**disk)?, tail, durability, Pace::Eager, 0));
         let writer = Writer::start(Arc::clone(&log), Arc::clone(disk))?;
-        Ok(Self { log, _writer: writer, record: Vec::new(), commit: 0 })
+        Ok(Self { log, _writer: writer })
     }
 
-    /// Appends a record of so many bytes: where it ends.
-    fn append(&mut self, bytes: usize) -> Result<u64, Failure> {
-        self.commit += 1;
-        self.record.clear();
-        self.record.resize(bytes, 7);
+    /// Appends a record: where it ends.
+    fn append(&self, thread: usize, record: &mut [u8]) -> Result<u64, Failure> {
         loop {
-            match self.log.reserve(0, bytes)? {
+            match self.log.reserve(thread, record.len())? {
                 Ok(position) => {
-                    let (identity, commit) = (self.log.identity(), self.commit);
-                    record::seal(&mut self.record, identity, position, commit, Kind::Commit, 1);
-                    self.log.fill(0, position, &self.record);
-                    return Ok(position + bytes as u64);
+                    record::seal(record, self.log.identity(), position, position, Kind::Commit, 1);
+                    self.log.fill(thread, position, record);
+                    return Ok(position + record.len() as u64);
                 }
                 Err(Full::Area) => self.log.forget_before(self.log.durable()),
                 Err(Full::Ring) => self.log.wait(self.log.durable() + 1)?,
             }
         }
     }
+}
 
-    /// Commits one after the other, each in a batch of `bytes`.
-    fn each(&mut self, bytes: usize) -> Result<f64, Failure> {
+/// A record that fills so many bytes together with the mark of the next batch, which is in this one's blocks.
+fn record(bytes: u64) -> Vec<u8> {
+    vec![7; (bytes as usize).next_multiple_of(8) - if bytes % BLOCK == 0 { HEADER } else { 0 }]
+}
+
+impl Speed for Logged {
+    fn each(&mut self, bytes: u64, threads: usize) -> Result<f64, Failure> {
         self.log.forget_before(self.log.durable());
-        rate(|| {
-            // The mark of the next batch is in this one's blocks.
-            let end = self.append(bytes - HEADER)?;
-            self.log.wait(end)?;
-            Ok(1)
+        together(threads, |thread| {
+            let mut record = record(bytes);
+            rate(|| {
+                let end = self.append(thread, &mut record)?;
+                self.log.wait(end)?;
+                Ok(1)
+            })
         })
     }
 
-    /// Commits that nobody waits for one by one: bytes a second.
     fn stream(&mut self) -> Result<f64, Failure> {
         let (before, start) = (self.log.written().bytes, Instant::now());
-        let mut end = 0;
+        let (mut end, mut record) = (0, vec![7; 4 << 10]);
         while start.elapsed() < TURN {
             for _ in 0..CHUNK >> 12 {
-                end = self.append(4 << 10)?;
+                end = self.append(0, &mut record)?;
             }
             self.log.wait(end.saturating_sub(u64::from(DEPTH - 1) * CHUNK))?;
         }
@@ -153,24 +204,42 @@ impl Appender {
     }
 }
 
-/// The queue alone.
+/// Those who write without a log.
 struct Raw {
-    queue: Box<dyn Queue>,
-    done: Vec<Completion>,
-    flushes: bool,
-    position: u64,
+    disk: Arc<dyn Disk>,
+    durability: Durability,
 }
 
 impl Raw {
-    fn new(disk: &Arc<dyn Disk>, durability: Durability) -> Result<Self, Failure> {
+    /// One of `threads`: each has a part of the file.
+    fn hand(&self, thread: usize, threads: usize) -> Result<Hand, Failure> {
         let memory = Arc::new(Memory::new((CHUNK * u64::from(DEPTH)) as usize)?);
-        let flushes = durability.flushes();
-        Ok(Self { queue: disk.queue(DEPTH, &memory)?, done: Vec::new(), flushes, position: 0 })
+        let part = LOG_BYTES / threads as u64;
+        Ok(Hand {
+            queue: self.disk.queue(DEPTH, &memory)?,
+            done: Vec::new(),
+            flushes: self.durability.flushes(),
+            base: FRONT + thread as u64 * part,
+            part,
+            position: 0,
+        })
     }
+}
 
+/// A thread's queue.
+struct Hand {
+    queue: Box<dyn Queue>,
+    done: Vec<Completion>,
+    flushes: bool,
+    base: u64,
+    part: u64,
+    position: u64,
+}
+
+impl Hand {
     fn write(&mut self, bytes: u64) {
-        let (offset, memory) =
-            (FRONT + self.position % LOG_BYTES, (self.position % (CHUNK * u64::from(DEPTH))) as usize);
+        let memory = (self.position % (CHUNK * u64::from(DEPTH))) as usize;
+        let offset = self.base + self.position % self.part;
         let request = Request { action: Action::Write, offset, memory, bytes: bytes as u32, token: 0 };
         // SAFETY: nobody looks at the memory of these writes or changes it.
         unsafe { self.queue.push(request) };
@@ -192,27 +261,33 @@ impl Raw {
         }
         self.reap_all()
     }
+}
 
-    fn each(&mut self, bytes: usize) -> Result<f64, Failure> {
-        rate(|| {
-            self.write(bytes as u64);
-            self.reap_all()?;
-            self.flush()?;
-            Ok(1)
+impl Speed for Raw {
+    fn each(&mut self, bytes: u64, threads: usize) -> Result<f64, Failure> {
+        together(threads, |thread| {
+            let mut hand = self.hand(thread, threads)?;
+            rate(|| {
+                hand.write(bytes.next_multiple_of(BLOCK));
+                hand.reap_all()?;
+                hand.flush()?;
+                Ok(1)
+            })
         })
     }
 
     /// Writes of a MiB; with flushes one after each, else several at a time.
     fn stream(&mut self) -> Result<f64, Failure> {
+        let mut hand = self.hand(0, 1)?;
         rate(|| {
-            if self.flushes {
-                self.write(CHUNK);
-                self.reap_all()?;
-                self.flush()?;
+            if hand.flushes {
+                hand.write(CHUNK);
+                hand.reap_all()?;
+                hand.flush()?;
                 return Ok(CHUNK);
             }
-            (0..DEPTH).for_each(|_| self.write(CHUNK));
-            self.reap_all()?;
+            (0..DEPTH).for_each(|_| hand.write(CHUNK));
+            hand.reap_all()?;
             Ok(CHUNK * u64::from(DEPTH))
         })
     }

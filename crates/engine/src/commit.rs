@@ -27,7 +27,7 @@ impl<T: Trees> Session<'_, T> {
     /// Where the log or a page fails. Whether the transaction is there is then open until the database was opened again:
     /// it is there as a whole or not at all.
     pub fn commit(&mut self) -> Result<()> {
-        let ticket = self.commit_soon()?;
+        let ticket = self.commit_now()?;
         self.wait(ticket)
     }
 
@@ -36,6 +36,14 @@ impl<T: Trees> Session<'_, T> {
     /// # Errors
     /// As [`Session::commit`].
     pub fn commit_soon(&mut self) -> Result<Ticket> {
+        let ticket = self.commit_now()?;
+        if let Some(log) = self.core.log.as_ref().filter(|_| ticket.end > 0) {
+            log.leave(ticket.end);
+        }
+        Ok(ticket)
+    }
+
+    fn commit_now(&mut self) -> Result<Ticket> {
         if self.writes.is_empty() {
             let commit = self.newest_seen;
             self.lost = None;
@@ -90,17 +98,21 @@ impl<T: Trees> Session<'_, T> {
             // It only read. What it saw must be durable before anybody hears of it.
             while self.core.durable_commit() < ticket.commit {
                 log.check()?;
-                log.ask(log.durable() + 1);
-                self.trees.pause();
+                if self.trees.cooperates() {
+                    log.ask_if_idle(end);
+                    self.trees.pause();
+                } else {
+                    log.wait(end)?;
+                }
             }
             return Ok(());
         }
         if !self.trees.cooperates() {
             return log.wait(ticket.end);
         }
-        log.ask_if_idle(ticket.end);
         while log.durable() < ticket.end {
             log.check()?;
+            log.ask_if_idle(ticket.end);
             self.trees.pause();
         }
         Ok(())

@@ -16,6 +16,8 @@ use crate::{database::Shared, error::Result, forest::Hand, session::Session};
 
 /// Longest sleep where all tasks wait for the log.
 const REST: Duration = Duration::from_millis(1);
+/// Tasks that wait for the log, at which it is written while others go on.
+const GROUP: usize = 8;
 
 /// A task that waits for a commit.
 #[derive(Clone, Copy, Debug)]
@@ -75,12 +77,25 @@ impl<'d> Crew<'d> {
         if core.sequence.visible() >= commit && (end == 0 || core.durable_end() >= end) {
             return true;
         }
-        if let Some(log) = core.log.as_ref().filter(|_| end > 0) {
-            log.ask_if_idle(end);
-        }
         self.waiting.borrow_mut().push_back(Waiting { task, commit, end });
+        if self.waiting.borrow().len() % GROUP == 0 {
+            self.write_behind();
+        }
         self.parked.set(self.parked.get() + 1);
         self.worker.park()
+    }
+
+    /// Lets the log's thread write for the tasks that wait, while others go on. Where none can, this thread writes itself
+    /// when it rests.
+    fn write_behind(&self) {
+        let Some(log) = self.shared.core.log.as_ref().filter(|_| !self.is_at_rest()) else { return };
+        let Some(front) = self.waiting.borrow().front().copied() else { return };
+        log.ask_if_idle(front.end);
+    }
+
+    /// Whether all that the tasks wait for is a commit.
+    fn is_at_rest(&self) -> bool {
+        self.worker.in_flight() == 0 && !self.worker.is_any_ready()
     }
 }
 
@@ -101,7 +116,12 @@ impl Outside for Crew<'_> {
             waiting.pop_front();
             self.worker.wake(front.task);
         }
-        !waiting.is_empty()
+        let awaited = !waiting.is_empty();
+        drop(waiting);
+        if awaited {
+            self.write_behind();
+        }
+        awaited
     }
 
     fn rest(&self) {

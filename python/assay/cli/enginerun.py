@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from assay.cli import output
 from assay.cli.engineflags import Durability, Flags, Way
 from assay.error import BAD_JOB, AssayError
 from assay.study.target import parse, parse_all
-from assay.study.units import parse_bytes, parse_rate, parse_seconds
+from assay.study.units import format_bytes, parse_bytes, parse_rate, parse_seconds
 from assay.twin import names
 from assay.twin.host import HostWish
 from assay.work.run import exit_code
@@ -71,7 +72,7 @@ def job(workload: Json, wanted: Flags) -> Json:
     else:
         _refuse_host(wanted)
         if "tier" in named:
-            document["tier"]["target"] = _folder(named.pop("tier"))
+            document["tier"]["target"] = _roomy(_folder(named.pop("tier")), document["tier"]["bytes"])
         if "tail_target" in named:
             document["tail_target"] = _folder(named.pop("tail_target"))
         document |= _seats(wanted)
@@ -131,6 +132,15 @@ def _tier(named: str) -> tuple[str, int]:
         hint = "write where it is and how large, such as --tier /mnt/pmem:4GiB or --tier twin:pmem100-128g*2:4GiB"
         raise AssayError(f"--tier {named} names no size", hint=hint, code=BAD_JOB)
     return target, int(parse_bytes(size))
+
+
+def _roomy(folder: str, size: int) -> str:
+    """A folder with room for a tier: its file is filled before anything begins."""
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        told = f"a tier of {format_bytes(size)} was asked for, and {folder} has room for {format_bytes(free)}"
+        raise AssayError(told, hint="ask for a smaller tier, or name a folder with more room", code=BAD_JOB)
+    return folder
 
 
 def _twins(wanted: Flags, named: dict[str, str]) -> Json:

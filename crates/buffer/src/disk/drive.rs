@@ -20,7 +20,9 @@ use assay_record::{Durability, DurabilityKind, Layout, PathKind, PathSpec, Targe
 use rustix::{fs::FlockOperation, io::Errno};
 
 use super::{
-    Disk, Memory, Queue, SECTOR_BYTES, label,
+    Calls, Disk, Memory, Queue, SECTOR_BYTES,
+    calls::DriveCalls,
+    label,
     lane::{Lane, Way},
     striping::Striping,
 };
@@ -178,14 +180,14 @@ impl Drive {
         Box::new(Lane::new(way, self.striping, self.bytes, depth, Arc::clone(memory), self.name.clone()))
     }
 
-    fn spec(&self, registered: bool) -> PathSpec {
-        PathSpec { direct: self.access.direct, fixed: registered, ..PathSpec::plain(self.access.path) }
+    fn way(&self, depth: u32, memory: &Memory, registered: bool) -> Result<Way, PathError> {
+        self.way_by(self.access.path, depth, memory, registered)
     }
 
-    fn way(&self, depth: u32, memory: &Memory, registered: bool) -> Result<Way, PathError> {
-        let blocking = self.access.path == PathKind::Pread;
+    fn way_by(&self, path: PathKind, depth: u32, memory: &Memory, registered: bool) -> Result<Way, PathError> {
+        let blocking = path == PathKind::Pread;
         let parameters = OpenParameters {
-            spec: &self.spec(registered),
+            spec: &PathSpec { direct: self.access.direct, fixed: registered, ..PathSpec::plain(path) },
             durability: Durability { kind: DurabilityKind::Fdatasync, every: 1 },
             segments: &self.segments,
             writes: true,
@@ -194,7 +196,7 @@ impl Drive {
             depth: if blocking { 1 } else { depth },
             batch: if blocking { 1 } else { depth },
         };
-        Ok(match self.access.path {
+        Ok(match path {
             PathKind::IoUring => Way::Uring(Box::new(Uring::open(&parameters)?)),
             PathKind::Libaio => Way::Libaio(Libaio::open(&parameters)?),
             _ => Way::Pread(Pread::open(&parameters)?, Arc::clone(&self.files)),
@@ -224,6 +226,11 @@ impl Disk for Drive {
     fn brief_queue(&self, depth: u32, memory: &Arc<Memory>) -> Result<Box<dyn Queue>, BufferError> {
         // The kernel pins each page of a registered memory: seconds, of a large pool.
         Ok(self.lane(self.way(depth, memory, false)?, depth, memory))
+    }
+
+    fn calls(&self, memory: &Arc<Memory>) -> Result<Option<Box<dyn Calls>>, BufferError> {
+        let Way::Pread(path, files) = self.way_by(PathKind::Pread, 1, memory, false)? else { return Ok(None) };
+        Ok(Some(Box::new(DriveCalls::new(path, &files, (self.striping, self.bytes), memory))))
     }
 }
 

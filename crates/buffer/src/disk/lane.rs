@@ -215,6 +215,6 @@ fn block(path: &mut Pread, files: &[File], leg: Leg) -> io::Result<()> {
     }
 }
 
-fn errno(error: &io::Error) -> Errno {
+pub(super) fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

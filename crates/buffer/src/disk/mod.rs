@@ -13,6 +13,7 @@
 //!
 //! Nothing is retried here, and no short transfer is handed on: a completion is the whole request, or an error.
 
+mod calls;
 mod drive;
 mod label;
 mod lane;
@@ -59,6 +60,34 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn brief_queue(&self, depth: u32, memory: &Arc<Memory>) -> Result<Box<dyn Queue>, BufferError> {
         self.queue(depth, memory)
     }
+
+    /// Blocking calls on `memory`, for whoever has something to write and nothing else to do; none where only queues lead
+    /// to the disk.
+    ///
+    /// # Errors
+    /// What the machine refuses, with the remedy.
+    fn calls(&self, _memory: &Arc<Memory>) -> Result<Option<Box<dyn Calls>>, BufferError> {
+        Ok(None)
+    }
+}
+
+/// A way to a disk without a queue: the thread that holds it writes and flushes, and waits in the call. One write and one
+/// flush after the other cost no hand-over to anybody else.
+pub trait Calls: Send {
+    /// Writes. It is as if a queue had carried the request out and its completion had been reaped.
+    ///
+    /// # Errors
+    /// The disk's.
+    ///
+    /// # Safety
+    /// Nobody writes the memory meanwhile.
+    unsafe fn write(&mut self, offset: u64, memory: usize, bytes: u32) -> Result<(), Errno>;
+
+    /// Makes durable what was completed before.
+    ///
+    /// # Errors
+    /// The disk's.
+    fn flush(&mut self) -> Result<(), Errno>;
 }
 
 /// A thread's way to a disk. Dropping it waits for everything in flight.

@@ -7,7 +7,9 @@
 //! devices say so. Nothing else passes time, so a busy machine changes nothing but how long one waits for the answer.
 //!
 //! An actor's turn is played at once, though it takes virtual time: what it changes is there from the turn's beginning.
-//! Turns are some microseconds long, since an actor gives way at the end of each operation at the latest.
+//! Turns are some microseconds long, since an actor gives way at the end of each operation at the latest: those who measure
+//! operations end each of them with a [`turn`]. Tasks of one worker are one actor, and take turns among themselves as they
+//! do off stage.
 //!
 //! Off stage every function here does what the standard library's does, or nothing.
 

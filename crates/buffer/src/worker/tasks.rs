@@ -165,6 +165,11 @@ impl Worker<'_> {
         self.tasks.current()
     }
 
+    /// Whether any task could go on.
+    pub fn is_any_ready(&self) -> bool {
+        !self.tasks.ready.borrow().is_empty()
+    }
+
     /// Waits in a task until [`Worker::wake`] is called for it; `false` outside of one, where nothing happens.
     ///
     /// # Panics

@@ -1,20 +1,29 @@
 //! The log: one endless sequence of records, kept in a ring of memory and written round and round on a disk.
 //!
 //! Those who commit reserve a range of positions by one atomic step and copy their record there; nobody waits for
-//! another's copy. One thread writes: whenever the disk is free it closes the block, writes everything up to there,
-//! flushes, and says how far the log is durable. What arrives meanwhile is the next batch: there is no timer. A batch
+//! another's copy. One at a time writes: it closes the block, writes everything up to there, flushes, and says how far the
+//! log is durable. What arrives meanwhile is the next batch: there is no timer. A batch
 //! ends at a block's end and the next one begins with a mark, so no block that was durable is ever written again in the
 //! same round, and a mark that can be read proves that everything before it was durable.
+//!
+//! **Who writes.** Who waits for the log and has nothing else to do writes itself, where nobody is writing: one commit costs
+//! one write and one flush, and no thread is woken. Those who come meanwhile sleep until it is done; the first of them
+//! that is not in the batch writes the next one. The log's own thread writes for those who do not wait or have other things
+//! to do, and what is long.
 
 pub mod area;
+mod pen;
 mod reader;
 pub mod record;
 pub mod tail;
 mod writer;
 
-use std::sync::{
-    Mutex, MutexGuard, OnceLock, PoisonError,
-    atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
+use std::{
+    sync::{
+        Mutex, MutexGuard, OnceLock, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst, fence},
+    },
+    time::Duration,
 };
 
 use assay_buffer::stage::Signal;
@@ -24,7 +33,10 @@ pub use reader::{End, Reader};
 pub use tail::Tail;
 pub use writer::Writer;
 
-use self::record::{HEADER, Kind};
+use self::{
+    pen::{Lead, Pen},
+    record::{HEADER, Kind},
+};
 use crate::{
     durability::Durability,
     error::{EngineError, Failure, Result},
@@ -50,12 +62,12 @@ struct Bell {
     stop: bool,
 }
 
-/// When the writer writes.
+/// When the log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// Whenever something is there and the disk is free.
+    /// When somebody waits for it, or much is there.
     Eager,
-    /// When somebody waits for it: simulations are repeatable that way.
+    /// When somebody waits for it alone: simulations are repeatable that way.
     Asked,
 }
 
@@ -80,7 +92,6 @@ pub struct Written {
 }
 
 /// The log of an open database.
-#[derive(Debug)]
 pub struct Log {
     area: Area,
     tail: Tail,
@@ -97,6 +108,11 @@ pub struct Log {
     filling: Box<[Filling]>,
     /// One past the highest session that ever reserved.
     sessions: AtomicUsize,
+    /// Somebody has the turn to write.
+    writing: AtomicBool,
+    pen: Mutex<Option<Pen>>,
+    /// Those who sleep until a turn has ended, or are about to.
+    sleepers: AtomicUsize,
     asleep: AtomicBool,
     bell: Mutex<Bell>,
     work: Signal,
@@ -105,6 +121,12 @@ pub struct Log {
     bytes: AtomicU64,
     batches: AtomicU64,
     flushes: AtomicU64,
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Log").field("area", &self.area).field("written", &self.written()).finish_non_exhaustive()
+    }
 }
 
 impl Log {
@@ -121,6 +143,9 @@ impl Log {
             begin: AtomicU64::new(position),
             filling: (0..=SESSIONS_AT_MOST).map(|_| Filling(AtomicU64::new(IDLE))).collect(),
             sessions: AtomicUsize::new(0),
+            writing: AtomicBool::new(false),
+            pen: Mutex::default(),
+            sleepers: AtomicUsize::new(0),
             asleep: AtomicBool::new(false),
             bell: Mutex::default(),
             work: Signal::new(),
@@ -232,29 +257,51 @@ impl Log {
         self.work.notify_all();
     }
 
-    /// Blocks until the log is durable up to `position`.
+    /// Blocks until the log is durable up to `position`: writes it, where nobody else does.
     ///
     /// # Errors
     /// Where it fails before.
     pub fn wait(&self, position: u64) -> Result<()> {
-        if self.durable() >= position {
-            return self.check();
-        }
-        self.ask(position);
-        let mut bell = self.bell();
         while self.durable() < position {
             self.check()?;
-            bell = self.done.wait(&self.bell, bell);
+            self.go_on(position, None);
         }
         self.check()
     }
 
-    /// Blocks until the log is durable up to `position`, or has failed, or some time is over.
-    pub fn rest(&self, position: u64, most: std::time::Duration) {
-        let bell = self.bell();
+    /// Blocks until the log is durable up to `position`, or has failed, or something was written, or some time is over.
+    pub fn rest(&self, position: u64, most: Duration) {
         if self.durable() < position && self.check().is_ok() {
-            drop(self.done.wait_timeout(&self.bell, bell, most));
+            self.go_on(position, Some(most));
         }
+    }
+
+    /// Writes, or waits for the one who does.
+    fn go_on(&self, position: u64, most: Option<Duration>) {
+        let lead = self.lead();
+        if lead == Lead::Done {
+            return;
+        }
+        if lead == Lead::Ask {
+            self.ask(position);
+        }
+        let busy = || lead == Lead::Ask || self.writing.load(SeqCst);
+        self.sleep(most, || self.durable() < position && self.check().is_ok() && busy());
+    }
+
+    /// Sleeps until somebody's turn to write has ended, unless `still` says that there is nothing to wait for.
+    fn sleep(&self, most: Option<Duration>, still: impl Fn() -> bool) {
+        let bell = self.bell();
+        self.sleepers.fetch_add(1, SeqCst);
+        // See the end of a turn.
+        fence(SeqCst);
+        if still() {
+            match most {
+                None => drop(self.done.wait(&self.bell, bell)),
+                Some(most) => drop(self.done.wait_timeout(&self.bell, bell, most)),
+            }
+        }
+        self.sleepers.fetch_sub(1, SeqCst);
     }
 
     /// Blocks until everything that is reserved now is durable.
@@ -275,9 +322,16 @@ impl Log {
         self.work.notify_one();
     }
 
-    /// As [`Log::ask`], where the writer would not come to it unasked.
+    /// As [`Log::ask`], where nobody is writing.
     pub fn ask_if_idle(&self, position: u64) {
-        if self.pace == Pace::Asked || self.durability == Durability::Pmem && self.durable() < position {
+        if !self.writing.load(SeqCst) && self.durable() < position {
+            self.ask(position);
+        }
+    }
+
+    /// A commit that ends at `position` was made, and nobody waits for it yet: it is written soon.
+    pub fn leave(&self, position: u64) {
+        if self.pace == Pace::Eager && self.durability != Durability::Pmem {
             self.ask(position);
         }
     }
@@ -297,14 +351,15 @@ impl Log {
         unsafe { self.tail.append(position, &mark) };
     }
 
-    /// Whether the writer has something to do unasked.
+    /// Whether the writer has something to do unasked: so much that it is better written now than all at once.
     fn due(&self) -> bool {
-        let waiting = self.reserved() - self.written.load(SeqCst);
-        match self.durability {
-            // What is in persistent memory is durable; the drive gets it in long writes.
-            Durability::Pmem => waiting >= self.tail.bytes() / 16,
-            _ => waiting > HEADER as u64,
-        }
+        self.backlog() >= self.tail.bytes() / 16
+    }
+
+    /// About how much is to be written.
+    fn backlog(&self) -> u64 {
+        // Others go on between the two looks.
+        self.reserved().saturating_sub(self.written.load(SeqCst))
     }
 
     fn wake(&self) {

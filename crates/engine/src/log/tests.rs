@@ -291,3 +291,92 @@ fn threads_that_append_together_lose_nothing() {
     assert_eq!(next, [2000; 4]);
     assert!(log.written().batches < 8000, "commits share batches");
 }
+
+/// A log without a thread: whoever waits writes.
+fn threadless(disk: &Arc<SimDisk>) -> Log {
+    let tail = Tail::Volatile(Arc::new(Memory::new(RING as usize).unwrap()));
+    let log = Log::new(Area::open(&**disk).unwrap(), tail, Durability::Fdatasync, Pace::Eager, 0);
+    let disk = Arc::clone(disk) as Arc<dyn Disk>;
+    *log.turn().pen() = pen::Pen::take(&log, &disk).unwrap();
+    log
+}
+
+#[test]
+fn who_waits_alone_writes_himself_one_write_and_one_flush_each() {
+    let disk = fresh();
+    let log = threadless(&disk);
+    let before = disk.world().ios();
+    for commit in 1..=8 {
+        log.wait(append(&log, commit, 500).unwrap()).unwrap();
+    }
+    assert_eq!(disk.world().ios() - before, 2 * 8);
+    append(&log, 9, 500).unwrap();
+    log.rest(log.reserved(), Duration::from_secs(60));
+    assert_eq!(read(&after(&disk, Fate::Lost), None, 0).unwrap().0, (1..=9).collect::<Vec<_>>());
+    append(&log, 10, 500).unwrap();
+    assert_eq!(read(&after(&disk, Fate::Lost), None, 0).unwrap().0.len(), 9, "nobody has waited for the last");
+}
+
+#[test]
+fn after_a_turn_that_failed_nobody_writes_any_more() {
+    for io in [0, 1] {
+        let disk = fresh();
+        let log = threadless(&disk);
+        log.wait(append(&log, 1, 100).unwrap()).unwrap();
+        disk.world().fail(disk.world().ios() + io, Errno::IO, false);
+        let end = append(&log, 2, 100).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| assert!(matches!(log.wait(end), Err(EngineError::Stopped { .. }))));
+            }
+        });
+        let ios = disk.world().ios();
+        assert!(log.wait(end).is_err() && log.sync().is_err());
+        log.rest(end, Duration::from_secs(60));
+        assert_eq!(disk.world().ios(), ios);
+        assert!(log.durable() < end);
+    }
+}
+
+#[test]
+fn those_who_wait_take_turns_at_writing_and_nobody_waits_for_ever() {
+    let disk = World::new(1).add("log", area::FRONT + (64 << 20));
+    Area::plan(&*disk, IDENTITY, RING).unwrap().create(&*disk).unwrap();
+    let log = threadless(&disk);
+    std::thread::scope(|scope| {
+        for session in 0..4 {
+            let log = &log;
+            scope.spawn(move || {
+                let mut record = Vec::new();
+                for round in 0..500_u64 {
+                    record::begin(&mut record);
+                    let key = (round * 4 + session as u64).to_be_bytes();
+                    record::add(&mut record, &record::Change { table: 0, key: &key, value: None });
+                    record::pad(&mut record);
+                    let position = log.reserve(session, record.len()).unwrap().unwrap();
+                    record::seal(&mut record, IDENTITY, position, round, Kind::Commit, 1);
+                    log.fill(session, position, &record);
+                    let end = position + record.len() as u64;
+                    log.wait(end).unwrap();
+                    assert!(log.durable() >= end);
+                }
+            });
+        }
+    });
+    let (found, _) = read(&after(&disk, Fate::Lost), None, 0).unwrap();
+    assert_eq!(found.len(), 2000);
+    assert!(log.written().batches <= 2000);
+}
+
+#[test]
+fn a_commit_that_nobody_waits_for_is_written_all_the_same() {
+    let disk = fresh();
+    let tail = Tail::Volatile(Arc::new(Memory::new(RING as usize).unwrap()));
+    let log = Arc::new(Log::new(Area::open(&*disk).unwrap(), tail, Durability::Fdatasync, Pace::Eager, 0));
+    let _writer = Writer::start(Arc::clone(&log), Arc::clone(&disk) as Arc<dyn Disk>).unwrap();
+    let end = append(&log, 1, 100).unwrap();
+    log.leave(end);
+    while log.durable() < end {
+        std::thread::yield_now();
+    }
+}

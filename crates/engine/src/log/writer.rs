@@ -11,15 +11,14 @@ use assay_buffer::{
 use super::{
     IDLE, Log, Pace, Tail, WRITER,
     area::BLOCK,
+    pen::{CHUNK, Pen},
     record::{self, HEADER, Kind},
 };
 use crate::error::{EngineError, Failure, Result};
 
-/// Bytes of one write, at most.
-const CHUNK: u64 = 1 << 20;
 const DEPTH: u32 = 16;
 
-/// The thread that writes a log. Dropping it writes what is left and ends it.
+/// The thread that writes a log where nobody who waits for it does. Dropping it writes what is left and ends it.
 #[derive(Debug)]
 pub struct Writer {
     log: Arc<Log>,
@@ -27,11 +26,13 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Starts it.
+    /// Starts it, and lets those who wait for the log write as well.
     ///
     /// # Errors
-    /// Where there is no thread to be had.
+    /// Where there is no thread to be had, or no way to the disk.
     pub fn start(log: Arc<Log>, disk: Arc<dyn Disk>) -> Result<Self> {
+        let pen = Pen::take(&log, &disk)?;
+        *log.turn().pen() = pen;
         let worker = Arc::clone(&log);
         let thread = stage::spawn("log", move || {
             if let Err(error) = serve(&worker, &disk) {
@@ -52,6 +53,8 @@ impl Drop for Writer {
             // It has no way to panic that would not have stopped the log already.
             thread.join();
         }
+        // The disk is let go of, whoever keeps the log.
+        *self.log.turn().pen() = None;
     }
 }
 
@@ -61,21 +64,55 @@ fn serve(log: &Log, disk: &Arc<dyn Disk>) -> Result<()> {
         let ending = {
             let mut bell = log.bell();
             log.asleep.store(true, SeqCst);
-            while !bell.stop && bell.wanted <= log.written.load(SeqCst) && !(log.pace == Pace::Eager && log.due()) {
+            while !bell.stop && !is_wanted(log, bell.wanted) {
                 log.check()?;
                 bell = log.work.wait(&log.bell, bell);
             }
             log.asleep.store(false, SeqCst);
             bell.stop
         };
+        let turn = log.turn();
         log.check()?;
-        if !ending || log.pace == Pace::Eager {
-            hand.write_batch(log)?;
+        // Somebody may have written it meanwhile.
+        let wanted = log.bell().wanted;
+        let anything = if ending { log.pace == Pace::Eager } else { is_wanted(log, wanted) };
+        if anything {
+            let mut pen = turn.pen();
+            let short = log.backlog() <= CHUNK;
+            match pen.as_mut().filter(|_| short) {
+                Some(pen) => write_batch(log, |from, end| pen.write(log, from, end))?,
+                None => write_batch(log, |from, end| hand.write_out(log, from, end))?,
+            }
         }
         if ending {
             return Ok(());
         }
     }
+}
+
+/// Whether the thread has something to do.
+fn is_wanted(log: &Log, wanted: u64) -> bool {
+    wanted > log.written.load(SeqCst) || log.pace == Pace::Eager && log.due()
+}
+
+/// Closes the block that is being filled, and makes everything up to its end durable, which `write` writes. In a turn.
+pub(super) fn write_batch(log: &Log, write: impl FnOnce(u64, u64) -> Result<()>) -> Result<()> {
+    let from = log.written.load(SeqCst);
+    if is_content(log, from) {
+        return Ok(());
+    }
+    let end = close(log);
+    if let Err(error) = write(from, end) {
+        // Before the turn ends: nobody writes after what failed.
+        log.stop(Failure::of("the log could not be written", &error));
+        return Err(error);
+    }
+    log.flushes.fetch_add(u64::from(log.durability.flushes()), SeqCst);
+    log.bytes.fetch_add(end - from, SeqCst);
+    log.batches.fetch_add(1, SeqCst);
+    log.written.store(end, SeqCst);
+    log.durable.store(end, SeqCst);
+    Ok(())
 }
 
 /// Queue and memory of the writing thread.
@@ -96,34 +133,11 @@ impl Hand {
         Ok(Self { disk, memory, queue, done: Vec::with_capacity(DEPTH as usize) })
     }
 
-    /// Closes the block that is being filled, and makes everything up to its end durable.
-    fn write_batch(&mut self, log: &Log) -> Result<()> {
-        let from = log.written.load(SeqCst);
-        if is_content(log, from) {
-            return Ok(());
-        }
-        let end = close(log);
-        self.write(log, from, end)?;
-        if log.durability.flushes() {
-            self.flush()?;
-            log.flushes.fetch_add(1, SeqCst);
-        }
-        log.bytes.fetch_add(end - from, SeqCst);
-        log.batches.fetch_add(1, SeqCst);
-        log.written.store(end, SeqCst);
-        log.durable.store(end, SeqCst);
-        drop(log.bell());
-        log.done.notify_all();
-        Ok(())
-    }
-
-    fn write(&mut self, log: &Log, from: u64, end: u64) -> Result<()> {
-        let mut position = from;
-        while position < end {
-            let (ring, area) = (log.tail.bytes(), log.area.bytes);
-            let bytes = CHUNK.min(end - position).min(ring - position % ring).min(area - position % area);
+    /// Writes a range, as much as there is room for in the queue at once, and makes it durable.
+    fn write_out(&mut self, log: &Log, from: u64, end: u64) -> Result<()> {
+        for (position, bytes) in log.pieces(from, end) {
             let memory = match &log.tail {
-                Tail::Volatile(_) => (position % ring) as usize,
+                Tail::Volatile(_) => (position % log.tail.bytes()) as usize,
                 Tail::Persistent(_) => self.copy_out(&log.tail, position, bytes as usize)?,
             };
             let offset = log.area.offset(position);
@@ -131,9 +145,9 @@ impl Hand {
             // SAFETY: the ring's range is filled and is not reserved again before it has been written; of the copy
             // nobody else knows, and it is not used again before the write has ended.
             unsafe { self.queue.push(request) };
-            position += bytes;
         }
-        self.reap_all()
+        self.reap_all()?;
+        if log.durability.flushes() { self.flush() } else { Ok(()) }
     }
 
     /// Copies a part of the tail to where a queue can write it from.
@@ -199,10 +213,11 @@ pub(super) fn close(log: &Log) -> u64 {
         }
     };
     if end > start {
-        let mut padding = vec![0; (end - start) as usize];
-        record::seal(&mut padding, log.area.identity, start, 0, Kind::Padding, 0);
+        let mut block = [0; BLOCK as usize];
+        let padding = &mut block[..(end - start) as usize];
+        record::seal(padding, log.area.identity, start, 0, Kind::Padding, 0);
         // SAFETY: the range was reserved just now, and `SLACK` kept it free of what is not written out yet.
-        unsafe { log.tail.append(start, &padding) };
+        unsafe { log.tail.append(start, padding) };
     }
     // The mark says that everything before it is durable: where filling is what makes durable, that must be so first.
     filling.store(end, SeqCst);

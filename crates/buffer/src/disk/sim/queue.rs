@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     BufferError,
-    disk::{Action, Completion, Memory, Queue, Request, Wait},
+    disk::{Action, Calls, Completion, Memory, ONE, Queue, Request, Wait},
 };
 
 /// A completion on its way.
@@ -150,5 +150,33 @@ impl Queue for SimQueue {
                 return Ok(());
             }
         }
+    }
+}
+
+impl SimQueue {
+    /// Carries out one request from beginning to end.
+    ///
+    /// # Safety
+    /// As [`Queue::push`], for the time of the call.
+    unsafe fn call(&mut self, request: Request) -> Result<(), Errno> {
+        // SAFETY: the caller's promise.
+        unsafe { self.push(request) };
+        let mut done = Vec::with_capacity(1);
+        while done.is_empty() {
+            self.reap(ONE, &mut done).map_err(|_| Errno::IO)?;
+        }
+        done[0].result
+    }
+}
+
+impl Calls for SimQueue {
+    unsafe fn write(&mut self, offset: u64, memory: usize, bytes: u32) -> Result<(), Errno> {
+        // SAFETY: the caller's promise.
+        unsafe { self.call(Request { action: Action::Write, offset, memory, bytes, token: 0 }) }
+    }
+
+    fn flush(&mut self) -> Result<(), Errno> {
+        // SAFETY: a flush uses no memory.
+        unsafe { self.call(Request::flush(0)) }
     }
 }

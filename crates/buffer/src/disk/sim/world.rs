@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     BufferError,
-    disk::{Action, Disk, Memory, Queue},
+    disk::{Action, Calls, Disk, Memory, Queue},
 };
 
 /// What the world knows. All of it is behind one lock: a simulation has one thread at a time.
@@ -270,5 +270,9 @@ impl Disk for SimDisk {
 
     fn queue(&self, _depth: u32, memory: &Arc<Memory>) -> Result<Box<dyn Queue>, BufferError> {
         Ok(Box::new(SimQueue::new(Arc::clone(&self.world), self.index, self.bytes, Arc::clone(memory))))
+    }
+
+    fn calls(&self, memory: &Arc<Memory>) -> Result<Option<Box<dyn Calls>>, BufferError> {
+        Ok(Some(Box::new(SimQueue::new(Arc::clone(&self.world), self.index, self.bytes, Arc::clone(memory)))))
     }
 }
