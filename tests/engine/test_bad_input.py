@@ -52,6 +52,10 @@ def test_a_pool_larger_than_memory(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_placement_without_a_tier_is_not_passed_over(tmp_path: Path) -> None:
+    assert "--tier DIR:BYTES" in refused(2, "ycsb", "--on", tmp_path, "--placement", "copy")
+
+
 def test_a_ledger_that_nobody_keeps(tmp_path: Path) -> None:
     assert "--keep" in refused(2, "ledger", "--on", tmp_path)
 

@@ -27,6 +27,11 @@ def test_a_killed_process_is_held_to_its_word(assayer: Path, tmp_path: Path, dur
     assert all(check["passed"] for check in record["checks"]), record["checks"]
     assert int(checks["acknowledged"]["evidence"].split()[0]) >= said >= 600
     assert record["durability"] == durability
+    # What opening it took stands beside what was found.
+    recovered = [
+        name for name in record["figures"] if name in ("recovery_s", "recovered_commits", "recovered_log_bytes")
+    ]
+    assert len(recovered) == 3, record["figures"]
 
 
 def test_a_log_and_a_tail_in_places_of_their_own_are_killed_there(assayer: Path, tmp_path: Path) -> None:

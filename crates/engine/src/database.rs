@@ -5,7 +5,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering::SeqCst},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use assay_buffer::{
@@ -95,6 +95,8 @@ pub struct Recovered {
     pub commits: u64,
     /// Bytes of the log that they took.
     pub log_bytes: u64,
+    /// How long opening took: what the log has was carried out, and a checkpoint made.
+    pub took: Duration,
 }
 
 /// What sessions and the checkpointing thread share.
@@ -178,6 +180,7 @@ impl Database {
     /// # Errors
     /// Where none is there, or another version's; where something of it is missing or damaged.
     pub fn open(disks: Disks, options: &Options) -> Result<Self> {
+        let began = Instant::now();
         let name = disks.data.name().to_owned();
         let pool = over(Pool::open(Arc::clone(&disks.data), options.pool)?, options)?;
         let note = Note::parse(&pool.note(), &name)?;
@@ -214,7 +217,9 @@ impl Database {
         }
         next.durability = options.durability;
         next.closed = false;
-        Self::assemble(pool, forest, log, options, next, recovered)
+        let mut database = Self::assemble(pool, forest, log, options, next, recovered)?;
+        database.recovered.took = began.elapsed();
+        Ok(database)
     }
 
     fn assemble(

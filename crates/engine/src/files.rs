@@ -138,8 +138,13 @@ fn default_page() -> u32 {
     4096
 }
 
+/// Bytes of a log that nobody gave a size. A checkpoint begins with each 40 % of it: with 256 MiB TPC-C in memory made two a
+/// second on two CPUs, wrote twice as much for each transaction and did a sixth to a third fewer. PostgreSQL's `max_wal_size`
+/// is as much.
+pub const LOG_BYTES: u64 = 1 << 30;
+
 fn default_log() -> u64 {
-    256 << 20
+    LOG_BYTES
 }
 
 /// What a database is made for.

@@ -192,8 +192,13 @@ impl Trees for Hand<'_> {
             *place = Approach { tree, key };
             count += 1;
         }
-        // Outside of a task nobody would take in what was read in vain.
-        Approach::all(self.worker(), &some[..count], self.cooperates(), fingers);
+        // Outside of a task nobody would take in what was read in vain; a recovery needs all that it asks for.
+        let fetch = self.cooperates() || self.shared.is_none();
+        Approach::all(self.worker(), &some[..count], fetch, fingers);
+    }
+
+    fn settle(&self) -> Result<()> {
+        Ok(self.worker().settle()?)
     }
 
     fn pause(&self) {

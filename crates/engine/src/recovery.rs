@@ -7,6 +7,7 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use assay_btree::LANES;
 use assay_buffer::disk::Disk;
 
 use crate::{
@@ -29,9 +30,11 @@ const WAITING: usize = 4;
 #[derive(Debug, Default)]
 struct Parcel {
     bytes: Vec<u8>,
-    /// Commit, table, end of the key, end of the value and whether there is one.
-    changes: Vec<(u64, u16, usize, usize, bool)>,
+    changes: Vec<Entry>,
 }
+
+/// Commit, table, end of the key, end of the value and whether there is one.
+type Entry = (u64, u16, usize, usize, bool);
 
 impl Parcel {
     fn push(&mut self, commit: u64, change: &Change<'_>) {
@@ -42,13 +45,25 @@ impl Parcel {
     }
 
     fn carry_out(&self, trees: &impl Trees) -> Result<()> {
-        let mut start = 0;
-        for &(commit, table, key, end, there) in &self.changes {
-            let value = there.then(|| &self.bytes[key..end]);
-            carry_out(trees, commit, &Change { table, key: &self.bytes[start..key], value })?;
-            start = end;
+        let (mut start, mut fingers) = (0, Vec::with_capacity(LANES));
+        for some in self.changes.chunks(LANES) {
+            // Pages that are not there are read side by side.
+            fingers.clear();
+            trees.approach(&mut self.keys(start, some), &mut fingers);
+            for &(commit, table, key, end, there) in some {
+                let value = there.then(|| &self.bytes[key..end]);
+                carry_out(trees, commit, &Change { table, key: &self.bytes[start..key], value })?;
+                start = end;
+            }
         }
-        Ok(())
+        // Another thread may wait for a page that this one has asked for, while this one waits for its next parcel.
+        trees.settle()
+    }
+
+    /// Tables and keys of changes whose bytes begin at `start`.
+    fn keys<'p>(&'p self, start: usize, some: &'p [Entry]) -> impl Iterator<Item = (u16, &'p [u8])> {
+        let starts = std::iter::once(start).chain(some.iter().map(|&(_, _, _, end, _)| end));
+        some.iter().zip(starts).map(|(&(_, table, key, ..), start)| (table, &self.bytes[start..key]))
     }
 }
 

@@ -96,6 +96,14 @@ pub trait Trees {
     /// waited for.
     fn approach(&self, _keys: &mut dyn Iterator<Item = (u16, &[u8])>, _fingers: &mut Vec<Finger>) {}
 
+    /// Ends what was asked for ahead: others may wait for it. Called before waiting for anything but pages.
+    ///
+    /// # Errors
+    /// Where the disk's queue fails.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Lets others go on.
     fn pause(&self);
 

@@ -2,9 +2,9 @@
 //!
 //! The newest version of a row is in its tree. What it replaced is kept here, in memory: a snapshot dies with the process,
 //! so nobody needs it afterwards. Of a row that keeps its length only the bytes between the first and the last that differ
-//! are kept: a snapshot takes them back, change by change, from the newest version on. A shard is a queue in the order of commits; its front is dropped when no snapshot is
-//! older, which frees chains of versions without looking at them. Where a snapshot lives so long that the shard is full,
-//! versions are dropped all the same, and that snapshot is told when it asks.
+//! are kept: a snapshot takes them back, change by change, from the newest version on. A shard is a queue in the order of
+//! commits; its front is dropped when no snapshot is older, which frees chains of versions without looking at them. Where a
+//! snapshot lives so long that the shard is full, versions are dropped all the same, and that snapshot is told when it asks.
 
 use std::{
     collections::VecDeque,

@@ -15,6 +15,9 @@ use rand_xoshiro::{
     rand_core::{RngCore, SeedableRng},
 };
 
+/// Room for all that is replaced while a thread sleeps: on a busy machine it wakes to find its snapshot given up otherwise.
+const VERSIONS: usize = 64 << 20;
+
 struct Database {
     core: Arc<Core>,
     trees: Memory,
@@ -22,7 +25,7 @@ struct Database {
 
 impl Database {
     fn new(pace: Pace) -> Self {
-        Self { core: Arc::new(Core::new(None, 0, 1 << 20, pace).unwrap()), trees: Memory::default() }
+        Self { core: Arc::new(Core::new(None, 0, VERSIONS, pace).unwrap()), trees: Memory::default() }
     }
 
     fn session(&self) -> Session<'_, Memory> {

@@ -55,7 +55,7 @@ class Flags:
     page: Annotated[str, typer.Option("--page", metavar="BYTES", help="A page: 4 to 64 KiB.")] = "4KiB"
     log_size: Annotated[
         str, typer.Option("--log-size", metavar="BYTES", help="The log's file, given when it is made.")
-    ] = "256MiB"
+    ] = "1GiB"
     path: Annotated[Way, typer.Option("--path", help="How pages and log are reached.")] = Way.IO_URING
     write_rate: Annotated[
         str, typer.Option("--write-rate", metavar="RATE", help="Writes dirty pages in the background, such as 250MB/s.")
@@ -83,9 +83,9 @@ class Flags:
         str,
         typer.Option("--tier", metavar="DIR|twin:NAME:BYTES", help="Memory below the pool, such as /mnt/pmem:4GiB."),
     ] = ""
-    placement: Annotated[Placement, typer.Option("--placement", help="What becomes of a page below that is read.")] = (
-        Placement.HOT
-    )
+    placement: Annotated[
+        Placement | None, typer.Option("--placement", help="What becomes of a page below that is read; hot.")
+    ] = None
     host: Annotated[
         str, typer.Option("--host", metavar="NAME", help="Runs the engine on a twin; `assay list hosts`.")
     ] = ""

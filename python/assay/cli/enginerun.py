@@ -12,7 +12,7 @@ from rich.console import Console
 from assay import work
 from assay.binary import Binary
 from assay.cli import output
-from assay.cli.engineflags import Durability, Flags, Way
+from assay.cli.engineflags import Durability, Flags, Placement, Way
 from assay.error import BAD_JOB, AssayError
 from assay.study.target import parse, parse_all
 from assay.study.units import format_bytes, parse_bytes, parse_rate, parse_seconds
@@ -64,7 +64,13 @@ def job(workload: Json, wanted: Flags) -> Json:
     named = {key: name for key, name in named.items() if name}
     if wanted.tier:
         named["tier"], size = _tier(wanted.tier)
-        document["tier"] = {"target": named["tier"], "bytes": size, "placement": wanted.placement.value}
+        placement = wanted.placement or Placement.HOT
+        document["tier"] = {"target": named["tier"], "bytes": size, "placement": placement.value}
+    elif wanted.placement is not None:
+        hint = "name the memory below the pool with --tier DIR:BYTES, or leave --placement out"
+        raise AssayError(
+            "--placement says what becomes of pages in a tier, and there is no tier", hint=hint, code=BAD_JOB
+        )
     if any(name.startswith(names.PREFIX) for name in named.values()):
         _refuse_devices(wanted)
         document |= {key: name for key, name in named.items() if key != "tier"}

@@ -103,7 +103,7 @@ def runs(study: TierRuns, seed: int) -> Iterator[Flags]:
                 seed=seed,
                 host=study.host,
                 tier=study.tier if there else "",
-                placement=Placement(placement) if there else Placement.HOT,
+                placement=Placement(placement) if there else None,
             )
 
 

@@ -10,7 +10,7 @@ use super::twin::OnTwins;
 use crate::{
     durability::Durability,
     error::{EngineError, Result},
-    files::{Devices, default_path},
+    files::{Devices, LOG_BYTES, default_path},
 };
 
 /// Version of the document. A reader refuses any other.
@@ -197,7 +197,7 @@ fn page() -> u32 {
 }
 
 fn log() -> u64 {
-    256 << 20
+    LOG_BYTES
 }
 
 fn one() -> u32 {

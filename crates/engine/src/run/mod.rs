@@ -109,6 +109,17 @@ fn tiers(pool: &assay_buffer::Pool, since: &Counters, now: &Counters, figures: &
     }
 }
 
+/// What opening a database came to that had not been closed in order.
+fn recovery(database: &Database, figures: &mut Figures) {
+    let recovered = database.recovered();
+    if recovered.closed || recovered.log_bytes == 0 {
+        return;
+    }
+    figures.insert("recovery_s".to_owned(), counted(recovered.took.as_secs_f64(), Unit::Seconds));
+    figures.insert("recovered_commits".to_owned(), counted(recovered.commits as f64, Unit::Count));
+    figures.insert("recovered_log_bytes".to_owned(), counted(recovered.log_bytes as f64, Unit::Bytes));
+}
+
 fn counted(value: f64, unit: Unit) -> Figure {
     Figure::new(value, unit, Provenance::Measured, Method::Loop)
 }

@@ -31,7 +31,7 @@ use super::{
     kept,
     ledger::{self, Acknowledged},
     place::Place,
-    subject, targets, tiers,
+    recovery, subject, targets, tiers,
 };
 use crate::{database::Database, error::Result, forest::Hand, session::Session};
 
@@ -112,6 +112,7 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
     let mut record = record(job, place.emulated(), seen, checks, (began, prepared), shape);
     let transactions = record.parts.iter().map(|part| part.succeeded).sum();
     after.figures(&before, transactions, &mut record.figures);
+    recovery(&database, &mut record.figures);
     if job.tier.is_some() {
         tiers(database.pool(), &counters, &database.counters(), &mut record.figures);
     }

@@ -11,7 +11,7 @@ use super::{
     Doings, Watch, derived,
     job::{EngineJob, Workload},
     place::Place,
-    subject, targets, tiers,
+    recovery, subject, targets, tiers,
 };
 use crate::{
     database::Database,
@@ -34,6 +34,7 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
     figures.insert("log_batches".to_owned(), count(after.log.batches - before.log.batches));
     figures.insert("checkpoints".to_owned(), count(after.checkpoints - before.checkpoints));
     after.background(&before, figures);
+    recovery(&database, figures);
     if job.tier.is_some() {
         tiers(database.pool(), &counters, &database.counters(), figures);
     }

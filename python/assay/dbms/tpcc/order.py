@@ -15,7 +15,7 @@ Json = dict[str, Any]
 WAREHOUSE_BYTES = 130 << 20
 SPARE_BYTES = 1 << 30
 # Of the storage engine's log, which is one file of a size.
-LOG_BYTES = 256 << 20
+LOG_BYTES = 1 << 30
 WORDS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
 RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
 ENGINES = ("sqlite", "postgres", "assay", *RIVALS, "sqlserver")
