@@ -156,20 +156,8 @@ def test_a_disk_that_is_full_in_mid_transaction(assayer: Path, tmp_path: Path) -
 def test_pages_that_fill_their_file_system_stop_the_run_and_lose_nothing(tmp_path: Path, work: tuple[str, ...]) -> None:
     with places.disk(tmp_path / "image", tmp_path / "mnt", 64 << 20) as (_, at):
         keep = at / "kept"
-        usual = (
-            "--on",
-            at,
-            "--keep",
-            keep,
-            "--log",
-            tmp_path,
-            "--log-size",
-            "8MiB",
-            "--pool",
-            "4MiB",
-            "--threads",
-            "2",
-        )
+        seats = ("--on", str(at), "--keep", str(keep), "--log", str(tmp_path))
+        usual = (*seats, "--log-size", "8MiB", "--pool", "4MiB", "--threads", "2")
         ran = (*work, *usual, "--warmup", "0", "--json", "--duration")
         made = ledgers.assay(*ran, "0.1")
         assert made.returncode == 0, made.stdout + made.stderr
