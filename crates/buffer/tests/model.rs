@@ -249,18 +249,21 @@ fn a_page_freed_between_a_miss_and_its_reading_is_not_called_damage() {
     assert_eq!(answer.unwrap(), 7);
 }
 
+/// Sixteen pages that lie one behind the other on a disk, each with its number.
+fn neighbours(seed: u64) -> (std::sync::Arc<World>, Vec<PageId>) {
+    let world = World::new(seed);
+    let pool = Pool::create(world.add("pages", 4 << 20), config()).unwrap();
+    let worker = pool.worker().unwrap();
+    let pages = (0..16).map(|number| add(&worker, number)).collect();
+    worker.checkpoint(Vec::new, || Ok(())).unwrap();
+    (world, pages)
+}
+
 /// Whoever waits for a page that was asked for together with others is not told of an error that those had: the page is
 /// asked for again by itself.
 #[test]
 fn a_failed_request_for_many_pages_costs_nobody_a_page_that_can_be_read() {
-    let world = World::new(3);
-    let pages: Vec<PageId> = {
-        let pool = Pool::create(world.add("pages", 4 << 20), config()).unwrap();
-        let worker = pool.worker().unwrap();
-        let pages = (0..16).map(|number| add(&worker, number)).collect();
-        worker.checkpoint(Vec::new, || Ok(())).unwrap();
-        pages
-    };
+    let (world, pages) = neighbours(3);
     for wanted in 0..pages.len() {
         let world = world.image().after(Fate::Kept);
         let pool = Pool::open(world.disk(0), config()).unwrap();
@@ -278,14 +281,7 @@ fn a_failed_request_for_many_pages_costs_nobody_a_page_that_can_be_read() {
 /// A bit that flipped in one of many pages that come by one request: that page is named, and all others are there.
 #[test]
 fn a_flipped_bit_in_a_request_for_many_pages_is_named_with_its_page() {
-    let world = World::new(5);
-    let pages: Vec<PageId> = {
-        let pool = Pool::create(world.add("pages", 4 << 20), config()).unwrap();
-        let worker = pool.worker().unwrap();
-        let pages = (0..16).map(|number| add(&worker, number)).collect();
-        worker.checkpoint(Vec::new, || Ok(())).unwrap();
-        pages
-    };
+    let (world, pages) = neighbours(5);
     let mut named = 0;
     for slot in 0..24 {
         let world = world.image().after(Fate::Kept);

@@ -139,7 +139,7 @@ fn default_page() -> u32 {
 }
 
 /// Bytes of a log that nobody gave a size. A checkpoint begins with each 40 % of it: with 256 MiB TPC-C in memory made two a
-/// second on two CPUs, wrote twice as much for each transaction and did a sixth to a third fewer. PostgreSQL's `max_wal_size`
+/// second on two CPUs, wrote twice as much for each transaction and did an eighth to a quarter fewer. PostgreSQL's `max_wal_size`
 /// is as much.
 pub const LOG_BYTES: u64 = 1 << 30;
 
