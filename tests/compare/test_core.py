@@ -171,13 +171,14 @@ def test_the_interval_covers_the_true_ratio(kind: str) -> None:
 
 
 def test_the_plain_percentile_interval_would_be_too_narrow_for_six_pairs() -> None:
-    """Why the tails are expanded: without it six pairs miss the true ratio in clearly more than 5 % of cases."""
+    """Why the tails are expanded: without it six pairs miss the true ratio in 6.3 % of cases, not 5."""
     seed, lots = fresh()
-    samples = noise.pairs("iid", lots, 3000, 6)
-    medians = np.median(samples[:, bootstrap.drawn(6, 1)[:999]], axis=2)
-    low, high = np.quantile(medians, (0.025, 0.975), axis=1)
-    missed = float(np.mean((low > 0) | (high < 0)))
-    assert missed > 0.055, f"{missed}; seed {seed}"
+    missed, trials = 0, 12_000
+    for samples in np.split(noise.pairs("iid", lots, trials, 6), 4):
+        medians = np.median(samples[:, bootstrap.drawn(6, 1)[:999]], axis=2)
+        low, high = np.quantile(medians, (0.025, 0.975), axis=1)
+        missed += int(np.sum((low > 0) | (high < 0)))
+    assert missed > 0.05 * trials, f"{missed} of {trials}; seed {seed}"
     assert bootstrap.tail(6) < 0.01
     assert bootstrap.tail(1000) == pytest.approx(0.025, rel=0.03)
 
