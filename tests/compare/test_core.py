@@ -257,7 +257,8 @@ def test_the_smallest_visible_difference_is_seen_as_often_as_said() -> None:
     promised = selftest.visible(run, 20, seed=seed % 1000)
     samples = noise.pairs("iid", lots, FULL_TRIALS, 20, effect=math.log1p(promised.share))
     found = [outcome(values, Rules(margin=1e-4)) for values in samples].count("different") / FULL_TRIALS
-    assert 0.55 < found < 0.96, f"{found} at {promised}; seed {seed}"
+    # 0.77 with a standard deviation of 0.07, most of which is how well 200 runs tell their own scatter.
+    assert 0.4 < found < 0.99, f"{found} at {promised}; seed {seed}"
     assert promised.false_alarms < 0.09
     assert promised.low < promised.share < promised.high
 
