@@ -2,12 +2,12 @@
 
 use assay_record::WorkCheck;
 
-use super::{act::Hands, crew::Crew};
+use super::{crew::Crew, lookups::Lookups};
 use crate::{
     error::IndexError,
     index::{Index, Session},
     job::IndexJob,
-    workload::{Entries, MISSING, Operation, Step, Territory},
+    workload::{Entries, MISSING, Territory},
 };
 
 /// Which ids are there.
@@ -79,35 +79,25 @@ pub(super) fn all(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str)
 }
 
 fn contents(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str) -> WorkCheck {
-    let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, 0, 1);
-    let mut sessions: Vec<_> = (0..index.parts()).map(|part| index.session_of(part)).collect();
-    let ids = facts.ids();
+    let lookups = || Lookups::new(Entries::new(job.sizes, job.seed), &job.sizes);
+    let mut parts: Vec<_> = (0..index.parts()).map(|part| (index.session_of(part), lookups())).collect();
+    let (ids, count) = (facts.ids(), parts.len());
     let looked_at = ids.min(job.checked_entries);
-    let mut wrong = Vec::new();
-    for n in 0..looked_at {
+    let asked = (0..looked_at).flat_map(|n| {
         let (id, owner, there) = facts.id((u128::from(n) * u128::from(ids) / u128::from(looked_at)) as u64);
-        for (id, there) in [(id, there), (id | MISSING, false)] {
-            if wrong.len() < 3 && !facts.unsure.contains(&id) {
-                let part = owner % sessions.len();
-                wrong.extend(look(&mut sessions[part], &mut hands, id, there));
-            }
-        }
-    }
-    let passed = wrong.is_empty() && looked_at > 0;
-    let evidence = match wrong.first() {
+        [(id, owner, there), (id | MISSING, owner, false)]
+    });
+    let mut sure = asked.filter(|(id, ..)| !facts.unsure.contains(id));
+    let wrong = sure.find_map(|(id, owner, there)| {
+        let (session, lookups) = &mut parts[owner % count];
+        lookups.add(session, id, there)
+    });
+    let wrong = wrong.or_else(|| parts.iter_mut().find_map(|(session, lookups)| lookups.look_up(session)));
+    let evidence = match &wrong {
         None => format!("{looked_at} of {ids} ids and as many that never were are as they must be"),
         Some(first) => format!("of {looked_at} ids looked at: {first}"),
     };
-    WorkCheck { name: format!("{when}-lookups"), passed, evidence }
-}
-
-fn look(session: &mut impl Session, hands: &mut Hands, id: u64, there: bool) -> Option<String> {
-    match hands.act(session, &Step { operation: Operation::Lookup, id, random: 0 }) {
-        Err(error) => Some(format!("the lookup of id {id:#x} failed: {error}")),
-        Ok(found) if found != there => Some(format!("id {id:#x} {}", if there { "is not there" } else { "is there" })),
-        Ok(true) if !hands.found_is_good(id) => Some(format!("the value of id {id:#x} is not its own")),
-        Ok(_) => None,
-    }
+    WorkCheck { name: format!("{when}-lookups"), passed: wrong.is_none() && looked_at > 0, evidence }
 }
 
 fn order(index: &impl Index, facts: &Facts, when: &str) -> WorkCheck {

@@ -11,6 +11,7 @@ mod count;
 mod crew;
 mod factory;
 mod load;
+mod lookups;
 mod record;
 #[cfg(test)]
 mod tests;
