@@ -65,9 +65,7 @@ pub enum EngineError {
         seen: u64,
     },
     /// One of several logs lacks commits that had been durable.
-    #[error(
-        "the logs of {log} lost commit {lost}: commit {seen} is known to have been durable, with all before it"
-    )]
+    #[error("the logs of {log} lost commit {lost}: commit {seen} is known to have been durable, with all before it")]
     LostCommit {
         /// The log that proves it.
         log: String,

@@ -89,10 +89,9 @@ pub(crate) fn check_parts(note: &Note, disks: &Disks, options: &Options, name: &
 
 /// The areas of a database's logs, each in its place.
 pub(crate) fn areas(note: &Note, disks: &[Arc<dyn Disk>], name: &str) -> Result<Vec<Area>> {
-    let foreign = |what: String| Err(EngineError::Foreign {
-        what,
-        fix: "name the log that the database was made with".to_owned(),
-    });
+    let foreign = |what: String| {
+        Err(EngineError::Foreign { what, fix: "name the log that the database was made with".to_owned() })
+    };
     let count = note.begins.len();
     let mut areas = Vec::with_capacity(count);
     for (index, disk) in disks.iter().enumerate() {

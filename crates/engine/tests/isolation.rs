@@ -7,7 +7,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use assay_engine::{EngineError, Session, core::Core, log::{Logs, Pace}};
+use assay_engine::{
+    EngineError, Session,
+    core::Core,
+    log::{Logs, Pace},
+};
 use common::Memory;
 use proptest::prelude::*;
 use rand_xoshiro::{

@@ -385,7 +385,10 @@ fn threads_on_several_logs_lose_nothing_and_nothing_that_was_seen() {
         });
         drop(database);
         let database = Database::open(
-            sim::disks(&world.image().after([Fate::Lost, Fate::Kept, Fate::Torn(seed)][seed as usize % 3]), Durability::Fdatasync),
+            sim::disks(
+                &world.image().after([Fate::Lost, Fate::Kept, Fate::Torn(seed)][seed as usize % 3]),
+                Durability::Fdatasync,
+            ),
             &sim::options(Durability::Fdatasync),
         )
         .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
@@ -401,7 +404,10 @@ fn threads_on_several_logs_lose_nothing_and_nothing_that_was_seen() {
             assert!(rows[writer][writer] >= said, "seed {seed}, writer {writer}: {said} acknowledged, {rows:?}");
             assert!(said > 0, "seed {seed}, writer {writer} was never acknowledged");
             for other in 0..9 {
-                assert!(rows[writer][other] <= rows[other][other], "seed {seed}: {writer} saw more of {other}: {rows:?}");
+                assert!(
+                    rows[writer][other] <= rows[other][other],
+                    "seed {seed}: {writer} saw more of {other}: {rows:?}"
+                );
             }
         }
     }

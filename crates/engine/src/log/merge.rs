@@ -223,7 +223,9 @@ mod tests {
 
     #[test]
     fn a_commit_that_is_there_twice_is_damage() {
-        for logs in [[commits(&[1, 2]), commits(&[2])], [commits(&[1]), commits(&[5, 5])], [commits(&[]), commits(&[0])]] {
+        for logs in
+            [[commits(&[1, 2]), commits(&[2])], [commits(&[1]), commits(&[5, 5])], [commits(&[]), commits(&[0])]]
+        {
             assert!(matches!(found(&mut logs.clone(), 0), Err(EngineError::Damaged { .. })), "{logs:?}");
         }
     }
