@@ -39,13 +39,13 @@ pub(crate) fn plan_logs(
     if options.durability == Durability::Pmem && tails.len() < count {
         return Err(no_memory());
     }
-    let tails = each(tails, count);
-    let plan = |(index, (disk, tail)): (usize, (Arc<dyn Disk>, Option<Box<dyn Medium>>))| {
+    let mut planned = Vec::with_capacity(count);
+    for (index, (disk, tail)) in disks.into_iter().zip(each(tails, count)).enumerate() {
         let tail = tail_of(tail, options.tail_bytes / BLOCK * BLOCK)?;
         let area = Area::plan(&*disk, identity, tail.bytes())?.of_several(index, count);
-        Ok(Planned { area, disk, tail })
-    };
-    disks.into_iter().zip(tails).enumerate().map(plan).collect()
+        planned.push(Planned { area, disk, tail });
+    }
+    Ok(planned)
 }
 
 /// A place for each log's persistent memory, if it has any.
