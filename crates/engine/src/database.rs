@@ -26,9 +26,9 @@ use crate::{
     durability::Durability,
     error::{EngineError, Failure, Result},
     forest::{Forest, Hand},
-    log::{Log, Logs, Pace, Reader, Writer, Written, area::BLOCK, merge::Stream},
+    log::{Log, Logs, Pace, Writer, Written, area::BLOCK},
     note::{Note, TABLES_AT_MOST},
-    parts::{Planned, areas, check_parts, each, plan_logs, tail_of},
+    parts::{Planned, check_parts, found, plan_logs, streams},
     recovery::recover,
     session::Session,
 };
@@ -460,38 +460,6 @@ fn serve(shared: &Shared) -> Result<()> {
             shared.checkpoint(&worker, false)?;
         }
     }
-}
-
-/// The logs of a database that is opened, and the memory that their tails need.
-fn found(
-    note: &Note,
-    disks: Vec<Arc<dyn Disk>>,
-    tails: Vec<Box<dyn Medium>>,
-    needed: bool,
-    name: &str,
-) -> Result<Vec<Planned>> {
-    let areas = areas(note, &disks, name)?;
-    let tails = each(tails, areas.len());
-    let mut logs = Vec::with_capacity(areas.len());
-    for ((area, disk), tail) in areas.into_iter().zip(disks).zip(tails) {
-        let tail = tail_of(tail, area.ring)?;
-        if tail.bytes() > area.ring {
-            let what = format!("the log in {} was made for a tail of {} bytes", disk.name(), area.ring);
-            return Err(EngineError::unfit(what, "name no more persistent memory than that, and 4096 bytes"));
-        }
-        tail.check(area.seal(), needed)?;
-        logs.push(Planned { area, disk, tail });
-    }
-    Ok(logs)
-}
-
-/// What a recovery reads, from where the checkpoint says; the tails as well where the newest commits are `in_memory`.
-fn streams<'a>(logs: &'a [Planned], begins: &[u64], in_memory: bool) -> Result<Vec<Stream<'a>>> {
-    let stream = |(log, &begin): (&'a Planned, &u64)| {
-        let tail = Some(&log.tail).filter(|_| in_memory);
-        Ok(Stream::new(Reader::new(log.area, &*log.disk, tail)?, begin))
-    };
-    logs.iter().zip(begins).map(stream).collect()
 }
 
 /// The pool with the memory below that was asked for.

@@ -21,7 +21,7 @@ use crate::{
     database::{Database, Disks, Options},
     durability::Durability,
     error::{EngineError, Result},
-    log::{Area, tail::PMEM_HEADER},
+    log::tail::PMEM_HEADER,
     making::{Making, hold, new_file},
 };
 
@@ -253,7 +253,7 @@ pub fn open(options: &FilesOptions, wanted: Wanted) -> Result<Opened> {
         Some(devices) => bare(devices, "data", options)?,
         None => made(&mut making, &files_of(options), wanted.data_bytes, options)?,
     };
-    let logs = new_logs(options, &mut making)?;
+    let logs = logs::made(options, &mut making)?;
     let mut database = Database::create(Disks { data, logs, tails }, &how, wanted.tables, fresh_seed())?;
     database.hold(held);
     if let Some(making) = making {
@@ -269,7 +269,7 @@ fn reopen(options: &FilesOptions, how: &Options, wanted: &Wanted) -> Result<Open
     }
     // First, so that whoever is refused has made and grown nothing.
     let data = opened(&files_of(options), options)?;
-    let logs = found_logs(options)?;
+    let logs = logs::found(options)?;
     let count = logs.len().max(1);
     let found = options.tails_of(count).into_iter().map(|path| FoundTail::of(&path, options, count));
     let found = found.collect::<Result<Vec<_>>>()?;
@@ -294,52 +294,6 @@ fn reopen(options: &FilesOptions, how: &Options, wanted: &Wanted) -> Result<Open
     }
     database.hold(found.into_iter().map(FoundTail::keep).collect());
     Ok(Opened { database, there: true, emulated_tail })
-}
-
-/// The logs of a database that is being made, each of its part of the bytes.
-fn new_logs(options: &FilesOptions, making: &mut Option<Making>) -> Result<Vec<Arc<dyn Disk>>> {
-    let count = options.count();
-    match &options.log_devices {
-        _ if !options.durability.logs() => Ok(Vec::new()),
-        Some(devices) if count == 1 => Ok(vec![bare(devices, "log", options)?]),
-        Some(devices) if devices.members.len() == count => {
-            devices.one_by_one().map(|device| bare(&device, "log", options)).collect()
-        }
-        Some(devices) => {
-            let what = format!("{count} logs were to lie on {} devices", devices.members.len());
-            Err(EngineError::unfit(what, "name as many devices as logs, or a folder"))
-        }
-        None => {
-            let bytes = options.bytes_of_each(count);
-            options.logs_of(count).into_iter().map(|path| made(making, &[path], bytes, options)).collect()
-        }
-    }
-}
-
-/// The logs of a database that is there: as many as the first of them says.
-fn found_logs(options: &FilesOptions) -> Result<Vec<Arc<dyn Disk>>> {
-    let open_one = |path: &PathBuf| opened(std::slice::from_ref(path), options);
-    let foreign = |what: String, fix: &str| Err(EngineError::Foreign { what, fix: fix.to_owned() });
-    if !options.log.exists() {
-        return Ok(Vec::new());
-    }
-    let first = open_one(&options.log)?;
-    // What is no log is told when the database is opened.
-    let count = Area::open(&*first).map_or(1, |area| area.count as usize);
-    let name = options.log.display();
-    if let Some(wanted) = options.logs.filter(|&wanted| wanted as usize != count) {
-        let what = format!("the log {name} is one of {count}, and {wanted} were asked for");
-        return foreign(what, "leave the number out: it is given when a database is made");
-    }
-    let mut logs = vec![first];
-    for path in &options.logs_of(count)[1..] {
-        if !path.exists() {
-            let what = format!("the log {name} is one of {count}, and {} is missing", path.display());
-            return foreign(what, "bring it back: the database cannot be opened without one of its logs");
-        }
-        logs.push(open_one(path)?);
-    }
-    Ok(logs)
 }
 
 /// Whether there is memory for a pool.
@@ -499,5 +453,6 @@ pub(crate) fn path_error(error: PathError) -> EngineError {
     EngineError::Buffer(error.into())
 }
 
+mod logs;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use crate::{
     database::{Disks, Options},
     durability::Durability,
     error::{EngineError, Result},
-    log::{Area, Tail, area::BLOCK, logs::LOGS_AT_MOST},
+    log::{Area, Reader, Tail, area::BLOCK, logs::LOGS_AT_MOST, merge::Stream},
     note::Note,
 };
 
@@ -49,7 +49,7 @@ pub(crate) fn plan_logs(
 }
 
 /// A place for each log's persistent memory, if it has any.
-pub(crate) fn each(tails: Vec<Box<dyn Medium>>, count: usize) -> Vec<Option<Box<dyn Medium>>> {
+fn each(tails: Vec<Box<dyn Medium>>, count: usize) -> Vec<Option<Box<dyn Medium>>> {
     tails.into_iter().map(Some).chain(std::iter::repeat_with(|| None)).take(count).collect()
 }
 
@@ -58,7 +58,7 @@ fn no_memory() -> EngineError {
 }
 
 /// A log's tail: in persistent memory, or in memory of so many bytes.
-pub(crate) fn tail_of(medium: Option<Box<dyn Medium>>, bytes: u64) -> Result<Tail> {
+fn tail_of(medium: Option<Box<dyn Medium>>, bytes: u64) -> Result<Tail> {
     Ok(match medium {
         Some(medium) => Tail::Persistent(medium),
         None => Tail::Volatile(Arc::new(Memory::new(bytes as usize)?)),
@@ -88,7 +88,7 @@ pub(crate) fn check_parts(note: &Note, disks: &Disks, options: &Options, name: &
 }
 
 /// The areas of a database's logs, each in its place.
-pub(crate) fn areas(note: &Note, disks: &[Arc<dyn Disk>], name: &str) -> Result<Vec<Area>> {
+fn areas(note: &Note, disks: &[Arc<dyn Disk>], name: &str) -> Result<Vec<Area>> {
     let foreign = |what: String| {
         Err(EngineError::Foreign { what, fix: "name the log that the database was made with".to_owned() })
     };
@@ -110,4 +110,36 @@ pub(crate) fn areas(note: &Note, disks: &[Arc<dyn Disk>], name: &str) -> Result<
         return foreign(format!("the database in {name} has {count} logs, and {} were named", areas.len()));
     }
     Ok(areas)
+}
+
+/// The logs of a database that is opened, and the memory that their tails need.
+pub(crate) fn found(
+    note: &Note,
+    disks: Vec<Arc<dyn Disk>>,
+    tails: Vec<Box<dyn Medium>>,
+    needed: bool,
+    name: &str,
+) -> Result<Vec<Planned>> {
+    let areas = areas(note, &disks, name)?;
+    let tails = each(tails, areas.len());
+    let mut logs = Vec::with_capacity(areas.len());
+    for ((area, disk), tail) in areas.into_iter().zip(disks).zip(tails) {
+        let tail = tail_of(tail, area.ring)?;
+        if tail.bytes() > area.ring {
+            let what = format!("the log in {} was made for a tail of {} bytes", disk.name(), area.ring);
+            return Err(EngineError::unfit(what, "name no more persistent memory than that, and 4096 bytes"));
+        }
+        tail.check(area.seal(), needed)?;
+        logs.push(Planned { area, disk, tail });
+    }
+    Ok(logs)
+}
+
+/// What a recovery reads, from where the checkpoint says; the tails as well where the newest commits are `in_memory`.
+pub(crate) fn streams<'a>(logs: &'a [Planned], begins: &[u64], in_memory: bool) -> Result<Vec<Stream<'a>>> {
+    let stream = |(log, &begin): (&'a Planned, &u64)| {
+        let tail = Some(&log.tail).filter(|_| in_memory);
+        Ok(Stream::new(Reader::new(log.area, &*log.disk, tail)?, begin))
+    };
+    logs.iter().zip(begins).map(stream).collect()
 }

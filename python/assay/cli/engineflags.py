@@ -58,7 +58,13 @@ class Flags:
     ] = "1GiB"
     logs: Annotated[
         int | None,
-        typer.Option("--logs", min=1, max=16, help="Logs that threads share out among them; 1, or as many as are kept."),
+        typer.Option(
+            "--logs",
+            metavar="N",
+            min=1,
+            max=16,
+            help="Logs that threads share out among them; 1, or as many as are kept.",
+        ),
     ] = None
     path: Annotated[Way, typer.Option("--path", help="How pages and log are reached.")] = Way.IO_URING
     write_rate: Annotated[

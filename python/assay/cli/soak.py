@@ -62,7 +62,7 @@ def soak(
     pmem: Annotated[
         Path | None, typer.Option("--pmem", metavar="DIR", help="Persistent memory for the end of the engine's log.")
     ] = None,
-    logs: Annotated[int | None, typer.Option("--logs", min=1, max=8, help="The engine's logs.")] = None,
+    logs: Annotated[int | None, typer.Option("--logs", metavar="N", min=1, max=8, help="The engine's logs.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the moments at which it is killed.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:

@@ -221,6 +221,38 @@ impl EngineJob {
         Ok(job)
     }
 
+    /// What of the logs makes sense, what was given, and what is possible.
+    fn log_bounds(&self) -> [(bool, String, &'static str); 5] {
+        let logs = self.logs.unwrap_or(1).max(1);
+        [
+            (
+                self.log_bytes / u64::from(logs) >= 1 << 20,
+                format!("{logs} logs of {} bytes were asked for", self.log_bytes / u64::from(logs)),
+                "at least 1 MiB for each",
+            ),
+            (
+                self.logs.is_none_or(|logs| (1..=LOGS_AT_MOST as u32).contains(&logs)),
+                format!("{} logs were asked for", self.logs.unwrap_or(0)),
+                "1 to 16 logs",
+            ),
+            (
+                self.logs.is_none() || self.durability.logs(),
+                "a number of logs was given, and durability none has no log".to_owned(),
+                "another durability, or leave the number out",
+            ),
+            (
+                logs == 1 || self.log_devices.as_ref().is_none_or(|devices| devices.members.len() == logs as usize),
+                format!("{logs} logs were to lie on another number of devices"),
+                "as many devices as logs, or a folder",
+            ),
+            (
+                logs == 1 || self.twins.is_none(),
+                format!("{logs} logs were to lie on a twin"),
+                "one log: a twin plays no more",
+            ),
+        ]
+    }
+
     fn validate(&self) -> Result<()> {
         let rows = match self.workload {
             Workload::Tpcc { warehouses, .. } => u64::from(warehouses),
@@ -232,7 +264,6 @@ impl EngineJob {
             Workload::Scan { value_bytes, .. } | Workload::Ledger { value_bytes } => (1.0, 0.0, value_bytes),
             Workload::Tpcc { .. } => (1.0, 0.0, 8),
         };
-        let logs = self.logs.unwrap_or(1).max(1);
         let bounds = [
             (self.version == JOB_VERSION, format!("version {} was given", self.version), "version 1"),
             (rows > 0 && rows < 1 << 40, format!("{rows} rows or warehouses were asked for"), "at least 1"),
@@ -278,33 +309,8 @@ impl EngineJob {
                 "pages on a bare device leave no place for the log".to_owned(),
                 "a log in a folder or on another device, or durability none",
             ),
-            (
-                self.log_bytes / u64::from(logs) >= 1 << 20,
-                format!("{logs} logs of {} bytes were asked for", self.log_bytes / u64::from(logs)),
-                "at least 1 MiB for each",
-            ),
-            (
-                self.logs.is_none_or(|logs| (1..=LOGS_AT_MOST as u32).contains(&logs)),
-                format!("{} logs were asked for", self.logs.unwrap_or(0)),
-                "1 to 16 logs",
-            ),
-            (
-                self.logs.is_none() || self.durability.logs(),
-                "a number of logs was given, and durability none has no log".to_owned(),
-                "another durability, or leave the number out",
-            ),
-            (
-                logs == 1 || self.log_devices.as_ref().is_none_or(|devices| devices.members.len() == logs as usize),
-                format!("{logs} logs were to lie on another number of devices"),
-                "as many devices as logs, or a folder",
-            ),
-            (
-                logs == 1 || self.twins.is_none(),
-                format!("{logs} logs were to lie on a twin"),
-                "one log: a twin plays no more",
-            ),
         ];
-        if let Some((_, seen, possible)) = bounds.into_iter().find(|(good, ..)| !good) {
+        if let Some((_, seen, possible)) = bounds.into_iter().chain(self.log_bounds()).find(|(good, ..)| !good) {
             return Err(EngineError::unfit(seen, format!("ask for {possible}")));
         }
         self.twins.as_ref().map_or(Ok(()), |twins| twins.validate(self))
