@@ -11,6 +11,7 @@ mod index;
 mod job;
 mod kind;
 mod open;
+mod patience;
 pub mod pmwcas;
 pub mod run;
 mod sizes;

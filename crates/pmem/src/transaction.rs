@@ -280,6 +280,11 @@ fn commit_logged(medium: &impl Medium, lane: &mut Lane, settle: bool) {
 }
 
 fn heap_later(heap: &std::sync::Arc<Heap>, block: Taken) {
-    let heap = std::sync::Arc::clone(heap);
-    crossbeam_epoch::pin().defer(move || heap.release(block));
+    let (heap, large) = (std::sync::Arc::clone(heap), block.is_large());
+    let guard = crossbeam_epoch::pin();
+    guard.defer(move || heap.release(block));
+    if large {
+        // A thread keeps some tens of what it gave back to itself until it gives more back; it may never do so.
+        guard.flush();
+    }
 }

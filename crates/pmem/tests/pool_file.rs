@@ -3,11 +3,13 @@
 use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, mpsc::channel},
+    time::Duration,
 };
 
 use assay_pmem::{
     Block, CHUNK_BYTES, Mapped, Medium, Metered, Offset, PmemError, Pool, PoolFile, Shape, counts, crash::Recorder,
+    outwait,
 };
 
 const BYTES: u64 = 4 << 20;
@@ -175,6 +177,33 @@ fn a_full_pool_says_so_and_loses_nothing() {
         transaction.alloc::<u64>(10 * CHUNK_BYTES as usize).unwrap();
         transaction.commit();
         assert_eq!(pool.usage().unwrap().blocks, 1);
+    });
+}
+
+/// What a thread gave back stayed with it until it gave more back, and a pool was full of it for everybody else.
+#[test]
+fn whole_chunks_that_a_thread_freed_can_be_had_though_it_does_nothing_more() {
+    let pool = Pool::create(Mapped::memory(BYTES).unwrap(), &shape()).unwrap();
+    let bytes = 40 * CHUNK_BYTES as usize;
+    let mut transaction = pool.begin();
+    let block: Offset<u64> = transaction.alloc(bytes).unwrap();
+    transaction.commit();
+    let (to_here, from_idle) = channel();
+    let (to_idle, from_here) = channel::<()>();
+    std::thread::scope(|scope| {
+        let pool = &pool;
+        scope.spawn(move || {
+            let mut transaction = pool.begin();
+            transaction.free(block).unwrap();
+            transaction.commit();
+            to_here.send(()).unwrap();
+            from_here.recv().unwrap();
+        });
+        from_idle.recv().unwrap();
+        assert!(outwait(Duration::from_secs(60)), "nobody stays pinned");
+        let again = pool.begin().alloc::<u64>(bytes).map(Offset::raw);
+        to_idle.send(()).unwrap();
+        assert_eq!(again.unwrap(), block.raw());
     });
 }
 

@@ -26,8 +26,12 @@ struct Done {
 }
 
 fn work(store: &KvStore<MemoryKv>, terminal: u32, seed: u64, count: u32) -> Done {
+    work_on(store, Choice::Uniform, &Mix::default(), (terminal, seed), count)
+}
+
+fn work_on(store: &KvStore<MemoryKv>, choice: Choice, mix: &Mix, (terminal, seed): (u32, u64), count: u32) -> Done {
     let constants = NonUniform::for_run(&NonUniform::for_load(1), seed);
-    let mut asker = Asker::new(SCALE, Choice::Uniform, &Mix::default(), constants, terminal, seed).unwrap();
+    let mut asker = Asker::new(SCALE, choice, mix, constants, terminal, seed).unwrap();
     let mut session = store.session().unwrap();
     let mut done = Done::default();
     for date in 1..=i64::from(count) {
@@ -109,4 +113,28 @@ fn every_condition_can_fail_and_names_itself() {
         assert!(broken.len() <= expected, "{condition} breaks no more than what follows from it: {broken:?}");
     }
     assert!(loaded().spoil(13).is_err());
+}
+
+#[test]
+fn conditions_are_broken_where_the_first_districts_have_no_orders_left_to_deliver() {
+    let deliveries = Mix { new_order: 0, payment: 0, order_status: 0, delivery: 100, stock_level: 0 };
+    let undelivered = SCALE.undelivered();
+    for condition in [3, 5, 7, 11] {
+        // One, two and no orders are left in the districts of the first warehouse.
+        for count in undelivered - 2..=undelivered {
+            let store = loaded();
+            let done = work_on(&store, Choice::Home, &deliveries, (0, 5), count);
+            assert_eq!(broken(&store, done.delivered), Vec::<String>::new());
+            store.spoil(condition).unwrap();
+            let name = format!("consistency-{condition}:");
+            let broken = broken(&store, done.delivered);
+            assert!(broken.iter().any(|check| check.starts_with(&name)), "{condition}, {count}: {broken:?}");
+        }
+    }
+    let store = loaded();
+    for terminal in 0..3 {
+        work_on(&store, Choice::Home, &deliveries, (terminal, 5), undelivered);
+    }
+    let told = store.spoil(3).unwrap_err().to_string();
+    assert!(told.contains("no district has 3 orders"), "{told}");
 }

@@ -1,8 +1,8 @@
 //! Changes of one record.
 
-use std::{ops::Deref, time::Duration};
+use std::ops::Deref;
 
-use assay_pmem::{Guard, Medium, PmemError, Pool, outwait, pin};
+use assay_pmem::{Guard, Medium, PmemError, Pool, pin};
 
 use super::{
     key::Key,
@@ -12,10 +12,7 @@ use super::{
     restructure::Progress,
     session::BzSession,
 };
-use crate::{error::IndexError, pmwcas::DIRTY};
-
-/// How long a full pool may be waited for, where others may still look at what was given back.
-const PATIENCE: Duration = Duration::from_secs(1);
+use crate::{error::IndexError, patience::has_room_now, pmwcas::DIRTY};
 
 /// What a put does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +57,7 @@ impl<M: Medium, P: Deref<Target = Pool<M>>> BzSession<'_, P> {
     pub(super) fn put(&mut self, put: &Put<'_>) -> Result<Option<bool>, IndexError> {
         match self.try_put(put) {
             // Full of nodes that were replaced, while another thread sleeps that is pinned: it was pinned itself until now.
-            Err(IndexError::Pmem(PmemError::Full { .. })) if outwait(PATIENCE) => self.try_put(put),
+            Err(refused) if has_room_now(&refused) => self.try_put(put),
             answer => answer,
         }
     }

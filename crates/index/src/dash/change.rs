@@ -45,7 +45,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// Removes a key; `false` where it is not there.
     ///
     /// # Errors
-    /// Where the pool is damaged, or full in the middle of a merge.
+    /// Where the pool is damaged.
     #[inline]
     pub(super) fn remove(&self, key: &Key<'_>) -> Result<bool, IndexError> {
         loop {

@@ -131,8 +131,14 @@ impl Sealed for Extendible {
             return Ok(());
         }
         let Ok(_alone) = table.structure.try_lock() else { return Ok(()) };
-        while merge(table, hash)? {}
-        Ok(())
+        loop {
+            match merge(table, hash) {
+                Ok(true) => {}
+                // The record is gone; segments that cannot be merged now will be another time.
+                Ok(false) | Err(PmemError::Full { .. }) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn segments<M: Medium>(table: &Dash<M, Self>) -> Vec<u64> {

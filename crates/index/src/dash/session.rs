@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use assay_pmem::{Guard, Medium, PmemError, pin};
+use assay_pmem::{Guard, Medium, pin};
 
 use super::{
     check::Filling, directory::Directory, entry::Key, hash::Hash, quick::Quick, quick_change::Removal, table::Dash,
@@ -10,6 +10,7 @@ use super::{
 use crate::{
     error::IndexError,
     index::{Index, Session, Visit},
+    patience::has_room_now,
 };
 
 /// Operations between two looks at what other threads have freed.
@@ -130,18 +131,13 @@ impl<M: Medium, D: Directory> DashSession<'_, M, D> {
         }
     }
 
-    /// Where the pool is full of blocks that only wait for this session, they are had and it is tried once more.
+    /// Where the pool is full of blocks that only wait for sessions that are at work, this one among them, they are had and
+    /// it is tried once more.
     #[inline(always)]
     fn with_room<R>(&mut self, action: impl Fn(&Dash<M, D>) -> Result<R, IndexError>) -> Result<R, IndexError> {
         self.tick();
         match action(self.table) {
-            Err(IndexError::Pmem(PmemError::Full { .. })) => {
-                for _ in 0..4 {
-                    self.guard.repin();
-                    self.guard.flush();
-                }
-                action(self.table)
-            }
+            Err(refused) if self.guard.repin_after(|| has_room_now(&refused)) => action(self.table),
             done => done,
         }
     }

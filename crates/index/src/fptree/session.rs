@@ -6,6 +6,7 @@ use super::{FpTree, change::Write, key::Probe, read::Entry};
 use crate::{
     error::IndexError,
     index::{Session, Visit},
+    patience::has_room_now,
 };
 
 /// A thread's way into an FPTree.
@@ -24,6 +25,27 @@ impl<'t, M: Medium> FpSession<'t, M> {
 
     #[inline(always)]
     fn write(&mut self, key: &[u8], value: &[u8], how: Write) -> Result<Option<bool>, IndexError> {
+        match self.try_write(key, value, how) {
+            Err(refused) => self.write_again(refused, key, value, how),
+            answer => answer,
+        }
+    }
+
+    /// The pool may be full of leaves and blocks that were given back, while another thread sleeps that is pinned: this one
+    /// was pinned itself until now.
+    #[cold]
+    fn write_again(
+        &mut self,
+        refused: IndexError,
+        key: &[u8],
+        value: &[u8],
+        how: Write,
+    ) -> Result<Option<bool>, IndexError> {
+        if has_room_now(&refused) { self.try_write(key, value, how) } else { Err(refused) }
+    }
+
+    #[inline(always)]
+    fn try_write(&self, key: &[u8], value: &[u8], how: Write) -> Result<Option<bool>, IndexError> {
         if self.tree.words {
             return self.tree.write(&Probe::word(key)?, value, how);
         }

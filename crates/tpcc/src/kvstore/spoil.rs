@@ -11,7 +11,8 @@ use crate::{
     rows::{Customer, District, History, Order, OrderLine, Warehouse},
 };
 
-/// Changes what makes `condition` fail, in the first district of the first warehouse.
+/// Changes what makes `condition` fail: in the first district of the first warehouse, or, where orders that are not yet
+/// delivered are needed, in the first district that has enough of them.
 pub(super) fn spoil<K: Kv>(kv: &K, condition: u8) -> Result<()> {
     let mut session = kv.session()?;
     session.begin(false)?;
@@ -29,25 +30,23 @@ fn break_condition<S: KvSession>(session: &mut S, condition: u8) -> Result<()> {
     match condition {
         1 => add(session, Table::Warehouse, &key::warehouse(1), &Warehouse::ytd, 1),
         2 => add(session, Table::District, &district, &District::next_order, 1),
+        // Of two orders either may go without a gap.
         3 => {
-            let order = oldest(session)? + 1;
-            there(
-                session.delete(Table::NewOrder, &key::order(1, 1, order))?.then_some(()),
-                "a second undelivered order",
-            )
+            let orders = waiting(session, 3)?;
+            session.delete(Table::NewOrder, &orders[1]).map(drop)
         }
         4 => add(session, Table::Order, &key::order(1, 1, 1), &Order::lines, 1),
         5 => {
             let order = oldest(session)?;
-            add(session, Table::Order, &key::order(1, 1, order), &Order::carrier, 1)
+            add(session, Table::Order, &order, &Order::carrier, 1)
         }
         6 => {
             add(session, Table::Order, &key::order(1, 1, 1), &Order::lines, 1)?;
             add(session, Table::Order, &key::order(1, 1, 2), &Order::lines, u8::MAX)
         }
         7 => {
-            let order = oldest(session)?;
-            add(session, Table::OrderLine, &key::order_line(1, 1, order, 1), &OrderLine::delivered, 1)
+            let line = [&oldest(session)?[..], &[1]].concat();
+            add(session, Table::OrderLine, &line, &OrderLine::delivered, 1)
         }
         8 => {
             let key = first_payment(session)?;
@@ -57,7 +56,7 @@ fn break_condition<S: KvSession>(session: &mut S, condition: u8) -> Result<()> {
         10 => add(session, Table::Customer, &customer, &Customer::balance, 1),
         11 => {
             let order = oldest(session)?;
-            session.delete(Table::NewOrder, &key::order(1, 1, order)).map(|_| ())
+            session.delete(Table::NewOrder, &order).map(drop)
         }
         12 => add(session, Table::Customer, &customer, &Customer::ytd_payment, 1),
         _ => Err(TpccError::Asked {
@@ -95,13 +94,30 @@ fn add<S: KvSession, T: Counted>(
     there(changed, "the row that was to be spoilt")
 }
 
-fn oldest<S: KvSession>(session: &mut S) -> Result<u32> {
-    let mut order = None;
-    session.scan(Table::NewOrder, &key::order(1, 1, 0), &key::order(1, 1, u32::MAX), |key, _| {
-        order = Some(key::last_u32(key));
-        ControlFlow::Break(())
+/// Key of the oldest undelivered order of the first district that has any.
+fn oldest<S: KvSession>(session: &mut S) -> Result<Vec<u8>> {
+    Ok(waiting(session, 1)?.swap_remove(0))
+}
+
+/// Keys of the oldest `least` undelivered orders of the first district that has so many: deliveries empty one now and then.
+fn waiting<S: KvSession>(session: &mut S, least: usize) -> Result<Vec<Vec<u8>>> {
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    let district = |key: &[u8]| key.len() - size_of::<u32>();
+    session.scan(Table::NewOrder, &key::order(1, 1, 0), &key::order(u32::MAX, 0, 0), |key, _| {
+        let same = |other: &Vec<u8>| other[..district(other)] == key[..district(key)];
+        if !keys.last().is_some_and(same) {
+            keys.clear();
+        }
+        keys.push(key.to_vec());
+        if keys.len() == least { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    there(order, "an undelivered order")
+    if keys.len() == least {
+        return Ok(keys);
+    }
+    Err(TpccError::Asked {
+        reason: format!("the condition cannot be broken: no district has {least} orders that are not delivered"),
+        fix: "name another condition, or a mix with fewer deliveries",
+    })
 }
 
 fn first_payment<S: KvSession>(session: &mut S) -> Result<Vec<u8>> {
