@@ -10,8 +10,16 @@ use std::sync::{
     atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
 };
 
-use assay_buffer::disk::{Disk, sim::Fate};
-use assay_engine::{Database, Disks, Durability, EngineError, Session, forest::Hand, log::Pace};
+use assay_buffer::disk::{Disk, Memory, sim::Fate};
+use assay_engine::{
+    Database, Disks, Durability, EngineError, Session,
+    core::{Core, Goal},
+    forest::Hand,
+    log::{
+        Area, Log, Logs, Pace, Tail, Writer,
+        record::{self, Kind},
+    },
+};
 use sim::{DATA, LOG, LOGS, Workload, contents, create, open, world};
 
 /// A life whose newest commits are in one of two logs and lack one before them in the other; then another life, which gives the
@@ -210,4 +218,36 @@ fn logs_that_are_swapped_missing_or_of_another_number_are_named() {
     drop(create(&single, Durability::Fdatasync).unwrap());
     assert!(said(vec![single.disk(LOG), ours(1)]).contains("is number 1 of 1"));
     assert!(said(vec![ours(0), ours(1)]).is_empty(), "and as they belong they are opened");
+}
+
+/// Of one log commits are only nearly in order. Once a task that had only read was told as soon as the newest commit that it had
+/// seen was durable, though one before that, which it may have seen as well, lay further on in the log.
+#[test]
+fn who_has_only_read_waits_for_all_commits_before_the_newest_that_it_saw() {
+    let disk = world(47).disk(LOG);
+    let area = Area::plan(&*disk, 9, sim::TAIL).unwrap();
+    let tail = Tail::Volatile(Arc::new(Memory::new(sim::TAIL as usize).unwrap()));
+    let log = Log::new(area, tail, Durability::Fdatasync, Pace::Asked, 0);
+    let core = Core::new(Logs::of(vec![log]), 0, 0, Pace::Asked).unwrap();
+    let log = core.logs.get(0).unwrap();
+    let _writer = Writer::start(Arc::clone(log), disk).unwrap();
+    let append = |commit| {
+        let mut record = vec![0; 64];
+        let position = log.reserve(0, record.len()).unwrap().unwrap();
+        record::seal(&mut record, log.identity(), position, commit, Kind::Commit, 0);
+        log.fill(0, position, &record);
+        position + 64
+    };
+    let (older, newer) = (core.sequence.take(), core.sequence.take());
+    let first = append(newer);
+    log.wait(first).unwrap();
+    let second = append(older);
+    core.sequence.applied(older, second);
+    core.sequence.applied(newer, first);
+    let wrote = Goal { commit: newer, end: first, all: false };
+    assert!(core.awaited(wrote).is_none());
+    let read = Goal { all: true, ..wrote };
+    assert_eq!(core.awaited(read).map(|(_, position)| position), Some(second));
+    core.wait(read).unwrap();
+    assert!(log.durable() >= second && core.durable_commit() == newer);
 }
