@@ -223,6 +223,54 @@ def test_without_a_quota_nobody_was_throttled() -> None:
     assert not [reason for reason in found if "throttled_s" in reason["numbers"]]
 
 
+def was_taken(record: Json) -> Json:
+    """The reason that others took the CPUs; the test ends where this machine hides that, and the record says so."""
+    untold = [one for one in record["not_measured"] if one["what"] == "CPU time that other processes took"]
+    if untold:
+        assert "could not be told" in untold[0]["reason"]
+        pytest.skip(untold[0]["reason"])
+    reasons: list[Json] = record["verdict"]["reasons"]
+    found = [one for one in reasons if one["code"] == "cpu-taken"]
+    assert found, f"{os.cpu_count()} CPUs, {[(one['code'], one['evidence']) for one in reasons]}"
+    assert record["verdict"]["status"] != "valid"
+    assert found[0]["numbers"]["taken_share"] >= 0.1
+    return found[0]
+
+
+def crowd() -> contextlib.AbstractContextManager[None]:
+    """Busy processes, two for each CPU."""
+    return neighbours.busy(2 * len(os.sched_getaffinity(0)))
+
+
+def test_cpu_taken_from_a_load_in_memory() -> None:
+    memory = {"id": "main", "kind": "memory"}
+    wanted = job(memory, klass(path="pmem", threads=2), datasets=[dataset(size=MIB)], measure_s=1.5)
+    with crowd():
+        outcome = program.run(wanted)
+    reason = was_taken(outcome.record)
+    assert "other processes used" in reason["evidence"]
+    assert "top" in reason["fix"]
+
+
+def test_cpu_taken_from_an_index_whose_threads_end_before_the_window_is_closed(tmp_path: Path) -> None:
+    usual = ("--index", "fptree", "--on", "/dev/shm", "--keys", "5000", "--workload", "lookup", "--threads", "2")
+    with crowd():
+        done = program.assay("index", "run", *usual, "--duration", "1.5s", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    was_taken(json.loads(done.stdout)["records"][0])
+
+
+def test_threads_that_compete_with_each_other_are_nobodys_fault() -> None:
+    # The machine is not quiet because a test wants it so: what is said must fit what others did.
+    memory = {"id": "main", "kind": "memory"}
+    reads = klass(path="pmem", threads=8 * len(os.sched_getaffinity(0)))
+    found = program.run(job(memory, reads, datasets=[dataset(size=MIB)], measure_s=1.5)).reasons()
+    for reason in found:
+        if reason["code"] == "cpu-taken":
+            numbers = reason["numbers"]
+            assert numbers["taken_s"] <= numbers["others_cpu_s"] < numbers["waited_s"]
+
+
 def test_the_clock_agrees_with_the_kernels(folder: Path) -> None:
     """`clock-unreliable` cannot be provoked here: it needs a machine whose time stamp counter runs wrong.
 

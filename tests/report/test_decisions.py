@@ -143,6 +143,9 @@ def test_claims_of_the_folder_are_shown_with_their_records(results: Path) -> Non
     assert "Published, modelled, here: X" in text
     assert 'href="#cell-logs-0003-r1"' in text
     assert "nvme0n1 in place of x" in text
+    claims = results / "claims.json"
+    claims.write_text(claims.read_text().replace("logs-0003-r1", "another-folders-r1"))
+    assert "another-folders-r1</span>" in write(results).read_text(), "a record that is not on the page has no link"
 
 
 def test_the_summary_is_one_page_with_the_answers(results: Path) -> None:

@@ -59,6 +59,8 @@ pub enum ReasonCode {
     NoisyMachine,
     /// The clock frequency changed, or the CPU was throttled.
     FrequencyChanged,
+    /// Other processes took CPU time that the run's threads waited for.
+    CpuTaken,
     /// The data set fits into a cache that it should exceed.
     FileSmallerThanCaches,
     /// Somebody else used the device.

@@ -89,8 +89,11 @@ pub(crate) fn record(parts: Parts<'_>) -> WorkRecord {
     };
     let targets = targets(order);
     if let Some(window) = &window {
-        // A server's bytes are not this process's: whose they are is told by its own account.
-        let foreign = |reason: &&Reason| matches!(reason.code, ReasonCode::ForeignLoad | ReasonCode::DeviceBytesDiffer);
+        // A server's bytes are not this process's, nor is its CPU time: whose they are is told by its own account.
+        let foreign = |reason: &&Reason| {
+            matches!(reason.code, ReasonCode::ForeignLoad | ReasonCode::DeviceBytesDiffer | ReasonCode::CpuTaken)
+        };
+        not_measured.extend(window.not_measured.iter().filter(|_| about.in_process).cloned());
         reasons.extend(window.reasons.iter().filter(|reason| about.in_process || !foreign(reason)).cloned());
     }
     if interrupted {

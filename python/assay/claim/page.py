@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay import __version__
 from assay.claim import picture
-from assay.report import labels, shell
+from assay.report import labels, shell, units
 from assay.report.figures import Figure, Palette
+from assay.report.view.counsel import anchor, short
 from assay.study.files import make_folder
 
 Json = dict[str, Any]
@@ -19,6 +21,33 @@ Json = dict[str, Any]
 VERSION = 1
 NAME = "claims.json"
 _HOLDS = {True: "holds", False: "does not hold", None: "not tried"}
+
+
+@dataclass(frozen=True)
+class Link:
+    """Where a figure comes from; without an anchor the page does not hold it."""
+
+    name: str
+    anchor: str
+
+
+# Links to runs of a side by name, and to what `here` comes from: records, or runs that left none.
+Ran = Callable[[str, Sequence[str]], tuple[Link, ...]]
+Seen = Callable[[Json, Sequence[str]], tuple[Link, ...]]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A stream of a run behind the claims, as a row; `anchor` where the run begins."""
+
+    anchor: str
+    run: str
+    where: str
+    load: str
+    bandwidth: str
+    rate: str
+    latency: str
+    note: str
 
 
 @dataclass(frozen=True)
@@ -30,10 +59,11 @@ class Line:
     where: str
     published: str
     modelled: str
+    behind: tuple[Link, ...]
     error: str
     here: str
     here_note: str
-    records: tuple[str, ...]
+    records: tuple[Link, ...]
     note: str
 
 
@@ -44,9 +74,10 @@ class Finding:
     says: str
     on_twins: str
     why: str
+    behind: tuple[Link, ...]
     here: str
     here_why: str
-    records: tuple[str, ...]
+    records: tuple[Link, ...]
 
 
 @dataclass(frozen=True)
@@ -58,6 +89,7 @@ class Part:
     source: str
     lines: tuple[Line, ...]
     findings: tuple[Finding, ...]
+    streams: tuple[Stream, ...]
     figures: tuple[Figure, ...]
     summary: str
     has_here: bool
@@ -103,30 +135,70 @@ def render(found: Json) -> str:
         "policy": shell.policy(scripts),
         "data": shell.data(figure for part in parts_ for figure in part.figures),
         "version": __version__,
-        "linked": False,
     }
     return shell.environment().get_template("claims.html.j2").render(context)
 
 
-def parts(found: Json, palette: Palette) -> list[Part]:
-    """What a page shows of each study."""
-    return [_part(study, palette) for study in found["studies"]]
+def parts(found: Json, palette: Palette, records: AbstractSet[str] = frozenset()) -> list[Part]:
+    """What a page shows of each study; `records` are the anchors of records that stand on the same page."""
+    return [_part(study, palette, records) for study in found["studies"]]
 
 
-def _part(study: Json, palette: Palette) -> Part:
+def _part(study: Json, palette: Palette, records: AbstractSet[str]) -> Part:
+    name = str(study["study"])
+    runs = {(str(one["side"]), str(one["run"])) for one in study.get("runs") or ()}
+
+    def ran(side: str, names: Sequence[str]) -> tuple[Link, ...]:
+        return tuple(Link(run, picture.run_anchor(name, side, run) if (side, run) in runs else "") for run in names)
+
+    def seen(here: Json, names: Sequence[str]) -> tuple[Link, ...]:
+        kept = [str(record) for record in here.get("records") or ()]
+        found = tuple(Link(short(one), anchor(one) if anchor(one) in records else "") for one in kept)
+        return found or ran("here", [run for run in names if ("here", run) in runs])
+
     return Part(
         anchor=f"claims-of-{study['study']}",
         title=str(study["title"]),
         source=str(study["source"]),
-        lines=tuple(_line(row) for row in study["claims"]),
-        findings=tuple(_finding(row) for row in study["statements"]),
+        lines=tuple(_line(row, ran, seen) for row in study["claims"]),
+        findings=tuple(_finding(row, ran, seen) for row in study["statements"]),
+        streams=tuple(_streams(study)),
         figures=tuple(picture.draw(study, palette)),
         summary=summary_said(study["summary"]),
         has_here=any("here" in row for row in study["claims"]),
     )
 
 
-def _line(row: Json) -> Line:
+def _streams(study: Json) -> Iterator[Stream]:
+    """Every stream of every run that figures were taken from."""
+    for one in study.get("runs") or ():
+        place = picture.run_anchor(str(study["study"]), str(one["side"]), str(one["run"]))
+        for point in one["points"]:
+            for load, asked in point["asked"].items():
+                yield _stream(place, str(one["run"]), point, str(load), str(asked))
+                place = ""
+
+
+def _stream(place: str, run: str, point: Json, load: str, asked: str) -> Stream:
+    gave = point["streams"].get(load) or {}
+
+    def said(metric: str, unit: str) -> str:
+        return units.figure(gave[metric], unit) if metric in gave else ""
+
+    notes = (str(point.get("refused") or ""), str(point.get("verdict") or ""))
+    return Stream(
+        anchor=place,
+        run=run,
+        where=f"{point['on']}, {point['path']}",
+        load=f"{load}: {asked}",
+        bandwidth=said("bandwidth", "bytes/s"),
+        rate=said("rate", "ops/s"),
+        latency=said("latency", "ns"),
+        note="; ".join(note for note in notes if note and note != "valid"),
+    )
+
+
+def _line(row: Json, ran: Ran, seen: Seen) -> Line:
     modelled, here = row["modelled"], row.get("here") or {}
     unit = "" if row["unit"] in ("", "-") else f" {row['unit']}"
     told = f"{modelled['value']:.4g}{unit} ({modelled['low']:.3g} to {modelled['high']:.3g})" if modelled else ""
@@ -141,12 +213,19 @@ def _line(row: Json) -> Line:
         where=f"{row['setup']}, {row['metric']}",
         published=published_said(row),
         modelled=told,
+        behind=ran("twin", row.get("runs") or ()) or _computed(row),
         error="" if row["error"] is None else f"{row['error']:+.0%}",
         here=f"{value:.4g}{unit}" if value is not None else "",
         here_note=note if value is not None else str(here.get("reason") or ""),
-        records=tuple(here.get("records", [])),
+        records=seen(here, row.get("runs") or ()),
         note=str(row.get("reason") or row.get("note") or ""),
     )
+
+
+def _computed(row: Json) -> tuple[Link, ...]:
+    """What was computed comes from no run; the price book says from which prices, by item and date."""
+    computed = str(row.get("provenance") or "").startswith("computed")
+    return (Link("dated prices", ""),) if computed else ()
 
 
 def published_said(row: Json) -> str:
@@ -158,15 +237,16 @@ def published_said(row: Json) -> str:
     return words + ("" if row["unit"] in ("", "-") else f" {row['unit']}")
 
 
-def _finding(row: Json) -> Finding:
+def _finding(row: Json, ran: Ran, seen: Seen) -> Finding:
     twins, here = row["on_twins"], row.get("here") or {"holds": None, "why": ""}
     return Finding(
         says=str(row["says"]),
         on_twins=_HOLDS[twins["holds"]],
         why=labels.sentence(str(twins["why"])) if twins["why"] else "",
+        behind=ran("twin", row.get("runs") or ()) if twins["holds"] is not None else (),
         here=_HOLDS[here["holds"]] if "here" in row else "",
         here_why=labels.sentence(str(here["why"])) if here["why"] else "",
-        records=tuple(here.get("records", [])),
+        records=seen(here, row.get("runs") or ()) if here["holds"] is not None else (),
     )
 
 

@@ -82,7 +82,13 @@ def _points(found: Json) -> Iterator[Datum]:
             "provenance": "modelled",
             "hollow": row["verdict"] != "reproduced",
             "bad": False,
+            "anchor": run_anchor(str(found["study"]), "twin", row["runs"][0]) if row.get("runs") else "",
         }
+
+
+def run_anchor(study: str, side: str, run: str) -> str:
+    """Where a page shows a run behind the claims of a study."""
+    return f"run-{study}-{side}-{run}"
 
 
 def _middle(published: float | Sequence[float] | None) -> float | None:

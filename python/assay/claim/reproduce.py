@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.binary import Binary
-from assay.claim import here, judge, priced, recorded, twins
+from assay.claim import behind, here, judge, priced, recorded, twins
 from assay.claim.answer import Answers, UnansweredError
 from assay.claim.model import Claim, Statement, Study, load
 from assay.claim.take import compare, evaluate, names
@@ -41,6 +41,7 @@ class Reproduction:
     here: list[Json] | None
     statements_here: list[Held] | None
     modelled: Answers
+    measured: Answers | None = None
 
 
 def reproduce(name: str, place: here.Place | None = None, folder: Folder | None = None) -> Reproduction:
@@ -65,6 +66,7 @@ def reproduce(name: str, place: here.Place | None = None, folder: Folder | None 
         here=measured_here(study.claims, seen, worked),
         statements_here=[held_here(statement, seen, worked) for statement in study.statements],
         modelled=modelled,
+        measured=seen if place is not None else None,
     )
 
 
@@ -160,6 +162,8 @@ def document(found: Reproduction) -> Json:
     study = found.study
     measured: Sequence[Json | None] = found.here or [None] * len(study.claims)
     rows = [_row(outcome, value) for outcome, value in zip(found.outcomes, measured, strict=True)]
+    runs = list(behind.runs(study, found.modelled, "twin"))
+    runs += behind.runs(study, found.measured, "here") if found.measured else []
     return {
         "study": study.study,
         "title": study.title,
@@ -167,6 +171,7 @@ def document(found: Reproduction) -> Json:
         "claims": rows,
         "statements": [_statement(found, place) for place in range(len(study.statements))],
         "summary": vars(judge.summary(found.outcomes)),
+        "runs": runs,
         "time": list(_times(found.modelled)),
         "series": list(_series(found.modelled)),
     }
@@ -205,6 +210,7 @@ def _row(outcome: judge.Outcome, measured: Json | None) -> Json:
         row["modelled"] = {"value": modelled.number, "low": modelled.low, "high": modelled.high}
         row["provenance"] = "modelled" if claim.take else "computed from dated prices"
         row["extrapolated"] = list(modelled.extrapolated)
+        row["runs"] = behind.used([claim.take]) if claim.take else []
     extra = {"reason": outcome.reason, "given": claim.given, "note": claim.note}
     row |= {key: text for key, text in extra.items() if text}
     if measured is not None:
@@ -216,6 +222,7 @@ def _statement(found: Reproduction, place: int) -> Json:
     statement, modelled = found.study.statements[place], found.statements[place]
     row: Json = {"statement": statement.id, "says": statement.says, "holds": statement.holds}
     row["on_twins"] = {"holds": modelled.holds, "why": modelled.why}
+    row["runs"] = behind.used(statement.holds)
     if found.statements_here is not None:
         measured = found.statements_here[place]
         row["here"] = {"holds": measured.holds, "why": measured.why, "records": list(measured.records)}

@@ -61,14 +61,24 @@ class Parts:
 def gather(folder: Folder, palette: Palette) -> Parts:
     """Reads and draws everything."""
     document, problem = claims.read(folder.directory)
+    sections = [section(folder, study, palette) for study in folder.studies]
+    work = works.sections(folder.works, palette)
     return Parts(
-        sections=[section(folder, study, palette) for study in folder.studies],
-        works=works.sections(folder.works, palette),
-        claims=claims.parts(document, palette) if document else [],
+        sections=sections,
+        works=work,
+        claims=claims.parts(document, palette, set(_anchors(sections, work))) if document else [],
         counsel=counsel(folder),
         headroom=headroom.find(folder),
         problems=[problem] if problem else [],
     )
+
+
+def _anchors(sections: list[Section], work: list[works.Section]) -> Iterator[str]:
+    """Every record that the page shows."""
+    for one in sections:
+        yield from (entry.anchor for entry in one.table.entries) if one.table else ()
+    for each in work:
+        yield from (entry.anchor for entry in each.entries)
 
 
 def render(folder: Folder, parts: Parts) -> str:

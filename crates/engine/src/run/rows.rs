@@ -431,7 +431,7 @@ pub(super) fn record(
         cpu: Some(seen.window.cpu),
         driver_cpu: None,
         devices: seen.window.devices,
-        not_measured: Vec::new(),
+        not_measured: seen.window.not_measured,
         verdict: work_verdict(seen.window.reasons, &checks, &parts, &targets),
         targets,
         parts,

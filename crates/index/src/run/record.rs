@@ -96,7 +96,7 @@ pub(super) fn record(job: &IndexJob, about: &About, seen: Seen, crew: Crew) -> W
         driver_cpu: None,
         devices: crew.window.devices.clone(),
         checks,
-        not_measured: not_measured(&seen),
+        not_measured: not_measured(&seen, &crew),
         verdict,
     }
 }
@@ -319,15 +319,14 @@ fn interrupted() -> Reason {
     }
 }
 
-fn not_measured(seen: &Seen) -> Vec<NotMeasured> {
-    if seen.counted.is_some() {
-        return Vec::new();
-    }
-    vec![NotMeasured {
+fn not_measured(seen: &Seen, crew: &Crew) -> Vec<NotMeasured> {
+    let uncounted = || NotMeasured {
         what: "flushes, fences and media blocks per operation".to_owned(),
         reason: "no pass on a counting medium was made".to_owned(),
         fix: "use an index in persistent memory, and let it count operations".to_owned(),
-    }]
+    };
+    let uncounted = seen.counted.is_none().then(uncounted);
+    uncounted.into_iter().chain(crew.window.not_measured.iter().cloned()).collect()
 }
 
 /// What it costs to pick an operation and to make its key and value, without an index; it is part of every operation.

@@ -45,6 +45,8 @@ pub struct ProcessUse {
     pub major_faults: u64,
     /// Device bytes of all threads and helpers, ended ones included; none where the kernel does not account.
     pub io: Option<IoBytes>,
+    /// Seconds, in sum over threads, in which they could have run and had no CPU; none where the kernel does not account.
+    pub waited_s: Option<f64>,
     /// Kernel helpers that live.
     pub helpers: Vec<HelperUse>,
     /// CPU seconds that belong to none of the threads known: those of helpers that ended. Readings are not of one
@@ -98,6 +100,7 @@ impl ProcessSnapshot {
             minor_faults: usage.minor_faults,
             major_faults: usage.major_faults,
             io,
+            waited_s: self.waited_s(later, &ended),
             helpers: self.helpers_until(later),
             unattributed_s: (usage.cpu_s() - self.known_cpu_s(later, &ended)).max(0.0),
             unattributed_io: io.map(|io| io.since(self.known_io(later, &ended))),
@@ -129,6 +132,16 @@ impl ProcessSnapshot {
         alive + ended.iter().map(|used| used.user_s + used.kernel_s).sum::<f64>()
     }
 
+    fn waited_s(&self, later: &Self, ended: &[&ThreadUse]) -> Option<f64> {
+        let alive = later.tasks.iter().map(|(tid, after)| {
+            let before = self.tasks.get(tid).filter(|before| before.helper == after.helper);
+            Some((after.waited_s? - before.and_then(|before| before.waited_s).unwrap_or(0.0)).max(0.0))
+        });
+        let all: Vec<Option<f64>> = alive.chain(ended.iter().map(|used| used.waited_s)).collect();
+        // Of a task that has not run yet nothing was counted.
+        all.iter().any(Option::is_some).then(|| all.iter().flatten().sum())
+    }
+
     fn known_io(&self, later: &Self, ended: &[&ThreadUse]) -> IoBytes {
         let alive = self.task_until(later).filter_map(|(_, _, _, io)| io).fold(IoBytes::default(), IoBytes::plus);
         ended.iter().fold(alive, |sum, used| {
@@ -147,7 +160,7 @@ mod tests {
     use crate::counters::task::{Helper, HelperKind};
 
     fn task(cpu_s: f64, read: u64, helper: Option<Helper>) -> TaskSample {
-        TaskSample { helper, cpu_s, io: Some(IoBytes { read, written: 0, cancelled: 0 }) }
+        TaskSample { helper, cpu_s, waited_s: Some(cpu_s / 2.0), io: Some(IoBytes { read, written: 0, cancelled: 0 }) }
     }
 
     fn snapshot(cpu_s: f64, read: u64, tasks: &[(i32, TaskSample)]) -> ProcessSnapshot {
@@ -185,6 +198,17 @@ mod tests {
         // The account of a thread that still lives is not subtracted twice.
         let living = ThreadUse { tid: 10, ..ended };
         assert!((before.until(&after, &[living]).unattributed_s - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn threads_that_live_and_threads_that_ended_waited_for_cpus() {
+        let before = snapshot(1.0, 0, &[(10, task(1.0, 0, None)), (11, task(4.0, 0, None))]);
+        let after = snapshot(3.0, 0, &[(10, task(3.0, 0, None))]);
+        let ended = ThreadUse { tid: 11, waited_s: Some(0.25), ..ThreadUse::default() };
+        assert_eq!(before.until(&after, std::slice::from_ref(&ended)).waited_s, Some(1.25));
+        let (mut nothing, mut later) = (before, after);
+        nothing.tasks.values_mut().chain(later.tasks.values_mut()).for_each(|task| task.waited_s = None);
+        assert_eq!(nothing.until(&later, &[]).waited_s, None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::{
     cgroup::{Cgroup, Throttle},
+    own_cpus::{OwnCpus, OwnCpusUse, allowed, is_covered, parse_own_cpus},
     roots::Roots,
 };
 
@@ -23,12 +24,17 @@ pub struct CpuTicks {
 pub struct SystemSampler {
     roots: Roots,
     cgroup: Cgroup,
+    /// The CPUs that whoever made it may use.
+    allowed: Vec<usize>,
+    covered: bool,
 }
 
 /// The machine at one moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SystemSample {
     ticks: Option<CpuTicks>,
+    own: Option<OwnCpus>,
+    covered: bool,
     throttle: Option<Throttle>,
     thermal_events: Option<u64>,
     /// Mean clock frequency of the CPUs as the kernel shows it, Hz; none in most virtual machines.
@@ -42,6 +48,8 @@ pub struct SystemUse {
     pub stolen_share: Option<f64>,
     /// Share of all CPU time in which CPUs worked (for anybody).
     pub busy_share: Option<f64>,
+    /// What everybody did on the CPUs that this process may use; none where the kernel does not say.
+    pub own_cpus: Option<OwnCpusUse>,
     /// Throttling by the CPU quota of this process's control group; none where the kernel does not account.
     pub throttle: Option<Throttle>,
     /// Times that a CPU slowed down because of heat; none where the kernel does not say.
@@ -51,7 +59,8 @@ pub struct SystemUse {
 impl SystemSampler {
     /// Of this machine.
     pub fn new(roots: &Roots) -> Self {
-        Self { roots: roots.clone(), cgroup: Cgroup::of_self(roots) }
+        let covered = is_covered(roots);
+        Self { roots: roots.clone(), cgroup: Cgroup::of_self(roots), allowed: allowed(), covered }
     }
 
     /// Reads everything.
@@ -59,6 +68,8 @@ impl SystemSampler {
         let stat = fs::read_to_string(self.roots.proc.join("stat")).unwrap_or_default();
         SystemSample {
             ticks: parse_cpu_ticks(&stat),
+            own: parse_own_cpus(&stat, &self.allowed),
+            covered: self.covered,
             throttle: self.cgroup.throttle(),
             thermal_events: self.sum_over_cpus("thermal_throttle/core_throttle_count").map(|(sum, _)| sum),
             frequency_hz: self.frequency_hz(),
@@ -96,6 +107,7 @@ impl SystemSample {
         SystemUse {
             stolen_share: share(|ticks| ticks.stolen),
             busy_share: share(|ticks| ticks.busy),
+            own_cpus: self.own.zip(later.own).map(|(before, after)| before.until(&after, self.covered)),
             throttle: self.throttle.zip(later.throttle).map(|(before, after)| after.since(before)),
             thermal_events: self.thermal_events.zip(later.thermal_events).map(|(a, b)| b.saturating_sub(a)),
         }
@@ -137,8 +149,15 @@ mod tests {
         let after = parse_cpu_ticks("cpu  150 0 70 900 50 0 10 20 0 0\n").expect("a stat file");
         assert_eq!((before.total, before.busy), (1000, 150));
         assert_eq!((after.total, after.stolen, after.busy), (1200, 20, 230));
-        let sample =
-            |ticks| SystemSample { ticks: Some(ticks), throttle: None, thermal_events: None, frequency_hz: None };
+        let nothing = SystemSample {
+            ticks: None,
+            own: None,
+            covered: false,
+            throttle: None,
+            thermal_events: None,
+            frequency_hz: None,
+        };
+        let sample = |ticks| SystemSample { ticks: Some(ticks), ..nothing };
         let used = sample(before).until(&sample(after));
         assert_eq!((used.stolen_share, used.busy_share), (Some(0.1), Some(0.4)));
         assert_eq!(sample(before).until(&sample(before)).stolen_share, None);

@@ -47,6 +47,8 @@ pub(super) struct TaskSample {
     pub helper: Option<Helper>,
     /// CPU seconds so far.
     pub cpu_s: f64,
+    /// Seconds so far in which it could have run and had no CPU; none where the kernel does not account.
+    pub waited_s: Option<f64>,
     /// Device bytes so far.
     pub io: Option<IoBytes>,
 }
@@ -65,16 +67,18 @@ pub(super) fn tasks(folder: &Path) -> BTreeMap<i32, TaskSample> {
 
 fn task(folder: &Path) -> Option<TaskSample> {
     let name = fs::read_to_string(folder.join("comm")).ok()?;
+    let schedstat = fs::read_to_string(folder.join("schedstat")).ok();
     Some(TaskSample {
         helper: parse_helper_name(name.trim_end()),
-        cpu_s: cpu_s(folder)?,
+        cpu_s: cpu_s(folder, schedstat.as_deref())?,
+        waited_s: schedstat.as_deref().and_then(waited_s),
         io: IoBytes::read_from(&folder.join("io")),
     })
 }
 
 /// CPU seconds of a task: to the nanosecond from `schedstat`, else in ticks from `stat`.
-fn cpu_s(folder: &Path) -> Option<f64> {
-    let precise = fs::read_to_string(folder.join("schedstat")).ok().and_then(|text| parse_schedstat(&text));
+fn cpu_s(folder: &Path, schedstat: Option<&str>) -> Option<f64> {
+    let precise = schedstat.and_then(parse_schedstat);
     if let Some(ns) = precise {
         return Some(ns as f64 * 1e-9);
     }
@@ -95,6 +99,17 @@ pub fn parse_helper_name(name: &str) -> Option<Helper> {
 /// CPU time of a task, ns: the first field of a `schedstat` file.
 pub fn parse_schedstat(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Seconds in which a task could have run and had no CPU, by its `schedstat` file; none where the kernel keeps none: a task
+/// that has read its own has run.
+pub(super) fn waited_s(text: &str) -> Option<f64> {
+    parse_schedstat(text).filter(|&ran| ran > 0).and_then(|_| parse_run_wait(text)).map(|ns| ns as f64 * 1e-9)
+}
+
+/// Time in which a task could have run and had no CPU, ns: the second field of a `schedstat` file.
+pub fn parse_run_wait(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
 }
 
 /// User and kernel time of a task, clock ticks: fields 14 and 15 of a `stat` file. The name before them may contain
@@ -123,6 +138,13 @@ mod tests {
     }
 
     #[test]
+    fn waiting_for_a_cpu_is_the_second_field_and_unknown_where_nothing_was_counted() {
+        assert_eq!(waited_s("2000000000 500000000 17\n"), Some(0.5));
+        assert_eq!(waited_s("2000000000\n"), None);
+        assert_eq!(waited_s("0 0 0\n"), None);
+    }
+
+    #[test]
     fn a_bracket_in_the_name_does_not_shift_the_fields() {
         let text = "8427 (a ) b) S 8400 8427 8427 0 -1 4194560 3456 42001 0 30 17 3 26 13 20 0 1 0 125186";
         assert_eq!(parse_task_stat(text), Some((17, 3)));
@@ -140,8 +162,8 @@ mod tests {
     proptest! {
         #[test]
         fn garbage_does_not_panic(text in "\\PC{0,200}", shaped in "[0-9]{1,6} \\([a-z) (]{0,10}\\)[ 0-9RS-]{0,80}") {
-            let _ = (parse_helper_name(&text), parse_schedstat(&text), parse_task_stat(&text));
-            let _ = (parse_schedstat(&shaped), parse_task_stat(&shaped));
+            let _ = (parse_helper_name(&text), parse_schedstat(&text), parse_task_stat(&text), waited_s(&text));
+            let _ = (parse_schedstat(&shaped), parse_task_stat(&shaped), waited_s(&shaped));
         }
     }
 }

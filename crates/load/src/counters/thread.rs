@@ -11,6 +11,7 @@ use super::{
     io::IoBytes,
     perf::{PerfCounters, PerfCounts},
     rusage::Rusage,
+    task,
 };
 
 /// Counters of the calling thread. Open, start and stop them on the thread that is measured.
@@ -18,6 +19,7 @@ pub struct ThreadCounters {
     perf: PerfCounters,
     before: Rusage,
     io_before: Option<IoBytes>,
+    waited_before: Option<f64>,
     io_path: PathBuf,
     cpu_hz: f64,
     tid: i32,
@@ -52,6 +54,8 @@ pub struct ThreadUse {
     pub read_bytes: Option<u64>,
     /// Bytes that the kernel wrote to devices for it, or that it dirtied in the page cache.
     pub written_bytes: Option<u64>,
+    /// Seconds in which it could have run and had no CPU; none where the kernel does not account.
+    pub waited_s: Option<f64>,
     /// Its id.
     pub tid: i32,
 }
@@ -65,6 +69,7 @@ impl ThreadCounters {
             perf: PerfCounters::open(),
             before: Rusage::default(),
             io_before: None,
+            waited_before: None,
             io_path: Path::new("/proc/thread-self/io").to_owned(),
             cpu_hz,
             tid: current_tid(),
@@ -80,6 +85,7 @@ impl ThreadCounters {
     /// Begins.
     pub fn start(&mut self) {
         self.io_before = IoBytes::read_from(&self.io_path);
+        self.waited_before = waited_s();
         self.before = Rusage::of_thread();
         self.perf.start();
     }
@@ -89,6 +95,7 @@ impl ThreadCounters {
         let counts = self.perf.stop();
         let used = Rusage::of_thread().since(self.before);
         let io = self.io_before.and_then(|before| Some(IoBytes::read_from(&self.io_path)?.since(before)));
+        let waited = self.waited_before.and_then(|before| Some((waited_s()? - before).max(0.0)));
         ThreadUse {
             user_s: used.user_s,
             kernel_s: used.kernel_s,
@@ -102,9 +109,15 @@ impl ThreadCounters {
             tlb_misses: counts.tlb_misses,
             read_bytes: io.map(|io| io.read),
             written_bytes: io.map(|io| io.written),
+            waited_s: waited,
             tid: self.tid,
         }
     }
+}
+
+/// Seconds in which the calling thread could have run and had no CPU.
+fn waited_s() -> Option<f64> {
+    task::waited_s(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
 /// Id of the calling thread.

@@ -15,7 +15,7 @@ use crate::{
     generator::{largest_size, reads},
     seat::is_queued,
     verdict::{
-        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnTraffic, RunObservation, judge,
+        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnCpu, OwnTraffic, RunObservation, judge,
         kernel_accounts,
     },
 };
@@ -71,6 +71,7 @@ impl Observe<'_> {
             frequency_before: Some(self.around.probe_before),
             frequency_after: Some(self.around.probe_after),
             system: self.around.system_use().unwrap_or_default(),
+            own_cpu: Some(OwnCpu::of(&process)),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::{
         ClassThreads, DeviceSample, DeviceSampler, FrequencyProbe, HelperTotals, ProcessCounters, ProcessSnapshot,
         ProcessUse, Roots, SystemSample, SystemSampler, SystemUse, ThreadUse, attribute,
     },
+    verdict::{OwnCpu, RunObservation, cpu_taken_untold},
 };
 
 /// One reading of everything.
@@ -115,7 +116,13 @@ impl Surroundings {
     }
 
     /// What could not be measured, and why.
-    pub fn not_measured(&self, classes: &[ClassResult], devices: &[DeviceCounters]) -> Vec<NotMeasured> {
+    pub fn not_measured(
+        &self,
+        classes: &[ClassResult],
+        devices: &[DeviceCounters],
+        outcomes: &[Outcome],
+        window: &WindowOutcome,
+    ) -> Vec<NotMeasured> {
         let missing = |what: &str, reason: &str, fix: &str| NotMeasured {
             what: what.to_owned(),
             reason: reason.to_owned(),
@@ -143,6 +150,12 @@ impl Surroundings {
                 "measure on a file system with a block device of its own",
             ));
         }
+        list.extend(cpu_taken_untold(&RunObservation {
+            measured_s: window.measured_s,
+            system: self.system_use().unwrap_or_default(),
+            own_cpu: Some(OwnCpu::of(&self.process_use(outcomes))),
+            ..RunObservation::default()
+        }));
         list
     }
 }

@@ -86,7 +86,7 @@ impl Finished<'_> {
             job: self.job.clone(),
             environment: self.stage.environment.clone(),
             process_cpu: self.process_cpu(&classes),
-            not_measured: self.around.not_measured(&classes, &devices),
+            not_measured: self.around.not_measured(&classes, &devices, &self.outcomes, &window),
             window,
             classes,
             devices,

@@ -61,12 +61,14 @@ fn by_probe(run: &RunObservation) -> Option<Reason> {
     suspect(evidence, fix, &[("before_hz", before.hz), ("after_hz", after.hz), ("change_share", change)])
 }
 
+/// The CPU quota stopped this process for long enough to show.
+pub(super) fn is_throttled(run: &RunObservation) -> bool {
+    let share = |seconds: f64| seconds / run.measured_s.max(1e-9);
+    run.system.throttle.is_some_and(|one| one.throttled > 0 && share(one.throttled_s) >= THROTTLED_SHARE)
+}
+
 fn by_quota(run: &RunObservation) -> Option<Reason> {
-    let throttle = run.system.throttle?;
-    let share = throttle.throttled_s / run.measured_s.max(1e-9);
-    if throttle.throttled == 0 || share < THROTTLED_SHARE {
-        return None;
-    }
+    let throttle = run.system.throttle.filter(|_| is_throttled(run))?;
     let evidence = format!(
         "the CPU quota of the control group stopped the process in {} of {} periods, for {:.2} s in all",
         throttle.throttled, throttle.periods, throttle.throttled_s

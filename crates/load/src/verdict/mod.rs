@@ -10,6 +10,7 @@ mod load;
 mod machine;
 mod observation;
 mod reason;
+mod taken;
 mod window;
 mod words;
 
@@ -29,8 +30,9 @@ pub use load::{
 };
 pub use machine::{DRIFT_INVALID, DRIFT_SUSPECT, FREQUENCY_CHANGE, PROBE_SPREAD, STOLEN_SHARE, THROTTLED_SHARE};
 pub use observation::{
-    ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnTraffic, RunObservation, kernel_accounts,
+    ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnCpu, OwnTraffic, RunObservation, kernel_accounts,
 };
+pub use taken::{COUNTED_ERROR, TAKEN_AT_LEAST_S, TAKEN_OF_WINDOW, TAKEN_SHARE, cpu_taken_untold};
 pub use window::{BEYOND_PERCENTILE, LATENCIES_AT_LEAST, SKEW_SHARE, WINDOW_AT_LEAST_S};
 
 /// Judges a run. (`noisy-machine` compares repeats of a cell and is judged where the repeats are.)
@@ -42,6 +44,7 @@ pub fn judge(observation: &Observation) -> Verdict {
             .flatten()
             .collect();
     reasons.extend(machine::frequency_changed(run));
+    reasons.extend(taken::cpu_taken(run));
     reasons.extend(device::foreign_load(run));
     reasons.extend(observation.classes.iter().flat_map(|class| judge_class(run, class)));
     Verdict::from_reasons(reasons)

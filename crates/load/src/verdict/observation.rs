@@ -9,7 +9,7 @@ use assay_record::{
 
 use crate::{
     compress::Compressibility,
-    counters::{FrequencyProbe, SystemUse},
+    counters::{FrequencyProbe, ProcessUse, SystemUse},
 };
 
 /// A run: what concerns all of it, and its classes.
@@ -52,6 +52,31 @@ pub struct RunObservation {
     pub frequency_after: Option<FrequencyProbe>,
     /// What the machine did to everybody in the window.
     pub system: SystemUse,
+    /// CPU time of this process in the window; none where that is not known.
+    pub own_cpu: Option<OwnCpu>,
+}
+
+/// CPU time that this process had, and what it wanted beyond that.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct OwnCpu {
+    /// Seconds in user mode, all threads.
+    pub user_s: f64,
+    /// Seconds in the kernel, all threads and helpers.
+    pub kernel_s: f64,
+    /// Seconds, in sum over threads, in which they could have run and had no CPU; none where the kernel does not account.
+    pub waited_s: Option<f64>,
+}
+
+impl OwnCpu {
+    /// What a process used.
+    pub fn of(used: &ProcessUse) -> Self {
+        Self { user_s: used.user_s, kernel_s: used.kernel_s, waited_s: used.waited_s }
+    }
+
+    /// Seconds on a CPU.
+    pub fn cpu_s(&self) -> f64 {
+        self.user_s + self.kernel_s
+    }
 }
 
 /// A block device in the window.

@@ -5,17 +5,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_record::{CpuUse, DeviceCounters, Environment, Provenance, Reason, RunInfo};
+use assay_record::{CpuUse, DeviceCounters, Environment, NotMeasured, Provenance, Reason, RunInfo};
 
 use crate::{
     clock::{Clock, ClockPair},
     counters::{
-        CpuTotals, DeviceSample, DeviceSampler, FrequencyProbe, IoBytes, ProcessCounters, ProcessSnapshot, Roots,
-        SystemSample, SystemSampler, ThreadUse, Work, cpu_use,
+        CpuTotals, DeviceSample, DeviceSampler, FrequencyProbe, IoBytes, ProcessCounters, ProcessSnapshot, ProcessUse,
+        Roots, SystemSample, SystemSampler, ThreadUse, Work, cpu_use,
     },
     environment,
     run::{rfc3339, run_id, target_facts},
-    verdict::{DeviceObservation, Observation, OwnTraffic, RunObservation, judge},
+    verdict::{DeviceObservation, Observation, OwnCpu, OwnTraffic, RunObservation, cpu_taken_untold, judge},
 };
 
 /// A place that the work uses.
@@ -66,8 +66,10 @@ pub struct WorkWindow {
     pub devices: Vec<DeviceCounters>,
     /// The machine.
     pub environment: Environment,
-    /// What was found against the window: the clock, the frequency, foreign load.
+    /// What was found against the window: the clock, the frequency, CPU time that others took, foreign load.
     pub reasons: Vec<Reason>,
+    /// What could not be told of it.
+    pub not_measured: Vec<NotMeasured>,
 }
 
 /// One reading of everything.
@@ -120,7 +122,9 @@ impl WorkWatch {
             provenance: done.provenance,
         };
         let devices = self.opened.devices.until(&closed.devices);
-        let reasons = self.judge(&closed, &devices, used.io, done.flushes);
+        let run = self.observe(&closed, &devices, &used, done.flushes);
+        let not_measured = cpu_taken_untold(&run).into_iter().collect();
+        let reasons = judge(&Observation { run, classes: Vec::new() }).reasons;
         WorkWindow {
             measured_s: seconds(self.opened.at, closed.at),
             cpu: cpu_use(&CpuTotals::of_process(&used), &work),
@@ -128,12 +132,13 @@ impl WorkWatch {
             devices,
             environment: self.environment,
             reasons,
+            not_measured,
         }
     }
 
-    fn judge(&self, closed: &Reading, devices: &[DeviceCounters], io: Option<IoBytes>, flushes: u64) -> Vec<Reason> {
+    fn observe(&self, closed: &Reading, devices: &[DeviceCounters], used: &ProcessUse, flushes: u64) -> RunObservation {
         // Whose bytes are whose can be told on a single device with a kernel that accounts.
-        let own = io.filter(|_| devices.len() == 1).map(|io| OwnTraffic {
+        let own = used.io.filter(|_| devices.len() == 1).map(|io| OwnTraffic {
             read_bytes: io.read,
             written_bytes: io.written,
             flushes,
@@ -142,7 +147,7 @@ impl WorkWatch {
         let observe =
             |counters: &DeviceCounters| DeviceObservation { counters: counters.clone(), copies_on_write: false, own };
         let measured_s = seconds(self.opened.at, closed.at);
-        let run = RunObservation {
+        RunObservation {
             measured_s,
             asked_s: measured_s,
             clock_drift: self.clock.drift(self.opened.at, closed.at),
@@ -150,9 +155,9 @@ impl WorkWatch {
             frequency_before: Some(self.probe),
             frequency_after: Some(FrequencyProbe::run(&self.clock)),
             system: self.opened.system.until(&closed.system),
+            own_cpu: Some(OwnCpu::of(used)),
             ..RunObservation::default()
-        };
-        judge(&Observation { run, classes: Vec::new() }).reasons
+        }
     }
 }
 

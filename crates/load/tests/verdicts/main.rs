@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, path::Path};
 
 use assay_load::{
     compress::Compressibility,
-    counters::{FrequencyProbe, SystemUse, Throttle},
+    counters::{FrequencyProbe, OwnCpusUse, SystemUse, Throttle},
     verdict::{
-        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnTraffic, RunObservation, judge,
-        kernel_accounts,
+        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnCpu, OwnTraffic, RunObservation,
+        cpu_taken_untold, judge, kernel_accounts,
     },
 };
 use assay_record::{
@@ -18,6 +18,7 @@ use proptest::prelude::*;
 
 mod machine;
 mod pages;
+mod taken;
 
 const MIB: u64 = 1 << 20;
 

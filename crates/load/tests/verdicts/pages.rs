@@ -13,7 +13,7 @@ fn the_kernel_accounts_for_block_devices_and_not_for_memory_or_passthrough() {
 }
 
 /// All codes; the match below does not compile when one is missing.
-const CODES: [ReasonCode; 24] = [
+const CODES: [ReasonCode; 26] = [
     ReasonCode::PageCacheServed,
     ReasonCode::CacheNotWarm,
     ReasonCode::UnwrittenExtents,
@@ -27,11 +27,13 @@ const CODES: [ReasonCode; 24] = [
     ReasonCode::CompressibleData,
     ReasonCode::NoisyMachine,
     ReasonCode::FrequencyChanged,
+    ReasonCode::CpuTaken,
     ReasonCode::FileSmallerThanCaches,
     ReasonCode::ForeignLoad,
     ReasonCode::DeviceBytesDiffer,
     ReasonCode::Errors,
     ReasonCode::DataCorrupt,
+    ReasonCode::CheckFailed,
     ReasonCode::ClockUnreliable,
     ReasonCode::WindowsDiffer,
     ReasonCode::Interrupted,
@@ -70,6 +72,15 @@ fn pages_state_the_thresholds_of_the_code() {
         ("generator-bound", vec![percent(v::GENERATOR_SHARE), percent(v::BUSY_SHARE)]),
         ("window-too-short", vec![format!("{} s", v::WINDOW_AT_LEAST_S), format!("{} values", v::LATENCIES_AT_LEAST)]),
         ("compressible-data", vec![percent(v::COMPRESSED_RATIO), percent(v::REPEATED_SHARE)]),
+        (
+            "cpu-taken",
+            vec![
+                percent(v::TAKEN_SHARE),
+                percent(v::TAKEN_OF_WINDOW),
+                percent(v::COUNTED_ERROR),
+                format!("{} s", v::TAKEN_AT_LEAST_S),
+            ],
+        ),
         (
             "frequency-changed",
             vec![

@@ -30,8 +30,9 @@
   }
 
   function follow(item) {
-    const cell = item && item.datum && item.datum.cell;
-    if (typeof cell === "string" && document.getElementById(`cell-${cell}`)) location.hash = `cell-${cell}`;
+    const { cell, anchor } = (item && item.datum) || {};
+    const to = typeof anchor === "string" ? anchor : `cell-${cell}`;
+    if (document.getElementById(to)) location.hash = to;
   }
 
   async function drawAll() {
@@ -106,7 +107,7 @@
     return new Promise((done) => found.toBlob(done, "image/png"));
   }
 
-  const DRAWING = new Set(["said", "where", "bounds", "hollow", "bad", "dy", "text", "order", "strong", "head", "joint", "main"]);
+  const DRAWING = new Set(["said", "where", "bounds", "hollow", "bad", "dy", "text", "order", "strong", "head", "joint", "main", "anchor"]);
 
   function quoted(value) {
     const text = value === null || value === undefined ? "" : String(value);

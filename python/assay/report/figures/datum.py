@@ -13,7 +13,7 @@ from assay.report.group import Point
 
 # Fields that serve the drawing alone; exports leave them out.
 DRAWING = frozenset(
-    {"said", "where", "bounds", "hollow", "bad", "dy", "text", "order", "strong", "head", "joint", "main"}
+    {"said", "where", "bounds", "hollow", "bad", "dy", "text", "order", "strong", "head", "joint", "main", "anchor"}
 )
 
 

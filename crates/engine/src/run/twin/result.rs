@@ -294,7 +294,15 @@ pub(super) fn window(play: &Play<'_>) -> WorkWindow {
         page_faults_per_op: zero(Unit::PerOp),
     };
     let environment = environment(play);
-    WorkWindow { measured_s: 1.0, cpu, io: None, devices: Vec::new(), environment, reasons: Vec::new() }
+    WorkWindow {
+        measured_s: 1.0,
+        cpu,
+        io: None,
+        devices: Vec::new(),
+        environment,
+        reasons: Vec::new(),
+        not_measured: Vec::new(),
+    }
 }
 
 /// The machine that is played.
