@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,12 +37,19 @@ def test_nothing_on_a_drive_is_lost_to_a_kill(store: str, tmp_path: Path) -> Non
     loses_nothing(store, tmp_path)
 
 
-def loses_nothing(store: str, tmp_path: Path) -> None:
-    done = assay("soak", store, "--on", str(tmp_path), "--kills", "3", "--keys", "128", "--json", cwd=tmp_path)
+def test_an_engine_with_several_logs_loses_nothing_to_a_kill(tmp_path: Path) -> None:
+    found = loses_nothing("engine", tmp_path, "--logs", "2")
+    assert found["logs"] == 2
+
+
+def loses_nothing(store: str, tmp_path: Path, *more: str) -> dict[str, Any]:
+    usual = ("--on", str(tmp_path), "--kills", "3", "--keys", "128", "--json")
+    done = assay("soak", store, *usual, *more, cwd=tmp_path)
     found = json.loads(done.stdout)
     assert (done.returncode, found["passed"], found["kills"]) == (0, True, 3), found
     assert found["turns"] > 0
     assert not list(tmp_path.iterdir()), "its files are removed"
+    return dict(found)
 
 
 def test_an_engine_without_a_log_is_caught_losing(tmp_path: Path) -> None:
@@ -56,6 +64,7 @@ def test_an_engine_without_a_log_is_caught_losing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
+        (["--logs", "2", "--durability", "none"], "a durability that has any"),
         (["--keys", "3"], "3 keys were asked for"),
         (["--durability", "pmem"], "no place for it was given"),
         (["--on", "nowhere"], "nowhere is no folder"),

@@ -102,6 +102,37 @@ def test_a_log_that_is_missing_or_not_its_own(tmp_path: Path) -> None:
     assert all(check["passed"] for check in ledgers.look(mine)["checks"])
 
 
+def test_several_logs_of_which_one_is_missing_swapped_or_not_its_own(tmp_path: Path) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    ledgers.look(mine, "--logs", "2")
+    ledgers.look(other, "--logs", "2")
+    where = ("--on", tmp_path, "--pool", "4MiB")
+    first, second, aside = mine / "engine-log", mine / "engine-log-1", tmp_path / "aside"
+    assert "is one of 2, and 3 were asked for" in refused(4, "ledger", "--keep", mine, *where, "--logs", "3")
+    second.rename(aside)
+    assert "engine-log-1 is missing" in refused(4, "ledger", "--keep", mine, *where)
+    second.write_bytes((other / "engine-log-1").read_bytes())
+    assert "another database" in refused(4, "ledger", "--keep", mine, *where)
+    first.replace(second)
+    aside.rename(first)
+    assert "is number 2 of 2" in refused(4, "ledger", "--keep", mine, *where)
+    first.rename(aside)
+    second.rename(first)
+    aside.rename(second)
+    record = ledgers.look(mine)
+    assert all(check["passed"] for check in record["checks"])
+    assert record["subject"]["settings"]["logs"] == 2
+
+
+def test_logs_that_cannot_be_had(tmp_path: Path) -> None:
+    work = ("ycsb", "--on", tmp_path, "--rows", "1000", "--pool", "4MiB", "--logs", "2")
+    assert "durability none has no log" in refused(2, *work, "--durability", "none")
+    assert "at least 1 MiB for each" in refused(2, *work, "--log-size", "1536KiB")
+    twin = ("ycsb", "--on", "twin:970evoplus", "--rows", "1000", "--pool", "4MiB", "--logs", "2")
+    assert "a twin plays no more" in refused(2, *twin)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_log_a_tail_or_a_stripe_of_another_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     if not os.access("/dev/shm", os.W_OK):
         pytest.skip("there is no /dev/shm that could stand in for persistent memory")

@@ -34,6 +34,19 @@ def test_a_killed_process_is_held_to_its_word(assayer: Path, tmp_path: Path, dur
     assert len(recovered) == 3, record["figures"]
 
 
+def test_one_with_several_logs_is_held_to_its_word_and_finds_their_number_again(assayer: Path, tmp_path: Path) -> None:
+    keep, said = tmp_path / "ledger", 0
+    for turn in range(3):
+        job = ledgers.job(keep, 60, logs=2, log_bytes=8 << 20)
+        said = ledgers.kill_after(ledgers.start(assayer, job), keep, 100 * (turn + 1))
+    assert {path.name for path in keep.glob("engine-log*")} == {"engine-log", "engine-log-1"}
+    assert sum(path.stat().st_size for path in keep.glob("engine-log*")) == 8 << 20
+    record = ledgers.look(keep)
+    assert all(check["passed"] for check in record["checks"]), record["checks"]
+    assert next(int(one["evidence"].split()[0]) for one in record["checks"] if one["name"] == "acknowledged") >= said
+    assert record["subject"]["settings"]["logs"] == 2
+
+
 def test_a_log_and_a_tail_in_places_of_their_own_are_killed_there(assayer: Path, tmp_path: Path) -> None:
     if not os.access("/dev/shm", os.W_OK):
         pytest.skip("there is no /dev/shm that could stand in for persistent memory")

@@ -1,7 +1,7 @@
 //! What the log costs, measured side by side with the same bytes written without it: `log_speed FOLDER`.
 //!
-//! Those who take turns in one run, on the same file system and with the same flushes: the log with its committers; as many
-//! threads that write the same blocks through queues of their own; and as many that write them by blocking calls. A busy machine
+//! Those who take turns in one run, on the same file system and with the same flushes: the log with its committers; two logs, on
+//! which half of them commit each and wait for all commits before their own; as many threads that write the same blocks through queues of their own; and as many that write them by blocking calls. A busy machine
 //! disturbs all alike. Ratios are of medians over the turns, to the faster of the two.
 
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
@@ -15,9 +15,11 @@ use std::{
 use assay_buffer::disk::{Access, Action, Completion, Disk, Drive, Memory, ONE, Queue, Request};
 use assay_engine::{
     Durability,
+    core::{Core, Goal},
     log::{
-        Area, Full, Log, Pace, Tail, Writer,
+        Area, Full, Log, Logs, Pace, Tail, Writer,
         area::{BLOCK, FRONT},
+        logs::end_in,
         record::{self, HEADER, Kind},
     },
 };
@@ -42,17 +44,18 @@ fn main() -> Result<(), Failure> {
     let made = tempfile::Builder::new().prefix("assay-log-speed-").tempdir_in(folder)?;
     let drives = Drives {
         log: drive(made.path(), "log", PathKind::IoUring)?,
+        two: [drive(made.path(), "first", PathKind::IoUring)?, drive(made.path(), "second", PathKind::IoUring)?],
         queue: drive(made.path(), "queue", PathKind::IoUring)?,
         calls: drive(made.path(), "calls", PathKind::Pread)?,
     };
     for (durability, said) in [(Durability::Fdatasync, "fdatasync"), (Durability::Plp, "no flush")] {
         for (bytes, threads) in CASES {
             let what = format!("{bytes} B, {threads} committers, {said}");
-            let (log, queue, calls) = drives.speeds(durability, |one| one.each(bytes, threads))?;
-            show(&what, ("/s", 1.0), log, &[("queue", queue), ("calls", calls)]);
+            let [log, two, queue, calls] = drives.speeds(durability, threads > 1, |one| one.each(bytes, threads))?;
+            show(&what, ("/s", 1.0), (log, two), &[("queue", queue), ("calls", calls)]);
         }
-        let (log, queue, _) = drives.speeds(durability, |one| one.stream())?;
-        show(&format!("4096 B, a MiB at a time, {said}"), (" MB/s", 1e-6), log, &[("queue", queue)]);
+        let [log, two, queue, _] = drives.speeds(durability, false, |one| one.stream())?;
+        show(&format!("4096 B, a MiB at a time, {said}"), (" MB/s", 1e-6), (log, two), &[("queue", queue)]);
     }
     Ok(())
 }
@@ -68,6 +71,7 @@ fn drive(folder: &Path, name: &str, path: PathKind) -> Result<Arc<dyn Disk>, Fai
 /// A file for each contestant.
 struct Drives {
     log: Arc<dyn Disk>,
+    two: [Arc<dyn Disk>; 2],
     queue: Arc<dyn Disk>,
     calls: Arc<dyn Disk>,
 }
@@ -75,25 +79,30 @@ struct Drives {
 type Speeds = Vec<f64>;
 
 impl Drives {
-    /// What each does in its turns.
+    /// What each does in its turns: log, two logs where they are asked for, queue, calls.
     fn speeds(
         &self,
         durability: Durability,
+        several: bool,
         turn: impl Fn(&mut dyn Speed) -> Result<f64, Failure>,
-    ) -> Result<(Speeds, Speeds, Speeds), Failure> {
+    ) -> Result<[Speeds; 4], Failure> {
         let mut log = Logged::new(&self.log, durability)?;
+        let mut two = Twofold::new(&self.two, durability)?;
         let mut raw = [&self.queue, &self.calls].map(|disk| Raw { disk: Arc::clone(disk), durability });
-        let (mut ours, mut queue, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut ours, mut both, mut queue, mut calls) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for _ in 0..TURNS {
             ours.push(turn(&mut log)?);
+            if several {
+                both.push(turn(&mut two)?);
+            }
             queue.push(turn(&mut raw[0])?);
             calls.push(turn(&mut raw[1])?);
         }
-        Ok((ours, queue, calls))
+        Ok([ours, both, queue, calls])
     }
 }
 
-fn show(what: &str, (unit, scale): (&str, f64), mut log: Speeds, raws: &[(&str, Speeds)]) {
+fn show(what: &str, (unit, scale): (&str, f64), (mut log, mut two): (Speeds, Speeds), raws: &[(&str, Speeds)]) {
     let spread = |values: &mut Speeds| {
         values.sort_by(f64::total_cmp);
         let [least, median, most] = [0, values.len() / 2, values.len() - 1].map(|at| values[at] * scale);
@@ -106,7 +115,12 @@ fn show(what: &str, (unit, scale): (&str, f64), mut log: Speeds, raws: &[(&str, 
         line += &format!(", {name} {said}");
         best = best.max(median);
     }
-    println!("{line}, ratio {:.2}", ours / best);
+    line += &format!(", ratio {:.2}", ours / best);
+    if !two.is_empty() {
+        let (median, said) = spread(&mut two);
+        line += &format!("; two logs {said}, ratio {:.2}, to one log {:.2}", median / best, median / ours);
+    }
+    println!("{line}");
 }
 
 /// What can be asked of each contestant: one turn.
@@ -201,6 +215,62 @@ impl Speed for Logged {
         }
         self.log.wait(end)?;
         Ok((self.log.written().bytes - before) as f64 / start.elapsed().as_secs_f64())
+    }
+}
+
+/// Those who commit on two logs, with numbers.
+struct Twofold {
+    core: Core,
+    _writers: Vec<Writer>,
+}
+
+impl Twofold {
+    fn new(disks: &[Arc<dyn Disk>; 2], durability: Durability) -> Result<Self, Failure> {
+        let mut logs = Vec::new();
+        for disk in disks {
+            let tail = Tail::Volatile(Arc::new(Memory::new(RING as usize)?));
+            logs.push(Log::new(Area::open(&**disk)?, tail, durability, Pace::Eager, 0));
+        }
+        let core = Core::new(Logs::of(logs), 0, 0, Pace::Eager)?;
+        let writer = |(log, disk): (&Arc<Log>, &Arc<dyn Disk>)| Writer::start(Arc::clone(log), Arc::clone(disk));
+        let writers = core.logs.iter().zip(disks).map(writer).collect::<Result<_, _>>()?;
+        Ok(Self { core, _writers: writers })
+    }
+
+    /// Commits a record and waits for it and for all before it.
+    fn commit(&self, thread: usize, record: &mut [u8]) -> Result<u64, Failure> {
+        let (which, core) = (thread % 2, &self.core);
+        let log = core.logs.get(which).ok_or("there are two logs")?;
+        let position = loop {
+            match log.reserve(thread, record.len())? {
+                Ok(position) => break position,
+                Err(Full::Area) => log.forget_before(log.durable()),
+                Err(Full::Ring) => log.wait(log.durable() + 1)?,
+            }
+        };
+        let (commit, end) = (core.sequence.take(), end_in(which, position + record.len() as u64));
+        record::seal(record, log.identity(), position, commit, Kind::Commit, 1);
+        log.fill(thread, position, record);
+        core.sequence.applied(commit, end);
+        while core.sequence.visible() < commit {
+            std::hint::spin_loop();
+        }
+        core.wait(Goal { commit, end, all: true })?;
+        Ok(1)
+    }
+}
+
+impl Speed for Twofold {
+    fn each(&mut self, bytes: u64, threads: usize) -> Result<f64, Failure> {
+        self.core.logs.iter().for_each(|log| log.forget_before(log.durable()));
+        together(threads, |thread| {
+            let mut record = record(bytes);
+            rate(|| self.commit(thread, &mut record))
+        })
+    }
+
+    fn stream(&mut self) -> Result<f64, Failure> {
+        Err("what nobody waits for is measured on one log".into())
     }
 }
 

@@ -3,11 +3,16 @@
 use assay_btree::Finger;
 
 use crate::{
-    core::{Core, Purge},
+    core::{Core, Goal, Purge},
     error::{Failure, Result},
     hash,
     locks::Holder,
-    log::{Full, record, record::Kind},
+    log::{
+        Full,
+        logs::{end_in, log_of},
+        record,
+        record::Kind,
+    },
     row::{ROW_HEADER, Stamp},
     session::{Session, Ticket},
     trees::{Decision, Trees},
@@ -37,8 +42,8 @@ impl<T: Trees> Session<'_, T> {
     /// As [`Session::commit`].
     pub fn commit_soon(&mut self) -> Result<Ticket> {
         let ticket = self.commit_now()?;
-        if let Some(log) = self.core.log.as_ref().filter(|_| ticket.end > 0) {
-            log.leave(ticket.end);
+        if let Some(log) = self.core.logs.get(self.log).filter(|_| ticket.end > 0) {
+            log.leave(log_of(ticket.end).1);
         }
         Ok(ticket)
     }
@@ -50,7 +55,7 @@ impl<T: Trees> Session<'_, T> {
             self.abort();
             return Ok(Ticket { commit, end: 0 });
         }
-        if self.core.log.is_some() {
+        if self.core.logs.count() > 0 {
             self.writes.record(&mut self.record);
         }
         let ticket = self.apply();
@@ -72,15 +77,15 @@ impl<T: Trees> Session<'_, T> {
     /// # Errors
     /// Where the log fails before.
     pub fn wait(&self, ticket: Ticket) -> Result<()> {
-        let reads = ticket.end == 0;
+        let (reads, logs) = (ticket.end == 0, &self.core.logs);
         if reads && self.core.durable_commit() >= ticket.commit {
             return Ok(());
         }
-        let end = match &self.core.log {
-            Some(_) if reads => self.core.sequence.end_of(ticket.commit),
-            _ => ticket.end,
-        };
-        if self.trees.park_until(ticket.commit, end) {
+        // It only read: what it saw must be durable before anybody hears of it. With several logs what a commit has read
+        // may be in another one than its own record.
+        let end = if reads && logs.count() > 0 { self.core.sequence.end_of(ticket.commit) } else { ticket.end };
+        let goal = Goal { commit: ticket.commit, end, all: reads || logs.are_several() };
+        if self.trees.park_until(goal) {
             return self.core.check();
         }
         let mut spins = 0;
@@ -93,26 +98,12 @@ impl<T: Trees> Session<'_, T> {
             self.core.check()?;
             self.trees.pause();
         }
-        let Some(log) = &self.core.log else { return Ok(()) };
-        if reads {
-            // It only read. What it saw must be durable before anybody hears of it.
-            while self.core.durable_commit() < ticket.commit {
-                log.check()?;
-                if self.trees.cooperates() {
-                    log.ask_if_idle(end);
-                    self.trees.pause();
-                } else {
-                    log.wait(end)?;
-                }
-            }
-            return Ok(());
-        }
         if !self.trees.cooperates() {
-            return log.wait(ticket.end);
+            return self.core.wait(goal);
         }
-        while log.durable() < ticket.end {
-            log.check()?;
-            log.ask_if_idle(ticket.end);
+        while let Some((log, position)) = self.core.awaited(goal) {
+            logs.check()?;
+            log.ask_if_idle(position);
             self.trees.pause();
         }
         Ok(())
@@ -165,12 +156,13 @@ impl<T: Trees> Session<'_, T> {
         loop {
             let leave = self.trees.leave();
             self.core.check()?;
-            if !self.core.sequence.has_room(|| self.core.durable_end()) {
+            if !self.core.sequence.has_room(|| self.core.reach()) {
                 drop(leave);
                 self.trees.pause();
                 continue;
             }
-            let position = match &self.core.log {
+            let log = self.core.logs.get(self.log);
+            let position = match log {
                 None => 0,
                 Some(log) => match log.reserve(self.slot, self.record.len())? {
                     Ok(position) => position,
@@ -182,12 +174,12 @@ impl<T: Trees> Session<'_, T> {
                 },
             };
             let commit = self.core.sequence.take();
-            if let Some(log) = &self.core.log {
+            if let Some(log) = log {
                 let changes = self.writes.len() as u32;
                 record::seal(&mut self.record, log.identity(), position, commit, Kind::Commit, changes);
                 log.fill(self.slot, position, &self.record);
             }
-            let end = if self.core.log.is_some() { position + self.record.len() as u64 } else { 0 };
+            let end = log.map_or(0, |_| end_in(self.log, position + self.record.len() as u64));
             let oldest = self.core.oldest_about(commit);
             if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, (commit, oldest)) {
                 let what = "a commit was in the log and could not be carried out";
@@ -200,7 +192,7 @@ impl<T: Trees> Session<'_, T> {
     }
 
     fn wait_for_room(&self, full: Full) -> Result<()> {
-        match (full, &self.core.log) {
+        match (full, self.core.logs.get(self.log)) {
             (Full::Area, _) => self.trees.need_checkpoint(),
             (Full::Ring, Some(log)) => {
                 log.ask(log.durable() + 1);

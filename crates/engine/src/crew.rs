@@ -12,7 +12,7 @@ use std::{
 
 use assay_buffer::{Outside, Worker, stage};
 
-use crate::{database::Shared, error::Result, forest::Hand, session::Session};
+use crate::{core::Goal, database::Shared, error::Result, forest::Hand, session::Session};
 
 /// Longest sleep where all tasks wait for the log.
 const REST: Duration = Duration::from_millis(1);
@@ -23,15 +23,15 @@ const GROUP: usize = 8;
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     task: u32,
-    commit: u64,
-    /// Log position that must be durable.
-    end: u64,
+    goal: Goal,
 }
 
 /// A thread's tasks, and its way into the pool.
 pub struct Crew<'d> {
     shared: &'d Shared,
     worker: Worker<'d>,
+    /// The log of all tasks.
+    log: usize,
     /// In the order in which they were committed.
     waiting: RefCell<VecDeque<Waiting>>,
     parked: Cell<u64>,
@@ -40,13 +40,19 @@ pub struct Crew<'d> {
 impl<'d> Crew<'d> {
     pub(crate) fn new(shared: &'d Shared) -> Result<Self> {
         let worker = shared.pool.worker()?;
-        Ok(Self { shared, worker, waiting: RefCell::default(), parked: Cell::new(0) })
+        let log = shared.core.logs.deal();
+        Ok(Self { shared, worker, log, waiting: RefCell::default(), parked: Cell::new(0) })
     }
 
     /// The worker beneath.
     #[inline]
     pub fn worker(&self) -> &Worker<'d> {
         &self.worker
+    }
+
+    /// The log that all tasks append to: one flush makes all of those durable that came together.
+    pub(crate) fn log(&self) -> usize {
+        self.log
     }
 
     /// A session for one of the tasks, which is made and used in that task.
@@ -70,14 +76,19 @@ impl<'d> Crew<'d> {
         self.parked.get()
     }
 
-    /// Waits in a task until a commit is visible and the log durable up to `end`; `false` outside of one.
-    pub(crate) fn park_until(&self, commit: u64, end: u64) -> bool {
+    /// Waits in a task until a commit is visible and durable; `false` outside of one.
+    pub(crate) fn park_until(&self, goal: Goal) -> bool {
         let Some(task) = self.worker.task() else { return false };
         let core = &self.shared.core;
-        if core.sequence.visible() >= commit && (end == 0 || core.durable_end() >= end) {
+        let there = if goal.all {
+            core.durable_commit() >= goal.commit
+        } else {
+            core.sequence.visible() >= goal.commit && (goal.end == 0 || core.durable_end() >= goal.end)
+        };
+        if there {
             return true;
         }
-        self.waiting.borrow_mut().push_back(Waiting { task, commit, end });
+        self.waiting.borrow_mut().push_back(Waiting { task, goal });
         if self.waiting.borrow().len() % GROUP == 0 {
             self.write_behind();
         }
@@ -88,9 +99,13 @@ impl<'d> Crew<'d> {
     /// Lets the log's thread write for the tasks that wait, while others go on. Where none can, this thread writes itself
     /// when it rests.
     fn write_behind(&self) {
-        let Some(log) = self.shared.core.log.as_ref().filter(|_| !self.is_at_rest()) else { return };
+        if self.is_at_rest() {
+            return;
+        }
         let Some(front) = self.waiting.borrow().front().copied() else { return };
-        log.ask_if_idle(front.end);
+        if let Some((log, position)) = self.shared.core.awaited(front.goal) {
+            log.ask_if_idle(position);
+        }
     }
 
     /// Whether all that the tasks wait for is a commit.
@@ -109,12 +124,18 @@ impl Outside for Crew<'_> {
         // The log first: what is durable and not visible yet stays, what is visible and not durable as well.
         let (durable, stopped) = (core.durable_end(), core.check().is_err());
         let visible = core.sequence.visible();
-        while let Some(front) = waiting.front().copied() {
-            if !stopped && (front.commit > visible || front.end > durable) {
+        let mut all_durable = None;
+        while let Some(Waiting { task, goal }) = waiting.front().copied() {
+            let waits = if goal.all {
+                goal.commit > *all_durable.get_or_insert_with(|| core.durable_commit())
+            } else {
+                goal.commit > visible || goal.end > durable
+            };
+            if !stopped && waits {
                 break;
             }
             waiting.pop_front();
-            self.worker.wake(front.task);
+            self.worker.wake(task);
         }
         let awaited = !waiting.is_empty();
         drop(waiting);
@@ -126,10 +147,10 @@ impl Outside for Crew<'_> {
 
     fn rest(&self) {
         let Some(front) = self.waiting.borrow().front().copied() else { return };
-        match &self.shared.core.log {
-            Some(log) if log.durable() < front.end => log.rest(front.end, REST),
+        match self.shared.core.awaited(front.goal) {
+            Some((log, position)) => log.rest(position, REST),
             // Another thread is about to make a commit visible.
-            _ => stage::give_way(),
+            None => stage::give_way(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A database: its pages, its log, its sessions; made, opened, closed.
+//! A database: its pages, its logs, its sessions; made, opened, closed.
 
 use std::{
     sync::{
@@ -26,9 +26,9 @@ use crate::{
     durability::Durability,
     error::{EngineError, Failure, Result},
     forest::{Forest, Hand},
-    log::{Area, Log, Pace, Writer, Written, area::BLOCK},
+    log::{Log, Logs, Pace, Writer, Written, area::BLOCK},
     note::{Note, TABLES_AT_MOST},
-    parts::{Planned, check_parts, plan_log, tail_of},
+    parts::{Planned, check_parts, found, plan_logs, streams},
     recovery::recover,
     session::Session,
 };
@@ -49,7 +49,7 @@ pub struct Options {
     pub durability: Durability,
     /// Whether threads of the engine's own work unasked; simulations ask.
     pub pace: Pace,
-    /// Bytes of the log's tail in memory: no transaction is longer than half of it. Given when the database is made.
+    /// Bytes of a log's tail in memory: no transaction is longer than half of it. Given when the database is made.
     pub tail_bytes: u64,
     /// Bytes of replaced versions that are kept at most.
     pub versions_bytes: usize,
@@ -80,10 +80,10 @@ impl Default for Options {
 pub struct Disks {
     /// Its pages.
     pub data: Arc<dyn Disk>,
-    /// Its log; none where nothing is to be durable but checkpoints.
-    pub log: Option<Arc<dyn Disk>>,
-    /// Persistent memory for the log's tail.
-    pub tail: Option<Box<dyn Medium>>,
+    /// Its logs; none where nothing is to be durable but checkpoints.
+    pub logs: Vec<Arc<dyn Disk>>,
+    /// Persistent memory for each log's tail.
+    pub tails: Vec<Box<dyn Medium>>,
 }
 
 /// What opening a database came to.
@@ -107,7 +107,8 @@ pub(crate) struct Shared {
     pub(crate) pace: Pace,
     identity: u64,
     durability: Durability,
-    has_log: bool,
+    /// Where its logs would be read from, as the note says, while none of them is written.
+    begins: Vec<u64>,
     checkpoints: AtomicU64,
     /// Bytes of the disk in use after the last checkpoint.
     used: AtomicU64,
@@ -126,12 +127,12 @@ pub struct Database {
     background: Option<Background>,
     // Dropped in this order: the checkpointing thread waits for the log.
     checkpointer: Option<stage::Handle>,
-    writer: Option<Writer>,
+    writers: Vec<Writer>,
     shared: Arc<Shared>,
     recovered: Recovered,
     completion: Completion,
-    /// A file that other processes are kept from as long as this is open.
-    held: Option<std::fs::File>,
+    /// Files that other processes are kept from as long as this is open.
+    held: Vec<std::fs::File>,
 }
 
 /// What is done once everything is in the database that is to be in it from the beginning.
@@ -152,27 +153,25 @@ impl Database {
         }
         // Seeded, so that simulations repeat; databases get a seed of their own.
         let identity = Xoshiro256PlusPlus::seed_from_u64(seed).next_u64();
-        let has_log = disks.log.is_some();
-        let log = plan_log(disks.log, disks.tail, options, identity)?;
+        let logs = plan_logs(disks.logs, disks.tails, options, identity)?;
         let pool = over(Pool::create(disks.data, options.pool)?, options)?;
         let forest = {
             let worker = pool.brief_worker()?;
             Forest::create(&worker, tables)?
         };
-        if let Some(((area, disk), tail)) = &log {
+        for Planned { area, disk, tail } in &logs {
             area.create(&**disk)?;
-            tail.claim(identity);
+            tail.claim(area.seal());
         }
         let note = Note {
             identity,
-            begin: 0,
+            begins: vec![0; logs.len()],
             commit: 0,
             durability: options.durability,
             closed: false,
-            has_log,
             roots: forest.roots(),
         };
-        Self::assemble(pool, forest, log, options, note, Recovered::default())
+        Self::assemble(pool, forest, logs, options, note, Recovered::default())
     }
 
     /// Opens a database: everything that was acknowledged is there, and nothing of what was not is there in part.
@@ -188,36 +187,26 @@ impl Database {
         check_parts(&note, &disks, options, &name)?;
         let mut recovered = Recovered { closed: note.closed, ..Recovered::default() };
         let mut next = note.clone();
-        let mut log = None;
-        if let Some(disk) = disks.log.filter(|_| note.has_log) {
-            let area = Area::open(&*disk)?;
-            if area.identity != note.identity {
-                let what = format!("the log in {} belongs to another database than {name}", disk.name());
-                let fix = "name the log that the database was made with".to_owned();
-                return Err(EngineError::Foreign { what, fix });
-            }
-            let tail = tail_of(disks.tail, area.ring)?;
-            if tail.bytes() > area.ring {
-                let what = format!("the log in {} was made for a tail of {} bytes", disk.name(), area.ring);
-                return Err(EngineError::unfit(what, "name no more persistent memory than that, and 4096 bytes"));
-            }
+        let mut logs = Vec::new();
+        if !note.begins.is_empty() {
             let in_memory = note.durability == Durability::Pmem && !note.closed;
-            tail.check(note.identity, in_memory)?;
+            logs = found(&note, disks.logs, disks.tails, in_memory, &name)?;
             let threads = if options.pace == Pace::Asked { 1 } else { options.recovery_threads };
             let hand = || Hand::recovering(&pool, &forest);
-            let end = recover(area, &*disk, Some(&tail).filter(|_| in_memory), note.begin, threads, hand)?;
-            recovered.commits = end.commits;
-            recovered.log_bytes = end.position - note.begin;
-            // Nothing that was under way when power failed lies beyond two rounds of the tail: the log goes on where no
-            // piece of a lost record can ever be taken for one of its own.
-            next.begin = end.position.next_multiple_of(BLOCK) + 2 * area.ring;
-            next.commit = note.commit.max(end.commit);
-            tail.claim(note.identity);
-            log = Some(((area, disk), tail));
+            let ends = recover(&mut streams(&logs, &note.begins, in_memory)?, note.commit, threads, hand)?;
+            recovered.commits = ends.commits;
+            recovered.log_bytes = ends.positions.iter().zip(&note.begins).map(|(end, begin)| end - begin).sum();
+            // Nothing that was under way when power failed lies beyond two rounds of the tail: each log goes on where no
+            // piece of a lost record can ever be taken for one of its own, whatever commit it was of. What was left out of
+            // several logs lies before that as well: its numbers are given out again, and nobody reads it any more.
+            let goes_on = |(end, log): (&u64, &Planned)| end.next_multiple_of(BLOCK) + 2 * log.area.ring;
+            next.begins = ends.positions.iter().zip(&logs).map(goes_on).collect();
+            next.commit = note.commit.max(ends.commit);
+            logs.iter().for_each(|log| log.tail.claim(log.area.seal()));
         }
         next.durability = options.durability;
         next.closed = false;
-        let mut database = Self::assemble(pool, forest, log, options, next, recovered)?;
+        let mut database = Self::assemble(pool, forest, logs, options, next, recovered)?;
         database.recovered.took = began.elapsed();
         Ok(database)
     }
@@ -225,7 +214,7 @@ impl Database {
     fn assemble(
         pool: Pool,
         forest: Forest,
-        log: Option<Planned>,
+        logs: Vec<Planned>,
         options: &Options,
         note: Note,
         recovered: Recovered,
@@ -234,13 +223,15 @@ impl Database {
             let worker = pool.brief_worker()?;
             worker.checkpoint(|| note.to_bytes(), || Ok(()))?;
         }
-        let (mut running, mut writer) = (None, None);
-        if let Some(((area, disk), tail)) = log.filter(|_| options.durability.logs()) {
-            let log = Arc::new(Log::new(area, tail, options.durability, options.pace, note.begin));
-            writer = Some(Writer::start(Arc::clone(&log), disk)?);
-            running = Some(log);
+        let (mut running, mut disks) = (Vec::new(), Vec::new());
+        let logged = logs.into_iter().filter(|_| options.durability.logs());
+        for (Planned { area, disk, tail }, &begin) in logged.zip(&note.begins) {
+            running.push(Log::new(area, tail, options.durability, options.pace, begin));
+            disks.push(disk);
         }
-        let core = Arc::new(Core::new(running, note.commit, options.versions_bytes, options.pace)?);
+        let core = Arc::new(Core::new(Logs::of(running), note.commit, options.versions_bytes, options.pace)?);
+        let writer = |(log, disk): (&Arc<Log>, _)| Writer::start(Arc::clone(log), disk);
+        let writers = core.logs.iter().zip(disks).map(writer).collect::<Result<_>>()?;
         let used = AtomicU64::new(pool.used_bytes());
         let shared = Arc::new(Shared {
             pool,
@@ -249,7 +240,7 @@ impl Database {
             pace: options.pace,
             identity: note.identity,
             durability: options.durability,
-            has_log: note.has_log,
+            begins: note.begins,
             checkpoints: AtomicU64::new(0),
             used,
             bell: Mutex::default(),
@@ -257,7 +248,7 @@ impl Database {
         });
         let completion = Completion::default();
         let mut database =
-            Self { background: None, checkpointer: None, writer, shared, recovered, completion, held: None };
+            Self { background: None, checkpointer: None, writers, shared, recovered, completion, held: Vec::new() };
         if options.pace == Pace::Eager {
             database.checkpointer = Some(start(&database.shared)?);
         }
@@ -267,9 +258,9 @@ impl Database {
         Ok(database)
     }
 
-    /// Keeps a file, which is locked, as long as the database is open.
-    pub(crate) fn hold(&mut self, file: Option<std::fs::File>) {
-        self.held = file;
+    /// Keeps files, which are locked, as long as the database is open.
+    pub(crate) fn hold(&mut self, files: Vec<std::fs::File>) {
+        self.held = files;
     }
 
     /// Tables.
@@ -334,7 +325,7 @@ impl Database {
         let worker = self.shared.pool.brief_worker()?;
         let closed = self.shared.checkpoint(&worker, true);
         drop(worker);
-        drop(self.writer.take());
+        self.writers.clear();
         closed
     }
 
@@ -349,9 +340,14 @@ impl Database {
         self.recovered
     }
 
-    /// What the log has written so far.
+    /// Logs that it has, whether they are written or not.
+    pub fn logs(&self) -> usize {
+        self.shared.begins.len()
+    }
+
+    /// What the logs have written so far.
     pub fn log_written(&self) -> Written {
-        self.shared.core.log.as_ref().map_or_else(Written::default, |log| log.written())
+        self.shared.core.logs.written()
     }
 
     /// What the pool's ended workers have counted.
@@ -405,16 +401,16 @@ impl Shared {
     /// Makes a checkpoint.
     pub(crate) fn checkpoint(&self, worker: &Worker<'_>, closed: bool) -> Result<()> {
         self.core.check()?;
-        let (log, mut begin, mut failed) = (self.core.log.as_ref(), 0, None);
+        let (logs, mut begins, mut failed) = (&self.core.logs, self.begins.clone(), None);
         let capture = || {
-            begin = log.map_or(0, |log| log.reserved());
+            logs.iter().zip(&mut begins).for_each(|(log, begin)| *begin = log.reserved());
             let (commit, roots) = (self.core.sequence.taken(), self.forest.roots());
-            let (identity, durability, has_log) = (self.identity, self.durability, self.has_log);
-            Note { identity, begin, commit, durability, closed, has_log, roots }.to_bytes()
+            let (identity, durability, begins) = (self.identity, self.durability, begins.clone());
+            Note { identity, begins, commit, durability, closed, roots }.to_bytes()
         };
         let before_commit = || {
-            // A transaction of the checkpoint that the log lost would leave a gap before those that it has.
-            log.map_or(Ok(()), |log| log.sync()).map_err(|error| {
+            // A transaction of the checkpoint that a log lost would leave a gap before those that it has.
+            logs.iter().try_for_each(|log| log.sync()).map_err(|error| {
                 let told = BufferError::unfit(error.to_string(), error.fix());
                 failed = Some(error);
                 told
@@ -425,16 +421,14 @@ impl Shared {
             return Err(error);
         }
         made?;
-        if let Some(log) = log {
-            log.forget_before(begin);
-        }
+        logs.iter().zip(begins).for_each(|(log, begin)| log.forget_before(begin));
         self.used.store(self.pool.used_bytes(), SeqCst);
         self.checkpoints.fetch_add(1, SeqCst);
         Ok(())
     }
 
     fn is_due(&self) -> bool {
-        let log = self.core.log.as_ref().is_some_and(|log| log.fullness() > LOG_SHARE);
+        let log = self.core.logs.fullness() > LOG_SHARE;
         let (used, after, all) = (self.pool.used_bytes(), self.used.load(SeqCst), self.pool.disk().bytes());
         let room = all.saturating_sub(after) as f64;
         log || used.saturating_sub(after) as f64 > room * SPACE_SHARE

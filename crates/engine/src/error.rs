@@ -64,6 +64,16 @@ pub enum EngineError {
         /// A later one that can.
         seen: u64,
     },
+    /// One of several logs lacks commits that had been durable.
+    #[error("the logs of {log} lost commit {lost}: commit {seen} is known to have been durable, with all before it")]
+    LostCommit {
+        /// The log that proves it.
+        log: String,
+        /// First commit that none of them has.
+        lost: u64,
+        /// A commit up to which all had been durable.
+        seen: u64,
+    },
     /// What should be a database or its log is something else.
     #[error("{what}")]
     Foreign {
@@ -154,7 +164,7 @@ impl EngineError {
                 format!("{first}run it again: nothing of this database was kept")
             }
             Self::Sessions { .. } => "use fewer threads and tasks".to_owned(),
-            Self::LostMiddle { .. } | Self::Damaged { .. } => {
+            Self::LostMiddle { .. } | Self::LostCommit { .. } | Self::Damaged { .. } => {
                 "restore a backup; the device, or what is between, broke a promise: look at dmesg and its health"
                     .to_owned()
             }

@@ -43,9 +43,12 @@ pub struct FilesOptions {
     /// Bare devices for the pages in the place of files, named with their serial numbers; what is on them is destroyed.
     #[serde(default)]
     pub devices: Option<Devices>,
-    /// File of the log.
+    /// File of the log, and the first of several: others have its name and their number.
     pub log: PathBuf,
-    /// Bare devices for the log in the place of its file.
+    /// Logs, each with a file of its own; one where none is said, and as many as it has of a database that is there.
+    #[serde(default)]
+    pub logs: Option<u32>,
+    /// Bare devices for the log in the place of its file, or for several logs one each.
     #[serde(default)]
     pub log_devices: Option<Devices>,
     /// File of the log's tail, on persistent memory; without DAX memory stands in for it.
@@ -63,7 +66,7 @@ pub struct FilesOptions {
     /// Bytes of a page.
     #[serde(default = "default_page")]
     pub page_bytes: u32,
-    /// Bytes of the log's file, given when it is made.
+    /// Bytes of the log's file, of several logs together, given when it is made.
     #[serde(default = "default_log")]
     pub log_bytes: u64,
     /// Bytes per second at which dirty pages are written in the background; none where only what must be is written.
@@ -92,6 +95,7 @@ impl FilesOptions {
             stripes: Vec::new(),
             devices: None,
             log,
+            logs: None,
             log_devices: None,
             tail: None,
             durability: Durability::default(),
@@ -105,14 +109,53 @@ impl FilesOptions {
 }
 
 impl FilesOptions {
+    /// Logs of a database that is made.
+    fn count(&self) -> usize {
+        self.logs.unwrap_or(1).max(1) as usize
+    }
+
+    /// The files of so many logs.
+    fn logs_of(&self, count: usize) -> Vec<PathBuf> {
+        (0..count).map(|index| numbered(&self.log, index)).collect()
+    }
+
+    /// The files of the tails of so many logs.
+    fn tails_of(&self, count: usize) -> Vec<PathBuf> {
+        self.tail.iter().flat_map(|tail| (0..count).map(|index| numbered(tail, index))).collect()
+    }
+
     /// The files that are made with a database.
-    fn parts(&self) -> Vec<&PathBuf> {
-        let log = (self.durability.logs() && self.log_devices.is_none()).then_some(&self.log);
-        std::iter::once(&self.data).chain(&self.stripes).chain(log).chain(&self.tail).collect()
+    fn parts(&self) -> Vec<PathBuf> {
+        let in_files = self.durability.logs() && self.log_devices.is_none();
+        let logs = if in_files { self.logs_of(self.count()) } else { Vec::new() };
+        files_of(self).into_iter().chain(logs).chain(self.tails_of(self.count())).collect()
+    }
+
+    /// Bytes of each of so many logs.
+    fn bytes_of_each(&self, count: usize) -> u64 {
+        self.log_bytes / count as u64
     }
 }
 
+/// The name of one of several files: the first has the one that was given.
+pub(crate) fn numbered(path: &Path, index: usize) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    if index > 0 {
+        name.push(format!("-{index}"));
+    }
+    name.into()
+}
+
 impl Devices {
+    /// Each of them by itself.
+    fn one_by_one(&self) -> impl Iterator<Item = Self> + '_ {
+        self.members.iter().zip(&self.serials).map(|(member, serial)| Self {
+            members: vec![member.clone()],
+            serials: vec![serial.clone()],
+            yes_destroy: self.yes_destroy,
+        })
+    }
+
     fn target(&self, id: &str) -> Target {
         Target {
             id: id.to_owned(),
@@ -199,24 +242,19 @@ pub fn open(options: &FilesOptions, wanted: Wanted) -> Result<Opened> {
     if let Some(making) = &making {
         options.parts().iter().try_for_each(|part| making.vacant(part))?;
     }
-    let (tail, emulated_tail, held) = match &options.tail {
-        None => (None, false, None),
-        Some(path) => {
-            let held = new(&mut making, path, options)?;
-            let (medium, emulated) = tail(path, tail_bytes(options.log_bytes) + PMEM_HEADER)?;
-            (Some(medium), emulated, Some(held))
-        }
-    };
+    let (mut tails, mut held, mut emulated_tail) = (Vec::new(), Vec::new(), false);
+    for path in options.tails_of(options.count()) {
+        held.push(new(&mut making, &path, options)?);
+        let (medium, emulated) = tail(&path, how.tail_bytes + PMEM_HEADER)?;
+        tails.push(medium);
+        emulated_tail |= emulated;
+    }
     let data = match &options.devices {
         Some(devices) => bare(devices, "data", options)?,
         None => made(&mut making, &files_of(options), wanted.data_bytes, options)?,
     };
-    let log = match &options.log_devices {
-        _ if !options.durability.logs() => None,
-        Some(devices) => Some(bare(devices, "log", options)?),
-        None => Some(made(&mut making, std::slice::from_ref(&options.log), options.log_bytes, options)?),
-    };
-    let mut database = Database::create(Disks { data, log, tail }, &how, wanted.tables, fresh_seed())?;
+    let logs = logs::made(options, &mut making)?;
+    let mut database = Database::create(Disks { data, logs, tails }, &how, wanted.tables, fresh_seed())?;
     database.hold(held);
     if let Some(making) = making {
         database.complete_later(Box::new(move || making.end()));
@@ -231,11 +269,18 @@ fn reopen(options: &FilesOptions, how: &Options, wanted: &Wanted) -> Result<Open
     }
     // First, so that whoever is refused has made and grown nothing.
     let data = opened(&files_of(options), options)?;
-    let log = options.log.exists().then(|| opened(std::slice::from_ref(&options.log), options)).transpose()?;
-    let found = options.tail.as_ref().map(|path| FoundTail::of(path, options)).transpose()?;
-    let (tail, emulated_tail) = found.as_ref().map(FoundTail::map).transpose()?.unzip();
+    let logs = logs::found(options)?;
+    let count = logs.len().max(1);
+    let found = options.tails_of(count).into_iter().map(|path| FoundTail::of(&path, options, count));
+    let found = found.collect::<Result<Vec<_>>>()?;
+    let (mut tails, mut emulated_tail) = (Vec::new(), false);
+    for one in &found {
+        let (medium, emulated) = one.map()?;
+        tails.push(medium);
+        emulated_tail |= emulated;
+    }
     let name = data.name().to_owned();
-    let mut database = Database::open(Disks { data, log, tail }, how)?;
+    let mut database = Database::open(Disks { data, logs, tails }, how)?;
     if database.tables() != wanted.tables {
         let what = format!(
             "the database in {name} has {} tables, and this work needs {}: it was made for other work",
@@ -247,8 +292,8 @@ fn reopen(options: &FilesOptions, how: &Options, wanted: &Wanted) -> Result<Open
             fix: "name another folder, or the work that it was made for".to_owned(),
         });
     }
-    database.hold(found.map(FoundTail::keep));
-    Ok(Opened { database, there: true, emulated_tail: emulated_tail.unwrap_or(false) })
+    database.hold(found.into_iter().map(FoundTail::keep).collect());
+    Ok(Opened { database, there: true, emulated_tail })
 }
 
 /// Whether there is memory for a pool.
@@ -280,7 +325,7 @@ fn how(options: &FilesOptions, wanted: &Wanted) -> Options {
             depth: 128,
         },
         durability: options.durability,
-        tail_bytes: tail_bytes(options.log_bytes),
+        tail_bytes: tail_bytes(options.bytes_of_each(options.count())),
         tier: wanted.tier.clone(),
         write_rate_bytes_per_s: options.write_rate_bytes_per_s,
         ..Options::default()
@@ -333,12 +378,12 @@ struct FoundTail {
 }
 
 impl FoundTail {
-    fn of(path: &Path, options: &FilesOptions) -> Result<Self> {
+    fn of(path: &Path, options: &FilesOptions, count: usize) -> Result<Self> {
         let held = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 let held = Some(new_file(path, &options.data)?);
-                let bytes = tail_bytes(options.log_bytes) + PMEM_HEADER;
+                let bytes = tail_bytes(options.bytes_of_each(count)) + PMEM_HEADER;
                 return Ok(Self { path: path.to_owned(), held, bytes, fresh: true });
             }
             Err(error) => return Err(failed("opening", path, error)),
@@ -408,5 +453,6 @@ pub(crate) fn path_error(error: PathError) -> EngineError {
     EngineError::Buffer(error.into())
 }
 
+mod logs;
 #[cfg(test)]
 mod tests;

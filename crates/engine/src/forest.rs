@@ -6,6 +6,7 @@ use assay_btree::{Approach, Change, Entries, Finger, Glance, LANES, Range, Scrat
 use assay_buffer::{PageId, Pool, Worker, Writing};
 
 use crate::{
+    core::Goal,
     crew::Crew,
     database::Shared,
     error::{EngineError, Result},
@@ -213,9 +214,16 @@ impl Trees for Hand<'_> {
         self.worker().is_in_task()
     }
 
-    fn park_until(&self, commit: u64, end: u64) -> bool {
+    fn park_until(&self, goal: Goal) -> bool {
         let Held::Crew(crew) = &self.held else { return false };
-        crew.park_until(commit, end)
+        crew.park_until(goal)
+    }
+
+    fn log(&self) -> Option<usize> {
+        match &self.held {
+            Held::Own(_) => None,
+            Held::Crew(crew) => Some(crew.log()),
+        }
     }
 
     fn need_checkpoint(&self) -> Result<()> {

@@ -3,10 +3,9 @@
 //! ```text
 //! 0   magic "engine" and version (2)
 //! 8   identity of the database, which its log has too
-//! 16  position of the log from which a recovery reads
-//! 24  newest commit that the checkpoint holds
-//! 32  durability (1), closed in order (1), there is a log (1), nothing, tables (2), nothing
-//! 40  root page of each table
+//! 16  newest commit that the checkpoint holds
+//! 24  durability (1), closed in order (1), logs (1), nothing, tables (2), nothing
+//! 32  of each log the position from which a recovery reads; then the root page of each table
 //! ```
 
 use assay_buffer::{NOTE_BYTES, PageId};
@@ -14,14 +13,15 @@ use assay_buffer::{NOTE_BYTES, PageId};
 use crate::{
     durability::Durability,
     error::{EngineError, Result},
+    log::logs::LOGS_AT_MOST,
 };
 
 const MAGIC: &[u8; 6] = b"engine";
 /// Version of the database's format.
-pub const VERSION: u16 = 1;
-const FRONT: usize = 40;
+pub const VERSION: u16 = 2;
+const FRONT: usize = 32;
 /// Tables of a database at most.
-pub const TABLES_AT_MOST: usize = (NOTE_BYTES - FRONT) / 8;
+pub const TABLES_AT_MOST: usize = (NOTE_BYTES - FRONT) / 8 - LOGS_AT_MOST;
 const DURABILITIES: [Durability; 4] = [Durability::None, Durability::Fdatasync, Durability::Plp, Durability::Pmem];
 
 /// A note.
@@ -29,16 +29,14 @@ const DURABILITIES: [Durability; 4] = [Durability::None, Durability::Fdatasync, 
 pub struct Note {
     /// Identity of the database.
     pub identity: u64,
-    /// Position of the log from which a recovery reads.
-    pub begin: u64,
+    /// Of each log the position from which a recovery reads.
+    pub begins: Vec<u64>,
     /// Newest commit that the checkpoint holds.
     pub commit: u64,
     /// What made commits durable after it.
     pub durability: Durability,
     /// Nothing was committed after it.
     pub closed: bool,
-    /// There is a log.
-    pub has_log: bool,
     /// Root page of each table.
     pub roots: Vec<PageId>,
 }
@@ -46,16 +44,16 @@ pub struct Note {
 impl Note {
     /// As it is stored.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(FRONT + self.roots.len() * 8);
+        let mut bytes = Vec::with_capacity(FRONT + (self.begins.len() + self.roots.len()) * 8);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
-        for word in [self.identity, self.begin, self.commit] {
+        for word in [self.identity, self.commit] {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
-        bytes.extend_from_slice(&[self.durability as u8, u8::from(self.closed), u8::from(self.has_log), 0]);
+        bytes.extend_from_slice(&[self.durability as u8, u8::from(self.closed), self.begins.len() as u8, 0]);
         bytes.extend_from_slice(&(self.roots.len() as u16).to_le_bytes());
         bytes.extend_from_slice(&[0; 2]);
-        self.roots.iter().for_each(|root| bytes.extend_from_slice(&root.to_le_bytes()));
+        self.begins.iter().chain(&self.roots).for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
         bytes
     }
 
@@ -76,23 +74,22 @@ impl Note {
             return Err(foreign(what, "open it with the program that made it"));
         }
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-        let tables = u16::from_le_bytes([bytes[36], bytes[37]]) as usize;
-        let durability = DURABILITIES.get(bytes[32] as usize).copied();
+        let (logs, tables) = (usize::from(bytes[26]), usize::from(u16::from_le_bytes([bytes[28], bytes[29]])));
+        let durability = DURABILITIES.get(bytes[24] as usize).copied();
         let damaged = || EngineError::Damaged {
             place: format!("the database in {name}"),
             what: "the note in its checkpoint makes no sense".to_owned(),
         };
-        if bytes.len() < FRONT + tables * 8 {
+        if logs > LOGS_AT_MOST || bytes.len() < FRONT + (logs + tables) * 8 {
             return Err(damaged());
         }
         Ok(Self {
             identity: long(8),
-            begin: long(16),
-            commit: long(24),
+            commit: long(16),
             durability: durability.ok_or_else(damaged)?,
-            closed: bytes[33] != 0,
-            has_log: bytes[34] != 0,
-            roots: (0..tables).map(|table| long(FRONT + table * 8)).collect(),
+            closed: bytes[25] != 0,
+            begins: (0..logs).map(|log| long(FRONT + log * 8)).collect(),
+            roots: (logs..logs + tables).map(|word| long(FRONT + word * 8)).collect(),
         })
     }
 }
@@ -105,11 +102,10 @@ mod tests {
     fn notes_come_back_and_others_are_refused() {
         let note = Note {
             identity: 1,
-            begin: 4096,
+            begins: (1..=LOGS_AT_MOST as u64).map(|log| log * 4096).collect(),
             commit: 77,
             durability: Durability::Pmem,
             closed: true,
-            has_log: true,
             roots: (1..=TABLES_AT_MOST as u64).collect(),
         };
         let mut bytes = note.to_bytes();

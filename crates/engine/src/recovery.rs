@@ -1,21 +1,21 @@
 //! Opening after a crash: what the log has beyond the last checkpoint is carried out again.
 //!
 //! The checkpoint holds all commits up to a position of the log and none after it, so each change is carried out exactly
-//! once more, in the order of the log. One thread reads; changes are dealt out by the hash of their key, so that each row
-//! is always in the same hands and keeps its order. The log's area bounds what there is to do. Nothing is written to the
-//! log meanwhile: a crash in the middle leaves everything as it was.
+//! once more, in the order of the log; of several logs in that of commit numbers, up to the first that is missing. One thread
+//! reads; changes are dealt out by the hash of their key, so that each row is always in the same hands and keeps its order.
+//! The logs' areas bound what there is to do. Nothing is written to a log meanwhile: a crash in the middle leaves everything
+//! as it was.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use assay_btree::LANES;
-use assay_buffer::disk::Disk;
 
 use crate::{
     error::{EngineError, Failure, Result},
     hash,
     log::{
-        Area, End, Reader, Tail,
-        record::{self, Change},
+        merge::{Merged, Stream, merge},
+        record::{self, Change, Head},
     },
     row::Stamp,
     trees::{Decision, Trees},
@@ -92,23 +92,44 @@ fn carry_out(trees: &impl Trees, commit: u64, change: &Change<'_>) -> Result<()>
     }
 }
 
-/// Carries out what the log has from `begin` on, with a thread for each of `hands`; one hand works on this thread.
+/// Where logs end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// Of each log the first position that holds no record.
+    pub positions: Vec<u64>,
+    /// Newest commit that was carried out; 0 for none of one log.
+    pub commit: u64,
+    /// Commits that were carried out.
+    pub commits: u64,
+}
+
+/// Hands on what the logs have beyond commit `after`: all of one log, of several what is there without a gap.
+fn read(logs: &mut [Stream<'_>], after: u64, visit: impl FnMut(&Head, &[u8]) -> Result<()>) -> Result<Ends> {
+    if let [only] = logs {
+        let (reader, begin) = only.alone();
+        let end = reader.read(begin, visit)?;
+        return Ok(Ends { positions: vec![end.position], commit: end.commit, commits: end.commits });
+    }
+    let Merged { commit, commits } = merge(logs, after, visit)?;
+    let positions = logs.iter_mut().map(Stream::end).collect::<Result<_>>()?;
+    Ok(Ends { positions, commit, commits })
+}
+
+/// Carries out what the logs have beyond commit `after`, with so many threads; one works on this thread.
 ///
 /// # Errors
-/// Where the log or a page cannot be read, or the log has lost its middle.
+/// Where a log or a page cannot be read, or something is missing that had been durable.
 pub fn recover<T: Trees>(
-    area: Area,
-    disk: &dyn Disk,
-    tail: Option<&Tail>,
-    begin: u64,
+    logs: &mut [Stream<'_>],
+    after: u64,
     threads: usize,
     hand: impl Fn() -> Result<T> + Sync,
-) -> Result<End> {
-    let mut reader = Reader::new(area, disk, tail)?;
+) -> Result<Ends> {
     if threads <= 1 {
         let trees = hand()?;
-        return reader
-            .read(begin, |head, bytes| record::changes(bytes, head, |change| carry_out(&trees, head.commit, &change)));
+        return read(logs, after, |head, bytes| {
+            record::changes(bytes, head, |change| carry_out(&trees, head.commit, &change))
+        });
     }
     std::thread::scope(|scope| {
         let (mut senders, mut workers) = (Vec::new(), Vec::new());
@@ -118,7 +139,7 @@ pub fn recover<T: Trees>(
             let hand = &hand;
             workers.push(scope.spawn(move || work(&receiver, hand)));
         }
-        let read = deal_out(&mut reader, begin, &senders);
+        let read = deal_out(logs, after, &senders);
         drop(senders);
         // What stopped a worker is why its parcels could not be handed over.
         for worker in workers {
@@ -133,10 +154,10 @@ fn work<T: Trees>(parcels: &Receiver<Parcel>, hand: &impl Fn() -> Result<T>) -> 
     parcels.iter().try_for_each(|parcel| parcel.carry_out(&trees))
 }
 
-fn deal_out(reader: &mut Reader<'_>, begin: u64, workers: &[SyncSender<Parcel>]) -> Result<End> {
+fn deal_out(logs: &mut [Stream<'_>], after: u64, workers: &[SyncSender<Parcel>]) -> Result<Ends> {
     let gone = |_| Failure::new("a recovery's thread ended early").error();
     let mut parcels: Vec<Parcel> = workers.iter().map(|_| Parcel::default()).collect();
-    let end = reader.read(begin, |head, bytes| {
+    let ends = read(logs, after, |head, bytes| {
         record::changes(bytes, head, |change| {
             let worker = (hash::of(change.table, change.key) >> 32) as usize % workers.len();
             parcels[worker].push(head.commit, &change);
@@ -147,5 +168,5 @@ fn deal_out(reader: &mut Reader<'_>, begin: u64, workers: &[SyncSender<Parcel>])
         })
     })?;
     parcels.into_iter().zip(workers).try_for_each(|(parcel, worker)| worker.send(parcel).map_err(gone))?;
-    Ok(end)
+    Ok(ends)
 }

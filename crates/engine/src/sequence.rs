@@ -1,18 +1,21 @@
-//! Commit numbers: dense, from 1. All up to a horizon are visible, and all up to another one durable.
+//! Commit numbers: dense, from 1, whatever the number of logs. All up to a horizon are visible, and all up to another one
+//! durable.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use crate::slots::SESSIONS_AT_MOST;
+use crate::{log::logs::Reach, slots::SESSIONS_AT_MOST};
 
 /// Commits that may be under way at once; more wait.
 const RING: usize = 1 << 16;
+/// No commit is further ahead of what is durable: one that is proves that more had been.
+pub(crate) const IN_FLIGHT_AT_MOST: u64 = RING as u64;
 
 /// What is known of a commit.
 #[derive(Debug, Default)]
 struct Entry {
     /// The number of the commit whose changes are all in the trees.
     applied: AtomicU64,
-    /// Log position that its record ends at.
+    /// Where its record ends: log and position.
     end: AtomicU64,
 }
 
@@ -36,12 +39,12 @@ impl Sequence {
         }
     }
 
-    /// Whether every session may take a number now; `end` is how far the log is durable.
+    /// Whether every session may take a number now; `reach` is how far the logs are durable.
     #[inline]
-    pub fn has_room(&self, end: impl FnOnce() -> u64) -> bool {
+    pub fn has_room(&self, reach: impl FnOnce() -> Reach) -> bool {
         let most = (RING - SESSIONS_AT_MOST) as u64;
         let next = self.next.load(SeqCst);
-        next < self.durable.load(SeqCst) + most || next < self.durable(end()) + most
+        next < self.durable.load(SeqCst) + most || next < self.durable(&reach()) + most
     }
 
     /// The next commit's number, after [`Sequence::has_room`] said that there is one.
@@ -55,7 +58,7 @@ impl Sequence {
         self.next.load(SeqCst) - 1
     }
 
-    /// All changes of a commit are in the trees; its log record ends at `end`.
+    /// All changes of a commit are in the trees; its record ends at `end`, in one of the logs.
     #[inline]
     pub fn applied(&self, commit: u64, end: u64) {
         let entry = &self.ring[commit as usize % RING];
@@ -70,7 +73,7 @@ impl Sequence {
         }
     }
 
-    /// Log position that must be durable for a visible commit to be: that of a later one where it is already.
+    /// Where the record of a visible commit ends: that of a later one where it is durable already.
     pub fn end_of(&self, commit: u64) -> u64 {
         self.ring[commit as usize % RING].end.load(SeqCst)
     }
@@ -81,11 +84,11 @@ impl Sequence {
         self.visible.load(SeqCst)
     }
 
-    /// The newest commit up to which all are durable, once the log is so up to `end`.
-    pub fn durable(&self, end: u64) -> u64 {
+    /// The newest commit up to which all are durable, once the logs reach so far.
+    pub fn durable(&self, reach: &Reach) -> u64 {
         let mut seen = self.durable.load(SeqCst);
         let visible = self.visible.load(SeqCst);
-        while seen < visible && self.ring[(seen + 1) as usize % RING].end.load(SeqCst) <= end {
+        while seen < visible && reach.covers(self.ring[(seen + 1) as usize % RING].end.load(SeqCst)) {
             // Only a commit of the ring's present round is looked at: a place is given out again below `durable` alone.
             match self.durable.compare_exchange(seen, seen + 1, SeqCst, SeqCst) {
                 Ok(_) => seen += 1,
@@ -109,21 +112,21 @@ mod tests {
         assert_eq!(sequence.visible(), 10);
         sequence.applied(11, 100);
         assert_eq!(sequence.visible(), 12);
-        assert_eq!(sequence.durable(150), 11);
-        assert_eq!(sequence.durable(99), 11);
+        assert_eq!(sequence.durable(&Reach::of_one(150)), 11);
+        assert_eq!(sequence.durable(&Reach::of_one(99)), 11);
         sequence.applied(13, 300);
-        assert_eq!((sequence.visible(), sequence.durable(300)), (13, 13));
+        assert_eq!((sequence.visible(), sequence.durable(&Reach::of_one(300))), (13, 13));
     }
 
     #[test]
     fn a_full_ring_has_no_room_until_something_is_durable() {
         let sequence = Sequence::from(0);
-        while sequence.has_room(|| 0) {
+        while sequence.has_room(|| Reach::of_one(0)) {
             let commit = sequence.take();
             sequence.applied(commit, commit);
         }
         assert!(sequence.visible() > RING as u64 / 2);
-        assert!(sequence.has_room(|| 5));
-        assert_eq!(sequence.durable(5), 5);
+        assert!(sequence.has_room(|| Reach::of_one(5)));
+        assert_eq!(sequence.durable(&Reach::of_one(5)), 5);
     }
 }

@@ -11,7 +11,8 @@
 //! nothing that it has read has changed since, it goes on with a newer snapshot instead, as if it had begun just now.
 //!
 //! **Commit.** In one go under one leave to change: a number is drawn, the record goes to the log, the changes to the
-//! trees. The transaction is acknowledged when all commits up to its own are visible and its record is durable.
+//! trees. The transaction is acknowledged when all commits up to its own are visible and its record is durable; with several
+//! logs, when the records of all commits up to its own are.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -39,7 +40,7 @@ const READS: usize = 32;
 pub struct Ticket {
     /// Its number; 0 where nothing was changed.
     pub commit: u64,
-    /// Log position that must be durable.
+    /// Where its record ends, which must be durable: log and position. 0 where nothing is in a log.
     pub end: u64,
 }
 
@@ -61,6 +62,8 @@ pub struct Session<'d, T: Trees> {
     pub(crate) core: &'d Arc<Core>,
     pub(crate) trees: T,
     pub(crate) slot: usize,
+    /// The log that its commits go to.
+    pub(crate) log: usize,
     pub(crate) writes: Writes,
     pub(crate) snapshot: u64,
     pub(crate) holder: Holder,
@@ -95,10 +98,12 @@ impl<'d, T: Trees> Session<'d, T> {
         while core.sequence.visible() < begun && core.check().is_ok() {
             trees.pause();
         }
+        let log = trees.log().unwrap_or(slot % core.logs.count().max(1));
         Ok(Self {
             core,
             trees,
             slot,
+            log,
             writes: Writes::default(),
             snapshot: 0,
             holder: Holder { age: 0, session: slot },

@@ -2,7 +2,7 @@
 
 use assay_btree::{Entries, Finger, Glance, Range};
 
-use crate::error::Result;
+use crate::{core::Goal, error::Result};
 
 /// What becomes of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,10 +113,15 @@ pub trait Trees {
     /// Whether waiting must leave the thread to others: then [`Trees::pause`] is called until it is over.
     fn cooperates(&self) -> bool;
 
-    /// Waits in a task until a commit is visible and the log durable up to `end`, or the database has stopped; `false`
-    /// where the caller must wait itself.
-    fn park_until(&self, _commit: u64, _end: u64) -> bool {
+    /// Waits in a task until a commit is visible and durable, or the database has stopped; `false` where the caller must
+    /// wait itself.
+    fn park_until(&self, _goal: Goal) -> bool {
         false
+    }
+
+    /// Which log the thread's commits go to, where it has one.
+    fn log(&self) -> Option<usize> {
+        None
     }
 
     /// The log's area is full: a checkpoint must make room. Returns when it may have.

@@ -7,7 +7,11 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use assay_engine::{EngineError, Session, core::Core, log::Pace};
+use assay_engine::{
+    EngineError, Session,
+    core::Core,
+    log::{Logs, Pace},
+};
 use common::Memory;
 use proptest::prelude::*;
 use rand_xoshiro::{
@@ -25,7 +29,7 @@ struct Database {
 
 impl Database {
     fn new(pace: Pace) -> Self {
-        Self { core: Arc::new(Core::new(None, 0, VERSIONS, pace).unwrap()), trees: Memory::default() }
+        Self { core: Arc::new(Core::new(Logs::none(), 0, VERSIONS, pace).unwrap()), trees: Memory::default() }
     }
 
     fn session(&self) -> Session<'_, Memory> {
@@ -210,7 +214,7 @@ fn a_snapshot_is_renewed_where_nothing_that_was_read_has_changed() {
 
 #[test]
 fn a_snapshot_that_costs_too_much_memory_is_told_so() {
-    let core = Arc::new(Core::new(None, 0, 64 * 256, Pace::Asked).unwrap());
+    let core = Arc::new(Core::new(Logs::none(), 0, 64 * 256, Pace::Asked).unwrap());
     let database = Database { core, trees: Memory::default() };
     let mut writer = database.session();
     let write = |writer: &mut Session<'_, Memory>, round: u64| {

@@ -28,6 +28,7 @@ fn job(folder: &Path, workload: Workload) -> EngineJob {
         pool_bytes: 2 << 20,
         page_bytes: 4096,
         log_bytes: 4 << 20,
+        logs: None,
         threads: 1,
         tasks: 2,
         warmup_s: 0.0,

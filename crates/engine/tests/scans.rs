@@ -26,7 +26,7 @@ fn database() -> Database {
         tier: None,
         write_rate_bytes_per_s: None,
     };
-    Database::create(Disks { data: disk, log: None, tail: None }, &options, 1, 7).unwrap()
+    Database::create(Disks { data: disk, logs: Vec::new(), tails: Vec::new() }, &options, 1, 7).unwrap()
 }
 
 fn key(row: u32) -> [u8; 4] {

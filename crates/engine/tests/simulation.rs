@@ -9,7 +9,7 @@ use assay_buffer::Placement;
 use assay_buffer::disk::sim::Fate;
 use assay_engine::{Durability, EngineError};
 use rustix::io::Errno;
-use sim::{DATA, LOG, TIER, Workload, contents, create, open, recovered, world};
+use sim::{DATA, LOG, LOGS, TIER, Workload, contents, create, open, recovered, world};
 
 const FATES: [fn(u64) -> Fate; 4] = [|_| Fate::Lost, |_| Fate::Kept, Fate::Reordered, Fate::Torn];
 
@@ -85,12 +85,35 @@ fn without_a_log_the_last_checkpoint_is_there_whole() {
 }
 
 #[test]
+fn of_several_logs_no_acknowledged_commit_is_lost_and_none_is_half_there_wherever_power_is_cut() {
+    for (seed, logs) in [(21, 2), (22, 3)] {
+        LOGS.set(logs);
+        let checked = cut_everywhere(seed, Durability::Fdatasync, 80, 2);
+        assert!(checked > 800, "{logs} logs: {checked}");
+    }
+    LOGS.set(2);
+    assert!(cut_everywhere(23, Durability::Plp, 80, 2) > 150);
+}
+
+#[test]
 fn a_recovery_that_is_cut_off_itself_comes_to_the_same() {
-    let world = world(6);
-    let mut workload = Workload::new(6);
+    cut_recoveries(6, 60, 41);
+}
+
+#[test]
+fn a_recovery_of_several_logs_that_is_cut_off_itself_comes_to_the_same() {
+    for (seed, logs) in [(24, 2), (25, 3)] {
+        LOGS.set(logs);
+        cut_recoveries(seed, 40, 61);
+    }
+}
+
+fn cut_recoveries(seed: u64, rounds: usize, every: u64) {
+    let world = world(seed);
+    let mut workload = Workload::new(seed);
     let database = create(&world, Durability::Fdatasync).unwrap();
-    world.keep_images(41);
-    workload.run(&database, &world, 60).unwrap();
+    world.keep_images(every);
+    workload.run(&database, &world, rounds).unwrap();
     drop(database);
     for image in world.take_images() {
         let first = image.after(Fate::Torn(image.io));
@@ -114,8 +137,20 @@ fn a_recovery_that_is_cut_off_itself_comes_to_the_same() {
 /// After a crash and a recovery the database goes on, crashes again, and has everything of both lives.
 #[test]
 fn lives_follow_each_other() {
-    let mut world = world(8);
-    let mut workload = Workload::new(8);
+    lives(8);
+}
+
+#[test]
+fn lives_with_several_logs_follow_each_other() {
+    for (seed, logs) in [(26, 2), (27, 2), (28, 3), (29, 5)] {
+        LOGS.set(logs);
+        lives(seed);
+    }
+}
+
+fn lives(seed: u64) {
+    let mut world = world(seed);
+    let mut workload = Workload::new(seed);
     drop(create(&world, Durability::Fdatasync).unwrap());
     for life in 0..25_u64 {
         let database = open(&world, Durability::Fdatasync).unwrap_or_else(|error| panic!("life {life}: {error}"));
@@ -178,15 +213,36 @@ fn a_full_disk_in_the_middle_of_a_transaction_loses_nothing() {
 }
 
 #[test]
+fn of_several_logs_whichever_io_fails_nothing_acknowledged_is_lost() {
+    LOGS.set(2);
+    fail_everywhere(Durability::Fdatasync, 5, |world, io| world.fail(io, Errno::IO, false));
+    fail_everywhere(Durability::Fdatasync, 11, |world, io| world.fail(io, Errno::IO, true));
+    LOGS.set(3);
+    fail_everywhere(Durability::Fdatasync, 11, |world, io| world.fail_writes(io, Errno::NOSPC, true));
+}
+
+#[test]
 fn flipped_bits_are_named_and_never_returned() {
-    let world = world(11);
-    let mut workload = Workload::new(11);
+    flip_everywhere(11);
+}
+
+#[test]
+fn flipped_bits_of_several_logs_are_named_and_never_returned() {
+    for (seed, logs) in [(31, 2), (32, 3)] {
+        LOGS.set(logs);
+        flip_everywhere(seed);
+    }
+}
+
+fn flip_everywhere(seed: u64) {
+    let world = world(seed);
+    let mut workload = Workload::new(seed);
     let database = create(&world, Durability::Fdatasync).unwrap();
     workload.run(&database, &world, 40).unwrap();
     drop(database);
     let image = world.image();
     let (mut named, mut harmless) = (0, 0);
-    for disk in [DATA, LOG] {
+    for disk in [DATA].into_iter().chain(LOG..LOG + LOGS.get()) {
         for (round, &(start, end)) in world.written(disk).iter().enumerate().step_by(3) {
             for bit in [start * 8 + 77, (start + end) * 4 + 3, end * 8 - 1] {
                 let damaged = image.after(Fate::Kept);
@@ -250,7 +306,7 @@ fn a_database_that_was_closed_has_nothing_to_carry_out() {
 fn parts_that_are_missing_or_of_others_are_named() {
     let world = world(14);
     drop(create(&world, Durability::Fdatasync).unwrap());
-    let without = assay_engine::Disks { data: world.disk(DATA), log: None, tail: None };
+    let without = assay_engine::Disks { data: world.disk(DATA), logs: Vec::new(), tails: Vec::new() };
     let said = assay_engine::Database::open(without, &sim::options(Durability::None)).err().unwrap().to_string();
     assert!(said.contains("has a log"), "{said}");
     let said = open(&world, Durability::Pmem).err().unwrap().to_string();
@@ -262,7 +318,7 @@ fn parts_that_are_missing_or_of_others_are_named() {
         2,
         99,
     ));
-    let mixed = assay_engine::Disks { data: world.disk(DATA), log: Some(other.disk(LOG)), tail: None };
+    let mixed = assay_engine::Disks { data: world.disk(DATA), logs: vec![other.disk(LOG)], tails: Vec::new() };
     let said = assay_engine::Database::open(mixed, &sim::options(Durability::Fdatasync)).err().unwrap().to_string();
     assert!(said.contains("belongs to another database"), "{said}");
     assert!(open(&sim::world(16), Durability::Fdatasync).is_err());

@@ -55,6 +55,7 @@ fn job(data: Driven, durability: Durability) -> EngineJob {
         durability,
         pool_bytes: 2 << 20,
         page_bytes: 4096,
+        logs: None,
         log_bytes: 4 << 20,
         threads: 2,
         tasks: 8,

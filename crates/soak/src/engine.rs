@@ -32,6 +32,7 @@ impl Tables {
             durability: job.durability,
             pool_bytes: POOL_BYTES,
             log_bytes: LOG_BYTES,
+            logs: job.logs,
             ..FilesOptions::of(job.place.join("soak-data"), log)
         };
         if !make && !options.data.exists() {

@@ -12,6 +12,8 @@ use crate::error::SoakError;
 /// Version of the document. A reader refuses any other.
 pub const JOB_VERSION: u32 = 1;
 const THREADS_AT_MOST: u32 = 64;
+/// Of the engine: each has a MiB at least.
+const LOGS_AT_MOST: u32 = 8;
 const KEYS_AT_MOST: u32 = 1 << 20;
 
 /// A store, by the name that flags have for it.
@@ -64,6 +66,9 @@ pub struct SoakJob {
     /// A folder for the engine's log; the place where none is given.
     #[serde(default)]
     pub log: Option<PathBuf>,
+    /// Logs of the engine; one where none is said.
+    #[serde(default)]
+    pub logs: Option<u32>,
     /// A folder for the engine's tail in persistent memory.
     #[serde(default)]
     pub tail: Option<PathBuf>,
@@ -109,9 +114,14 @@ impl SoakJob {
                 "ask for a power of two up to 1048576",
             ),
             (
-                self.store == StoreName::Engine || (self.log.is_none() && self.tail.is_none()),
-                "a place for a log was given, and an index has none".to_owned(),
+                self.store == StoreName::Engine || (self.log.is_none() && self.tail.is_none() && self.logs.is_none()),
+                "a place for a log was given, or a number of them, and an index has none".to_owned(),
                 "leave it out, or name the engine",
+            ),
+            (
+                self.logs.is_none_or(|logs| (1..=LOGS_AT_MOST).contains(&logs) && self.durability.logs()),
+                format!("{} logs were asked for, with durability {}", self.logs.unwrap_or(1), self.durability.name()),
+                "ask for 1 to 8 logs, and a durability that has any",
             ),
             (
                 self.durability != Durability::Pmem || self.tail.is_some(),

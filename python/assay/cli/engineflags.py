@@ -54,8 +54,18 @@ class Flags:
     pool: Annotated[str, typer.Option("--pool", metavar="BYTES", help="The buffer pool.")] = "1GiB"
     page: Annotated[str, typer.Option("--page", metavar="BYTES", help="A page: 4 to 64 KiB.")] = "4KiB"
     log_size: Annotated[
-        str, typer.Option("--log-size", metavar="BYTES", help="The log's file, given when it is made.")
+        str, typer.Option("--log-size", metavar="BYTES", help="The log's file, of several together; given when made.")
     ] = "1GiB"
+    logs: Annotated[
+        int | None,
+        typer.Option(
+            "--logs",
+            metavar="N",
+            min=1,
+            max=16,
+            help="Logs that threads share out among them; 1, or as many as are kept.",
+        ),
+    ] = None
     path: Annotated[Way, typer.Option("--path", help="How pages and log are reached.")] = Way.IO_URING
     write_rate: Annotated[
         str, typer.Option("--write-rate", metavar="RATE", help="Writes dirty pages in the background, such as 250MB/s.")

@@ -58,6 +58,8 @@ def job(workload: Json, wanted: Flags) -> Json:
         "seed": wanted.seed,
         "workload": workload,
     }
+    if wanted.logs is not None:
+        document["logs"] = wanted.logs
     if wanted.path is not Way.IO_URING:
         document["path"] = wanted.path.value
     named = {"target": wanted.on, "log_target": wanted.log, "tail_target": wanted.pmem}

@@ -43,6 +43,7 @@ class Wanted:
     on: Path
     log: Path | None
     pmem: Path | None
+    logs: int | None
     durability: str
     kills: int
     threads: int
@@ -61,6 +62,7 @@ def soak(
     pmem: Annotated[
         Path | None, typer.Option("--pmem", metavar="DIR", help="Persistent memory for the end of the engine's log.")
     ] = None,
+    logs: Annotated[int | None, typer.Option("--logs", metavar="N", min=1, max=8, help="The engine's logs.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the moments at which it is killed.")] = 1,
     json: Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")] = False,
 ) -> None:
@@ -69,7 +71,7 @@ def soak(
     For example: assay soak engine --on /mnt/a --kills 1000. Files are made in a folder of Assay's own and removed;
     where something is lost they stay, and the exit code is 1.
     """
-    wanted = Wanted(store.value, on, log, pmem, durability.value, kills, threads, keys, seed)
+    wanted = Wanted(store.value, on, log, pmem, logs, durability.value, kills, threads, keys, seed)
     raise typer.Exit(run(wanted, json))
 
 
@@ -141,6 +143,7 @@ class _Rounds:
         return {
             "store": wanted.store,
             "durability": wanted.durability if wanted.store == Store.ENGINE else None,
+            "logs": (wanted.logs or 1) if wanted.store == Store.ENGINE else None,
             "passed": whole,
             "kills": self.kills,
             "seed": wanted.seed,
@@ -181,6 +184,8 @@ def _job(wanted: Wanted, made: Places) -> Json:
     }
     if wanted.store == Store.ENGINE:
         job["durability"] = wanted.durability
+    if wanted.logs is not None:
+        job["logs"] = wanted.logs
     return job
 
 

@@ -165,7 +165,7 @@ fn a_tail_is_for_one_process_at_a_time_and_is_found_whatever_its_size() {
     let ours = kept_with_tail(&folder, &memory);
     let before = std::fs::metadata(memory.path().join("tail")).unwrap().len();
     let open_one = open(&ours, wanted()).unwrap();
-    let held = FoundTail::of(&memory.path().join("tail"), &ours).err().expect("it is held").to_string();
+    let held = FoundTail::of(&memory.path().join("tail"), &ours, 1).err().expect("it is held").to_string();
     assert!(held.contains("in use"), "{held}");
     drop(open_one);
     is_whole(&FilesOptions { log_bytes: 64 << 20, ..ours });
@@ -181,6 +181,59 @@ fn a_tail_that_is_missing_is_not_made_in_its_place() {
     assert!(said.contains("does not hold this database's log"), "{said}");
     assert!(!memory.path().join("tail").exists(), "what was made for it is removed again");
     std::fs::rename(memory.path().join("aside"), memory.path().join("tail")).unwrap();
+    is_whole(&ours);
+}
+
+#[test]
+fn of_several_logs_none_may_be_missing_swapped_or_another_databases_and_their_number_is_found_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let ours = kept(&at("ours"), false, |options| options.logs = Some(2));
+    let theirs = kept(&at("theirs"), false, |options| options.logs = Some(2));
+    let unsaid = FilesOptions { logs: None, ..ours.clone() };
+    assert!(refusal(&FilesOptions { logs: Some(3), ..ours.clone() }).contains("is one of 2, and 3 were asked for"));
+    let other = at("ours/log-1");
+    std::fs::rename(&other, at("aside")).unwrap();
+    assert!(refusal(&unsaid).contains("ours/log-1 is missing"));
+    std::fs::copy(at("theirs/log-1"), &other).unwrap();
+    assert!(refusal(&unsaid).contains("belongs to another database"));
+    std::fs::rename(at("ours/log"), &other).unwrap();
+    std::fs::rename(at("aside"), at("ours/log")).unwrap();
+    assert!(refusal(&unsaid).contains("is number 2 of 2, and number 1 of 2"));
+    std::fs::rename(&other, at("aside")).unwrap();
+    std::fs::rename(at("ours/log"), &other).unwrap();
+    std::fs::rename(at("aside"), at("ours/log")).unwrap();
+    is_whole(&unsaid);
+    is_whole(&theirs);
+    // A new one takes no second log of another either, and leaves nothing.
+    std::fs::create_dir(at("none")).unwrap();
+    let new = FilesOptions { log: at("theirs/log-1"), logs: Some(1), ..options(&at("none")) };
+    assert!(refusal(&new).contains("log-1 is there"));
+    std::fs::rename(at("theirs/log"), at("aside")).unwrap();
+    let new = FilesOptions { log: at("theirs/log"), logs: Some(2), ..options(&at("none")) };
+    assert!(refusal(&new).contains("log-1 is there"));
+    assert!(!at("theirs/log").exists() && std::fs::read_dir(at("none")).unwrap().count() == 0);
+    std::fs::rename(at("aside"), at("theirs/log")).unwrap();
+    is_whole(&theirs);
+}
+
+#[test]
+fn each_of_several_logs_has_a_tail_of_its_own() {
+    let (folder, memory) = (tempfile::tempdir().unwrap(), in_memory());
+    let ours = kept(folder.path(), false, |options| {
+        (options.logs, options.durability) = (Some(2), Durability::Pmem);
+        options.tail = Some(memory.path().join("tail"));
+    });
+    let (tail, second) = (memory.path().join("tail"), memory.path().join("tail-1"));
+    let aside = memory.path().join("aside");
+    let swap = || {
+        for (from, to) in [(&tail, &aside), (&second, &tail), (&aside, &second)] {
+            std::fs::rename(from, to).unwrap();
+        }
+    };
+    swap();
+    assert!(refusal(&ours).contains("does not hold this database's log"));
+    swap();
     is_whole(&ours);
 }
 

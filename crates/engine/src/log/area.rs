@@ -1,7 +1,7 @@
 //! Where the log lies on its disk: a header, and an area that is written round and round.
 //!
 //! ```text
-//! 0      header: magic, version, identity, bytes of the area, bytes of the tail's ring, CRC32C
+//! 0      header: magic, version, identity, bytes of the area, bytes of the tail's ring, which log of how many, CRC32C
 //! 4096   area: position p of the endless log lies at p modulo its bytes
 //! ```
 
@@ -17,8 +17,8 @@ pub const FRONT: u64 = 4096;
 pub const BLOCK: u64 = 4096;
 const MAGIC: &[u8; 8] = b"assaylog";
 /// Version of the log's format.
-pub const VERSION: u64 = 1;
-const HEADER_BYTES: usize = 44;
+pub const VERSION: u64 = 2;
+const HEADER_BYTES: usize = 60;
 
 /// The log's place on a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,10 @@ pub struct Area {
     pub bytes: u64,
     /// Bytes of the tail's ring: no more was ever under way.
     pub ring: u64,
+    /// Which of the database's logs it is, from 0.
+    pub index: u64,
+    /// How many there are.
+    pub count: u64,
 }
 
 impl Area {
@@ -42,7 +46,18 @@ impl Area {
             let what = format!("a log of {} bytes cannot have a tail of {ring}", disk.bytes());
             return Err(EngineError::unfit(what, "make the log at least four times as long as its tail, plus 4096"));
         }
-        Ok(Self { identity, bytes, ring })
+        Ok(Self { identity, bytes, ring, index: 0, count: 1 })
+    }
+
+    /// The same as one of several.
+    #[must_use]
+    pub fn of_several(self, index: usize, count: usize) -> Self {
+        Self { index: index as u64, count: count as u64, ..self }
+    }
+
+    /// What its records are sealed with: none of them passes for one of another log of the same database.
+    pub fn seal(&self) -> u64 {
+        self.identity.wrapping_add(self.index.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
     /// Where a position lies on the disk.
@@ -99,7 +114,7 @@ impl Area {
             let what = format!("the log in {name} has version {}, and this program reads version {VERSION}", long(8));
             return foreign(what, fix);
         }
-        let area = Self { identity: long(16), bytes: long(24), ring: long(32) };
+        let area = Self { identity: long(16), bytes: long(24), ring: long(32), index: long(40), count: long(48) };
         if found != area.header() {
             let what = "its header does not agree with its CRC".to_owned();
             return Err(EngineError::Damaged { place: format!("the log in {name}"), what });
@@ -114,11 +129,12 @@ impl Area {
     fn header(&self) -> [u8; HEADER_BYTES] {
         let mut header = [0; HEADER_BYTES];
         header[..8].copy_from_slice(MAGIC);
-        for (index, word) in [VERSION, self.identity, self.bytes, self.ring].into_iter().enumerate() {
+        let words = [VERSION, self.identity, self.bytes, self.ring, self.index, self.count];
+        for (index, word) in words.into_iter().enumerate() {
             header[8 + index * 8..16 + index * 8].copy_from_slice(&word.to_le_bytes());
         }
-        let checksum = crc32c::crc32c(&header[..40]);
-        header[40..].copy_from_slice(&checksum.to_le_bytes());
+        let checksum = crc32c::crc32c(&header[..HEADER_BYTES - 4]);
+        header[HEADER_BYTES - 4..].copy_from_slice(&checksum.to_le_bytes());
         header
     }
 }

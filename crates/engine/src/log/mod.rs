@@ -12,6 +12,8 @@
 //! to do, and what is long.
 
 pub mod area;
+pub mod logs;
+pub mod merge;
 mod pen;
 mod reader;
 pub mod record;
@@ -20,7 +22,7 @@ mod writer;
 
 use std::{
     sync::{
-        Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst, fence},
     },
     time::Duration,
@@ -29,6 +31,7 @@ use std::{
 use assay_buffer::stage::Signal;
 
 pub use area::Area;
+pub use logs::Logs;
 pub use reader::{End, Reader};
 pub use tail::Tail;
 pub use writer::Writer;
@@ -118,6 +121,10 @@ pub struct Log {
     work: Signal,
     done: Signal,
     failure: OnceLock<Failure>,
+    /// There are other logs.
+    several: bool,
+    /// Of several logs: all commits up to here are durable, which marks say.
+    acknowledged: Arc<AtomicU64>,
     bytes: AtomicU64,
     batches: AtomicU64,
     flushes: AtomicU64,
@@ -151,12 +158,20 @@ impl Log {
             work: Signal::new(),
             done: Signal::new(),
             failure: OnceLock::new(),
+            several: false,
+            acknowledged: Arc::default(),
             bytes: AtomicU64::new(0),
             batches: AtomicU64::new(0),
             flushes: AtomicU64::new(0),
         };
         log.mark(position);
         log
+    }
+
+    /// The same as one of several, whose marks say up to which commit all are durable.
+    #[must_use]
+    pub fn telling(self, acknowledged: Arc<AtomicU64>) -> Self {
+        Self { several: true, acknowledged, ..self }
     }
 
     /// Bytes of the longest record.
@@ -209,7 +224,7 @@ impl Log {
 
     /// Identity to seal records with.
     pub fn identity(&self) -> u64 {
-        self.area.identity
+        self.area.seal()
     }
 
     /// First position that nobody has reserved.
@@ -346,9 +361,17 @@ impl Log {
 
     fn mark(&self, position: u64) {
         let mut mark = [0; HEADER];
-        record::seal(&mut mark, self.area.identity, position, 0, Kind::Mark, 0);
-        // SAFETY: the range was reserved for the mark by the caller, the only one that makes marks.
+        record::seal(&mut mark, self.area.seal(), position, self.acknowledged.load(SeqCst), Kind::Mark, 0);
+        // SAFETY: the range was reserved for a mark, which only those make who have a turn.
         unsafe { self.tail.append(position, &mark) };
+    }
+
+    /// Of several logs: says in the mark that a batch begins with up to which commit all are durable now. In a turn, before the
+    /// batch is written. In persistent memory the mark is as good as written, and stays as it was made.
+    fn tell(&self, from: u64) {
+        if self.several && matches!(self.tail, Tail::Volatile(_)) {
+            self.mark(from);
+        }
     }
 
     /// Whether the writer has something to do unasked: so much that it is better written now than all at once.

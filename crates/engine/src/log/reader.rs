@@ -47,6 +47,16 @@ impl<'a> Reader<'a> {
         Ok(Self { area, disk, tail, queue, memory, window: 0..0 })
     }
 
+    /// Where it is read from.
+    pub(super) fn area(&self) -> &Area {
+        &self.area
+    }
+
+    /// Name of its disk.
+    pub(super) fn name(&self) -> &str {
+        self.disk.name()
+    }
+
     /// Hands every record from `begin` on to `visit`, and says where the log ends.
     ///
     /// # Errors
@@ -68,7 +78,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The record at a position, if a whole one is there.
-    fn record(&mut self, position: u64, bytes: &mut Vec<u8>) -> Result<Option<Head>> {
+    pub(super) fn record(&mut self, position: u64, bytes: &mut Vec<u8>) -> Result<Option<Head>> {
         for from_tail in [false, true] {
             bytes.resize(HEADER, 0);
             self.fetch(position, bytes, from_tail)?;
@@ -78,7 +88,7 @@ impl<'a> Reader<'a> {
             }
             bytes.resize(head.length, 0);
             self.fetch(position, bytes, from_tail)?;
-            if record::is_whole(bytes, self.area.identity) {
+            if record::is_whole(bytes, self.area.seal()) {
                 return Ok(Some(head));
             }
         }
@@ -86,7 +96,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Looks for a mark beyond the end: everything before a mark had been durable when it was written.
-    fn look_for_later(&mut self, end: u64, limit: u64) -> Result<()> {
+    pub(super) fn look_for_later(&mut self, end: u64, limit: u64) -> Result<()> {
         let mut position = end.next_multiple_of(BLOCK);
         let mut bytes = vec![0; HEADER];
         while position < limit {
@@ -94,7 +104,7 @@ impl<'a> Reader<'a> {
                 self.fetch(position, &mut bytes, from_tail)?;
                 let is_mark =
                     record::head(&bytes, position).is_some_and(|head| head.kind == Kind::Mark && head.length == HEADER);
-                if is_mark && record::is_whole(&bytes, self.area.identity) && position > end {
+                if is_mark && record::is_whole(&bytes, self.area.seal()) && position > end {
                     let log = self.disk.name().to_owned();
                     return Err(EngineError::LostMiddle { log, lost: end, seen: position });
                 }

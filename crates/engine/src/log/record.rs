@@ -4,7 +4,7 @@
 //! 0   length, header and padding included, a multiple of 32
 //! 4   CRC32C of the log's identity, the length, and all bytes from 8 on
 //! 8   position: the record's own place in the endless log
-//! 16  commit number; of a mark, 0
+//! 16  commit number; of a mark, one up to which all were durable when it was made: 0 where there is one log alone
 //! 24  kind: 1 commit, 2 padding, 3 mark
 //! 28  changes
 //! 32  changes, one after the other: table (2), kind (1: put, 2: delete), key length (2), value length (4), key, value

@@ -238,7 +238,7 @@ fn another_file_is_no_log() {
     disk.world().flip(0, 17 * 8);
     disk.world().flip(0, 8 * 8 + 3);
     let error = Area::open(&*disk).unwrap_err();
-    assert!(error.to_string().contains("version 9"), "{error}");
+    assert!(error.to_string().contains("version 10"), "{error}");
     assert!(Area::plan(&*disk, 1, AREA / 2).is_err());
 }
 

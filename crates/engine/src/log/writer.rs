@@ -102,6 +102,7 @@ pub(super) fn write_batch(log: &Log, write: impl FnOnce(u64, u64) -> Result<()>)
         return Ok(());
     }
     let end = close(log);
+    log.tell(from);
     if let Err(error) = write(from, end) {
         // Before the turn ends: nobody writes after what failed.
         log.stop(Failure::of("the log could not be written", &error));
@@ -215,7 +216,7 @@ pub(super) fn close(log: &Log) -> u64 {
     if end > start {
         let mut block = [0; BLOCK as usize];
         let padding = &mut block[..(end - start) as usize];
-        record::seal(padding, log.area.identity, start, 0, Kind::Padding, 0);
+        record::seal(padding, log.area.seal(), start, 0, Kind::Padding, 0);
         // SAFETY: the range was reserved just now, and `SLACK` kept it free of what is not written out yet.
         unsafe { log.tail.append(start, padding) };
     }

@@ -11,6 +11,7 @@ use crate::{
     durability::Durability,
     error::{EngineError, Result},
     files::{Devices, LOG_BYTES, default_path},
+    log::logs::LOGS_AT_MOST,
 };
 
 /// Version of the document. A reader refuses any other.
@@ -55,9 +56,12 @@ pub struct EngineJob {
     /// Bytes of a page.
     #[serde(default = "page")]
     pub page_bytes: u32,
-    /// Bytes of the log's file.
+    /// Bytes of the log's file; of several logs together.
     #[serde(default = "log")]
     pub log_bytes: u64,
+    /// Logs, which threads share out among themselves; one where none is said, and as many as a kept database has.
+    #[serde(default)]
+    pub logs: Option<u32>,
     /// Threads.
     pub threads: u32,
     /// Cooperative tasks of each thread; of TPC-C each is a terminal.
@@ -217,6 +221,38 @@ impl EngineJob {
         Ok(job)
     }
 
+    /// What of the logs makes sense, what was given, and what is possible.
+    fn log_bounds(&self) -> [(bool, String, &'static str); 5] {
+        let logs = self.logs.unwrap_or(1).max(1);
+        [
+            (
+                self.log_bytes / u64::from(logs) >= 1 << 20,
+                format!("{logs} logs of {} bytes were asked for", self.log_bytes / u64::from(logs)),
+                "at least 1 MiB for each",
+            ),
+            (
+                self.logs.is_none_or(|logs| (1..=LOGS_AT_MOST as u32).contains(&logs)),
+                format!("{} logs were asked for", self.logs.unwrap_or(0)),
+                "1 to 16 logs",
+            ),
+            (
+                self.logs.is_none() || self.durability.logs(),
+                "a number of logs was given, and durability none has no log".to_owned(),
+                "another durability, or leave the number out",
+            ),
+            (
+                logs == 1 || self.log_devices.as_ref().is_none_or(|devices| devices.members.len() == logs as usize),
+                format!("{logs} logs were to lie on another number of devices"),
+                "as many devices as logs, or a folder",
+            ),
+            (
+                logs == 1 || self.twins.is_none(),
+                format!("{logs} logs were to lie on a twin"),
+                "one log: a twin plays no more",
+            ),
+        ]
+    }
+
     fn validate(&self) -> Result<()> {
         let rows = match self.workload {
             Workload::Tpcc { warehouses, .. } => u64::from(warehouses),
@@ -273,9 +309,8 @@ impl EngineJob {
                 "pages on a bare device leave no place for the log".to_owned(),
                 "a log in a folder or on another device, or durability none",
             ),
-            (self.log_bytes >= 1 << 20, format!("a log of {} bytes was asked for", self.log_bytes), "at least 1 MiB"),
         ];
-        if let Some((_, seen, possible)) = bounds.into_iter().find(|(good, ..)| !good) {
+        if let Some((_, seen, possible)) = bounds.into_iter().chain(self.log_bounds()).find(|(good, ..)| !good) {
             return Err(EngineError::unfit(seen, format!("ask for {possible}")));
         }
         self.twins.as_ref().map_or(Ok(()), |twins| twins.validate(self))

@@ -39,7 +39,8 @@ pub fn run(job: &EngineJob, watch: &mut Watch<'_>) -> Result<WorkRecord> {
 
 type Figures = BTreeMap<String, Figure>;
 
-fn subject(job: &EngineJob) -> Subject {
+/// The engine as it was set up; `logs` are what the database has.
+fn subject(job: &EngineJob, logs: usize) -> Subject {
     let mut settings = BTreeMap::from([
         ("pool_bytes".to_owned(), json!(job.pool_bytes)),
         ("page_bytes".to_owned(), json!(job.page_bytes)),
@@ -48,6 +49,9 @@ fn subject(job: &EngineJob) -> Subject {
         ("isolation".to_owned(), json!("snapshot")),
         ("path".to_owned(), json!(job.path)),
     ]);
+    if job.durability.logs() {
+        settings.insert("logs".to_owned(), json!(logs));
+    }
     if let Some(rate) = job.write_rate_bytes_per_s {
         settings.insert("write_rate_bytes_per_s".to_owned(), json!(rate));
     }

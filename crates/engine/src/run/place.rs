@@ -13,7 +13,7 @@ use super::job::{EngineJob, Workload};
 use crate::{
     database::{Database, Options},
     error::Result,
-    files::{self, FilesOptions, Wanted, failed, fits, mapped, path_error, tail_bytes},
+    files::{self, FilesOptions, Wanted, failed, fits, mapped, numbered, path_error, tail_bytes},
     tier::Modules,
 };
 
@@ -42,12 +42,17 @@ impl Place {
     /// Makes or takes over the folders.
     pub fn prepare(job: &EngineJob) -> Result<Self> {
         let mut scratch = Vec::new();
+        let logs = job.logs.unwrap_or(1);
         let mut own = |folder: &Path, name: &str| -> Result<PathBuf> {
             let mut own = Scratch::open(folder, &format!("{name}-{}", std::process::id())).map_err(path_error)?;
-            own.remove(name).map_err(path_error)?;
-            let path = own.claim(name).map_err(path_error)?;
-            own.remove(&mark_name(name)).map_err(path_error)?;
-            own.claim(&mark_name(name)).map_err(path_error)?;
+            // Each of several logs, and each tail, has a file of its own.
+            let count = if name == LOG || name == TAIL { logs } else { 1 };
+            let numbers = (0..count as usize).map(|index| numbered(Path::new(name), index).display().to_string());
+            for name in numbers.chain([mark_name(name)]) {
+                own.remove(&name).map_err(path_error)?;
+                own.claim(&name).map_err(path_error)?;
+            }
+            let path = own.path().join(name);
             scratch.push(own);
             Ok(path)
         };
@@ -75,6 +80,7 @@ impl Place {
             stripes,
             devices: job.devices.clone(),
             log,
+            logs: job.logs,
             log_devices: job.log_devices.clone(),
             tail,
             durability: job.durability,

@@ -109,7 +109,7 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
         Some(acknowledged) => ledger::check(&database, acknowledged)?,
         None => vec![wrong_rows(&counts)],
     };
-    let mut record = record(job, place.emulated(), seen, checks, (began, prepared), shape);
+    let mut record = record(job, (database.logs(), place.emulated()), seen, checks, (began, prepared), shape);
     let transactions = record.parts.iter().map(|part| part.succeeded).sum();
     after.figures(&before, transactions, &mut record.figures);
     recovery(&database, &mut record.figures);
@@ -385,7 +385,7 @@ pub(super) fn wrong_rows(counts: &[Counts]) -> WorkCheck {
 
 pub(super) fn record(
     job: &EngineJob,
-    emulated: [bool; 2],
+    (logs, emulated): (usize, [bool; 2]),
     seen: Seen,
     checks: Vec<WorkCheck>,
     (began, prepared): (Instant, Duration),
@@ -421,7 +421,7 @@ pub(super) fn record(
         version: FORMAT_VERSION,
         kind: WorkKind::Engine,
         run: work_run(began, prepared),
-        subject: subject(job),
+        subject: subject(job, logs),
         workload: workload(job),
         durability: job.durability.name().to_owned(),
         environment: seen.window.environment,

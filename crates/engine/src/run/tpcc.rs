@@ -22,7 +22,11 @@ use crate::{
 pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let (database, there) = place.database(job, TABLES)?;
     let order = order(job, targets(job, place.emulated()), !there);
-    let about = About { subject: subject(job), durability: job.durability.name().to_owned(), in_process: true };
+    let about = About {
+        subject: subject(job, database.logs()),
+        durability: job.durability.name().to_owned(),
+        in_process: true,
+    };
     let (before, counters) = (Doings::of(&database), database.counters());
     let mut record = drive(&database, &order, about, watch)?;
     let after = Doings::of(&database);

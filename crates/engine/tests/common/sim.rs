@@ -34,16 +34,21 @@ pub type State = BTreeMap<(u16, Vec<u8>), Vec<u8>>;
 pub fn world(seed: u64) -> Arc<World> {
     let world = World::new(seed);
     world.add("data", DATA_BYTES);
-    world.add("log", LOG_BYTES);
+    for log in 0..LOGS.get() {
+        world.add(&format!("log {log}"), LOG_BYTES);
+    }
     world
 }
 
 pub fn disks(world: &Arc<World>, durability: Durability) -> Disks {
-    let log = durability.logs().then(|| world.disk(LOG) as Arc<dyn assay_buffer::disk::Disk>);
-    Disks { data: world.disk(DATA), log, tail: None }
+    let count = if durability.logs() { LOGS.get() } else { 0 };
+    let logs = (0..count).map(|log| world.disk(LOG + log) as _).collect();
+    Disks { data: world.disk(DATA), logs, tails: Vec::new() }
 }
 
 thread_local! {
+    /// Logs of databases of this thread.
+    pub static LOGS: std::cell::Cell<usize> = const { std::cell::Cell::new(1) };
     /// What happens to pages in the memory below the pool of databases of this thread, if there is any.
     pub static TIER: std::cell::Cell<Option<Placement>> = const { std::cell::Cell::new(None) };
 }
@@ -126,6 +131,10 @@ impl Workload {
                     Err(EngineError::Conflict { .. }) => session.abort(),
                     Err(error) => return Err(error),
                 }
+            }
+            // Of several logs the one with later commits is flushed first now and then.
+            if LOGS.get() > 1 && round % 2 == 1 {
+                tickets.reverse();
             }
             for (session, ticket) in sessions.iter().zip(&tickets) {
                 session.wait(*ticket)?;

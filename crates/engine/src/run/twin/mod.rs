@@ -192,15 +192,15 @@ impl Set {
 
     /// The disks. Persistent memory is empty each time: the database was closed before.
     fn disks(&self, job: &EngineJob) -> Result<Disks> {
-        let tail = match self.tail_station {
+        let tails = match self.tail_station {
             Some(station) => {
                 let memory = Mapped::memory(tail_bytes(job.log_bytes) + PMEM_HEADER)?;
-                Some(Box::new(TwinMemory::new(memory, station, &self.scene)) as Box<dyn Medium>)
+                vec![Box::new(TwinMemory::new(memory, station, &self.scene)) as Box<dyn Medium>]
             }
-            None => None,
+            None => Vec::new(),
         };
-        let log = self.log.clone().map(|log| log as _);
-        Ok(Disks { data: Arc::clone(&self.data) as _, log, tail })
+        let logs = self.log.iter().map(|log| Arc::clone(log) as _).collect();
+        Ok(Disks { data: Arc::clone(&self.data) as _, logs, tails })
     }
 }
 

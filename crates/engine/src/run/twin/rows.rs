@@ -57,7 +57,14 @@ pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> 
     let before = marks[0].2;
     let window = result::window(play);
     let seen = Seen { window, reads, changes, bytes: bytes - before.0, conflicts: conflicts - before.1 };
-    let mut record = record(job, [false; 2], seen, vec![wrong_rows(&counts)], (play.began, play.prepared), shape);
+    let mut record = record(
+        job,
+        (play.database.logs(), [false; 2]),
+        seen,
+        vec![wrong_rows(&counts)],
+        (play.began, play.prepared),
+        shape,
+    );
     result::complete(play, &mut record, &edges);
     Ok(record)
 }

@@ -95,7 +95,11 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
         return Err(tpcc::told(error));
     }
     let driven = driven(play, &tallies, sums, (&marks[0], &marks[1]), watch);
-    let about = About { subject: subject(job), durability: job.durability.name().to_owned(), in_process: true };
+    let about = About {
+        subject: subject(job, play.database.logs()),
+        durability: job.durability.name().to_owned(),
+        in_process: true,
+    };
     let mut around = Around { emit: watch.emit, interrupted: watch.interrupted };
     let mut record =
         conclude(&store, &order, about, (play.began, play.prepared), driven, &mut around).map_err(tpcc::told)?;

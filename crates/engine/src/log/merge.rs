@@ -1,0 +1,260 @@
+//! Several logs read side by side: the commits of all, one after the other, as far as none is missing.
+//!
+//! Within one log commits are only nearly in order: who reserved its range first may have drawn its number later. Across
+//! logs a power cut leaves gaps: one had been flushed, another not. A commit beyond a gap was never acknowledged, as a
+//! commit is acknowledged when all before it are durable, so everything from the gap on is left out.
+//!
+//! **What a gap may not be.** A mark says up to which commit all were durable when it was made. Where a mark of any log can be
+//! read and a commit up to there cannot, something durable was lost: a whole end of a log, say, which by itself looks
+//! like a power cut. Numbers are given out at most [`IN_FLIGHT_AT_MOST`] ahead of what is durable, which proves the same.
+//! What cannot be told is the loss of commits that were acknowledged after the newest mark that is left.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Reader,
+    record::{Head, Kind},
+};
+use crate::{
+    error::{EngineError, Result},
+    sequence::IN_FLIGHT_AT_MOST,
+};
+
+/// A log's records, one after the other.
+pub trait Source {
+    /// The next one; none where it ends.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<Head>>;
+
+    /// What messages call it.
+    fn name(&self) -> String;
+}
+
+/// A log from the position on at which a recovery begins.
+pub struct Stream<'a> {
+    reader: Reader<'a>,
+    begin: u64,
+    position: u64,
+}
+
+impl<'a> Stream<'a> {
+    /// The records from `begin` on.
+    pub fn new(reader: Reader<'a>, begin: u64) -> Self {
+        Self { reader, begin, position: begin }
+    }
+
+    /// Reader and first position, to read it alone.
+    pub fn alone(&mut self) -> (&mut Reader<'a>, u64) {
+        (&mut self.reader, self.begin)
+    }
+
+    /// First position that holds no record, where all was read.
+    ///
+    /// # Errors
+    /// Where a later part is there.
+    pub fn end(&mut self) -> Result<u64> {
+        let limit = self.begin + self.reader.area().bytes;
+        self.reader.look_for_later(self.position, limit)?;
+        Ok(self.position)
+    }
+}
+
+impl Source for Stream<'_> {
+    fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<Head>> {
+        // A round of the area is the most that can be there.
+        if self.position >= self.begin + self.reader.area().bytes {
+            return Ok(None);
+        }
+        let head = self.reader.record(self.position, record)?;
+        self.position += head.map_or(0, |head| head.length as u64);
+        Ok(head)
+    }
+
+    fn name(&self) -> String {
+        self.reader.name().to_owned()
+    }
+}
+
+/// What several logs had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The last commit before the first that is missing.
+    pub commit: u64,
+    /// Commits that were handed on.
+    pub commits: u64,
+}
+
+/// A log that is being read.
+struct Reading<'s, S> {
+    source: &'s mut S,
+    /// The newest commit that was read.
+    newest: u64,
+    ended: bool,
+}
+
+/// Hands the records of all commits after `after` on to `visit`, in order, up to the first that is missing.
+///
+/// # Errors
+/// Where a log cannot be read or `visit` fails; where a commit is there twice, or one is missing that had been durable.
+pub fn merge<S: Source>(
+    sources: &mut [S],
+    after: u64,
+    mut visit: impl FnMut(&Head, &[u8]) -> Result<()>,
+) -> Result<Merged> {
+    let mut readings: Vec<_> =
+        sources.iter_mut().map(|source| Reading { source, newest: after, ended: false }).collect();
+    let (mut early, mut record) = (BTreeMap::new(), Vec::new());
+    let (mut last, mut proven) = (after, (after, String::new()));
+    // The one that is furthest behind has the next commit, or has it soon.
+    while let Some(behind) = readings.iter_mut().filter(|one| !one.ended).min_by_key(|one| one.newest) {
+        let Some(head) = behind.source.next(&mut record)? else {
+            behind.ended = true;
+            continue;
+        };
+        let durable = match head.kind {
+            Kind::Padding => continue,
+            Kind::Mark => head.commit,
+            Kind::Commit => head.commit.saturating_sub(IN_FLIGHT_AT_MOST),
+        };
+        if durable > proven.0 {
+            proven = (durable, behind.source.name());
+        }
+        if head.kind == Kind::Mark {
+            continue;
+        }
+        behind.newest = behind.newest.max(head.commit);
+        if head.commit <= last || early.contains_key(&head.commit) {
+            return Err(twice(&behind.source.name(), head.commit));
+        }
+        if head.commit > last + 1 {
+            early.insert(head.commit, (head, std::mem::take(&mut record)));
+            // So much may be there ahead of what is durable, and no more is kept.
+            if early.len() as u64 > IN_FLIGHT_AT_MOST {
+                break;
+            }
+            continue;
+        }
+        visit(&head, &record)?;
+        last = head.commit;
+        while let Some((head, bytes)) = early.remove(&(last + 1)) {
+            visit(&head, &bytes)?;
+            last = head.commit;
+        }
+    }
+    if proven.0 > last {
+        let (seen, log) = proven;
+        return Err(EngineError::LostCommit { log, lost: last + 1, seen });
+    }
+    Ok(Merged { commit: last, commits: last - after })
+}
+
+fn twice(log: &str, commit: u64) -> EngineError {
+    EngineError::Damaged {
+        place: format!("the log {log}"),
+        what: format!("it has commit {commit}, which another record or the last checkpoint has already"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A log in memory: commits and marks, in their order.
+    #[derive(Clone, Debug, Default)]
+    struct Written(Vec<(Kind, u64)>, usize);
+
+    impl Source for Written {
+        fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<Head>> {
+            let Some(&(kind, commit)) = self.0.get(self.1) else { return Ok(None) };
+            self.1 += 1;
+            *record = commit.to_le_bytes().to_vec();
+            Ok(Some(Head { length: 32, position: self.1 as u64, commit, kind, changes: 0 }))
+        }
+
+        fn name(&self) -> String {
+            "one in memory".to_owned()
+        }
+    }
+
+    fn found(logs: &mut [Written], after: u64) -> Result<Vec<u64>> {
+        let mut seen = Vec::new();
+        let merged = merge(logs, after, |head, bytes| {
+            assert_eq!(bytes, head.commit.to_le_bytes());
+            seen.push(head.commit);
+            Ok(())
+        })?;
+        assert_eq!((merged.commit, merged.commits), (after + seen.len() as u64, seen.len() as u64));
+        Ok(seen)
+    }
+
+    fn commits(list: &[u64]) -> Written {
+        Written(list.iter().map(|&commit| (Kind::Commit, commit)).collect(), 0)
+    }
+
+    #[test]
+    fn what_lies_beyond_a_gap_is_left_out() {
+        assert_eq!(found(&mut [commits(&[11, 13, 15]), commits(&[12, 16])], 10).unwrap(), [11, 12, 13]);
+        assert_eq!(found(&mut [commits(&[12, 13]), commits(&[])], 10).unwrap(), [] as [u64; 0]);
+        assert_eq!(found(&mut [commits(&[13, 12]), commits(&[14, 11])], 10).unwrap(), [11, 12, 13, 14]);
+    }
+
+    #[test]
+    fn a_commit_that_a_mark_says_was_durable_and_is_not_there_is_named() {
+        let marked = Written(vec![(Kind::Commit, 1), (Kind::Mark, 3), (Kind::Commit, 4)], 0);
+        assert_eq!(found(&mut [marked.clone(), commits(&[2, 3])], 0).unwrap(), [1, 2, 3, 4]);
+        match found(&mut [marked, commits(&[2])], 0) {
+            Err(EngineError::LostCommit { lost: 3, seen: 3, .. }) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn one_that_is_further_ahead_than_any_may_be_of_what_is_durable_proves_a_loss() {
+        let far = IN_FLIGHT_AT_MOST + 2;
+        assert_eq!(found(&mut [commits(&[1, far - 1]), commits(&[])], 0).unwrap(), [1]);
+        assert!(found(&mut [commits(&[1, far]), commits(&[])], 0).is_err());
+        let many: Vec<u64> = (3..3 * IN_FLIGHT_AT_MOST).collect();
+        assert!(found(&mut [commits(&many), commits(&[1])], 0).is_err());
+    }
+
+    #[test]
+    fn a_commit_that_is_there_twice_is_damage() {
+        for logs in
+            [[commits(&[1, 2]), commits(&[2])], [commits(&[1]), commits(&[5, 5])], [commits(&[]), commits(&[0])]]
+        {
+            assert!(matches!(found(&mut logs.clone(), 0), Err(EngineError::Damaged { .. })), "{logs:?}");
+        }
+    }
+
+    proptest! {
+        /// However commits were shared out, swapped with near ones and cut off: the longest run is found, in order.
+        #[test]
+        fn any_interleaving_and_any_cut_give_the_longest_run(
+            count in 1_usize..=5,
+            dealt in prop::collection::vec((0_usize..5, any::<bool>()), 0..120),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 5),
+            after in 0_u64..1000,
+        ) {
+            let mut logs = vec![Written::default(); count];
+            for (index, &(log, swap)) in dealt.iter().enumerate() {
+                let list = &mut logs[log % count].0;
+                list.push((Kind::Commit, after + 1 + index as u64));
+                let length = list.len();
+                if swap && length > 1 {
+                    list.swap(length - 1, length - 2);
+                }
+            }
+            for (log, cut) in logs.iter_mut().zip(&cuts) {
+                let left = cut.index(log.0.len() + 1);
+                log.0.truncate(left);
+            }
+            let there: std::collections::BTreeSet<u64> = logs.iter().flat_map(|log| &log.0).map(|one| one.1).collect();
+            let longest: Vec<u64> = (after + 1..).take_while(|commit| there.contains(commit)).collect();
+            prop_assert_eq!(found(&mut logs, after).unwrap(), longest);
+        }
+    }
+}
