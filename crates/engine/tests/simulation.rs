@@ -7,7 +7,7 @@ mod sim;
 
 use assay_buffer::Placement;
 use assay_buffer::disk::sim::Fate;
-use assay_engine::{Durability, EngineError};
+use assay_engine::{Database, Durability, EngineError, Session, Ticket, forest::Hand, log::area::BLOCK};
 use rustix::io::Errno;
 use sim::{DATA, LOG, LOGS, TIER, Workload, contents, create, open, recovered, world};
 
@@ -195,6 +195,58 @@ fn fail_everywhere(durability: Durability, every: u64, fail: impl Fn(&assay_buff
         }
     }
     assert!(failures > 10, "{failures}");
+}
+
+/// One row of so many bytes, committed and not waited for.
+fn put(session: &mut Session<'_, Hand<'_>>, key: u8, bytes: usize) -> Ticket {
+    session.begin().unwrap();
+    session.put(0, &[7, key], &vec![key; bytes]).unwrap();
+    session.commit_soon().unwrap()
+}
+
+/// A batch of two commits, of which the second begins at a block's beginning, two blocks behind the mark: the first takes
+/// `first` bytes. Returns where the batch begins and where the first commit ends.
+fn two_in_a_batch(database: &Database, first: usize) -> (u64, u64) {
+    let mut session = database.session().unwrap();
+    let ticket = put(&mut session, 1, 10);
+    session.wait(ticket).unwrap();
+    let begin = ticket.end.next_multiple_of(BLOCK);
+    let end = put(&mut session, 2, first).end;
+    let last = put(&mut session, 3, 10);
+    session.wait(last).unwrap();
+    (begin, end)
+}
+
+/// The first commit of a batch is lost, the second one is whole. After a recovery a short commit takes the place of the
+/// first: its batch ends where the second begins, which must not be read as what comes next.
+#[test]
+fn what_a_torn_batch_left_whole_is_never_taken_for_what_came_after_it() {
+    let some = 6000;
+    let (begin, end) = two_in_a_batch(&create(&world(47), Durability::Fdatasync).unwrap(), some);
+    let first = some + (begin + 2 * BLOCK - end) as usize;
+    let world = world(47);
+    let database = create(&world, Durability::Fdatasync).unwrap();
+    world.keep_images(1);
+    assert_eq!(two_in_a_batch(&database, first), (begin, begin + 2 * BLOCK));
+    drop(database);
+    let mut torn = 0;
+    for image in world.take_images() {
+        for fate in (0..32).map(Fate::Torn) {
+            let after = image.after(fate);
+            let database = open(&after, Durability::Fdatasync).unwrap();
+            let mut state = contents(&database).unwrap();
+            torn += usize::from(state.len() == 1);
+            let mut session = database.session().unwrap();
+            let ticket = put(&mut session, 9, 10);
+            session.wait(ticket).unwrap();
+            drop(session);
+            drop(database);
+            state.insert((0, vec![7, 9]), vec![9; 10]);
+            let again = open(&after.image().after(Fate::Lost), Durability::Fdatasync).unwrap();
+            assert_eq!(contents(&again).unwrap(), state, "power cut before I/O {}, {fate:?}", image.io);
+        }
+    }
+    assert!(torn >= 16, "{torn}");
 }
 
 #[test]
