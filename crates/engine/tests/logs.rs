@@ -143,25 +143,32 @@ fn threads_on_several_logs_lose_nothing_and_nothing_that_was_seen() {
     }
 }
 
-/// A transaction of a writer: its count goes up, and it notes the counts of all others.
+/// A transaction of a writer, until it is through: its count goes up, and it notes the counts of all others.
 fn write_down(session: &mut Session<'_, Hand<'_>>, writer: u8, acknowledged: &AtomicU64) -> assay_engine::Result<()> {
     loop {
-        session.begin()?;
-        let mut noted = [0_u64; 9];
-        for (other, noted) in noted.iter_mut().enumerate() {
-            *noted = seen_by(session, other as u8)?[other];
-        }
-        noted[usize::from(writer)] += 1;
-        let bytes: Vec<u8> = noted.iter().flat_map(|count| count.to_le_bytes()).collect();
-        match session.put(0, &[7, writer], &bytes).and_then(|()| session.commit()) {
+        match count_up(session, writer) {
+            // Reads as well: a thread that gets no CPU for long has too old a snapshot.
             Err(error) if error.is_passing() => session.abort(),
             Err(error) => return Err(error),
-            Ok(()) => {
-                acknowledged.fetch_max(noted[usize::from(writer)], SeqCst);
+            Ok(count) => {
+                acknowledged.fetch_max(count, SeqCst);
                 return Ok(());
             }
         }
     }
+}
+
+fn count_up(session: &mut Session<'_, Hand<'_>>, writer: u8) -> assay_engine::Result<u64> {
+    session.begin()?;
+    let mut noted = [0_u64; 9];
+    for (other, noted) in noted.iter_mut().enumerate() {
+        *noted = seen_by(session, other as u8)?[other];
+    }
+    noted[usize::from(writer)] += 1;
+    let bytes: Vec<u8> = noted.iter().flat_map(|count| count.to_le_bytes()).collect();
+    session.put(0, &[7, writer], &bytes)?;
+    session.commit()?;
+    Ok(noted[usize::from(writer)])
 }
 
 /// The counts that a writer has noted last.
