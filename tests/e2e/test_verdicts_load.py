@@ -230,6 +230,9 @@ def was_taken(record: Json) -> Json:
         assert "could not be told" in untold[0]["reason"]
         pytest.skip(untold[0]["reason"])
     reasons: list[Json] = record["verdict"]["reasons"]
+    quota = [one["evidence"] for one in reasons if "throttled_s" in one.get("numbers", {})]
+    if quota:
+        pytest.skip(f"the busy processes used up the quota of CPU time that they share with the run: {quota[0]}")
     found = [one for one in reasons if one["code"] == "cpu-taken"]
     assert found, f"{os.cpu_count()} CPUs, {[(one['code'], one['evidence']) for one in reasons]}"
     assert record["verdict"]["status"] != "valid"
