@@ -1,8 +1,9 @@
 //! What the log costs, measured side by side with the same bytes written without it: `log_speed FOLDER`.
 //!
-//! Those who take turns in one run, on the same file system and with the same flushes: the log with its committers; two logs, on
-//! which half of them commit each and wait for all commits before their own; as many threads that write the same blocks through queues of their own; and as many that write them by blocking calls. A busy machine
-//! disturbs all alike. Ratios are of medians over the turns, to the faster of the two.
+//! Those who take turns in one run, on the same file system and with the same flushes: the log with its committers; two
+//! logs, on which half of them commit each and wait for all commits before their own; as many threads that write the same
+//! blocks through queues of their own; and as many that write them by blocking calls. A busy machine disturbs all alike.
+//! Ratios are of medians over the turns, to the faster of the two.
 
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use assay_buffer::disk::{Action, Disk, Memory, Queue, Request, carry_out};
 
+use super::logs::LOGS_AT_MOST;
 use crate::error::{EngineError, Result};
 
 /// Bytes before the area.
@@ -117,6 +118,10 @@ impl Area {
         let area = Self { identity: long(16), bytes: long(24), ring: long(32), index: long(40), count: long(48) };
         if found != area.header() {
             let what = "its header does not agree with its CRC".to_owned();
+            return Err(EngineError::Damaged { place: format!("the log in {name}"), what });
+        }
+        if area.count > LOGS_AT_MOST as u64 || area.index >= area.count {
+            let what = format!("its header says that it is number {} of {}", area.index, area.count);
             return Err(EngineError::Damaged { place: format!("the log in {name}"), what });
         }
         if disk.bytes() < FRONT + area.bytes {

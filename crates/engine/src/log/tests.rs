@@ -243,6 +243,15 @@ fn another_file_is_no_log() {
 }
 
 #[test]
+fn a_log_that_is_none_or_too_many_of_its_kind_is_damaged() {
+    for (index, count) in [(0, 0), (2, 2), (0, logs::LOGS_AT_MOST + 1)] {
+        let disk = World::new(1).add("log", area::FRONT + AREA);
+        Area::plan(&*disk, IDENTITY, RING).unwrap().of_several(index, count).create(&*disk).unwrap();
+        assert!(matches!(Area::open(&*disk), Err(EngineError::Damaged { .. })), "{index} of {count}");
+    }
+}
+
+#[test]
 fn threads_that_append_together_lose_nothing() {
     let disk = World::new(1).add("log", area::FRONT + (64 << 20));
     Area::plan(&*disk, IDENTITY, 1 << 20).unwrap().create(&*disk).unwrap();
