@@ -13,6 +13,10 @@ pub struct Schedule {
     count: u64,
     clock: f64,
     due: u64,
+    /// Nothing is due from here on, ticks.
+    end: u64,
+    /// When the next is due, ticks from the start.
+    at: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +44,7 @@ impl Schedule {
             Law::Fixed => period * f64::from(thread) / f64::from(threads),
             Law::Burst(burst) => burst as f64 * period * f64::from(thread) / f64::from(threads),
         };
-        let mut schedule = Self { law, start: 0, period, count: 0, clock: shift, due: 0 };
+        let mut schedule = Self { law, start: 0, period, count: 0, clock: shift, due: 0, end: u64::MAX, at: 0 };
         schedule.plan(rng);
         Some(schedule)
     }
@@ -55,6 +59,30 @@ impl Schedule {
     #[inline(always)]
     pub fn due(&self) -> u64 {
         self.due
+    }
+
+    /// Ends the schedule: what would be due at `end` (ticks) or later never is, and [`Self::due`] says `u64::MAX` then.
+    pub fn end_at(&mut self, end: u64) {
+        self.end = end;
+        if self.due >= end {
+            self.due = u64::MAX;
+        }
+    }
+
+    /// Goes on after its end as if nothing had been between: the next operation is due at `now`, ticks.
+    pub fn resume(&mut self, now: u64) {
+        (self.start, self.due, self.end) = (now.wrapping_sub(self.at), now, u64::MAX);
+    }
+
+    /// Where the schedule ends, ticks; `u64::MAX` where it does not.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Operations that are still due before the end, about; 0 where there are none, or no end.
+    pub fn left(&self) -> u64 {
+        let endless = self.due == u64::MAX || self.end == u64::MAX;
+        if endless { 0 } else { ((self.end - self.due) as f64 / self.period).ceil() as u64 }
     }
 
     /// Goes on to the operation after the next.
@@ -76,7 +104,9 @@ impl Schedule {
                 self.clock
             }
         };
-        self.due = self.start.wrapping_add(at as u64);
+        self.at = at as u64;
+        let due = self.start.wrapping_add(self.at);
+        self.due = if due < self.end { due } else { u64::MAX };
     }
 }
 
@@ -168,6 +198,28 @@ mod tests {
             all.windows(2).all(|pair| pair[1] - pair[0] == 10_000_000),
             "each thread has a tenth of a second to itself"
         );
+    }
+
+    #[test]
+    fn what_is_left_at_an_end_is_what_was_due_before_it() {
+        let arrivals = Arrivals::Fixed { rate_per_s: 1000.0, scope: RateScope::Total };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut schedule = Schedule::new(&arrivals, 0, 1, HZ, &mut rng).unwrap();
+        schedule.begin(0);
+        (0..10).for_each(|_| schedule.advance(&mut rng));
+        schedule.end_at(25_000_000);
+        assert_eq!((schedule.due(), schedule.left()), (10_000_000, 15));
+        let mut left = 0;
+        while schedule.due() < u64::MAX {
+            (left, _) = (left + 1, schedule.advance(&mut rng));
+        }
+        assert_eq!((left, schedule.left()), (15, 0), "10 ms to 24 ms");
+        schedule.end_at(1);
+        assert_eq!(schedule.due(), u64::MAX);
+        schedule.resume(90_000_000);
+        assert_eq!(schedule.due(), 90_000_000);
+        schedule.advance(&mut rng);
+        assert_eq!(schedule.due(), 91_000_000);
     }
 
     #[test]

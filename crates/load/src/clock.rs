@@ -77,6 +77,12 @@ impl Clock {
         Self { source, ns_per_tick: (1e9 / hz * one).round() as u64, ticks_per_ns: (hz / 1e9 * one).round() as u64, hz }
     }
 
+    /// A clock whose tick is a nanosecond, for tests of those who are given times.
+    #[cfg(test)]
+    pub(crate) fn nanoseconds() -> Self {
+        Self::with_hz(ClockSource::ClockGettime, 1e9)
+    }
+
     /// Now, in ticks. The instruction is not ordered against its neighbours: it costs a few nanoseconds, and an
     /// operation that is timed with it takes a system call or moves memory.
     #[inline(always)]
@@ -197,6 +203,13 @@ fn kernel_ns(id: libc::clockid_t) -> u64 {
     // SAFETY: `time` is a valid place for the result.
     unsafe { libc::clock_gettime(id, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// How far `CLOCK_BOOTTIME`, which goes on while the machine sleeps, is ahead of `CLOCK_MONOTONIC`, which does not, ns.
+pub(crate) fn asleep_ns() -> u64 {
+    let monotonic_ns = kernel_ns(libc::CLOCK_MONOTONIC);
+    // Read second, so that time between the readings never makes it negative.
+    kernel_ns(libc::CLOCK_BOOTTIME).saturating_sub(monotonic_ns)
 }
 
 /// Reads both clocks many times and keeps the reading with the least time between the two counter values: the others

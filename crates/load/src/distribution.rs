@@ -1,6 +1,6 @@
 //! From a sum of histograms to the summary in a record.
 
-use assay_record::{Distribution, Provenance};
+use assay_record::{AtLeast, Distribution, Provenance};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
 
@@ -24,6 +24,8 @@ pub fn distribution(sum: &Sum, provenance: Provenance) -> Distribution {
         p999_ns: sum.percentile(99.9),
         p9999_ns: sum.percentile(99.99),
         max_ns: sum.max,
+        at_least: (sum.at_least.count > 0)
+            .then_some(AtLeast { count: sum.at_least.count, from_ns: sum.at_least.from_ns }),
         above_range: sum.above,
         supported_percentile: if empty { 0.0 } else { (100.0 * (1.0 - SUPPORT / sum.count() as f64)).max(0.0) },
         histogram: serialised(sum),

@@ -10,7 +10,9 @@ pub mod distribution;
 pub mod environment;
 mod error;
 pub mod generator;
+pub mod heartbeat;
 mod journal;
+pub mod overdue;
 mod run;
 pub mod seat;
 pub mod series;
@@ -23,5 +25,5 @@ mod worker;
 
 pub use arrivals::{Schedule, total_rate};
 pub use error::LoadError;
-pub use run::{Watch, objective, rfc3339, run, run_id, target_facts};
+pub use run::{Watch, objective, prepare, rfc3339, run, run_id, target_facts};
 pub use verify::{DatasetDurability, Durability, verify};

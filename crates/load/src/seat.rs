@@ -37,6 +37,13 @@ pub fn flush_every(class: &Class) -> Option<u32> {
     (every != u32::MAX).then_some(every)
 }
 
+/// The path of a class as it is opened. Under a rate a read from persistent memory ends before its time is taken, as if
+/// `fenced` were set: without a fence the time would be that of issuing it.
+pub fn path_of(class: &Class) -> PathSpec {
+    let timed = class.path.kind == PathKind::Pmem && class.arrivals != Arrivals::Closed;
+    PathSpec { fenced: class.path.fenced || timed, ..class.path.clone() }
+}
+
 /// Whether a class is driven by the queued loop.
 pub fn is_queued(class: &Class) -> bool {
     match class.path.kind {
@@ -59,10 +66,10 @@ pub fn tally_for(class: &Class) -> Tally {
     }
 }
 
-/// Memory that one thread of a class takes, bytes: buffers, and histograms of warm-up and window with what their reader
-/// remembers.
+/// Memory that one thread of a class takes, bytes: buffers, and histograms of warm-up, window and what comes after it, with
+/// what their reader remembers.
 pub(crate) fn memory_bytes(class: &Class) -> u64 {
-    let histograms = 2 * 5 + 1;
+    let histograms = 3 * 5 + 1;
     MemoryPlan::new(class, 0).bytes_wide().saturating_add(histograms * Latencies::BYTES)
 }
 
@@ -119,6 +126,7 @@ pub(crate) fn null_class(open_loop: bool) -> Class {
         buffer_bytes: 0,
         dirty_bytes: 0,
         start_s: 0.0,
+        pin: None,
         objective: None,
     }
 }

@@ -49,6 +49,11 @@ fn lowest_value(index: usize) -> u64 {
     ((index - (bucket << HALF_BITS)) as u64) << bucket
 }
 
+/// Largest value that is counted at an index; nothing is known of the size of those at the top.
+fn highest_value(index: usize) -> u64 {
+    if index + 1 >= COUNTERS { u64::MAX } else { lowest_value(index + 1) - 1 }
+}
+
 impl Default for Latencies {
     fn default() -> Self {
         Self::new()
@@ -90,6 +95,18 @@ impl Latencies {
         }
     }
 
+    /// Counts a value, ns, so many times. Not for the measured loop.
+    #[cold]
+    pub fn record_many(&self, value_ns: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
+        self.record(value_ns);
+        add(&self.counts[index_of(value_ns.min(RANGE_NS))], times - 1);
+        add(&self.total, times - 1);
+        add(&self.sum, value_ns.wrapping_mul(times - 1));
+    }
+
     #[cold]
     fn new_minimum(&self, value_ns: u64, index: usize) {
         self.min.store(value_ns, Relaxed);
@@ -108,6 +125,9 @@ impl Latencies {
     }
 
     /// Adds what was counted since the last call into `into`; `seen` is the reader's memory and is brought up to date.
+    ///
+    /// Extremes are those of what was counted since: exact where they exceed all that the reader has seen before, else to
+    /// a bucket (0.1 %).
     pub fn drain_into(&self, seen: &mut Snapshot, into: &mut Sum) {
         let sum = self.sum.load(Relaxed);
         into.sum = into.sum.wrapping_add(sum.wrapping_sub(seen.sum));
@@ -116,16 +136,45 @@ impl Latencies {
         if lowest > highest {
             return;
         }
+        let (mut first, mut last) = (None, 0);
         for index in lowest..=highest.min(COUNTERS - 1) {
             let count = self.counts[index].load(Relaxed);
             let fresh = count.wrapping_sub(seen.counts[index]);
             if fresh != 0 {
                 seen.counts[index] = count;
                 into.count_at(index, fresh);
+                (first, last) = (first.or(Some(index)), index);
             }
         }
-        into.max = into.max.max(self.max.load(Relaxed));
-        into.min = into.min.min(self.min.load(Relaxed));
+        let (min, max) = (self.min.load(Relaxed), self.max.load(Relaxed));
+        if let Some(first) = first {
+            into.min = into.min.min(if min < seen.min { min } else { lowest_value(first).max(min) });
+            into.max = into.max.max(if max > seen.max { max } else { highest_value(last).min(max) });
+        }
+        (seen.min, seen.max) = (min, max);
+    }
+}
+
+/// Values of which only a lower bound is known. The bounds are recorded among the other values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AtLeast {
+    /// How many.
+    pub count: u64,
+    /// The smallest bound, ns: a percentile below it is exact, whatever the values are.
+    pub from_ns: u64,
+}
+
+impl Default for AtLeast {
+    fn default() -> Self {
+        Self { count: 0, from_ns: u64::MAX }
+    }
+}
+
+impl AtLeast {
+    /// Adds others.
+    pub fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.from_ns = self.from_ns.min(other.from_ns);
     }
 }
 
@@ -134,11 +183,13 @@ impl Latencies {
 pub struct Snapshot {
     counts: Vec<u64>,
     sum: u64,
+    min: u64,
+    max: u64,
 }
 
 impl Default for Snapshot {
     fn default() -> Self {
-        Self { counts: vec![0; COUNTERS], sum: 0 }
+        Self { counts: vec![0; COUNTERS], sum: 0, min: u64::MAX, max: 0 }
     }
 }
 
@@ -148,18 +199,20 @@ pub struct Sum {
     histogram: Histogram<u64>,
     /// Exact sum of all values, ns.
     pub sum: u64,
-    /// Smallest value, ns; `u64::MAX` where there is none. For a part of a series it is that of the whole.
+    /// Smallest value, ns; `u64::MAX` where there is none. For a part of a series it may be low by a bucket (0.1 %).
     pub min: u64,
-    /// Largest value, ns, exact. For a part of a series it is that of the whole.
+    /// Largest value, ns, exact. For a part of a series it may be high by a bucket (0.1 %).
     pub max: u64,
     /// Values above the range.
     pub above: u64,
+    /// Values of which only a lower bound is known.
+    pub at_least: AtLeast,
 }
 
 impl Default for Sum {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, RANGE_NS, 3).unwrap_or_else(|_| unreachable!("constant bounds"));
-        Self { histogram, sum: 0, min: u64::MAX, max: 0, above: 0 }
+        Self { histogram, sum: 0, min: u64::MAX, max: 0, above: 0, at_least: AtLeast::default() }
     }
 }
 
@@ -190,6 +243,7 @@ impl Sum {
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.above += other.above;
+        self.at_least.add(other.at_least);
     }
 
     /// What is left without a part of it. The extremes are those that the histogram still shows.
@@ -218,7 +272,7 @@ impl Sum {
     /// Empties it, keeping its memory.
     pub fn clear(&mut self) {
         self.histogram.reset();
-        (self.sum, self.min, self.max, self.above) = (0, u64::MAX, 0, 0);
+        (self.sum, self.min, self.max, self.above, self.at_least) = (0, u64::MAX, 0, 0, AtLeast::default());
     }
 }
 
@@ -309,6 +363,25 @@ mod tests {
         assert_eq!(sum.above, 50, "values beyond the range are counted apart");
         assert_eq!(sum.max, RANGE_NS * 2, "and the maximum stays exact");
         assert!((sum.mean() - (RANGE_NS * 2) as f64).abs() < 1.0);
+    }
+
+    #[test]
+    fn what_came_before_a_part_is_not_its_extreme() {
+        let latencies = Latencies::new();
+        let (mut seen, mut ramp, mut window) = (Snapshot::default(), Sum::default(), Sum::default());
+        [3, 50_000, 1_068_000_000].iter().for_each(|value| latencies.record(*value));
+        latencies.drain_into(&mut seen, &mut ramp);
+        assert_eq!((ramp.min, ramp.max), (3, 1_068_000_000));
+        [40_000, 67_000_123].iter().for_each(|value| latencies.record(*value));
+        latencies.drain_into(&mut seen, &mut window);
+        assert!(window.max >= 67_000_123 && window.max < 67_100_000, "{}", window.max);
+        assert!(window.min <= 40_000 && window.min > 39_900, "{}", window.min);
+        let mut nothing = Sum::default();
+        latencies.drain_into(&mut seen, &mut nothing);
+        assert_eq!((nothing.min, nothing.max), (u64::MAX, 0));
+        [2, 2_000_000_001].iter().for_each(|value| latencies.record(*value));
+        latencies.drain_into(&mut seen, &mut nothing);
+        assert_eq!((nothing.min, nothing.max), (2, 2_000_000_001), "what exceeds all before is exact");
     }
 
     #[test]

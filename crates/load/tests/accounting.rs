@@ -67,7 +67,7 @@ fn the_work_of_io_uring_helpers_is_counted_for_their_owner() {
         Err(error) => return eprintln!("skipped: no io_uring here: {error}"),
     };
     let file = cold_file();
-    let mut thread = ThreadCounters::open(Clock::new().tsc_hz());
+    let mut thread = ThreadCounters::with_hardware(Clock::new().tsc_hz());
     let process = ProcessCounters::new();
     let before = process.snapshot();
     thread.start();
@@ -107,7 +107,7 @@ fn check_device_bytes(own: Option<u64>, helpers: u64, path: &Path) {
 #[test]
 fn a_cold_read_is_accounted_to_its_thread_and_a_warm_one_is_not() {
     let file = cold_file();
-    let mut thread = ThreadCounters::open(0.0);
+    let mut thread = ThreadCounters::with_hardware(0.0);
     let mut read = || {
         thread.start();
         let mut buffer = vec![0_u8; 1 << 20];

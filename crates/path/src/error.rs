@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use assay_own::OwnError;
 use thiserror::Error;
 
 /// What went wrong, and what to do. `exit_code` maps it to the process's exit code.
@@ -62,6 +63,19 @@ impl PathError {
             Self::Io { .. } | Self::Refused { .. } => 1,
             Self::Interrupted { .. } => 3,
             Self::Unavailable { .. } => 4,
+        }
+    }
+}
+
+impl From<OwnError> for PathError {
+    fn from(error: OwnError) -> Self {
+        match error {
+            OwnError::Io { action, path, source } => Self::Io { action, path, source },
+            OwnError::Refused { path, reason, fix } => Self::Refused { path, reason, fix },
+            other => {
+                let reason = other.to_string();
+                Self::Refused { path: PathBuf::new(), reason, fix: other.fix() }
+            }
         }
     }
 }

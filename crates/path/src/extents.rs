@@ -17,6 +17,9 @@ pub struct Survey {
     pub encoded: u64,
     /// Bytes that are shared with another file (counted in `written` as well).
     pub shared: u64,
+    /// Bytes whose blocks are those of other bytes of the range, so that the device holds them once (counted in `written` as
+    /// well).
+    pub repeated: u64,
     /// The file system answered. Otherwise only holes are known, and all else counts as written.
     pub supported: bool,
 }
@@ -74,17 +77,35 @@ pub fn survey(file: &File, range: Range<u64>) -> io::Result<Survey> {
 fn by_extents(file: &File, range: &Range<u64>) -> io::Result<Survey> {
     let mut survey = Survey { supported: true, ..Survey::default() };
     let mut at = range.start;
+    let mut shared: Vec<Range<u64>> = Vec::new();
     while at < range.end {
         let page = page_of_extents(file, at, range.end - at)?;
         for extent in &page {
+            let from = at.max(extent.logical);
             at = survey.add(extent, at, range.end);
+            if extent.flags & SHARED != 0 && extent.flags & UNWRITTEN == 0 && at > from {
+                let first = extent.physical + (from - extent.logical);
+                shared.push(first..first + (at - from));
+            }
         }
         if page.last().is_none_or(|extent| extent.flags & LAST != 0) {
             break;
         }
     }
     survey.holes += range.end.saturating_sub(at);
+    survey.repeated = repeated(shared);
     Ok(survey)
+}
+
+/// How many bytes of these ranges lie in another of them.
+fn repeated(mut ranges: Vec<Range<u64>>) -> u64 {
+    ranges.sort_unstable_by_key(|range| range.start);
+    let (mut twice, mut end) = (0, 0);
+    for range in ranges {
+        twice += range.end.min(end).saturating_sub(range.start);
+        end = end.max(range.end);
+    }
+    twice
 }
 
 fn page_of_extents(file: &File, start: u64, length: u64) -> io::Result<Vec<Extent>> {
@@ -163,7 +184,8 @@ mod tests {
             at = survey.add(&extent, at, 400);
         }
         assert_eq!(at, 400);
-        let wanted = Survey { written: 150, unwritten: 50, holes: 100, encoded: 50, shared: 50, supported: false };
+        let wanted =
+            Survey { written: 150, unwritten: 50, holes: 100, encoded: 50, shared: 50, repeated: 0, supported: false };
         assert_eq!(survey, wanted);
     }
 }

@@ -20,7 +20,7 @@ use std::{
 use assay_record::DurabilityKind;
 use rustix::io::{Errno, ReadWriteFlags};
 
-use crate::{Blocking, Knows, OpenParameters, PathError, files::Files};
+use crate::{Blocking, Knows, OpenParameters, PathError, files::Files, slots::BOUNDARY};
 
 const KNOWS: Knows = Knows {
     direct: true,
@@ -107,7 +107,9 @@ struct Operation {
     offset: u64,
     length: u32,
     memory: usize,
-    moved: bool,
+    moved: u32,
+    /// Bytes that had been moved when it last stepped back to where a direct transfer may begin.
+    stepped: u32,
 }
 
 impl Operation {
@@ -118,14 +120,29 @@ impl Operation {
                 self.length -= part as u32;
                 self.offset += part as u64;
                 self.memory += part;
-                self.moved = true;
+                self.moved += part as u32;
                 Ok(())
             }
             Err(Errno::INTR) => Ok(()),
-            // The unaligned rest of a direct read: the file ends there.
-            Err(Errno::INVAL) if self.moved => Err(io::Error::from_raw_os_error(at_end)),
+            Err(Errno::INVAL) if self.steps_back() => Ok(()),
+            // The unaligned rest of a direct read, once more: the file ends there.
+            Err(Errno::INVAL) if self.moved > 0 => Err(io::Error::from_raw_os_error(at_end)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// A direct transfer that stopped at no boundary goes on from the one before; not where that has brought nothing.
+    fn steps_back(&mut self) -> bool {
+        let back = (self.offset % BOUNDARY).min(u64::from(self.moved)) as u32;
+        if back == 0 || self.moved <= self.stepped {
+            return false;
+        }
+        self.stepped = self.moved;
+        self.moved -= back;
+        self.length += back;
+        self.offset -= u64::from(back);
+        self.memory -= back as usize;
+        true
     }
 }
 
@@ -138,7 +155,7 @@ pub(crate) fn outside() -> io::Error {
 impl Blocking for Pread {
     #[inline]
     fn read(&mut self, segment: u32, offset: u64, length: u32, memory: usize) -> io::Result<()> {
-        let at = Operation { segment, offset, length, memory, moved: false };
+        let at = Operation { segment, offset, length, memory, moved: 0, stepped: 0 };
         match self.read_once(at)? {
             Ok(moved) if moved == length as usize => Ok(()),
             answer => self.read_on(at, answer),
@@ -147,7 +164,7 @@ impl Blocking for Pread {
 
     #[inline]
     fn write(&mut self, segment: u32, offset: u64, length: u32, memory: usize) -> io::Result<()> {
-        let at = Operation { segment, offset, length, memory, moved: false };
+        let at = Operation { segment, offset, length, memory, moved: 0, stepped: 0 };
         let answer = self.write_once(at)?;
         self.files.mark_written(segment);
         match answer {

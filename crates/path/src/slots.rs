@@ -9,10 +9,31 @@ struct Slot {
     rest: Request,
     /// Bytes moved by earlier parts.
     moved: u32,
+    /// Bytes that had been moved when it last stepped back to where a direct transfer may begin.
+    stepped: u32,
+}
+
+/// Where direct transfers may begin on every device: at multiples of this, bytes.
+pub(crate) const BOUNDARY: u64 = 4096;
+
+impl Slot {
+    /// A direct transfer that stopped at no boundary goes on from the one before; not where that has brought nothing.
+    fn steps_back(&mut self) -> bool {
+        let back = (self.rest.offset % BOUNDARY).min(u64::from(self.moved)) as u32;
+        if back == 0 || self.moved <= self.stepped {
+            return false;
+        }
+        self.stepped = self.moved;
+        self.moved -= back;
+        self.rest.length += back;
+        self.rest.offset -= u64::from(back);
+        self.rest.memory -= back as usize;
+        true
+    }
 }
 
 const FREE: Slot =
-    Slot { rest: Request { write: false, segment: 0, offset: 0, length: 0, memory: 0, slot: 0 }, moved: 0 };
+    Slot { rest: Request { write: false, segment: 0, offset: 0, length: 0, memory: 0, slot: 0 }, moved: 0, stepped: 0 };
 
 /// What a result of the kernel means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +62,7 @@ impl Slots {
     /// Remembers a read or a write.
     #[inline(always)]
     pub fn start(&mut self, request: Request) {
-        self.slots[request.slot as usize] = Slot { rest: request, moved: 0 };
+        self.slots[request.slot as usize] = Slot { rest: request, moved: 0, stepped: 0 };
         self.in_flight += 1;
     }
 
@@ -83,8 +104,11 @@ impl Slots {
         let done = |result| Settled::Done(Completion { slot, result });
         match result {
             _ if result == -libc::EAGAIN || result == -libc::EINTR => Settled::Again(slot),
-            // The unaligned rest of a direct read: the file ends there.
-            _ if result == -libc::EINVAL && held.moved > 0 && !held.rest.write => done(-libc::ENODATA),
+            _ if result == -libc::EINVAL && held.steps_back() => Settled::Again(slot),
+            // The unaligned rest of a direct read, once more: the file ends there.
+            _ if result == -libc::EINVAL && held.moved > 0 => {
+                done(if held.rest.write { -libc::EIO } else { -libc::ENODATA })
+            }
             _ if result < 0 => done(result),
             0 if held.rest.length > 0 => done(if held.rest.write { -libc::EIO } else { -libc::ENODATA }),
             _ => {
@@ -150,7 +174,23 @@ mod tests {
         assert_eq!(read_of(10).settle(3, 0), Settled::Done(Completion { slot: 3, result: -libc::ENODATA }));
         let mut slots = read_of(4096);
         assert_eq!(slots.settle(3, 512 + 7), Settled::Again(3));
+        assert_eq!(slots.settle(3, -libc::EINVAL), Settled::Again(3));
+        assert_eq!((slots.rest(3).offset, slots.rest(3).length), (100, 4096), "no boundary since it began");
+        assert_eq!(slots.settle(3, 512 + 7), Settled::Again(3));
         assert_eq!(slots.settle(3, -libc::EINVAL), Settled::Done(Completion { slot: 3, result: -libc::ENODATA }));
+    }
+
+    #[test]
+    fn a_direct_write_cut_at_no_boundary_goes_on_from_the_one_before() {
+        let mut slots = Slots::new(4);
+        slots.start(Request { write: true, segment: 0, offset: 8192, length: 12288, memory: 0, slot: 0 });
+        for (part, offset) in [(5000, 12288), (4097, 16384)] {
+            assert_eq!(slots.settle(0, part), Settled::Again(0));
+            assert_eq!(slots.settle(0, -libc::EINVAL), Settled::Again(0));
+            assert_eq!(slots.rest(0).offset, offset);
+            assert_eq!(slots.rest(0).memory as u64, offset - 8192);
+        }
+        assert_eq!(slots.settle(0, 4096), Settled::Done(Completion { slot: 0, result: 12288 }));
     }
 
     #[test]

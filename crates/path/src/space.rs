@@ -1,10 +1,36 @@
 //! Whether there is room.
 
-use std::path::Path;
+use std::{collections::BTreeMap, os::unix::fs::MetadataExt, path::Path};
 
 use rustix::fs::statvfs;
 
 use crate::PathError;
+
+/// Share of a file system that stays free, percent, unless a job says otherwise.
+pub const RESERVE_PERCENT: f64 = 5.0;
+
+/// Refuses where the file systems of these folders have no room for so many bytes in each, with [`RESERVE_PERCENT`] left.
+/// What goes to one file system counts together.
+///
+/// # Errors
+/// As [`check`].
+pub fn reserve<'a>(needed: impl IntoIterator<Item = (&'a Path, u64)>) -> Result<(), PathError> {
+    let mut by_device: BTreeMap<u64, (&Path, u64)> = BTreeMap::new();
+    for (folder, bytes) in needed {
+        let failed = |source| PathError::Io { action: "looking at", path: folder.to_owned(), source };
+        let device = folder.metadata().map_err(failed)?.dev();
+        by_device.entry(device).or_insert((folder, 0)).1 += bytes;
+    }
+    by_device.into_values().try_for_each(|(folder, bytes)| check(folder, bytes, RESERVE_PERCENT))
+}
+
+/// Refuses to go on filling a file system of which less than [`RESERVE_PERCENT`] is free.
+///
+/// # Errors
+/// As [`check`].
+pub fn still_there(folder: &Path) -> Result<(), PathError> {
+    check(folder, 1, RESERVE_PERCENT)
+}
 
 /// Refuses where `bytes_needed` more bytes would leave less than `free_percent_at_least` percent of a file system free.
 ///
@@ -75,6 +101,16 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("TiB are needed") && text.contains("are free") && text.contains("5 %"), "{text}");
         assert_eq!(error.exit_code(), 1);
+    }
+
+    #[test]
+    fn what_goes_to_one_file_system_counts_together() {
+        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let facts = statvfs(one.path()).unwrap();
+        let free = facts.f_bavail * facts.f_frsize;
+        reserve([(one.path(), 4096), (two.path(), 4096)]).unwrap();
+        let error = reserve([(one.path(), free / 2), (two.path(), free / 2)]).unwrap_err();
+        assert!(error.to_string().contains("5 %"), "{error}");
     }
 
     #[test]

@@ -250,3 +250,56 @@ fn space_is_refused_where_too_little_would_stay_free() {
     let text = error.to_string();
     assert!(text.contains("10.0 MiB are needed") && text.contains("5 % must stay free"), "{text}");
 }
+
+/// An LVM volume on a degraded RAID 5, on a partition and on a drive that has a write cache: each is asked by itself.
+#[test]
+fn each_layer_says_what_it_may_do() {
+    let machine = Machine::new();
+    machine.device("pci/nvme0n1", "259:0");
+    machine.device("virtual/md0", "9:0");
+    machine.device("virtual/zram0", "251:0");
+    machine.built_on("virtual/md0", "pci/nvme0n1");
+    let write = |device: &str, file: &str, text: &str| {
+        let path = machine.system().sys.join("class/block").join(device).canonicalize().unwrap().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("nvme0n1", "queue/write_cache", "write back\n");
+    write("md0", "md/level", "raid5\n");
+    write("md0", "md/sync_action", "recover\n");
+    let system = machine.system();
+    let named = |name: &str| facts::layers_of_device(&system, &Block::named(&system, name).unwrap());
+    let array = named("md0");
+    let kinds: Vec<_> = array.iter().map(|layer| layer.kind.as_str()).collect();
+    assert_eq!(kinds, ["md", "disk"]);
+    assert!(array[0].effects.iter().any(|effect| effect.by.contains("recover") && effect.reads), "{array:?}");
+    assert!(array[0].effects.iter().any(|effect| effect.by == "parity" && !effect.reads));
+    assert!(array[1].effects.iter().all(|effect| effect.writes && !effect.reads));
+    let memory = named("zram0");
+    assert_eq!((memory[0].kind.as_str(), memory[0].effects.len()), ("memory", 2));
+}
+
+/// A file system on a loop device on a file: the loop device is between the two, whatever disk lies at the bottom.
+#[test]
+fn a_loop_device_is_a_layer_of_its_own() {
+    let folder = disk_folder();
+    let Some(device) = Loop::new(folder.path(), "image", 8 << 20) else { return };
+    let layers = facts::layers(&facts::System::default(), &device.device);
+    assert_eq!((layers[0].name.clone(), layers[0].kind.as_str()), (device.name(), "loop"));
+    assert!(layers[0].effects.iter().any(|effect| effect.by.contains("page cache")), "{layers:?}");
+    assert_eq!(layers[1].kind, "file-system");
+    assert!(layers.len() >= 2);
+}
+
+#[test]
+fn file_systems_say_what_they_may_do_by_type_and_options() {
+    let by = |kind, options| -> Vec<String> {
+        facts::effects_of_file_system(kind, options).into_iter().map(|effect| effect.by).collect()
+    };
+    assert!(by("ext4", "rw,relatime").is_empty());
+    assert_eq!(by("btrfs", "rw,compress=zstd:3"), ["compression"]);
+    assert!(by("btrfs", "rw,compress=no").is_empty());
+    assert_eq!(by("ext4", "rw,data=journal").len(), 1);
+    assert_eq!(by("tmpfs", "rw"), ["its files are memory"]);
+    assert_eq!(by("fuse.sshfs", "rw").len(), 2);
+}

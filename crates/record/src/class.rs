@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::path::PathSpec;
+use crate::{path::PathSpec, pin::Pin};
 
 /// Read, write, or a mix of both.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -210,6 +210,9 @@ pub struct Class {
     /// Seconds after the window's start at which the class begins (0: at once). Only for background load.
     #[serde(default)]
     pub start_s: f64,
+    /// Where its threads run; none where the kernel decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
     /// What it must reach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<Objective>,

@@ -117,6 +117,61 @@ pub struct Array {
     pub sync: String,
 }
 
+/// What a layer may do to operations on their way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LayerDoes {
+    /// Answers by itself, out of memory or a faster device: what lies beneath may see nothing.
+    Serves,
+    /// Takes longer than what lies beneath.
+    Delays,
+    /// Moves other bytes than were asked for: compresses, finds copies, encrypts, adds redundancy.
+    Changes,
+}
+
+/// One thing that a layer may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LayerEffect {
+    /// What.
+    pub does: LayerDoes,
+    /// To reads.
+    pub reads: bool,
+    /// To writes.
+    pub writes: bool,
+    /// By what means: a few words.
+    pub by: String,
+}
+
+/// One layer of what a target lies on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Layer {
+    /// Kernel name, or the mount point of a file system.
+    pub name: String,
+    /// `file-system`, `partition`, `loop`, `device-mapper`, `md`, `memory`, `network`, `cache`, `disk`.
+    pub kind: String,
+    /// What it is in particular: the type of the file system, the file of a loop device, the targets of device mapper, the
+    /// level of an array.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// What it may do to operations; nothing for one that passes them on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<LayerEffect>,
+}
+
+/// A limit that somebody has set, as it was when the run started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SetLimit {
+    /// The kernel's name of the setting (`io.max riops`, `blkio.throttle.read_iops_device`, `cpu.max`, `memory.high`).
+    pub setting: String,
+    /// The control group's folder.
+    pub group: String,
+    /// Kernel name of the device, or its number where it has none; empty where the limit is no device's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub device: String,
+    /// The limit: operations or bytes per second, CPUs, bytes.
+    pub value: f64,
+}
+
 /// Facts of one member of a target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetFacts {
@@ -130,6 +185,9 @@ pub struct TargetFacts {
     /// Block device beneath; none for tmpfs, overlay and the like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<BlockDevice>,
+    /// All layers that it lies on, from the file system down, each asked by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
 }
 
 /// The machine, as it was when the run started.
@@ -157,6 +215,9 @@ pub struct Environment {
     pub io_uring_disabled: Option<i32>,
     /// Load average over one minute.
     pub load_average: f64,
+    /// Limits of the control groups that the process belongs to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<SetLimit>,
     /// Members of targets.
     pub targets: Vec<TargetFacts>,
 }

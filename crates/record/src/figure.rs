@@ -142,6 +142,18 @@ impl Figure {
     }
 }
 
+/// Operations that had not ended when waiting was given up. They are among the values with the time that they had waited
+/// until then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AtLeast {
+    /// How many.
+    pub count: u64,
+    /// The shortest of these times, ns: what lies below it is exact; percentiles from it upward, the mean and the largest
+    /// value are lower bounds.
+    pub from_ns: u64,
+}
+
 /// Summary of a latency distribution, with the histogram that it was read from.
 ///
 /// Percentiles are never merged: merge the histograms and read the percentiles again.
@@ -170,6 +182,9 @@ pub struct Distribution {
     pub p9999_ns: u64,
     /// Largest value, ns; exact even where it lies above the histogram's range.
     pub max_ns: u64,
+    /// Values of which only a lower bound is known; none where all are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<AtLeast>,
     /// Values above the histogram's range. They are counted at its top, never at its bottom.
     pub above_range: u64,
     /// Highest percentile (0..100) with at least 100 values beyond it; what lies above it is weakly supported.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{class::Class, dataset::Dataset, target::Target};
+use crate::{class::Class, counting::CpuCounting, dataset::Dataset, target::Target};
 
 /// State of the page cache when the window opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,6 +106,9 @@ pub struct Job {
     /// Checks beyond measuring.
     #[serde(default)]
     pub checks: Checks,
+    /// When hardware counters run.
+    #[serde(default, skip_serializing_if = "CpuCounting::is_default")]
+    pub counting: CpuCounting,
     /// Name of Assay's own folder inside each folder target. Cells that give the same name share prepared data sets.
     #[serde(default = "scratch_default")]
     pub scratch: String,

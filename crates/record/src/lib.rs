@@ -4,6 +4,7 @@
 //! is generated from these types and is their only other form.
 
 mod class;
+mod counting;
 mod dataset;
 mod environment;
 mod error;
@@ -11,6 +12,7 @@ mod event;
 mod figure;
 mod job;
 mod path;
+mod pin;
 mod record;
 mod target;
 mod validate;
@@ -20,16 +22,20 @@ mod work;
 pub use class::{
     Arrivals, Class, Durability, DurabilityKind, Metric, Objective, Operation, Pattern, RateScope, SizeShare, Sizes,
 };
+pub use counting::{Counted, CountedBy, CountingCost, CpuCounting};
 pub use dataset::{Content, Dataset, Layout, Placement};
-pub use environment::{Array, BlockDevice, Cpu, Environment, FileSystem, Memory, TargetFacts};
+pub use environment::{
+    Array, BlockDevice, Cpu, Environment, FileSystem, Layer, LayerDoes, LayerEffect, Memory, SetLimit, TargetFacts,
+};
 pub use error::JobError;
 pub use event::{Event, IntervalSample};
-pub use figure::{Band, Distribution, Figure, Method, Provenance, Unit, Widths};
+pub use figure::{AtLeast, Band, Distribution, Figure, Method, Provenance, Unit, Widths};
 pub use job::{Cache, Checks, Job, Journalling, Window};
 pub use path::{Advice, PathKind, PathSpec, Persist, PollMode, Reach};
+pub use pin::Pin;
 pub use record::{
-    Baseline, CheckOutcome, ClassResult, CpuUse, DeviceCounters, IntervalPoint, NotMeasured, ObjectiveOutcome, Record,
-    RunInfo, Stop, WindowOutcome,
+    Baseline, CheckOutcome, ClassResult, CpuUse, DeviceCounters, IntervalPoint, NotMeasured, ObjectiveOutcome, Overdue,
+    Record, RunInfo, Stop, WindowOutcome,
 };
 pub use target::{Target, TargetKind};
 pub use validate::{DEPTH_AT_MOST, MEMBERS_AT_MOST, POLL_SLEEP_US_AT_MOST, SIZE_AT_MOST, THREADS_AT_MOST};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     class::Objective,
+    counting::{Counted, CountingCost},
     environment::Environment,
     figure::{Distribution, Figure},
     job::Job,
@@ -91,6 +92,9 @@ pub struct CpuUse {
     pub system_calls_per_op: Figure,
     /// Minor and major page faults per operation.
     pub page_faults_per_op: Figure,
+    /// How cycles, instructions and TLB misses were counted; none in a record from before that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Counted>,
 }
 
 /// One point of a class's series.
@@ -127,6 +131,19 @@ pub struct Baseline {
     pub generator_share: Figure,
 }
 
+/// Operations that were due in the window, or in flight at its end, and ended after it. Those of a class with a rate are
+/// in its distributions, and in no rate or count of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Overdue {
+    /// How many of them ended.
+    pub completed: u64,
+    /// How many had not when waiting was given up: the distributions know of them only that they took "at least" so long.
+    pub missing: u64,
+    /// Seconds from the close until the last had ended, or waiting was given up.
+    pub waited_s: f64,
+}
+
 /// Whether an objective was met.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -135,6 +152,9 @@ pub struct ObjectiveOutcome {
     pub objective: Objective,
     /// What was seen, in the metric's unit.
     pub seen: f64,
+    /// It is a lower bound: operations that never ended may move it. Such a latency is not shown to be met.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
     /// It was met.
     pub met: bool,
 }
@@ -193,6 +213,9 @@ pub struct ClassResult {
     /// How late the generator itself started operations that it could have started on time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Distribution>,
+    /// What was due in the window and ended after it; none where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overdue: Option<Overdue>,
     /// CPU of its threads.
     pub cpu: CpuUse,
     /// Bytes that the kernel read from devices for its threads; none where the kernel does not account.
@@ -268,6 +291,9 @@ pub struct Record {
     pub classes: Vec<ClassResult>,
     /// CPU of the whole process, helpers and controller included.
     pub process_cpu: CpuUse,
+    /// What hardware counters cost on this machine; none where none are to be had, or none were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counting_cost: Option<CountingCost>,
     /// Block devices beneath the targets.
     pub devices: Vec<DeviceCounters>,
     /// What could not be measured.

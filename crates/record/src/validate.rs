@@ -129,8 +129,18 @@ impl Job {
         validate_writes(at, class, dataset)?;
         self.validate_growth(at, class, dataset)?;
         self.validate_checks(at, class, dataset)?;
+        self.validate_pin(at, class, dataset)?;
         let begins = class.start_s.is_finite() && class.start_s >= 0.0 && class.start_s < self.window.measure_s;
         check(begins, format!("{at}.start_s"), class.start_s, "use a second inside the window")
+    }
+
+    fn validate_pin(&self, at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {
+        let Some(pin) = &class.pin else { return Ok(()) };
+        if let Some((seen, fix)) = pin.problem() {
+            return wrong(format!("{at}.pin"), seen, fix);
+        }
+        let twin = self.target_of(dataset).is_some_and(|target| target.kind == TargetKind::Twin);
+        check(!twin, format!("{at}.pin"), "a twin", "leave pin out: a twin's host has no CPUs to keep to")
     }
 
     fn validate_sizes(&self, at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {

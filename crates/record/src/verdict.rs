@@ -37,12 +37,16 @@ pub enum ReasonCode {
     PageCacheServed,
     /// Reads that should have come from the page cache came from the device.
     CacheNotWarm,
+    /// A layer beneath the target is memory, or took writes into memory.
+    MemoryBeneath,
     /// Extents that were never written, or were trimmed, were read.
     UnwrittenExtents,
     /// The mean number of operations in flight stayed below the depth asked for.
     DepthNotReached,
     /// The rate asked for was not reached.
     RateNotReached,
+    /// Operations that were due in the window never ended.
+    OperationsMissing,
     /// Operations started later than their schedule through the generator's own fault.
     GeneratorLate,
     /// The generator, not the target, set the pace.
@@ -59,8 +63,18 @@ pub enum ReasonCode {
     NoisyMachine,
     /// The clock frequency changed, or the CPU was throttled.
     FrequencyChanged,
+    /// A limit that somebody has set was met.
+    LimitMet,
+    /// A device became hot.
+    DeviceHot,
+    /// What this machine's CPU time costs moved while it was taken for virtual time.
+    CostsUnsteady,
     /// Other processes took CPU time that the run's threads waited for.
     CpuTaken,
+    /// Hardware counters ran in the window and slowed what they counted.
+    CountingBends,
+    /// Hardware counters and CPU time do not tell of the same work.
+    CountersDisagree,
     /// The data set fits into a cache that it should exceed.
     FileSmallerThanCaches,
     /// Somebody else used the device.
@@ -69,6 +83,12 @@ pub enum ReasonCode {
     DeviceBytesDiffer,
     /// Operations failed.
     Errors,
+    /// Nothing shows that flushes that were asked for reached a device.
+    FlushNotSeen,
+    /// The target was swapped, cut or written to by somebody else while it was measured.
+    TargetChanged,
+    /// The process stood still: it was stopped, frozen, or the machine was paused.
+    ProcessStopped,
     /// Data read back was not the data written.
     DataCorrupt,
     /// A check of what was done failed: a consistency condition, an answer, a structure's invariant.
@@ -85,6 +105,8 @@ pub enum ReasonCode {
     ModelledTarget,
     /// A twin was asked outside of what it was calibrated for.
     Extrapolated,
+    /// The two engines of a twin give figures that are further apart than their bands together.
+    EnginesDiffer,
 }
 
 /// One thing found, with evidence and remedy.

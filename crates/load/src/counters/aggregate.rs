@@ -1,6 +1,6 @@
 //! From what threads and helpers used to CPU figures per operation and per byte.
 
-use assay_record::{CpuUse, Figure, Method, Provenance, Unit};
+use assay_record::{Counted, CountedBy, CpuUse, Figure, Method, Provenance, Unit};
 
 use super::{attribution::HelperTotals, process::ProcessUse, thread::ThreadUse};
 
@@ -15,6 +15,20 @@ pub struct CpuTotals {
     cycles: Option<(f64, Method)>,
     instructions: Option<f64>,
     tlb_misses: Option<f64>,
+    counted: Option<Counted>,
+}
+
+/// What hardware counters of several threads counted together in a window of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CountedApart {
+    /// Operations that ended in it.
+    pub operations: u64,
+    /// Cycles.
+    pub cycles: f64,
+    /// Instructions; none where a thread had no counter.
+    pub instructions: Option<f64>,
+    /// Misses of the data TLB; none where a thread had no counter.
+    pub tlb_misses: Option<f64>,
 }
 
 /// What was done with it.
@@ -28,7 +42,7 @@ pub struct Work {
     pub wait_s: f64,
     /// System calls, as the paths count their own.
     pub system_calls: u64,
-    /// Cycles per CPU second where no counter tells: [`super::ThreadCounters::open`]'s `cpu_hz`.
+    /// Cycles per CPU second where no counter tells: [`super::ThreadCounters::accounts`]'s `cpu_hz`.
     pub cpu_hz: f64,
     /// Provenance of all figures.
     pub provenance: Provenance,
@@ -50,7 +64,33 @@ impl CpuTotals {
             cycles: cycles_of(threads),
             instructions: all(|one| one.instructions).filter(|_| !threads.is_empty()),
             tlb_misses: all(|one| one.tlb_misses).filter(|_| !threads.is_empty()),
+            counted: None,
         }
+    }
+
+    /// Says how cycles were counted.
+    #[must_use]
+    pub fn told(self, counted: Counted) -> Self {
+        Self { counted: Some(counted), ..self }
+    }
+
+    /// Takes what an operation cost from a window of its own, for this many operations of the judged one.
+    #[must_use]
+    pub fn counted_apart(self, apart: &CountedApart, operations: u64) -> Self {
+        let scale = per(operations as f64, apart.operations);
+        let scaled = |count: f64| count * scale;
+        Self {
+            cycles: Some((scaled(apart.cycles), Method::HardwareCounter)),
+            instructions: apart.instructions.map(scaled),
+            tlb_misses: apart.tlb_misses.map(scaled),
+            ..self
+        }
+    }
+
+    /// Cycles of hardware counters and the threads' CPU seconds that they belong to; none where no counter counted.
+    pub fn two_instruments(&self) -> Option<(f64, f64)> {
+        let counted = self.cycles.filter(|(_, method)| *method == Method::HardwareCounter)?;
+        Some((counted.0, self.user_s + self.kernel_s))
     }
 
     /// Of the whole process. Helpers are part of its kernel time and are shown apart; cycles come from CPU time.
@@ -66,6 +106,12 @@ impl CpuTotals {
             cycles: None,
             instructions: None,
             tlb_misses: None,
+            counted: Some(Counted {
+                by: CountedBy::Accounts,
+                why: "the process as a whole is accounted by the kernel".to_owned(),
+                window_s: None,
+                operations: None,
+            }),
         }
     }
 }
@@ -106,6 +152,7 @@ pub fn cpu_use(totals: &CpuTotals, work: &Work) -> CpuUse {
         context_switches_per_op: figure(per_op(totals.switches as f64), Unit::PerOp, Method::Rusage),
         system_calls_per_op: figure(per_op(work.system_calls as f64), Unit::PerOp, Method::Loop),
         page_faults_per_op: figure(per_op(totals.faults as f64), Unit::PerOp, Method::Rusage),
+        counted: totals.counted.clone(),
     }
 }
 
@@ -178,6 +225,20 @@ mod tests {
         assert_eq!(used.cycles_per_op.method, Method::SoftwareEvent);
         let used = cpu_use(&CpuTotals::of_threads(&[strong, thread(0.5, 0.5, None)], &helpers(0.0)), &work(0.0));
         assert_eq!((used.cycles_per_op.value, used.cycles_per_op.method), (4e6, Method::RusageTimesTsc));
+    }
+
+    #[test]
+    fn what_a_window_of_its_own_counted_is_taken_for_each_operation() {
+        let threads = [thread(0.5, 0.5, Some((2_000_000_000, Method::RusageTimesTsc)))];
+        let totals = CpuTotals::of_threads(&threads, &helpers(0.0));
+        assert_eq!(totals.two_instruments(), None);
+        let apart = CountedApart { operations: 100, cycles: 300_000.0, instructions: Some(500.0), tlb_misses: None };
+        let totals = totals.counted_apart(&apart, 1000);
+        assert_eq!(totals.two_instruments(), Some((3_000_000.0, 1.0)));
+        let used = cpu_use(&totals, &work(0.0));
+        assert_eq!((used.cycles_per_op.value, used.cycles_per_op.method), (3000.0, Method::HardwareCounter));
+        assert_eq!(used.instructions_per_op.map(|figure| figure.value), Some(5.0));
+        assert_eq!(used.tlb_misses_per_op, None);
     }
 
     #[test]

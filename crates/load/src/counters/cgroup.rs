@@ -34,6 +34,8 @@ impl Throttle {
 pub struct Cgroup {
     cpu: Vec<PathBuf>,
     memory: Vec<PathBuf>,
+    io: Vec<PathBuf>,
+    blkio: Vec<PathBuf>,
 }
 
 impl Cgroup {
@@ -41,7 +43,32 @@ impl Cgroup {
     pub fn of_self(roots: &Roots) -> Self {
         let text = |name: &str| fs::read_to_string(roots.proc.join(name)).unwrap_or_default();
         let (groups, mounts) = (text("self/cgroup"), text("self/mountinfo"));
-        Self { cpu: folders("cpu", &groups, &mounts), memory: folders("memory", &groups, &mounts) }
+        Self {
+            cpu: folders("cpu", &groups, &mounts),
+            memory: folders("memory", &groups, &mounts),
+            io: folders("io", &groups, &mounts),
+            blkio: folders("blkio", &groups, &mounts),
+        }
+    }
+
+    /// Folders of the groups that share out the CPUs, innermost first.
+    pub(super) fn cpu(&self) -> &[PathBuf] {
+        &self.cpu
+    }
+
+    /// Folders of the groups that share out memory, innermost first.
+    pub(super) fn memory(&self) -> &[PathBuf] {
+        &self.memory
+    }
+
+    /// Folders of the groups of version 2 that share out devices, innermost first.
+    pub(super) fn io(&self) -> &[PathBuf] {
+        &self.io
+    }
+
+    /// The same of version 1; where there is none, those of version 2 stand in, which have no file of its kind.
+    pub(super) fn blkio(&self) -> Vec<PathBuf> {
+        self.blkio.clone()
     }
 
     /// Throttling so far: of the group on the way up that was throttled longest. None where no group accounts for it.
@@ -70,7 +97,8 @@ fn text_of(folder: &Path, file: &str) -> Option<String> {
     fs::read_to_string(folder.join(file)).ok()
 }
 
-fn quota(folder: &Path) -> Option<f64> {
+/// CPUs that a group's quota allows; none where there is none.
+pub(super) fn quota(folder: &Path) -> Option<f64> {
     if let Some(text) = text_of(folder, "cpu.max") {
         return parse_cpu_max(&text);
     }
@@ -199,7 +227,7 @@ mod tests {
         fs::write(inner.join("memory.max"), "max").expect("written");
         fs::write(folder.path().join("memory.max"), "1048576").expect("written");
         let both = vec![inner, folder.path().to_owned()];
-        let group = Cgroup { cpu: both.clone(), memory: both };
+        let group = Cgroup { cpu: both.clone(), memory: both, ..Cgroup::default() };
         assert_eq!((group.cpu_quota(), group.memory_limit()), (Some(0.5), Some(1_048_576)));
         assert_eq!(group.throttle(), None);
     }

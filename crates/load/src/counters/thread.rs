@@ -44,8 +44,6 @@ pub struct ThreadUse {
     pub major_faults: u64,
     /// Cycles, user and kernel, and the rung that gave them; none where neither a counter nor a CPU frequency is known.
     pub cycles: Option<(u64, Method)>,
-    /// Cycles in user mode, from a hardware counter.
-    pub cycles_user: Option<u64>,
     /// Instructions, user and kernel, from a hardware counter.
     pub instructions: Option<u64>,
     /// Misses of the data TLB, user and kernel, from a hardware counter.
@@ -61,12 +59,21 @@ pub struct ThreadUse {
 }
 
 impl ThreadCounters {
-    /// Opens what the machine allows. `cpu_hz` turns CPU time into cycles where no counter is to be had: the frequency
-    /// of the time stamp counter, or what [`super::FrequencyProbe`] found where there is none; with 0 there are no
-    /// cycles then.
-    pub fn open(cpu_hz: f64) -> Self {
+    /// The kernel's accounts of the thread, which cost nothing while it works. `cpu_hz` turns CPU time into cycles: the
+    /// frequency of the time stamp counter, or what [`super::FrequencyProbe`] found where there is none; with 0 there are
+    /// no cycles then.
+    pub fn accounts(cpu_hz: f64) -> Self {
+        Self::over(PerfCounters::default(), cpu_hz)
+    }
+
+    /// The accounts, and the hardware counters that the machine allows. What they cost says [`super::Cost`].
+    pub fn with_hardware(cpu_hz: f64) -> Self {
+        Self::over(PerfCounters::open(), cpu_hz)
+    }
+
+    fn over(perf: PerfCounters, cpu_hz: f64) -> Self {
         Self {
-            perf: PerfCounters::open(),
+            perf,
             before: Rusage::default(),
             io_before: None,
             waited_before: None,
@@ -104,7 +111,6 @@ impl ThreadCounters {
             minor_faults: used.minor_faults,
             major_faults: used.major_faults,
             cycles: cycles(&counts, used.cpu_s(), self.cpu_hz),
-            cycles_user: counts.cycles_user,
             instructions: counts.instructions,
             tlb_misses: counts.tlb_misses,
             read_bytes: io.map(|io| io.read),
@@ -125,19 +131,29 @@ fn current_tid() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
 }
 
-/// The ladder: a hardware counter; `getrusage`, which the scheduler keeps to the nanosecond; the kernel's software clock.
-/// The software clock stands last because it leaves out the switches themselves: for blocking reads at depth 1 it showed a
-/// third less than the scheduler's own account of the same thread.
+/// The ladder: a hardware counter, then `getrusage`, which the scheduler keeps to the nanosecond.
 fn cycles(counts: &PerfCounts, cpu_s: f64, cpu_hz: f64) -> Option<(u64, Method)> {
-    if let Some(cycles) = counts.cycles {
-        return Some((cycles, Method::HardwareCounter));
+    let counted = counts.cycles.map(|cycles| (cycles, Method::HardwareCounter));
+    counted.or_else(|| (cpu_hz > 0.0).then_some(((cpu_s * cpu_hz) as u64, Method::RusageTimesTsc)))
+}
+
+/// Hardware counters of the calling thread over a stretch of its work. Open, start and stop them on that thread.
+pub struct HardwareCounters {
+    perf: PerfCounters,
+    not_send: PhantomData<*const ()>,
+}
+
+impl HardwareCounters {
+    /// Opens what the machine allows, and starts it.
+    pub fn start() -> Self {
+        let mut perf = PerfCounters::open();
+        perf.start();
+        Self { perf, not_send: PhantomData }
     }
-    if cpu_hz <= 0.0 {
-        return None;
-    }
-    match counts.task_clock_ns {
-        Some(ns) if cpu_s <= 0.0 => Some(((ns as f64 * 1e-9 * cpu_hz) as u64, Method::SoftwareEvent)),
-        _ => Some(((cpu_s * cpu_hz) as u64, Method::RusageTimesTsc)),
+
+    /// Ends, and says what was counted.
+    pub fn stop(mut self) -> PerfCounts {
+        self.perf.stop()
     }
 }
 
@@ -147,18 +163,15 @@ mod tests {
 
     #[test]
     fn every_rung_says_its_name() {
-        let hardware = PerfCounts { cycles: Some(7), task_clock_ns: Some(1), ..PerfCounts::default() };
+        let hardware = PerfCounts { cycles: Some(7), ..PerfCounts::default() };
         assert_eq!(cycles(&hardware, 1.0, 2e9), Some((7, Method::HardwareCounter)));
-        let software = PerfCounts { task_clock_ns: Some(500_000_000), ..PerfCounts::default() };
-        assert_eq!(cycles(&software, 9.0, 2e9), Some((18_000_000_000, Method::RusageTimesTsc)));
-        assert_eq!(cycles(&software, 0.0, 2e9), Some((1_000_000_000, Method::SoftwareEvent)));
         assert_eq!(cycles(&PerfCounts::default(), 0.5, 2e9), Some((1_000_000_000, Method::RusageTimesTsc)));
         assert_eq!(cycles(&PerfCounts::default(), 0.5, 0.0), None);
     }
 
     #[test]
     fn a_busy_thread_uses_cpu_and_cycles() {
-        let mut counters = ThreadCounters::open(1e9);
+        let mut counters = ThreadCounters::with_hardware(1e9);
         counters.start();
         let started = Rusage::of_thread();
         let mut x = 1_u64;
@@ -176,7 +189,7 @@ mod tests {
     #[test]
     fn device_bytes_of_a_written_file_are_seen() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let mut counters = ThreadCounters::open(1e9);
+        let mut counters = ThreadCounters::with_hardware(1e9);
         counters.start();
         std::fs::write(file.path(), vec![7_u8; 1 << 20]).expect("written");
         let used = counters.stop();

@@ -21,6 +21,12 @@ pub(super) fn describe(roots: &Roots) -> Memory {
     }
 }
 
+/// Bytes of the page cache that wait to be written to a device, or are on the way; 0 where the kernel does not say.
+pub fn dirty_bytes(roots: &Roots) -> u64 {
+    let info = fs::read_to_string(roots.proc.join("meminfo")).unwrap_or_default();
+    ["Dirty", "Writeback"].iter().filter_map(|key| parse_meminfo(&info, key)).fold(0, u64::saturating_add)
+}
+
 /// A line of `meminfo` by its key, bytes.
 pub fn parse_meminfo(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;

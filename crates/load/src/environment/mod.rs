@@ -13,7 +13,7 @@ use std::{
 use assay_record::{Environment, TargetFacts};
 
 pub use cpu::{parse_cpu_list, parse_size};
-pub use memory::parse_meminfo;
+pub use memory::{dirty_bytes, parse_meminfo};
 pub use played::{own_provenance, played};
 
 use crate::{clock::Clock, counters::Roots};
@@ -45,6 +45,7 @@ pub fn capture_from(roots: &Roots, clock: &Clock) -> Environment {
         perf_event_paranoid: number("perf_event_paranoid"),
         io_uring_disabled: number("io_uring_disabled"),
         load_average: load_average(&read_line(&roots.proc.join("loadavg"))),
+        limits: crate::counters::LimitSampler::new(roots).set(),
         targets: Vec::new(),
     }
 }

@@ -4,13 +4,15 @@ use std::{ffi::OsStr, sync::OnceLock};
 
 use assay_record::Provenance;
 
+use crate::counters::counters_played;
+
 /// Set inside of such a machine (`assay lab` does).
 const VARIABLE: &str = "ASSAY_LAB";
 
-/// A program plays this machine, its drives and its memory.
+/// A program plays this machine, its drives and its memory, or its counters.
 pub fn played() -> bool {
     static PLAYED: OnceLock<bool> = OnceLock::new();
-    *PLAYED.get_or_init(|| says_so(std::env::var_os(VARIABLE).as_deref()))
+    *PLAYED.get_or_init(|| says_so(std::env::var_os(VARIABLE).as_deref()) || counters_played())
 }
 
 /// Provenance of what is observed here on the hardware as it is: measured, on a played machine emulated.

@@ -1,12 +1,15 @@
 //! Which operations are writes.
 
 use assay_record::Operation;
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
 
-/// Spreads writes evenly: at 20 % every fifth operation is one.
+use super::pattern::below;
+
+/// Draws reads and writes at random: at 20 % each operation is a write with a chance of one in five. A fixed order would
+/// fall in step with whatever else has a period: flushes, batches, other classes.
 #[derive(Clone, Copy, Debug)]
 pub struct Mixer {
-    percent: u8,
-    due: u8,
+    percent: u64,
 }
 
 impl Mixer {
@@ -14,36 +17,61 @@ impl Mixer {
         let percent = match operation {
             Operation::Read => 0,
             Operation::Write => 100,
-            Operation::Mix { write_percent } => write_percent,
+            Operation::Mix { write_percent } => u64::from(write_percent),
         };
-        Self { percent, due: 0 }
+        Self { percent }
     }
 
+    /// Whether the next operation is a write. A class that does not mix draws nothing.
     #[inline(always)]
-    pub fn next(&mut self) -> bool {
-        self.due += self.percent;
-        let write = self.due >= 100;
-        self.due -= if write { 100 } else { 0 };
-        write
+    pub fn next(&self, rng: &mut Xoshiro256PlusPlus) -> bool {
+        match self.percent {
+            0 => false,
+            100.. => true,
+            percent => below(rng.next_u64(), 100) < percent,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand_xoshiro::rand_core::SeedableRng;
 
-    #[test]
-    fn every_fifth_operation_is_a_write_at_20_percent() {
-        let mut mixer = Mixer::new(Operation::Mix { write_percent: 20 });
-        let writes: Vec<bool> = (0..10).map(|_| mixer.next()).collect();
-        assert_eq!(writes, [false, false, false, false, true, false, false, false, false, true]);
+    fn drawn(write_percent: u8, seed: u64, count: usize) -> Vec<bool> {
+        let mixer = Mixer::new(Operation::Mix { write_percent });
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        (0..count).map(|_| mixer.next(&mut rng)).collect()
     }
 
     #[test]
-    fn a_hundred_operations_hold_exactly_their_percentage() {
-        for percent in 0..=100u8 {
-            let mut mixer = Mixer::new(Operation::Mix { write_percent: percent });
-            assert_eq!((0..100).filter(|_| mixer.next()).count(), usize::from(percent));
+    fn writes_have_their_share_and_no_period() {
+        let writes = drawn(20, 7, 100_000);
+        let share = |picked: &mut dyn Iterator<Item = bool>| {
+            let picked: Vec<bool> = picked.collect();
+            picked.iter().filter(|write| **write).count() as f64 / picked.len() as f64
+        };
+        assert!((share(&mut writes.iter().copied()) - 0.2).abs() < 0.005);
+        for lag in 1..=10 {
+            let after = share(&mut writes.windows(lag + 1).filter(|part| part[0]).map(|part| part[lag]));
+            assert!((after - 0.2).abs() < 0.015, "{lag} after a write there is one with {after}");
         }
+    }
+
+    #[test]
+    fn a_seed_repeats_its_mix() {
+        assert_eq!(drawn(30, 5, 1000), drawn(30, 5, 1000));
+        assert_ne!(drawn(30, 5, 1000), drawn(30, 6, 1000));
+    }
+
+    #[test]
+    fn what_does_not_mix_draws_nothing() {
+        for (percent, write) in [(0, false), (100, true)] {
+            assert!(drawn(percent, 1, 100).iter().all(|one| *one == write));
+        }
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let before = rng.clone();
+        Mixer::new(Operation::Read).next(&mut rng);
+        assert_eq!(rng, before);
     }
 }

@@ -60,7 +60,7 @@ impl Generator {
     /// The next operation. It lies inside the file as a whole.
     #[inline(always)]
     pub fn step(&mut self) -> Step {
-        let write = self.mixer.next();
+        let write = self.mixer.next(&mut self.rng);
         let length = self.sizes.next(&mut self.rng);
         let offset = self.positions.next(&mut self.rng, length);
         debug_assert!(offset + u64::from(length) <= self.bytes);
@@ -113,6 +113,7 @@ mod tests {
             buffer_bytes: 0,
             dirty_bytes: 0,
             start_s: 0.0,
+            pin: None,
             objective: None,
         }
     }

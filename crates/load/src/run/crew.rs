@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use assay_path::{Arena, Blocking, OpenParameters, Opened, PathError, Queued, Segment};
 use assay_record::{Class, Layout, PathKind};
 
-use super::gate::Gate;
+use super::{counting::Afterwards, gate::Gate, pin};
 use crate::{
     check::{Checker, SecondLook},
     clock::Clock,
-    counters::{ThreadCounters, ThreadUse},
+    counters::{HardwareCounters, PerfCounts, ThreadCounters, ThreadUse},
     generator::{FileShare, Spread, writes},
+    overdue::Overdue,
     seat,
     tally::Tally,
     worker::{BlockingLoop, Edges, Faults, QueuedLoop, Task},
@@ -54,6 +55,12 @@ pub struct Floor {
     pub begin: AtomicU64,
     /// Where workers wait for each other.
     pub gate: Gate,
+    /// Hardware counters run in the judged window.
+    pub count_in_window: bool,
+    /// Hardware counters run in a window of its own.
+    pub count_apart: bool,
+    /// Until when.
+    pub afterwards: Afterwards,
     /// One of them could not open its path: none begins.
     pub failed: AtomicBool,
 }
@@ -71,12 +78,16 @@ pub struct Outcome {
     pub end: u64,
     /// CPU and the like.
     pub used: ThreadUse,
+    /// What its hardware counters counted in a window of its own, and over how many operations.
+    pub counted_apart: Option<(PerfCounts, u64)>,
     /// System calls of its path in the window.
     pub system_calls: u64,
     /// Time that operations in flight at the start had already spent, ticks.
     pub carried_in: u64,
     /// Time that operations in flight at the end, which do not count, had spent, ticks.
     pub unfinished: u64,
+    /// What was due in the window, or in flight at its end, and ended after it.
+    pub overdue: Overdue,
     /// What failed.
     pub faults: Faults,
     /// The first wrong blocks, in words.
@@ -88,7 +99,8 @@ pub struct Outcome {
 /// One of the two loops, over any path.
 trait Engine {
     fn work(&mut self, task: &mut Task, tally: &Tally, until: &AtomicU64) -> bool;
-    fn finish(&mut self, task: &mut Task);
+    fn settle(&mut self, task: &mut Task, edges: &Edges, overdue: &mut Overdue);
+    fn drain(&mut self, task: &mut Task);
     fn system_calls(&self) -> u64;
     fn ticks_in_flight(&self, now: u64) -> u64;
 }
@@ -97,7 +109,10 @@ impl<P: Blocking> Engine for BlockingLoop<'_, P> {
     fn work(&mut self, task: &mut Task, tally: &Tally, until: &AtomicU64) -> bool {
         Self::work(self, task, tally, until)
     }
-    fn finish(&mut self, _task: &mut Task) {}
+    fn settle(&mut self, task: &mut Task, edges: &Edges, overdue: &mut Overdue) {
+        Self::settle(self, task, edges, overdue);
+    }
+    fn drain(&mut self, _task: &mut Task) {}
     fn system_calls(&self) -> u64 {
         Self::system_calls(self)
     }
@@ -110,8 +125,11 @@ impl<P: Queued> Engine for QueuedLoop<'_, P> {
     fn work(&mut self, task: &mut Task, tally: &Tally, until: &AtomicU64) -> bool {
         Self::work(self, task, tally, until)
     }
-    fn finish(&mut self, task: &mut Task) {
-        self.drain(task);
+    fn settle(&mut self, task: &mut Task, edges: &Edges, overdue: &mut Overdue) {
+        Self::settle(self, task, edges, overdue);
+    }
+    fn drain(&mut self, task: &mut Task) {
+        Self::drain(self, task);
     }
     fn system_calls(&self) -> u64 {
         Self::system_calls(self)
@@ -127,6 +145,8 @@ struct Ready {
     counters: ThreadCounters,
     /// Where the warm-up counts. It is kept until the end: giving memory back takes time.
     warm: Tally,
+    /// What is counted after the window.
+    overdue: Overdue,
     opened: Opened,
     arena: Arena,
 }
@@ -156,14 +176,14 @@ pub fn work(mut station: Station<'_>, floor: &Floor) -> Result<Outcome, PathErro
     let mut arrival = Arrival { floor, arrived: false };
     exact_sleeps();
     no_signals();
-    let Ready { task, counters, warm, opened, arena } = prepare(&mut station, floor.clock)?;
+    let Ready { task, counters, warm, overdue, opened, arena } = prepare(&mut station, floor)?;
     arrival.arrived = true;
     floor.gate.arrive();
     if floor.failed.load(Relaxed) {
         return Err(PathError::Interrupted { action: "waiting for the other workers" });
     }
     let emulated = matches!(&opened, Opened::Pmem(path) if path.emulated());
-    let shift = Shift { task, counters, warm, station, floor, emulated };
+    let shift = Shift { task, counters, warm, overdue, station, floor, emulated };
     let (depth, batch) = (shift.station.class.depth, shift.station.class.batch);
     match opened {
         Opened::Pread(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
@@ -203,8 +223,15 @@ fn no_signals() {
     }
 }
 
-fn prepare(station: &mut Station<'_>, clock: Clock) -> Result<Ready, PathError> {
+fn prepare(station: &mut Station<'_>, floor: &Floor) -> Result<Ready, PathError> {
+    let clock = floor.clock;
     let class = station.class;
+    // Before any memory is touched, so that it lies where the thread runs.
+    pin::settle(class.pin.as_ref(), station.thread).map_err(|source| PathError::Io {
+        action: "keeping a thread to its CPUs for",
+        path: class.name.clone().into(),
+        source,
+    })?;
     let task = task_of(station, clock);
     let mut arena = Arena::new(task.memory.bytes()).map_err(|source| PathError::Io {
         action: "reserving memory for",
@@ -213,7 +240,7 @@ fn prepare(station: &mut Station<'_>, clock: Clock) -> Result<Ready, PathError> 
     })?;
     arena.fill_random(seat::seed_of(station.seed, station.class_index, station.thread));
     let opened = Opened::open(&OpenParameters {
-        spec: &class.path,
+        spec: &seat::path_of(class),
         durability: class.durability,
         segments: station.segments,
         writes: writes(class.operation),
@@ -222,7 +249,13 @@ fn prepare(station: &mut Station<'_>, clock: Clock) -> Result<Ready, PathError> 
         depth: class.depth,
         batch: class.batch,
     })?;
-    Ok(Ready { task, counters: ThreadCounters::open(clock.tsc_hz()), warm: seat::tally_for(class), opened, arena })
+    let counters = if floor.count_in_window {
+        ThreadCounters::with_hardware(clock.tsc_hz())
+    } else {
+        ThreadCounters::accounts(clock.tsc_hz())
+    };
+    let (warm, overdue) = (seat::tally_for(class), Overdue::new(seat::tally_for(class)));
+    Ok(Ready { task, counters, warm, overdue, opened, arena })
 }
 
 fn task_of(station: &mut Station<'_>, clock: Clock) -> Task {
@@ -243,6 +276,7 @@ struct Shift<'a> {
     task: Task,
     counters: ThreadCounters,
     warm: Tally,
+    overdue: Overdue,
     station: Station<'a>,
     floor: &'a Floor,
     emulated: bool,
@@ -265,8 +299,10 @@ impl Shift<'_> {
         }
         let unfinished = engine.ticks_in_flight(end);
         let system_calls = engine.system_calls() - calls;
+        engine.settle(&mut self.task, edges, &mut self.overdue);
         let faults = std::mem::take(&mut self.task.faults);
-        engine.finish(&mut self.task);
+        let counted_apart = if healthy { self.count_apart(&mut engine) } else { None };
+        engine.drain(&mut self.task);
         let examples = self.task.checker.map(|checker| checker.examples).unwrap_or_default();
         let Station { class_index, thread, .. } = self.station;
         let emulated = self.emulated;
@@ -276,13 +312,32 @@ impl Shift<'_> {
             start,
             end,
             used,
+            counted_apart,
             system_calls,
             carried_in,
             unfinished,
+            overdue: self.overdue,
             faults,
             examples,
             emulated,
         }
+    }
+
+    /// Goes on with the load after the judged window, under hardware counters that were not there before. What fails here
+    /// is no failure of the run: it only leaves the accounts to say what CPU it used.
+    fn count_apart<E: Engine>(&mut self, engine: &mut E) -> Option<(PerfCounts, u64)> {
+        if !self.floor.count_apart {
+            return None;
+        }
+        let until = AtomicU64::new(self.floor.afterwards.await_decision()?);
+        let tally = seat::tally_for(self.station.class);
+        if let Some(schedule) = &mut self.task.schedule {
+            schedule.resume(self.floor.clock.now());
+        }
+        let counters = HardwareCounters::start();
+        let healthy = engine.work(&mut self.task, &tally, &until);
+        let counts = counters.stop();
+        (healthy && counts.cycles.is_some()).then(|| (counts, tally.service.count()))
     }
 
     /// Load until the window opens; false where a failure ended it. A class that begins later only waits, and its

@@ -10,13 +10,13 @@ use super::{
 use crate::{
     arrivals::total_rate,
     compress::{Compressibility, sample_file},
-    counters::{Roots, loop_through_page_cache},
+    counters::{Roots, WriteCache, memory_beneath, plausible_hz},
     environment::usable_memory_bytes,
-    generator::{largest_size, reads},
+    generator::{largest_size, reads, writes},
     seat::is_queued,
     verdict::{
-        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnCpu, OwnTraffic, RunObservation, judge,
-        kernel_accounts,
+        Beneath, ClassObservation, CountingSeen, DeviceObservation, ExtentSurvey, FlushObservation, Observation,
+        OwnCpu, OwnTraffic, RunObservation, judge, kernel_accounts,
     },
 };
 
@@ -32,7 +32,7 @@ pub fn reasons(
     let observe = Observe { around, finished };
     let observation = Observation {
         run: observe.run(parts, classes, window, devices),
-        classes: parts.iter().zip(classes).map(|(part, class)| observe.class(part, class)).collect(),
+        classes: observe.classes(parts, classes, devices),
     };
     judge(&observation).reasons
 }
@@ -71,8 +71,71 @@ impl Observe<'_> {
             frequency_before: Some(self.around.probe_before),
             frequency_after: Some(self.around.probe_after),
             system: self.around.system_use().unwrap_or_default(),
+            limits: self.around.limit_use(),
+            heat: self.around.heat_use(),
             own_cpu: Some(OwnCpu::of(&process)),
+            cpus: self.finished.stage.environment.cpu.logical,
+            flushes: devices.iter().map(|counters| self.flushes(counters, parts, classes)).collect(),
+            plausible_hz: self.plausible_hz(),
+            ..self.beats()
         }
+    }
+
+    /// What the heartbeat saw.
+    fn beats(&self) -> RunObservation {
+        let (beats, watched) = (self.around.beats(), &self.finished.watched);
+        RunObservation {
+            stood_still_s: beats.stood_still_s(&self.finished.clock, watched.open, watched.close),
+            clock_excursion_s: beats.excursion_ns as f64 * 1e-9,
+            suspended_s: beats.suspended_ns as f64 * 1e-9,
+            usable_cpus: beats.cpus,
+            ..RunObservation::default()
+        }
+    }
+
+    /// Flushes that the classes asked a device for, in equal shares where their data lie on several, and those that it saw.
+    fn flushes(&self, counters: &DeviceCounters, parts: &[Part<'_>], classes: &[ClassResult]) -> FlushObservation {
+        let mut seen = FlushObservation {
+            device: counters.device.clone(),
+            cache: WriteCache::of(&counters.device, &Roots::default()),
+            seen: counters.flushes.value as u64,
+            ..FlushObservation::default()
+        };
+        for (part, class) in parts.iter().zip(classes) {
+            let Some(dataset) = self.finished.stage.dataset_of(part.class) else { continue };
+            let here = dataset.device_names.contains(&counters.device);
+            if !here || !kernel_accounts(part.class.path.kind, None) {
+                continue;
+            }
+            let members = dataset.device_names.len() as u64;
+            let (asked, through) = (class.flush.as_ref().map_or(0, |one| one.count), durable_writes(part.class, class));
+            seen.asked += asked / members;
+            seen.through += through / members;
+            if asked + through > 0 {
+                seen.in_flight = seen.in_flight.saturating_add(part.class.threads.saturating_mul(part.class.depth));
+            }
+        }
+        seen
+    }
+
+    /// Frequencies between which this machine's CPUs can have run.
+    fn plausible_hz(&self) -> Option<(f64, f64)> {
+        let seen = [self.finished.clock.tsc_hz(), self.around.probe_before.hz, self.around.probe_after.hz];
+        plausible_hz(&Roots::default(), &seen)
+    }
+
+    fn counting(&self, part: &Part<'_>, result: &ClassResult) -> Option<CountingSeen> {
+        let counting = self.finished.counting;
+        let cost = counting.cost?;
+        let switches_per_op = result.cpu.context_switches_per_op.value;
+        let threads_ns = f64::from(part.class.threads) * part.elapsed_s * 1e9;
+        Some(CountingSeen {
+            added_ns_per_op: counting.in_window().then(|| cost.added_ns(switches_per_op)),
+            ns_per_op: result.service.mean_ns.min(threads_ns / result.operations.max(1) as f64),
+            switch_ns: (cost.switch_plain_ns, cost.switch_added_ns),
+            switches_per_op,
+            two_instruments: part.totals(counting, result.operations).two_instruments(),
+        })
     }
 
     /// What the classes moved through one device. A class whose data lie on several devices moves an equal share through
@@ -127,6 +190,24 @@ impl Observe<'_> {
         Some(result.reads * (largest_size(&class.size).div_ceil(largest) + 1))
     }
 
+    fn classes(
+        &self,
+        parts: &[Part<'_>],
+        results: &[ClassResult],
+        devices: &[DeviceCounters],
+    ) -> Vec<ClassObservation> {
+        let mut seen: Vec<_> = parts.iter().zip(results).map(|(part, class)| self.class(part, class)).collect();
+        let shares: Vec<_> = seen.iter().map(|class| beneath(class, &seen, devices)).collect();
+        seen.iter_mut().zip(shares).for_each(|(class, share)| class.beneath = share);
+        seen
+    }
+
+    fn layers_of(&self, class: &Class) -> Vec<assay_record::Layer> {
+        let Some(dataset) = self.finished.job.dataset_of(class) else { return Vec::new() };
+        let targets = self.finished.stage.environment.targets.iter();
+        targets.filter(|facts| facts.target == dataset.target).flat_map(|facts| facts.layers.iter().cloned()).collect()
+    }
+
     fn class(&self, part: &Part<'_>, result: &ClassResult) -> ClassObservation {
         let (class, stage) = (part.class, self.finished.stage);
         let declared = self.finished.job.dataset_of(class);
@@ -136,10 +217,16 @@ impl Observe<'_> {
             seen.layout = dataset.layout;
             seen.content = declared.content;
             self.dataset(&mut seen, dataset);
+            seen.changes = self.finished.changes.get(&dataset.name).copied().unwrap_or_default();
+            seen.readback = self.finished.readback.get(&dataset.name).cloned().filter(|_| writes(class.operation));
         }
         asked(&mut seen, class);
         done(&mut seen, part, result, self.finished.clock.hz());
+        seen.layers = self.layers_of(class);
+        seen.durable = seen.flushes > 0 || durable_writes(class, result) > 0;
+        seen.counting = self.counting(part, result);
         let file_system = self.file_system_of(class);
+        seen.file_system.clone_from(&file_system);
         seen.emulated |= matches!(file_system.as_deref(), Some("tmpfs" | "ramfs" | "hugetlbfs"));
         if kernel_accounts(class.path.kind, file_system.as_deref()) {
             seen.device_read_bytes = result.device_read_bytes.as_ref().map(|figure| figure.value as u64);
@@ -166,11 +253,27 @@ impl Observe<'_> {
             unwritten: survey.unwritten,
             hole: survey.holes,
         });
+        seen.repeated_extents = dataset.extents.as_ref().map_or(0, |survey| survey.repeated);
+        seen.memory_beneath = dataset.device_names.iter().find_map(|device| memory_beneath(device));
         seen.devices.clone_from(&dataset.device_names);
-        let roots = Roots::default();
-        seen.cached_beneath = dataset.device_names.iter().find_map(|device| loop_through_page_cache(device, &roots));
         seen.compressibility = sample(dataset);
     }
+}
+
+/// What the devices beneath a class moved, in proportion to what it asked of all that the classes on them asked.
+fn beneath(class: &ClassObservation, all: &[ClassObservation], devices: &[DeviceCounters]) -> Option<Beneath> {
+    let ours = || devices.iter().filter(|one| class.devices.contains(&one.device));
+    ours().next()?;
+    let shares = |bytes: fn(&ClassObservation) -> u64| {
+        let beside = all.iter().filter(|other| other.devices.iter().any(|name| class.devices.contains(name)));
+        bytes(class) as f64 / beside.map(bytes).sum::<u64>().max(1) as f64
+    };
+    let read: f64 = ours().map(|one| one.read_bytes.value).sum();
+    let written: f64 = ours().map(|one| one.written_bytes.value).sum();
+    Some(Beneath {
+        read_bytes: read * shares(|class| class.read_bytes),
+        written_bytes: written * shares(|class| class.written_bytes),
+    })
 }
 
 /// Samples of the first file of a data set. What a growing file holds is what its class just wrote.
@@ -213,6 +316,7 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     seen.submit_share = is_queued(part.class).then(|| part.submit_share());
     seen.intervals.clone_from(&result.intervals);
     seen.latencies = latency.count;
+    seen.overdue = result.overdue;
     seen.latency_p99_ns = latency.p99_ns;
     seen.lateness_p99_ns = result.lateness.as_ref().map(|lateness| lateness.p99_ns);
     seen.errors.clone_from(&result.errors);

@@ -1,11 +1,14 @@
 //! A run: prepare, warm up, measure, judge, record.
 
 mod controller;
+mod counting;
 mod crew;
 mod gate;
 mod identity;
 mod judge;
 mod observe;
+mod pin;
+mod readback;
 mod result;
 mod stage;
 
@@ -26,6 +29,7 @@ use assay_record::{Event, Job, Record, Stop};
 
 use self::{
     controller::{Controller, Watched},
+    counting::{Afterwards, Counting},
     crew::{Floor, Outcome},
     gate::Gate,
     observe::Surroundings,
@@ -34,6 +38,7 @@ use self::{
 use crate::{
     baseline::{Ceiling, ceiling},
     clock::Clock,
+    counters::Roots,
     error::LoadError,
     seat,
     tally::Tally,
@@ -55,29 +60,45 @@ pub struct Watch<'a> {
 pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     let began = Instant::now();
     let clock = Clock::new();
+    pin::possible(job, &Roots::default())?;
     let stage = Stage::set(job, &clock, watch)?;
     let ceilings = ceilings(job, clock)?;
+    let counting = Counting::plan(job, clock);
     let prepared_s = began.elapsed().as_secs_f64();
     let tallies: Vec<Vec<Tally>> =
         job.classes.iter().map(|class| (0..class.threads).map(|_| seat::tally_for(class)).collect()).collect();
     let mut around = Surroundings::new(job, &stage, clock);
-    let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, clock)?;
+    let before = stage.files();
+    let (watched, outcomes) = measure(job, watch, &stage, &tallies, &mut around, &counting, clock)?;
     broken(job, &stage, &outcomes)?;
     useless(job, &tallies, &watched, &outcomes)?;
     around.finished();
+    let changes = stage.changes(&before);
+    let readback = readback::look(job, stage.datasets(), &changes, clock.now());
     let finished = result::Finished {
         job,
         stage: &stage,
         ceilings: &ceilings,
+        counting: &counting,
         tallies: &tallies,
         watched,
         outcomes,
         around,
+        changes,
+        readback,
         clock,
         prepared_s,
         began,
     };
     Ok(finished.record())
+}
+
+/// Prepares the data sets of a validated job and runs no load. They are removed again unless the job keeps them.
+///
+/// # Errors
+/// [`LoadError`] where a target refuses or is full.
+pub fn prepare(job: &Job, watch: &mut Watch<'_>) -> Result<(), LoadError> {
+    Stage::set(job, &Clock::new(), watch).map(drop)
 }
 
 fn ceilings(job: &Job, clock: Clock) -> Result<Vec<Ceiling>, LoadError> {
@@ -94,6 +115,7 @@ fn measure(
     stage: &Stage,
     tallies: &[Vec<Tally>],
     around: &mut Surroundings,
+    counting: &Counting,
     clock: Clock,
 ) -> Result<Measured, LoadError> {
     let stations = stage.stations(job, tallies)?;
@@ -102,6 +124,9 @@ fn measure(
         edges: Edges::default(),
         begin: AtomicU64::new(0),
         gate: Gate::default(),
+        count_in_window: counting.in_window(),
+        count_apart: counting.by == assay_record::CountedBy::OwnWindow,
+        afterwards: Afterwards::default(),
         failed: AtomicBool::new(false),
     };
     let hired = stations.len();
@@ -126,7 +151,10 @@ fn measure(
             None
         } else {
             let controller = Controller { job, floor: &floor, tallies, interrupted: watch.interrupted };
-            Some(controller.watch(around, watch.emit))
+            let watched = controller.watch(around, watch.emit);
+            let own_s = counting.own_window_s(watched.stop);
+            floor.afterwards.decide(own_s.map(|own_s| clock.now() + clock.ns_to_ticks((own_s * 1e9) as u64)));
+            Some(watched)
         };
         let outcomes = join(workers)?;
         match (watched, refused) {

@@ -12,9 +12,11 @@ use super::{
 use crate::{
     clock::Clock,
     counters::{
-        ClassThreads, DeviceSample, DeviceSampler, FrequencyProbe, HelperTotals, ProcessCounters, ProcessSnapshot,
-        ProcessUse, Roots, SystemSample, SystemSampler, SystemUse, ThreadUse, attribute,
+        ClassThreads, DeviceSample, DeviceSampler, FrequencyProbe, HeatSample, HeatSampler, HeatUse, HelperTotals,
+        LimitSample, LimitSampler, LimitUse, ProcessCounters, ProcessSnapshot, ProcessUse, Roots, SystemSample,
+        SystemSampler, SystemUse, ThreadUse, attribute,
     },
+    heartbeat::{Beats, Heartbeat},
     verdict::{OwnCpu, RunObservation, cpu_taken_untold},
 };
 
@@ -23,6 +25,8 @@ struct Reading {
     devices: DeviceSample,
     process: ProcessSnapshot,
     system: SystemSample,
+    limits: LimitSample,
+    heat: HeatSample,
 }
 
 /// Samplers, and what they saw at the window's edges.
@@ -31,10 +35,14 @@ pub struct Surroundings {
     devices: DeviceSampler,
     process: ProcessCounters,
     system: SystemSampler,
+    limits: LimitSampler,
+    heat: HeatSampler,
     /// CPU frequency before the window, by a loop of known length.
     pub probe_before: FrequencyProbe,
     /// The same after it.
     pub probe_after: FrequencyProbe,
+    heartbeat: Heartbeat,
+    beats: Beats,
     opened: Option<Reading>,
     closed: Option<Reading>,
 }
@@ -48,20 +56,35 @@ impl Surroundings {
             devices: DeviceSampler::new(stage.device_names()),
             process: ProcessCounters::new(),
             system: SystemSampler::new(&Roots::default()),
+            limits: LimitSampler::new(&Roots::default()),
+            heat: HeatSampler::new(stage.device_names(), &Roots::default()),
             probe_before: probe,
             probe_after: probe,
+            heartbeat: Heartbeat::start(clock),
+            beats: Beats::default(),
             opened: None,
             closed: None,
         }
     }
 
     fn read(&self) -> Reading {
-        Reading { devices: self.devices.sample(), process: self.process.snapshot(), system: self.system.sample() }
+        Reading {
+            devices: self.devices.sample(),
+            process: self.process.snapshot(),
+            system: self.system.sample(),
+            limits: self.limits.sample(),
+            heat: self.heat.sample(),
+        }
     }
 
     /// All workers have ended.
     pub fn finished(&mut self) {
         self.probe_after = FrequencyProbe::run(&self.clock);
+    }
+
+    /// What the heartbeat saw, from before the window to its end.
+    pub fn beats(&self) -> &Beats {
+        &self.beats
     }
 
     /// Counters of the block devices over the window.
@@ -76,6 +99,18 @@ impl Surroundings {
     pub fn system_use(&self) -> Option<SystemUse> {
         let (opened, closed) = (self.opened.as_ref()?, self.closed.as_ref()?);
         Some(opened.system.until(&closed.system))
+    }
+
+    /// Limits of control groups, and what was counted of them over the window.
+    pub fn limit_use(&self) -> Vec<LimitUse> {
+        let edges = self.opened.as_ref().zip(self.closed.as_ref());
+        edges.map(|(opened, closed)| self.limits.used(&opened.limits, &closed.limits)).unwrap_or_default()
+    }
+
+    /// Temperatures over the window.
+    pub fn heat_use(&self) -> Vec<HeatUse> {
+        let edges = self.opened.as_ref().zip(self.closed.as_ref());
+        edges.map(|(opened, closed)| self.heat.used(&opened.heat, &closed.heat)).unwrap_or_default()
     }
 
     /// What the process used over the window.
@@ -166,6 +201,7 @@ impl controller::Surroundings for Surroundings {
     }
 
     fn closed(&mut self) {
+        self.beats = self.heartbeat.stop();
         self.closed = Some(self.read());
     }
 }

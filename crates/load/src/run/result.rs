@@ -1,18 +1,18 @@
 //! From what workers counted to the record.
 
-use std::{sync::atomic::Ordering::Relaxed, time::Instant};
+use std::{collections::BTreeMap, sync::atomic::Ordering::Relaxed, time::Instant};
 
 use assay_record::{
     Arrivals, Baseline, CheckOutcome, Class, ClassResult, CpuUse, Distribution, FORMAT_VERSION, Figure, Job, Method,
-    Metric, ObjectiveOutcome, Operation, Provenance, Record, RunInfo, Unit, Verdict, WindowOutcome,
+    Metric, ObjectiveOutcome, Operation, Overdue, Provenance, Record, RunInfo, Unit, Verdict, WindowOutcome,
 };
 
-use super::{controller::Watched, crew::Outcome, identity, observe::Surroundings, stage::Stage};
+use super::{controller::Watched, counting::Counting, crew::Outcome, identity, observe::Surroundings, stage::Stage};
 use crate::{
     arrivals::total_rate,
     baseline::Ceiling,
     clock::Clock,
-    counters::{CpuTotals, HelperTotals, ThreadUse, Work, cpu_use},
+    counters::{CountedApart, CpuTotals, FileChanges, HelperTotals, PerfCounts, ThreadUse, Work, cpu_use},
     distribution::distribution,
     environment::own_provenance,
     series::{Series, sum_of},
@@ -27,6 +27,8 @@ pub struct Finished<'a> {
     pub stage: &'a Stage,
     /// Ceilings of the generator, by class.
     pub ceilings: &'a [Ceiling],
+    /// How CPU is counted.
+    pub counting: &'a Counting,
     /// Tallies by class and thread.
     pub tallies: &'a [Vec<Tally>],
     /// The window.
@@ -35,6 +37,10 @@ pub struct Finished<'a> {
     pub outcomes: Vec<Outcome>,
     /// What surrounded the window.
     pub around: Surroundings,
+    /// What became of the files of each data set, by its name.
+    pub changes: BTreeMap<String, FileChanges>,
+    /// Whether data sets that were written to keep what they are given, by name.
+    pub readback: BTreeMap<String, CheckOutcome>,
     /// Clock of the run.
     pub clock: Clock,
     /// Seconds of preparation.
@@ -86,6 +92,7 @@ impl Finished<'_> {
             job: self.job.clone(),
             environment: self.stage.environment.clone(),
             process_cpu: self.process_cpu(&classes),
+            counting_cost: self.counting.cost.map(|cost| cost.recorded()),
             not_measured: self.around.not_measured(&classes, &devices, &self.outcomes, &window),
             window,
             classes,
@@ -128,14 +135,14 @@ impl Finished<'_> {
         let bytes = total(part.tallies, |tally| tally.bytes.load(Relaxed));
         let writes = total(part.tallies, |tally| tally.writes.load(Relaxed));
         let elapsed_s = part.elapsed_s.max(1e-9);
-        let response = part.sum(|tally| tally.response.as_ref());
-        let service = distribution(&series.total, part.provenance);
+        let (response, whole) = (part.response(), part.service(&series.total));
+        let service = distribution(&whole, part.provenance);
         let rate = operations as f64 / elapsed_s;
         let bandwidth = bytes as f64 / elapsed_s;
         let response = response.map(|sum| distribution(&sum, part.provenance));
         let objective = objective(part.class, response.as_ref().unwrap_or(&service), rate, bandwidth);
-        let (read_service, write_service) = part.split(&series.total);
-        let cpu = part.cpu(operations, bytes, self.clock.hz());
+        let (read_service, write_service) = part.split(&whole);
+        let cpu = part.cpu(self.counting, operations, bytes, self.clock.hz());
         ClassResult {
             name: part.class.name.clone(),
             operations,
@@ -159,6 +166,7 @@ impl Finished<'_> {
             write_service,
             flush: part.distribution(|tally| tally.flush.as_ref()),
             lateness: part.distribution(|tally| tally.lateness.as_ref()),
+            overdue: part.overdue(self.clock.hz()),
             baseline: part.baseline(&cpu, operations),
             cpu,
             device_read_bytes: part.device_bytes(|used| used.read_bytes, part.helpers.io.read),
@@ -207,7 +215,42 @@ fn total(tallies: &[Tally], of: fn(&Tally) -> u64) -> u64 {
 
 impl Part<'_> {
     fn sum(&self, of: fn(&Tally) -> Option<&Latencies>) -> Option<Sum> {
-        sum_of(self.tallies.iter().map(of))
+        sum_of(self.tallies.iter().chain(self.after()).map(of))
+    }
+
+    /// What its workers counted after the close and its distributions hold: of a class with a rate all that was due. What
+    /// a closed loop has in flight was due at no time; it is left out unless it never ended.
+    fn after(&self) -> impl Iterator<Item = &Tally> {
+        let counts = self.class.arrivals != Arrivals::Closed || self.missing() > 0;
+        self.outcomes.iter().filter(move |_| counts).map(|one| &one.overdue.tally)
+    }
+
+    fn missing(&self) -> u64 {
+        self.outcomes.iter().map(|one| one.overdue.missing()).sum()
+    }
+
+    fn response(&self) -> Option<Sum> {
+        let mut sum = self.sum(|tally| tally.response.as_ref())?;
+        self.outcomes.iter().for_each(|one| sum.at_least.add(one.overdue.response));
+        Some(sum)
+    }
+
+    /// Service times: of the window, and of what was due in it.
+    fn service(&self, window: &Sum) -> Sum {
+        let mut sum = window.clone();
+        if let Some(after) = sum_of(self.after().map(|tally| Some(&tally.service))) {
+            sum.merge(&after);
+        }
+        self.outcomes.iter().for_each(|one| sum.at_least.add(one.overdue.service));
+        sum
+    }
+
+    fn overdue(&self, hz: f64) -> Option<Overdue> {
+        let missing = self.missing();
+        let open = self.class.arrivals != Arrivals::Closed;
+        let completed = self.outcomes.iter().filter(|_| open || missing > 0).map(|one| one.overdue.completed()).sum();
+        let waited = self.outcomes.iter().map(|one| one.overdue.waited).max().unwrap_or(0);
+        (completed + missing > 0).then(|| Overdue { completed, missing, waited_s: waited as f64 / hz })
     }
 
     fn distribution(&self, of: fn(&Tally) -> Option<&Latencies>) -> Option<Distribution> {
@@ -247,7 +290,32 @@ impl Part<'_> {
         self.outcomes.iter().map(|one| one.used.clone()).collect()
     }
 
-    fn cpu(&self, operations: u64, bytes: u64, hz: f64) -> CpuUse {
+    /// What its hardware counters counted in a window of its own; none where a thread has no count, or there are too few
+    /// operations to stand for the judged window.
+    fn counted_apart(&self) -> Option<CountedApart> {
+        let counts: Vec<_> = self.outcomes.iter().map(|one| one.counted_apart).collect::<Option<_>>()?;
+        let sum = |of: fn(&PerfCounts) -> Option<u64>| {
+            counts.iter().map(|(counts, _)| of(counts).map(|count| count as f64)).sum::<Option<f64>>()
+        };
+        let operations = counts.iter().map(|(_, operations)| operations).sum();
+        let apart = CountedApart {
+            operations,
+            cycles: sum(|counts| counts.cycles)?,
+            instructions: sum(|counts| counts.instructions),
+            tlb_misses: sum(|counts| counts.tlb_misses),
+        };
+        Counting::suffices(operations).then_some(apart)
+    }
+
+    /// What its threads used in the judged window, with what an operation cost in a window of its own where there was one.
+    pub fn totals(&self, counting: &Counting, operations: u64) -> CpuTotals {
+        let apart = self.counted_apart();
+        let told = counting.told(apart.map(|apart| apart.operations), self.elapsed_s);
+        let totals = CpuTotals::of_threads(&self.uses(), &self.helpers).told(told);
+        apart.map_or(totals.clone(), |apart| totals.counted_apart(&apart, operations))
+    }
+
+    fn cpu(&self, counting: &Counting, operations: u64, bytes: u64, hz: f64) -> CpuUse {
         let work = Work {
             operations,
             bytes,
@@ -256,7 +324,7 @@ impl Part<'_> {
             cpu_hz: hz,
             provenance: self.provenance,
         };
-        cpu_use(&CpuTotals::of_threads(&self.uses(), &self.helpers), &work)
+        cpu_use(&self.totals(counting, operations), &work)
     }
 
     fn baseline(&self, cpu: &CpuUse, operations: u64) -> Baseline {
@@ -297,8 +365,11 @@ impl Part<'_> {
     }
 
     fn check(&self) -> Option<CheckOutcome> {
-        let blocks = total(self.tallies, |tally| tally.verified.load(Relaxed));
-        let wrong = total(self.tallies, |tally| tally.wrong.load(Relaxed));
+        let all = |of: fn(&Tally) -> u64| -> u64 {
+            self.tallies.iter().chain(self.outcomes.iter().map(|one| &one.overdue.tally)).map(of).sum()
+        };
+        let blocks = all(|tally| tally.verified.load(Relaxed));
+        let wrong = all(|tally| tally.wrong.load(Relaxed));
         let examples: Vec<String> = self.outcomes.iter().flat_map(|one| one.examples.iter().cloned()).take(5).collect();
         (blocks > 0).then_some(CheckOutcome { blocks, wrong, examples })
     }
@@ -316,7 +387,9 @@ pub fn objective(class: &Class, latency: &Distribution, ops_per_s: f64, bytes_pe
         Metric::BandwidthBytesPerS => (bytes_per_s, false),
         Metric::OpsPerS => (ops_per_s, false),
     };
-    // A class that completed nothing has met nothing.
-    let met = latency.count > 0 && if upper { seen < objective.bound } else { seen >= objective.bound };
-    Some(ObjectiveOutcome { objective, seen, met })
+    let exact_below = latency.at_least.map_or(f64::INFINITY, |bound| bound.from_ns as f64);
+    let at_least = upper && (seen >= exact_below || (objective.metric == Metric::MeanNs && latency.at_least.is_some()));
+    // A class that completed nothing has met nothing, and a lower bound shows no latency to be short enough.
+    let met = latency.count > 0 && if upper { seen < objective.bound && !at_least } else { seen >= objective.bound };
+    Some(ObjectiveOutcome { objective, seen, at_least, met })
 }

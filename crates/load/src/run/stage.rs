@@ -1,6 +1,7 @@
 //! What stands ready before the window: data sets, caches, facts.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -19,7 +20,14 @@ use assay_record::{Cache, Class, Environment, Event, Job, Layout, Sizes, TargetF
 
 use super::{Watch, crew::Station};
 use crate::{
-    check::Checker, clock::Clock, environment, error::LoadError, generator::FileShare, journal::Journal, seat,
+    check::Checker,
+    clock::Clock,
+    counters::{FileChanges, FileStates},
+    environment,
+    error::LoadError,
+    generator::FileShare,
+    journal::Journal,
+    seat,
     tally::Tally,
 };
 
@@ -62,6 +70,21 @@ impl Stage {
     /// The prepared data sets, in the job's order.
     pub fn datasets(&self) -> &[PreparedDataset] {
         &self.prepared.datasets
+    }
+
+    /// The files of each data set as they are now. Those that a class makes as it goes are nobody's yet.
+    pub fn files(&self) -> BTreeMap<String, FileStates> {
+        let settled = self.prepared.datasets.iter().filter(|dataset| dataset.layout != Layout::Grow);
+        settled.map(|dataset| (dataset.name.clone(), FileStates::of(places(dataset)))).collect()
+    }
+
+    /// What became of them since.
+    pub fn changes(&self, before: &BTreeMap<String, FileStates>) -> BTreeMap<String, FileChanges> {
+        let now = self.files();
+        let ours = |name: &str| self.prepared.datasets.iter().any(|dataset| dataset.name == name && dataset.writable);
+        let changes =
+            before.iter().filter_map(|(name, before)| Some((name.clone(), before.until(now.get(name)?, ours(name)))));
+        changes.collect()
     }
 
     /// The prepared data set of a class.
@@ -200,6 +223,12 @@ fn regular_files(dataset: &PreparedDataset) -> impl Iterator<Item = &Path> {
     segments.filter(|segment| segment.kind == SegmentKind::File).map(|segment| segment.path.as_path())
 }
 
+/// Where a data set lies in the file tree: files, and nodes of devices.
+fn places(dataset: &PreparedDataset) -> impl Iterator<Item = &Path> {
+    let named = |kind| matches!(kind, SegmentKind::File | SegmentKind::BlockDevice | SegmentKind::DeviceDax);
+    dataset.files.iter().flatten().filter(move |segment| named(segment.kind)).map(|segment| segment.path.as_path())
+}
+
 fn resident(dataset: &PreparedDataset) -> Option<u64> {
     if dataset.layout == Layout::Grow {
         return None;
@@ -252,6 +281,7 @@ pub fn target_facts(path: &Path) -> TargetFacts {
         path: path.display().to_string(),
         file_system: if is_device(path) { None } else { facts::file_system(path).ok() },
         device: facts::block_device(path),
+        layers: facts::layers(&facts::System::default(), path),
     }
 }
 

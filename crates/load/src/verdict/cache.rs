@@ -3,6 +3,7 @@
 use assay_record::{Cache, Reason, ReasonCode, Severity, TargetKind};
 
 use super::{
+    beneath::serving,
     observation::{ClassObservation, RunObservation},
     reason::{graded, of_class, with},
     words::{bytes, percent},
@@ -49,6 +50,7 @@ pub(super) fn page_cache_served(run: &RunObservation, class: &ClassObservation) 
 fn served_numbers(class: &ClassObservation, share: f64) -> Vec<(&'static str, f64)> {
     let mut numbers = vec![("served_share", share), ("asked_bytes", class.read_bytes as f64)];
     numbers.extend(class.device_read_bytes.map(|read| ("device_bytes", read as f64)));
+    numbers.extend(class.beneath.map(|beneath| ("beneath_bytes", beneath.read_bytes)));
     numbers.extend(class.resident_before.map(|share| ("resident_before_share", share)));
     numbers
 }
@@ -57,11 +59,8 @@ fn served_numbers(class: &ClassObservation, share: f64) -> Vec<(&'static str, f6
 fn served(run: &RunObservation, class: &ClassObservation) -> Option<(f64, String)> {
     let by_account = served_by_account(run, class);
     let by_residency = served_by_residency(class);
-    let found = match (by_account, by_residency) {
-        (Some(a), Some(b)) => Some(if a.0 >= b.0 { a } else { b }),
-        (a, b) => a.or(b),
-    };
-    found.or_else(|| served_beneath(class))
+    let found = [by_account, by_residency, served_beneath(class)].into_iter().flatten();
+    found.reduce(|most, next| if next.0 > most.0 { next } else { most })
 }
 
 fn served_by_account(run: &RunObservation, class: &ClassObservation) -> Option<(f64, String)> {
@@ -98,12 +97,24 @@ fn served_by_residency(class: &ClassObservation) -> Option<(f64, String)> {
     Some((share, format!("{} of the data set was in the page cache when the window opened", percent(share))))
 }
 
+/// A layer beneath that reads through a cache of its own: what the devices at the bottom moved less was served there.
 fn served_beneath(class: &ClassObservation) -> Option<(f64, String)> {
-    let backing = class.cached_beneath.as_ref().filter(|_| class.direct())?;
-    let evidence = format!(
-        "the device is a loop device on {backing} that reads through the page cache, so memory may have served any read"
-    );
-    Some((CACHE_SERVED_SUSPECT, evidence))
+    let (layer, by) = serving(class, |effect| effect.reads)?;
+    let asked = class.device_read_bytes.unwrap_or(class.read_bytes) as f64;
+    let moved = class.beneath.map(|beneath| beneath.read_bytes);
+    let share = moved.filter(|_| asked >= CACHE_BYTES_AT_LEAST as f64).map(|moved| 1.0 - moved / asked);
+    if let (Some(share), Some(moved)) = (share.filter(|&share| share >= CACHE_SERVED_SUSPECT), moved) {
+        let evidence = format!(
+            "{} were read and the devices beneath {layer} moved {}: {by} served {}",
+            bytes(asked),
+            bytes(moved),
+            percent(share)
+        );
+        return Some((share, evidence));
+    }
+    class
+        .direct()
+        .then(|| (CACHE_SERVED_SUSPECT, format!("{layer} reads through {by}, so memory may have served any read")))
 }
 
 /// Reads that should have come from the page cache came from the device.

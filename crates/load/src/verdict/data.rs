@@ -72,6 +72,9 @@ fn by_zeros(class: &ClassObservation) -> Option<Reason> {
 
 /// The data could be compressed or deduplicated by the device.
 pub(super) fn compressible_data(class: &ClassObservation) -> Option<Reason> {
+    if let Some(reason) = shared_blocks(class) {
+        return Some(reason);
+    }
     let sample = class.compressibility.filter(|_| !class.memory() && !class.null())?;
     let compressible = sample.ratio < COMPRESSED_RATIO;
     if !compressible && sample.repeated_share < REPEATED_SHARE {
@@ -88,6 +91,23 @@ pub(super) fn compressible_data(class: &ClassObservation) -> Option<Reason> {
     let severity = if class.layout == Layout::AsFound { Severity::Note } else { Severity::Suspect };
     let numbers = [("compressed_ratio", sample.ratio), ("repeated_share", sample.repeated_share)];
     Some(with(of_class(&class.name, ReasonCode::CompressibleData, severity, evidence, fix), &numbers))
+}
+
+/// Extents of the data set lie on the same blocks of the disk (reflinks, deduplication): there is less to read than there
+/// seems to be.
+fn shared_blocks(class: &ClassObservation) -> Option<Reason> {
+    let share = class.repeated_extents as f64 / class.dataset_bytes.max(1) as f64;
+    if share < REPEATED_SHARE {
+        return None;
+    }
+    let evidence = format!(
+        "{} of the data set's {} lie on blocks of the disk that other parts of it lie on, too: less is read than it seems",
+        bytes(class.repeated_extents as f64),
+        bytes(class.dataset_bytes as f64)
+    );
+    let fix = "copy the file without sharing (cp --reflink=never), and read the copy";
+    let reason = of_class(&class.name, ReasonCode::CompressibleData, Severity::Suspect, evidence, fix);
+    Some(with(reason, &[("shared_bytes", class.repeated_extents as f64), ("shared_share", share)]))
 }
 
 /// Operations failed.
@@ -132,8 +152,30 @@ pub(super) fn emulated_target(class: &ClassObservation) -> Option<Reason> {
             "its target is memory that stands in for a device: the code is real, the hardware is not",
             "measure on the device itself; use these figures for the cost of the software only",
         ),
-        (false, false) => return None,
+        (false, false) => return memory_disk(class),
     };
     let evidence = evidence.to_owned();
     Some(of_class(&class.name, ReasonCode::EmulatedTarget, Severity::Note, evidence, fix))
+}
+
+/// Blocks that were written after the window came back as something else.
+pub(super) fn not_kept(class: &ClassObservation) -> Option<Reason> {
+    let seen = class.readback.as_ref().filter(|seen| seen.wrong > 0)?;
+    let evidence = format!(
+        "{} of {} blocks that were written and flushed after the window came back as something else: the target completes \
+         writes without doing them",
+        seen.wrong, seen.blocks
+    );
+    let fix = "look at dmesg, at the drive's SMART log and at what lies between the file system and the drive; nothing that \
+        was written there is safe";
+    let numbers = [("blocks", seen.blocks as f64), ("wrong", seen.wrong as f64)];
+    Some(with(of_class(&class.name, ReasonCode::DataCorrupt, Severity::Invalid, evidence, fix), &numbers))
+}
+
+/// The block device is memory, and looks like any disk: that its figures are no disk's must not go unsaid.
+fn memory_disk(class: &ClassObservation) -> Option<Reason> {
+    let device = class.memory_beneath.as_ref()?;
+    let evidence = format!("{device}: a disk in name only, which the figures are not about");
+    let fix = "measure on the device itself; use these figures for the cost of the software only";
+    Some(of_class(&class.name, ReasonCode::EmulatedTarget, Severity::Suspect, evidence, fix))
 }

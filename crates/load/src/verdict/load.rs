@@ -124,6 +124,22 @@ pub(super) fn rate_not_reached(class: &ClassObservation) -> Option<Reason> {
     Some(with(of_class(&class.name, ReasonCode::RateNotReached, Severity::Suspect, evidence, fix), &numbers))
 }
 
+/// Operations that were due never ended: the slowest of them are not known.
+pub(super) fn operations_missing(class: &ClassObservation) -> Option<Reason> {
+    let overdue = class.overdue.filter(|overdue| overdue.missing > 0)?;
+    let missing = overdue.missing as f64;
+    let all = (class.operations() + overdue.completed + overdue.missing) as f64;
+    let evidence = format!(
+        "{missing} operations, {} of all that were due, had not ended {} after the window closed; latencies that they \
+         can move are lower bounds",
+        percent(missing / all),
+        time(overdue.waited_s * 1e9)
+    );
+    let fix = "ask for a rate that the target can serve, and look for what held the target up at the end of the window";
+    let numbers = [("missing_operations", missing), ("missing_share", missing / all), ("waited_s", overdue.waited_s)];
+    Some(with(of_class(&class.name, ReasonCode::OperationsMissing, Severity::Suspect, evidence, fix), &numbers))
+}
+
 /// Operations by which a count may differ from the mean of its schedule: chance, a burst at either edge of the window,
 /// and what is in flight at the end.
 fn rate_tolerance(class: &ClassObservation, due: f64) -> f64 {

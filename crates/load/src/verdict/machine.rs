@@ -36,7 +36,7 @@ pub(super) fn clock_unreliable(run: &RunObservation) -> Option<Reason> {
 
 /// The clock frequency changed, or the CPU was throttled. One reason for each thing that was seen.
 pub(super) fn frequency_changed(run: &RunObservation) -> Vec<Reason> {
-    [by_probe(run), by_quota(run), by_heat(run), by_hypervisor(run)].into_iter().flatten().collect()
+    [by_probe(run), by_quota(run), by_heat(run), by_hypervisor(run), by_cpus(run)].into_iter().flatten().collect()
 }
 
 fn suspect(evidence: String, fix: &str, numbers: &[(&str, f64)]) -> Option<Reason> {
@@ -93,4 +93,14 @@ fn by_hypervisor(run: &RunObservation) -> Option<Reason> {
         format!("the hypervisor gave {} of the CPU time to somebody else while this machine had work", percent(share));
     let fix = "use an instance with dedicated CPUs, or measure at a quieter time";
     suspect(evidence, fix, &[("stolen_share", share)])
+}
+
+fn by_cpus(run: &RunObservation) -> Option<Reason> {
+    let (first, least) = run.usable_cpus.filter(|(first, least)| least < first)?;
+    let evidence = format!(
+        "the process could use {first} CPUs when it began and {least} for a part of the time: CPUs were taken offline, or it \
+         was bound to fewer"
+    );
+    let fix = "leave the CPUs and the binding of the process (taskset, cpusets) as they are while it runs";
+    suspect(evidence, fix, &[("cpus_before", f64::from(first)), ("cpus_least", f64::from(least))])
 }

@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 
 use assay_record::{
-    Cache, CheckOutcome, Content, DeviceCounters, IntervalPoint, Layout, Metric, PathKind, PathSpec, Stop, TargetKind,
+    Cache, CheckOutcome, Content, DeviceCounters, IntervalPoint, Layer, Layout, Metric, Overdue, PathKind, PathSpec,
+    Stop, TargetKind,
 };
 
+use super::counting::CountingSeen;
 use crate::{
     compress::Compressibility,
-    counters::{FrequencyProbe, ProcessUse, SystemUse},
+    counters::{FileChanges, FrequencyProbe, HeatUse, LimitUse, ProcessUse, SystemUse, WriteCache},
 };
 
 /// A run: what concerns all of it, and its classes.
@@ -52,8 +54,43 @@ pub struct RunObservation {
     pub frequency_after: Option<FrequencyProbe>,
     /// What the machine did to everybody in the window.
     pub system: SystemUse,
+    /// Limits of control groups, and what was counted of them.
+    pub limits: Vec<LimitUse>,
+    /// Temperatures of the devices that have a sensor.
+    pub heat: Vec<HeatUse>,
     /// CPU time of this process in the window; none where that is not known.
     pub own_cpu: Option<OwnCpu>,
+    /// Logical CPUs of the machine; 0 where unknown.
+    pub cpus: u32,
+    /// Seconds of the window in which the process neither ran nor waited for a CPU ([`crate::heartbeat`]).
+    pub stood_still_s: f64,
+    /// Largest difference between the clock and the kernel's within the run, s.
+    pub clock_excursion_s: f64,
+    /// Seconds for which the machine slept.
+    pub suspended_s: f64,
+    /// CPUs that the process could use when it began, and at the worst moment; none where the kernel does not say.
+    pub usable_cpus: Option<(u32, u32)>,
+    /// Flushes of the block devices that were written to.
+    pub flushes: Vec<FlushObservation>,
+    /// Between which frequencies this machine's CPUs can have run, Hz; none where nothing is known of them.
+    pub plausible_hz: Option<(f64, f64)>,
+}
+
+/// Flushes of one block device in the window.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlushObservation {
+    /// Kernel name.
+    pub device: String,
+    /// What it says of its cache.
+    pub cache: WriteCache,
+    /// Flushes that this process asked for.
+    pub asked: u64,
+    /// Durable writes (`O_DSYNC`, `RWF_DSYNC`) that it asked for.
+    pub through: u64,
+    /// Flushes that may have waited at a time, and so may have become one.
+    pub in_flight: u32,
+    /// Flush requests that the device completed.
+    pub seen: u64,
 }
 
 /// CPU time that this process had, and what it wanted beyond that.
@@ -154,13 +191,24 @@ pub struct ClassObservation {
     pub device_written_bytes: Option<u64>,
     /// Kernel names of the block devices directly beneath its data set.
     pub devices: Vec<String>,
-    /// The device is a loop device that goes through the page cache of this file
-    /// ([`crate::counters::loop_through_page_cache`]).
-    pub cached_beneath: Option<String>,
+    /// Layers beneath its data set, from the top down.
+    pub layers: Vec<Layer>,
+    /// Of what the devices at the bottom moved in the window, its share; none where no device is known there.
+    pub beneath: Option<Beneath>,
+    /// Its writes carry their durability themselves, or flushes follow them.
+    pub durable: bool,
     /// Share of its data set that was in the page cache when the window opened.
     pub resident_before: Option<f64>,
     /// What its data set consists of on disk when the window opened.
     pub extents: Option<ExtentSurvey>,
+    /// What became of its files while the run lasted.
+    pub changes: FileChanges,
+    /// Bytes of its data set whose blocks on disk are those of other bytes of it.
+    pub repeated_extents: u64,
+    /// File system that its target lies on; none for devices, and where unknown.
+    pub file_system: Option<String>,
+    /// What makes its block device memory, in words.
+    pub memory_beneath: Option<String>,
     /// Bytes of its data set, all files.
     pub dataset_bytes: u64,
     /// Samples of its data set.
@@ -181,16 +229,31 @@ pub struct ClassObservation {
     /// 99th percentile of how late the generator started operations by its own fault, ns; none where arrivals are
     /// closed.
     pub lateness_p99_ns: Option<u64>,
+    /// What was due in the window and ended after it; none where nothing was.
+    pub overdue: Option<Overdue>,
     /// What its objective is about.
     pub objective: Option<Metric>,
     /// Failed operations by error name.
     pub errors: BTreeMap<String, u64>,
     /// What the data check found.
     pub check: Option<CheckOutcome>,
+    /// Blocks that were written and read back after the window; none where that was not done.
+    pub readback: Option<CheckOutcome>,
     /// Its target is stand-in hardware.
     pub emulated: bool,
     /// A program plays the machine.
     pub played: bool,
+    /// What is known of its hardware counters.
+    pub counting: Option<CountingSeen>,
+}
+
+/// Bytes that the devices at the bottom moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Beneath {
+    /// Bytes read.
+    pub read_bytes: f64,
+    /// Bytes written.
+    pub written_bytes: f64,
 }
 
 /// What a data set consists of on disk.
@@ -230,9 +293,15 @@ impl ClassObservation {
             device_read_bytes: None,
             device_written_bytes: None,
             devices: Vec::new(),
-            cached_beneath: None,
+            layers: Vec::new(),
+            beneath: None,
+            durable: false,
             resident_before: None,
             extents: None,
+            changes: FileChanges::default(),
+            repeated_extents: 0,
+            file_system: None,
+            memory_beneath: None,
             dataset_bytes: 0,
             compressibility: None,
             null_ops_per_s: None,
@@ -242,11 +311,14 @@ impl ClassObservation {
             latencies: 0,
             latency_p99_ns: 0,
             lateness_p99_ns: None,
+            overdue: None,
             objective: None,
             errors: BTreeMap::new(),
             check: None,
+            readback: None,
             emulated: false,
             played: false,
+            counting: None,
         }
     }
 

@@ -8,4 +8,4 @@ mod verdict;
 mod watch;
 
 pub use verdict::{check_failed, emulated, failures, work_verdict};
-pub use watch::{Done, WorkPlace, WorkWatch, WorkWindow, work_run};
+pub use watch::{Done, ServerAccount, WorkPlace, WorkWatch, WorkWindow, work_run};

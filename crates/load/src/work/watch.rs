@@ -10,10 +10,12 @@ use assay_record::{CpuUse, DeviceCounters, Environment, NotMeasured, Provenance,
 use crate::{
     clock::{Clock, ClockPair},
     counters::{
-        CpuTotals, DeviceSample, DeviceSampler, FrequencyProbe, IoBytes, ProcessCounters, ProcessSnapshot, ProcessUse,
-        Roots, SystemSample, SystemSampler, ThreadUse, Work, cpu_use,
+        CpuTotals, DeviceSample, DeviceSampler, FrequencyProbe, HeatSample, HeatSampler, IoBytes, LimitSample,
+        LimitSampler, ProcessCounters, ProcessSnapshot, ProcessUse, Roots, SystemSample, SystemSampler, ThreadUse,
+        Work, cpu_use,
     },
     environment,
+    heartbeat::{Beats, Heartbeat},
     run::{rfc3339, run_id, target_facts},
     verdict::{DeviceObservation, Observation, OwnCpu, OwnTraffic, RunObservation, cpu_taken_untold, judge},
 };
@@ -44,12 +46,44 @@ pub struct Done {
     pub provenance: Provenance,
     /// Accounts of the threads that ended before [`WorkWatch::close`].
     pub ended: Vec<ThreadUse>,
+    /// What a server used that this process drives; none where it does the work itself, or nobody knows.
+    pub server: Option<ServerAccount>,
+}
+
+/// What a server's processes used in the window.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServerAccount {
+    /// CPU time that its threads had, and waited for.
+    pub cpu: OwnCpu,
+    /// Device bytes as the kernel accounts them for it; none where it does not.
+    pub io: Option<IoBytes>,
+}
+
+impl ServerAccount {
+    /// Of a driver and its server together.
+    fn and(self, driver: OwnCpu) -> OwnCpu {
+        let waited = self.cpu.waited_s.zip(driver.waited_s).map(|(server, driver)| server + driver);
+        OwnCpu {
+            user_s: self.cpu.user_s + driver.user_s,
+            kernel_s: self.cpu.kernel_s + driver.kernel_s,
+            waited_s: waited,
+        }
+    }
 }
 
 impl Done {
     /// Operations alone, by threads that still live.
     pub fn operations(operations: u64, provenance: Provenance) -> Self {
-        Self { operations, bytes: 0, wait_s: 0.0, system_calls: 0, flushes: 0, provenance, ended: Vec::new() }
+        Self {
+            operations,
+            bytes: 0,
+            wait_s: 0.0,
+            system_calls: 0,
+            flushes: 0,
+            provenance,
+            ended: Vec::new(),
+            server: None,
+        }
     }
 }
 
@@ -78,16 +112,28 @@ struct Reading {
     devices: DeviceSample,
     process: ProcessSnapshot,
     system: SystemSample,
+    limits: LimitSample,
+    heat: HeatSample,
+}
+
+/// What is sampled at the edges.
+struct Samplers {
+    devices: DeviceSampler,
+    process: ProcessCounters,
+    system: SystemSampler,
+    limits: LimitSampler,
+    heat: HeatSampler,
 }
 
 /// An open window.
 pub struct WorkWatch {
     clock: Clock,
-    devices: DeviceSampler,
-    process: ProcessCounters,
-    system: SystemSampler,
+    samplers: Samplers,
     probe: FrequencyProbe,
     environment: Environment,
+    /// Bytes of the page cache that had not been written back when it opened, of whatever file.
+    dirty_bytes: u64,
+    heartbeat: Heartbeat,
     opened: Reading,
 }
 
@@ -96,12 +142,21 @@ impl WorkWatch {
     pub fn open(clock: Clock, places: &[WorkPlace]) -> Self {
         let targets: Vec<_> = places.iter().map(|place| (place.role.clone(), place.path.clone())).collect();
         let environment = environment::capture(&clock, &targets, target_facts);
-        let beneath = environment.targets.iter().filter_map(|target| target.device.as_ref());
-        let devices = DeviceSampler::new(beneath.map(|device| device.name.clone()));
-        let (process, system) = (ProcessCounters::new(), SystemSampler::new(&Roots::default()));
+        let devices = environment.targets.iter().filter_map(|target| target.device.as_ref());
+        let names: Vec<String> = devices.map(|device| device.name.clone()).collect();
+        let roots = Roots::default();
+        let samplers = Samplers {
+            devices: DeviceSampler::new(names.iter().cloned()),
+            process: ProcessCounters::new(),
+            system: SystemSampler::new(&roots),
+            limits: LimitSampler::new(&roots),
+            heat: HeatSampler::new(names, &roots),
+        };
         let probe = FrequencyProbe::run(&clock);
-        let opened = read(&clock, &devices, &process, &system);
-        Self { clock, devices, process, system, probe, environment, opened }
+        let heartbeat = Heartbeat::start(clock);
+        let opened = samplers.read(&clock);
+        let dirty_bytes = environment::dirty_bytes(&roots);
+        Self { clock, samplers, probe, environment, dirty_bytes, heartbeat, opened }
     }
 
     /// Seconds since it was opened.
@@ -110,8 +165,9 @@ impl WorkWatch {
     }
 
     /// Closes the window. Close it before the threads end, or hand over their accounts.
-    pub fn close(self, done: &Done) -> WorkWindow {
-        let closed = read(&self.clock, &self.devices, &self.process, &self.system);
+    pub fn close(mut self, done: &Done) -> WorkWindow {
+        let beats = self.heartbeat.stop();
+        let closed = self.samplers.read(&self.clock);
         let used = self.opened.process.until(&closed.process, &done.ended);
         let work = Work {
             operations: done.operations,
@@ -122,7 +178,7 @@ impl WorkWatch {
             provenance: done.provenance,
         };
         let devices = self.opened.devices.until(&closed.devices);
-        let run = self.observe(&closed, &devices, &used, done.flushes);
+        let run = self.observe(&closed, &devices, &used, done, &beats);
         let not_measured = cpu_taken_untold(&run).into_iter().collect();
         let reasons = judge(&Observation { run, classes: Vec::new() }).reasons;
         WorkWindow {
@@ -136,12 +192,24 @@ impl WorkWatch {
         }
     }
 
-    fn observe(&self, closed: &Reading, devices: &[DeviceCounters], used: &ProcessUse, flushes: u64) -> RunObservation {
+    fn observe(
+        &self,
+        closed: &Reading,
+        devices: &[DeviceCounters],
+        used: &ProcessUse,
+        done: &Done,
+        beats: &Beats,
+    ) -> RunObservation {
         // Whose bytes are whose can be told on a single device with a kernel that accounts.
-        let own = used.io.filter(|_| devices.len() == 1).map(|io| OwnTraffic {
+        let io = match done.server {
+            None => used.io,
+            Some(server) => used.io.zip(server.io).map(|(driver, server)| driver.plus(server)),
+        };
+        let own = io.filter(|_| devices.len() == 1).map(|io| OwnTraffic {
             read_bytes: io.read,
-            written_bytes: io.written,
-            flushes,
+            // What was dirty before the window may have been written in it.
+            written_bytes: io.written.saturating_add(self.dirty_bytes),
+            flushes: done.flushes,
             read_requests_at_most: None,
         });
         let observe =
@@ -155,14 +223,30 @@ impl WorkWatch {
             frequency_before: Some(self.probe),
             frequency_after: Some(FrequencyProbe::run(&self.clock)),
             system: self.opened.system.until(&closed.system),
-            own_cpu: Some(OwnCpu::of(used)),
+            limits: self.samplers.limits.used(&self.opened.limits, &closed.limits),
+            heat: self.samplers.heat.used(&self.opened.heat, &closed.heat),
+            own_cpu: Some(done.server.map_or(OwnCpu::of(used), |server| server.and(OwnCpu::of(used)))),
+            cpus: self.environment.cpu.logical,
+            stood_still_s: beats.stood_still_s(&self.clock, self.opened.at.ticks, closed.at.ticks),
+            clock_excursion_s: beats.excursion_ns as f64 * 1e-9,
+            suspended_s: beats.suspended_ns as f64 * 1e-9,
+            usable_cpus: beats.cpus,
             ..RunObservation::default()
         }
     }
 }
 
-fn read(clock: &Clock, devices: &DeviceSampler, process: &ProcessCounters, system: &SystemSampler) -> Reading {
-    Reading { devices: devices.sample(), process: process.snapshot(), system: system.sample(), at: clock.pair() }
+impl Samplers {
+    fn read(&self, clock: &Clock) -> Reading {
+        Reading {
+            devices: self.devices.sample(),
+            process: self.process.snapshot(),
+            system: self.system.sample(),
+            limits: self.limits.sample(),
+            heat: self.heat.sample(),
+            at: clock.pair(),
+        }
+    }
 }
 
 fn seconds(from: ClockPair, to: ClockPair) -> f64 {

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use assay_path::{Arena, Blocking};
 
-use super::{Recorder, Task};
-use crate::{generator::Step, tally::Tally};
+use super::{Edges, Recorder, Task};
+use crate::{generator::Step, overdue::Overdue, tally::Tally};
 
 /// A worker on a blocking path.
 #[derive(Debug)]
@@ -37,30 +37,64 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
     }
 
     fn work_as<const OPEN: bool>(&mut self, task: &mut Task, tally: &Tally, until: &AtomicU64) -> bool {
-        let clock = task.clock;
-        let recorder = Recorder { tally, clock };
-        let mut now = clock.now();
+        let recorder = Recorder { tally, clock: task.clock };
+        let mut now = task.clock.now();
         loop {
             let due = if OPEN { self.await_due(task, recorder, &mut now, until) } else { 0 };
             if now >= until.load(Relaxed) {
                 return true;
             }
-            let step = task.generator.step();
-            let memory = task.memory.place(0);
-            let start = if step.write { self.prepare_write(task, step, memory, now) } else { now };
-            let kept = self.serve(task, step, memory, recorder);
-            if OPEN {
-                task.advance_schedule();
+            match self.one::<OPEN>(task, recorder, due, now) {
+                Some(after) => now = after,
+                None => return false,
             }
-            now = clock.now();
-            if kept {
-                recorder.completed(step.write, step.length, due, start, now);
-                if task.checker.is_some() {
-                    now = self.check(task, step, memory, recorder);
-                }
-            } else if task.faults.fatal.is_some() {
-                return false;
+        }
+    }
+
+    /// One operation that starts now; returns the time after it, none where a failure ended the worker.
+    #[inline(always)]
+    fn one<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, due: u64, now: u64) -> Option<u64> {
+        let step = task.generator.step();
+        let memory = task.memory.place(0);
+        let start = if step.write { self.prepare_write(task, step, memory, now) } else { now };
+        let kept = self.serve(task, step, memory, recorder);
+        if OPEN {
+            task.advance_schedule();
+        }
+        let end = task.clock.now();
+        if kept {
+            recorder.completed(step.write, step.length, due, start, end);
+            if task.checker.is_some() {
+                return Some(self.check(task, step, memory, recorder));
             }
+        } else if task.faults.fatal.is_some() {
+            return None;
+        }
+        Some(end)
+    }
+
+    /// Serves what was due before the window closed and was not started, each with its own due instant.
+    pub fn settle(&mut self, task: &mut Task, edges: &Edges, overdue: &mut Overdue) {
+        let until = task.end_schedule(edges);
+        if task.faults.fatal.is_none() {
+            self.serve_overdue(task, &overdue.tally, until);
+        }
+        let now = task.clock.now();
+        task.never_started(overdue, now);
+        overdue.waited = now.saturating_sub(edges.close.load(Relaxed));
+    }
+
+    #[cold]
+    fn serve_overdue(&mut self, task: &mut Task, tally: &Tally, until: u64) {
+        let recorder = Recorder { tally, clock: task.clock };
+        let mut now = task.clock.now();
+        while now < until {
+            let Some(due) = task.schedule.as_ref().map(crate::arrivals::Schedule::due).filter(|due| *due < u64::MAX)
+            else {
+                return;
+            };
+            let Some(after) = self.one::<true>(task, recorder, due, now) else { return };
+            now = after;
         }
     }
 

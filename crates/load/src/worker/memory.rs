@@ -11,12 +11,13 @@ const WRITE_POOL_BYTES: usize = 1 << 20;
 const UNIQUE_BYTES: usize = 4096;
 
 /// Offsets into the arena: every slot has pages of its own, which it uses in turn.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct MemoryPlan {
     stride: usize,
     slots: usize,
     rounds: usize,
-    round: usize,
+    /// Which of its pages each slot used last.
+    turns: Box<[u32]>,
     counter: u64,
     dirty_words: usize,
 }
@@ -44,7 +45,7 @@ impl MemoryPlan {
             stride,
             slots,
             rounds: (pool_bytes(class) / (slots * stride)).max(1),
-            round: 0,
+            turns: vec![0; slots].into_boxed_slice(),
             counter: u64::from(thread) << 40,
             dirty_words: (class.dirty_bytes as usize / 8).clamp(1, (stride / 8).max(1)),
         }
@@ -66,11 +67,9 @@ impl MemoryPlan {
         if self.rounds == 1 {
             return slot as usize * self.stride;
         }
-        self.round += 1;
-        if self.round == self.rounds {
-            self.round = 0;
-        }
-        (self.round * self.slots + slot as usize) * self.stride
+        let turn = &mut self.turns[slot as usize];
+        *turn = if *turn as usize + 1 == self.rounds { 0 } else { *turn + 1 };
+        (*turn as usize * self.slots + slot as usize) * self.stride
     }
 
     /// Changes a page before it is written, so that no two blocks carry the same bytes.
@@ -115,6 +114,17 @@ mod tests {
         }
         for slot in 0..8 {
             assert!((0..slot).all(|other| pages[slot].is_disjoint(&pages[other])));
+        }
+    }
+
+    #[test]
+    fn writes_go_through_the_whole_pool_at_any_depth() {
+        for depth in [1, 3, 8, 32, 48] {
+            let mut plan = MemoryPlan::new(&class(depth, 0, Operation::Write), 0);
+            let pages: HashSet<usize> = (0..1000).map(|turn| plan.place(turn % depth)).collect();
+            let of = plan.bytes() / 16_384;
+            assert_eq!(pages.len(), of, "depth {depth}");
+            assert!(plan.bytes() > WRITE_POOL_BYTES - depth as usize * 16_384, "depth {depth}: {}", plan.bytes());
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod blocking;
 mod faults;
+mod free;
 mod memory;
 mod pace;
 mod queued;
@@ -18,6 +19,7 @@ use crate::{
     check::{Checker, SecondLook},
     clock::Clock,
     generator::{Generator, Spread},
+    overdue::{Overdue, start_until},
     tally::Tally,
 };
 
@@ -90,6 +92,23 @@ pub struct Task {
 }
 
 impl Task {
+    /// Ends the schedule where the window closed, and says until when what was due before is still started, ticks.
+    fn end_schedule(&mut self, edges: &Edges) -> u64 {
+        let (open, close) = (edges.open.load(Relaxed), edges.close.load(Relaxed));
+        if let Some(schedule) = &mut self.schedule {
+            schedule.end_at(close);
+        }
+        start_until(open, close, self.clock.ns_to_ticks(1_000_000_000))
+    }
+
+    /// Counts what was due and never started.
+    fn never_started(&mut self, overdue: &mut Overdue, now: u64) {
+        let clock = self.clock;
+        if let Some(schedule) = &mut self.schedule {
+            overdue.never_started(schedule, self.generator.rng(), |due| clock.ticks_to_ns(now.saturating_sub(due)));
+        }
+    }
+
     #[inline(always)]
     fn advance_schedule(&mut self) {
         if let Some(schedule) = &mut self.schedule {

@@ -1,5 +1,7 @@
 //! The loop over a path whose operations are pushed, submitted and reaped.
 
+mod after;
+
 use std::{
     io::ErrorKind,
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -7,7 +9,7 @@ use std::{
 
 use assay_path::{Arena, Completion, Queued, Request, Wait};
 
-use super::{Recorder, Task};
+use super::{Recorder, Task, free::Free};
 use crate::{generator::Step, tally::Tally};
 
 /// An operation in flight.
@@ -43,7 +45,7 @@ pub struct QueuedLoop<'a, P> {
     path: P,
     arena: &'a Arena,
     flights: Box<[Flight]>,
-    free: Vec<u32>,
+    free: Free,
     done: Vec<Completion>,
     batch: usize,
     /// Segments written since the last flush, one bit each.
@@ -64,7 +66,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
             path,
             arena,
             flights: vec![IDLE; depth as usize].into_boxed_slice(),
-            free: (0..depth).rev().collect(),
+            free: Free::all(depth),
             done: Vec::with_capacity(depth as usize),
             batch: batch.clamp(1, depth) as usize,
             dirty: 0,
@@ -116,24 +118,6 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         Some(())
     }
 
-    /// Waits for what is in flight, without recording it.
-    pub fn drain(&mut self, task: &mut Task) {
-        let nowhere = Tally::default();
-        self.drain_into(task, Recorder { tally: &nowhere, clock: task.clock });
-    }
-
-    fn drain_into(&mut self, task: &mut Task, recorder: Recorder<'_>) {
-        let mut now = task.clock.now();
-        let patience = now + task.clock.ns_to_ticks(30_000_000_000);
-        while self.in_flight() > 0 && now < patience {
-            let wait = Wait { at_least: 1, timeout_ns: 1_000_000_000 };
-            now = match self.reap::<false>(task, recorder, wait, now) {
-                Some(now) => now,
-                None => return,
-            };
-        }
-    }
-
     /// A closed loop submits whole batches: with fewer free slots than that, it waits. What is due is never held back.
     #[inline(always)]
     fn may_push<const OPEN: bool>(&self, task: &Task, now: u64) -> bool {
@@ -164,21 +148,25 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
             if task.growing && step.write && step.offset == 0 {
                 now = self.begin_anew(task, recorder)?;
             }
-            self.push::<OPEN>(task, recorder, step, now);
+            now = self.push::<OPEN>(task, recorder, step, now);
             room -= 1;
         }
         Some(now)
     }
 
     #[inline(always)]
-    fn push<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, step: Step, now: u64) {
-        let Some(slot) = self.free.pop() else { return };
+    fn push<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, step: Step, mut now: u64) -> u64 {
+        let Some(slot) = self.free.take() else { return now };
         let due = if OPEN { self.take_due(task, recorder, now) } else { 0 };
         let place = task.spread.place(step.offset);
         let memory = task.memory.place(slot);
         if step.write {
             match &mut task.checker {
-                Some(checker) => checker.before_write(step, self.arena, memory),
+                Some(checker) => {
+                    checker.before_write(step, self.arena, memory);
+                    // Stamping is not part of the operation.
+                    now = task.clock.now();
+                }
                 // SAFETY: the memory plan keeps the page inside the arena; the slot is free, so nothing is using it.
                 None => unsafe { task.memory.dirty(self.arena.start().add(memory), step.length) },
             }
@@ -193,6 +181,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
             memory,
             slot,
         });
+        now
     }
 
     /// Takes the next instant of the schedule.
@@ -271,6 +260,8 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         if flushes && !P::COMBINED {
             self.submit(task, recorder)?;
         }
+        // Verifying is not part of the next operation.
+        let now = if task.checker.is_some() { task.clock.now() } else { now };
         if task.faults.fatal.is_some() { None } else { Some(now) }
     }
 
@@ -335,7 +326,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
     fn finish(&mut self, task: &mut Task, recorder: Recorder<'_>, slot: u32, now: u64) {
         let flight = &mut self.flights[slot as usize];
         flight.busy = false;
-        self.free.push(slot);
+        self.free.give(slot);
         recorder.completed(flight.step.write, flight.step.length, flight.due, flight.start, now);
         if let Some(checker) = &mut task.checker {
             checker.after(flight.step, self.arena, flight.memory, recorder.tally, &mut task.second_look);
@@ -346,7 +337,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
     fn fail(&mut self, task: &mut Task, recorder: Recorder<'_>, completion: Completion) {
         let flight = &mut self.flights[completion.slot as usize];
         flight.busy = false;
-        self.free.push(completion.slot);
+        self.free.give(completion.slot);
         Tally::add(&recorder.tally.errors, 1);
         let source = if completion.result < 0 {
             std::io::Error::from_raw_os_error(-completion.result)

@@ -11,14 +11,19 @@ use assay_load::{
     },
 };
 use assay_record::{
-    Cache, CheckOutcome, Content, DeviceCounters, Figure, IntervalPoint, Layout, Method, Metric, PathKind, PathSpec,
-    Provenance, ReasonCode, Severity, Status, Stop, TargetKind, Unit, Verdict,
+    Cache, CheckOutcome, Content, DeviceCounters, Figure, IntervalPoint, Layout, Method, Metric, Overdue, PathKind,
+    PathSpec, Provenance, ReasonCode, Severity, Status, Stop, TargetKind, Unit, Verdict,
 };
 use proptest::prelude::*;
 
+mod counting;
+mod layers;
 mod machine;
 mod pages;
+mod standing;
 mod taken;
+
+use layers::cached_loop;
 
 const MIB: u64 = 1 << 20;
 
@@ -176,7 +181,7 @@ fn a_cold_read_that_memory_served_is_invalid_and_a_little_of_it_is_suspect() {
 fn a_direct_read_that_memory_served_is_invalid_and_a_cached_loop_device_is_suspect() {
     let fallen_back = judged(|_, class| class.device_read_bytes = Some(0));
     expect(&fallen_back, ReasonCode::PageCacheServed, INVALID);
-    let beneath = judged(|_, class| class.cached_beneath = Some("/data/image".to_owned()));
+    let beneath = judged(|_, class| class.layers = vec![cached_loop()]);
     expect(&beneath, ReasonCode::PageCacheServed, SUSPECT);
     // What lies in the page cache does not matter to direct reads.
     valid(&judged(|_, class| class.resident_before = Some(1.0)));
@@ -333,6 +338,17 @@ fn a_missed_rate_is_told_from_chance_and_an_impossible_one_is_seen() {
     // 400 were due; 360 is two deviations of a Poisson count below.
     expect(&at(100.0, 360, true), ReasonCode::RateNotReached, None);
     expect(&at(100.0, 200, true), ReasonCode::RateNotReached, SUSPECT);
+}
+
+#[test]
+fn operations_that_never_ended_leave_no_record_valid() {
+    let with = |completed, missing| {
+        judged(move |_, class| {
+            class.overdue = Some(Overdue { completed, missing, waited_s: 10.0 });
+        })
+    };
+    expect(&with(0, 1), ReasonCode::OperationsMissing, SUSPECT);
+    expect(&with(500, 0), ReasonCode::OperationsMissing, None);
 }
 
 #[test]

@@ -13,12 +13,13 @@ fn the_kernel_accounts_for_block_devices_and_not_for_memory_or_passthrough() {
 }
 
 /// All codes; the match below does not compile when one is missing.
-const CODES: [ReasonCode; 26] = [
+const CODES: [ReasonCode; 37] = [
     ReasonCode::PageCacheServed,
     ReasonCode::CacheNotWarm,
     ReasonCode::UnwrittenExtents,
     ReasonCode::DepthNotReached,
     ReasonCode::RateNotReached,
+    ReasonCode::OperationsMissing,
     ReasonCode::GeneratorLate,
     ReasonCode::GeneratorBound,
     ReasonCode::NotSteady,
@@ -28,10 +29,19 @@ const CODES: [ReasonCode; 26] = [
     ReasonCode::NoisyMachine,
     ReasonCode::FrequencyChanged,
     ReasonCode::CpuTaken,
+    ReasonCode::LimitMet,
+    ReasonCode::DeviceHot,
+    ReasonCode::MemoryBeneath,
+    ReasonCode::CostsUnsteady,
+    ReasonCode::CountingBends,
+    ReasonCode::CountersDisagree,
     ReasonCode::FileSmallerThanCaches,
     ReasonCode::ForeignLoad,
     ReasonCode::DeviceBytesDiffer,
     ReasonCode::Errors,
+    ReasonCode::FlushNotSeen,
+    ReasonCode::TargetChanged,
+    ReasonCode::ProcessStopped,
     ReasonCode::DataCorrupt,
     ReasonCode::CheckFailed,
     ReasonCode::ClockUnreliable,
@@ -40,6 +50,7 @@ const CODES: [ReasonCode; 26] = [
     ReasonCode::EmulatedTarget,
     ReasonCode::ModelledTarget,
     ReasonCode::Extrapolated,
+    ReasonCode::EnginesDiffer,
 ];
 
 #[test]
@@ -90,10 +101,20 @@ fn pages_state_the_thresholds_of_the_code() {
                 percent(v::STOLEN_SHARE),
             ],
         ),
-        ("foreign-load", vec![percent(v::FOREIGN_SHARE), format!("{} KiB", v::JOURNAL_BYTES_PER_FLUSH >> 10)]),
+        (
+            "foreign-load",
+            vec![
+                percent(v::FOREIGN_SHARE),
+                format!("{} CPUs", v::OTHERS_CPUS),
+                format!("{}/s", v::FOREIGN_FLUSHES_PER_S),
+                format!("{} KiB", v::JOURNAL_BYTES_PER_FLUSH >> 10),
+            ],
+        ),
         ("device-bytes-differ", vec![percent(v::DIFFERENCE), percent(v::WRITTEN_BACK)]),
         ("errors", vec![percent(v::ERRORS_INVALID)]),
         ("clock-unreliable", vec![percent(v::DRIFT_SUSPECT), percent(v::DRIFT_INVALID)]),
+        ("counting-bends", vec![percent(assay_load::counters::BENDS_FROM)]),
+        ("counters-disagree", vec![format!("{} s", v::COUNTED_AT_LEAST_S)]),
         ("windows-differ", vec![percent(v::SKEW_SHARE)]),
         ("steadiness-lost", vec![percent(assay_load::steady::Limits::THROUGHPUT.drop)]),
         (
@@ -103,7 +124,10 @@ fn pages_state_the_thresholds_of_the_code() {
                 percent(assay_load::steady::Limits::THROUGHPUT.spread),
             ],
         ),
-    ] {
+    ]
+    .into_iter()
+    .chain(of_what_others_do())
+    {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/verdicts/{page}.md"));
         let text = std::fs::read_to_string(path).unwrap_or_default();
         // A line may end inside of a figure.
@@ -112,6 +136,18 @@ fn pages_state_the_thresholds_of_the_code() {
             assert!(states(&text, &threshold), "docs/verdicts/{page}.md does not state {threshold}");
         }
     }
+}
+
+/// Thresholds of the rules on what others do to a run, by page.
+fn of_what_others_do() -> Vec<(&'static str, Vec<String>)> {
+    use assay_load::verdict as v;
+    let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
+    vec![
+        ("file-smaller-than-caches", vec![format!("{} MiB", v::DRIVE_CACHE_BYTES >> 20)]),
+        ("flush-not-seen", vec![format!("{} flushes", v::FLUSHES_AT_LEAST)]),
+        ("process-stopped", vec![format!("{} s", v::STOPPED_AT_LEAST_S)]),
+        ("target-changed", vec![percent(v::LOST_INVALID), format!("{} KiB", v::LOST_AT_LEAST >> 10)]),
+    ]
 }
 
 /// The text has the threshold, and not as the end of a longer number.

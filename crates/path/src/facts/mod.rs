@@ -2,6 +2,8 @@
 
 mod btrfs;
 mod device;
+mod layers;
+mod mapper;
 mod mounts;
 mod system;
 
@@ -16,6 +18,7 @@ use assay_record::{BlockDevice, FileSystem};
 pub use btrfs::btrfs_members;
 pub(crate) use btrfs::devices as btrfs_devices;
 pub use device::{Block, DeviceNumber};
+pub use layers::{effects_of_file_system, layers, layers_of_device};
 pub(crate) use mounts::unescape;
 pub use mounts::{Mount, mounts};
 pub use system::System;

@@ -239,8 +239,12 @@ impl Queued for Libaio {
         }
         loop {
             self.submit()?;
-            let more = self.drain(into);
-            count += more;
+            let queued = self.queue.len();
+            count += self.drain(into);
+            if self.queue.len() > queued && count < wanted {
+                // Nobody would wake a wait for the rest of a short transfer: the kernel has not been given it.
+                continue;
+            }
             let at_least = wanted.saturating_sub(count);
             if at_least == 0 && self.context.is_readable() {
                 return Ok(count);

@@ -19,13 +19,11 @@ use super::{
     writer,
 };
 use crate::{
-    PathError, Segment, SegmentKind,
+    PathError, Scratch, Segment, SegmentKind,
     extents::{self, Survey},
     guard::Admitted,
     ledger::{self, Ledger},
-    pmem,
-    scratch::Scratch,
-    space,
+    pmem, space,
 };
 
 /// One scratch folder with its ledger.

@@ -79,6 +79,7 @@ fn sum(total: Option<Survey>, seen: &Survey) -> Survey {
         holes: total.holes + seen.holes,
         encoded: total.encoded + seen.encoded,
         shared: total.shared + seen.shared,
+        repeated: total.repeated + seen.repeated,
         supported: total.supported && seen.supported,
     }
 }

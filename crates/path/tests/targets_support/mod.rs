@@ -227,6 +227,7 @@ pub fn class(dataset: &str, path: PathKind, operation: Operation, size: u64) -> 
         buffer_bytes: 0,
         dirty_bytes: 8,
         start_s: 0.0,
+        pin: None,
         objective: None,
     }
 }
@@ -244,6 +245,7 @@ pub fn job(target: Target, datasets: Vec<Dataset>, classes: Vec<Class>) -> Job {
         checks: Checks::default(),
         scratch: "assay-scratch".into(),
         keep_scratch: false,
+        counting: assay_record::CpuCounting::Auto,
         free_percent_at_least: 1.0,
         labels: Default::default(),
     }

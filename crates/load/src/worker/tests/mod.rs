@@ -2,6 +2,7 @@
 
 mod allocation;
 mod blocking;
+mod overdue;
 mod queued;
 mod scripted;
 
@@ -10,7 +11,7 @@ use std::sync::{Arc, atomic::AtomicU64};
 use assay_path::Arena;
 use assay_record::{Class, Durability, DurabilityKind, Operation, Sizes};
 
-use super::Task;
+use super::{Edges, Task};
 use crate::{clock::Clock, generator::Spread, seat, tally::Tally};
 
 /// A class on the null path, to be changed.
@@ -36,4 +37,11 @@ fn bench(class: &Class, segments: u32) -> Bench {
     task.spread = Spread::new(segments as usize, 512);
     let arena = Arena::new(task.memory.bytes()).expect("memory");
     Bench { task, tally: seat::tally_for(class), arena, until: Arc::new(AtomicU64::new(u64::MAX)) }
+}
+
+/// Edges of a window that ends now.
+fn closed(bench: &Bench) -> Edges {
+    let edges = Edges::default();
+    edges.close_now(bench.task.clock.now());
+    edges
 }

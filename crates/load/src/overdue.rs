@@ -1,0 +1,136 @@
+//! What was due in the window and had not ended when it closed.
+//!
+//! Leaving it out would flatter: an operation that is still waiting at the close is one of the slow ones. It is served, or
+//! waited for, with its own due instant; what never ends enters as "at least". Measured loads and loads in virtual time
+//! count it here alike.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::{
+    arrivals::Schedule,
+    tally::{AtLeast, Latencies, Tally},
+};
+
+/// Operations due in the window are still started this long after it: as long as the window was, within these bounds, s.
+const START_WITHIN_S: [u64; 2] = [1, 10];
+/// More operations than this that were never started are counted by their mean distance.
+const WALKED: u64 = 1 << 20;
+
+/// What a worker counts after the close.
+#[derive(Debug)]
+pub struct Overdue {
+    /// What ended after the close, counted as in the window.
+    pub tally: Tally,
+    /// Times from due instants that are known only as lower bounds.
+    pub response: AtLeast,
+    /// Times from starts that are known only as lower bounds.
+    pub service: AtLeast,
+    /// From the close until the worker had done with it, in units of the run's clock.
+    pub waited: u64,
+}
+
+/// Until when what was due in a window is still started, in units of a clock with so many in a second.
+pub fn start_until(open: u64, close: u64, second: u64) -> u64 {
+    let [least, most] = START_WITHIN_S.map(|seconds| seconds.saturating_mul(second));
+    close.saturating_add(close.saturating_sub(open).clamp(least, most))
+}
+
+impl Overdue {
+    /// Nothing yet. `tally` is one as the window's.
+    pub fn new(tally: Tally) -> Self {
+        Self { tally, response: AtLeast::default(), service: AtLeast::default(), waited: 0 }
+    }
+
+    /// Operations that never ended. One that was never started has a response time alone, one of a closed loop a service
+    /// time alone.
+    pub fn missing(&self) -> u64 {
+        self.response.count.max(self.service.count)
+    }
+
+    /// Operations that ended.
+    pub fn completed(&self) -> u64 {
+        self.tally.service.count() - self.service.count
+    }
+
+    /// An operation was started and never ended: what it has taken so far, ns, and what it has kept its user waiting,
+    /// where it was due.
+    pub fn stuck(&mut self, service_ns: u64, response_ns: Option<u64>) {
+        note(&mut self.service, Some(&self.tally.service), service_ns, 1);
+        if let Some(response_ns) = response_ns {
+            note(&mut self.response, self.tally.response.as_ref(), response_ns, 1);
+        }
+    }
+
+    /// All that a schedule still holds before its end was due and never started. `waited_ns` says how long an operation
+    /// has waited that was due at an instant.
+    pub fn never_started(
+        &mut self,
+        schedule: &mut Schedule,
+        rng: &mut Xoshiro256PlusPlus,
+        waited_ns: impl Fn(u64) -> u64,
+    ) {
+        let left = schedule.left();
+        if left > WALKED {
+            let (from, span) = (schedule.due(), u128::from(schedule.end() - schedule.due()));
+            for place in 0..WALKED {
+                let times = left / WALKED + u64::from(place < left % WALKED);
+                let waited = waited_ns(from + (span * u128::from(place) / u128::from(WALKED)) as u64);
+                note(&mut self.response, self.tally.response.as_ref(), waited, times);
+            }
+            return;
+        }
+        while schedule.due() < u64::MAX {
+            note(&mut self.response, self.tally.response.as_ref(), waited_ns(schedule.due()), 1);
+            schedule.advance(rng);
+        }
+    }
+}
+
+fn note(bound: &mut AtLeast, latencies: Option<&Latencies>, value_ns: u64, times: u64) {
+    let Some(latencies) = latencies else { return };
+    latencies.record_many(value_ns, times);
+    bound.add(AtLeast { count: times, from_ns: value_ns });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seat;
+    use assay_record::{Arrivals, RateScope};
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    fn left(rate_per_s: f64, end: u64) -> Overdue {
+        let arrivals = Arrivals::Fixed { rate_per_s, scope: RateScope::Total };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut schedule = Schedule::new(&arrivals, 0, 1, 1e9, &mut rng).expect("a rate");
+        schedule.begin(0);
+        schedule.end_at(end);
+        let mut overdue = Overdue::new(seat::tally_for(&seat::null_class(true)));
+        overdue.never_started(&mut schedule, &mut rng, |due| 2_000_000_000 - due);
+        overdue
+    }
+
+    #[test]
+    fn what_was_never_started_waited_at_least_since_it_was_due() {
+        let overdue = left(1000.0, 1_000_000_000);
+        assert_eq!((overdue.missing(), overdue.completed()), (1000, 0));
+        assert_eq!(overdue.response, AtLeast { count: 1000, from_ns: 1_001_000_000 });
+        assert_eq!(overdue.tally.response.as_ref().map(Latencies::count), Some(1000));
+        assert_eq!(overdue.tally.service.count(), 0);
+    }
+
+    #[test]
+    fn more_than_can_be_walked_is_counted_in_full() {
+        let overdue = left(1e8, 1_000_000_000);
+        assert_eq!(overdue.missing() / 10, 10_000_000);
+        assert_eq!(overdue.tally.response.as_ref().map(Latencies::count), Some(overdue.missing()));
+        assert!((1_000_000_000..1_000_100_000).contains(&overdue.response.from_ns), "{:?}", overdue.response);
+    }
+
+    #[test]
+    fn a_window_decides_how_long_what_was_due_is_started() {
+        assert_eq!(start_until(100, 150, 10), 150 + 50);
+        assert_eq!(start_until(100, 101, 10), 101 + 10);
+        assert_eq!(start_until(0, 10_000, 10), 10_000 + 100);
+    }
+}

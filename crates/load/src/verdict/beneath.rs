@@ -1,0 +1,72 @@
+//! What lies beneath a target: layers that are memory, or that take writes into memory.
+
+use assay_record::{LayerEffect, Reason, ReasonCode, Severity};
+
+use super::{
+    cache::{CACHE_BYTES_AT_LEAST, CACHE_SERVED_INVALID, CACHE_SERVED_SUSPECT},
+    observation::ClassObservation,
+    reason::{graded, of_class, with},
+    words::{bytes, percent},
+};
+
+const FIX: &str = "make the loop device with --direct-io=on, make writes durable (durability), or take a device without memory \
+    in between";
+
+/// The first block device that answers by itself, and by what means. A drive's own cache is a part of the drive; a file
+/// system in memory has a reason of its own.
+pub(super) fn serving(class: &ClassObservation, concerns: impl Fn(&LayerEffect) -> bool) -> Option<(&str, &str)> {
+    let layers = class.layers.iter().filter(|layer| !matches!(layer.kind.as_str(), "disk" | "file-system" | "cache"));
+    let mut found = layers.flat_map(|layer| layer.effects.iter().map(move |effect| (layer, effect)));
+    let serves = |effect: &LayerEffect| effect.does == assay_record::LayerDoes::Serves && concerns(effect);
+    found.find(|(_, effect)| serves(effect)).map(|(layer, effect)| (layer.name.as_str(), effect.by.as_str()))
+}
+
+/// A layer is memory, or took writes into memory.
+pub(super) fn memory_beneath(class: &ClassObservation) -> Option<Reason> {
+    if class.null() || class.memory() || class.operations() == 0 {
+        return None;
+    }
+    absorbed(class).or_else(|| is_memory(class))
+}
+
+fn is_memory(class: &ClassObservation) -> Option<Reason> {
+    // The file system at the top is told by `emulated-target`.
+    let below = class.layers.iter().skip(1).filter(|layer| layer.kind == "file-system" && serves_both(layer));
+    let whole = class.layers.iter().filter(|layer| layer.kind == "memory");
+    let layer = whole.chain(below.filter(|layer| matches!(layer.detail.as_str(), "tmpfs" | "ramfs"))).next()?;
+    let by: Vec<&str> = layer.effects.iter().map(|effect| effect.by.as_str()).collect();
+    let evidence = format!("beneath the target lies {}, no device: {}", layer.name, by.join(", "));
+    // A file in memory is a stand-in, as a folder in memory is; a device that is memory looks like a drive.
+    let severity = if layer.kind == "memory" { Severity::Suspect } else { Severity::Note };
+    let fix = "measure on a device; use these figures for the cost of the software only";
+    Some(of_class(&class.name, ReasonCode::MemoryBeneath, severity, evidence, fix))
+}
+
+fn serves_both(layer: &assay_record::Layer) -> bool {
+    layer.effects.iter().any(|effect| effect.reads && effect.writes)
+}
+
+/// Writes that were acknowledged and had not reached a device.
+fn absorbed(class: &ClassObservation) -> Option<Reason> {
+    let (layer, by) = serving(class, |effect| effect.writes)?;
+    if class.writes == 0 || !(class.direct() || class.durable) {
+        return None;
+    }
+    let asked = class.written_bytes as f64;
+    let moved = class.beneath.map(|beneath| beneath.written_bytes);
+    let share = moved.filter(|_| asked >= CACHE_BYTES_AT_LEAST as f64).map(|moved| 1.0 - moved / asked);
+    let graded = share.and_then(|share| graded(share, CACHE_SERVED_SUSPECT, CACHE_SERVED_INVALID));
+    let numbers = [("asked_bytes", asked), ("beneath_bytes", moved.unwrap_or(f64::NAN))];
+    let (severity, evidence) = match (graded, share, moved) {
+        (Some(severity), Some(share), Some(moved)) => {
+            let (asked, moved, share) = (bytes(asked), bytes(moved), percent(share));
+            let evidence =
+                format!("{asked} were written and the devices beneath {layer} received {moved}: {by} took {share}");
+            (severity, evidence)
+        }
+        // A flush goes through to the device.
+        _ if class.durable => return None,
+        _ => (Severity::Suspect, format!("{layer} writes into {by}, so no write had to wait for a device")),
+    };
+    Some(with(of_class(&class.name, ReasonCode::MemoryBeneath, severity, evidence, FIX), &numbers))
+}
