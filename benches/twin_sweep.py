@@ -20,8 +20,8 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.error import AssayError
-from assay.twin import catalog, names
-from assay.twin.host import HostWish
+from assay.target import catalog, names
+from assay.target.host import HostWish
 from assay.twin.predict import Point, stream
 
 Json = dict[str, Any]

@@ -17,9 +17,9 @@ import pytest
 from assay import home
 from assay.error import NOT_POSSIBLE, AssayError
 from assay.study.request import Wish, prepare
-from assay.study.target import Target, parse
+from assay.target.catalog import parameters
+from assay.target.target import Target, parse
 from assay.twin import fit_knee, fit_points, fit_result
-from assay.twin.catalog import parameters
 from assay.twin.fit_drive import Drive
 from assay.twin.fit_points import Measured
 from assay.twin.fit_verdict import judge
@@ -164,7 +164,8 @@ def test_repeats_that_spread_too_far_are_refused_and_named(copied: Path, tmp_pat
     document = tomllib.loads(twin.read_text())
     assert document["title"].endswith("(not certified)")
     assert document["notes"][0].startswith("Not certified: ")
-    assert document["band"]["bandwidth"]["value"] >= 0.39
+    # One of three lies 40 % below the others: their mean difference is 0.27 of the mean.
+    assert document["band"]["bandwidth"]["value"] >= 0.26
 
 
 def test_held_out_points_that_are_missed_are_refused_and_named(copied: Path, tmp_path: Path) -> None:

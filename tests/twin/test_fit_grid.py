@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from assay import home
 from assay.error import AssayError
+from assay.target.catalog import parameters
 from assay.twin import memory_catalog
-from assay.twin.catalog import parameters
 from assay.twin.document import to_toml
 from assay.twin.fit_grid import fit_kind, hold_out
 from assay.twin.fit_report import fit_file

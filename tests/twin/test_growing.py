@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from assay.binary import Binary, BinaryError
-from assay.twin import catalog, names
-from assay.twin.host import HostWish
+from assay.target import catalog, names
+from assay.target.host import HostWish
 from assay.twin.predict import Point, predict
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from assay import home
 from assay.error import AssayError
-from assay.twin import catalog, names
+from assay.target import catalog, names
 from hypothesis import given
 from hypothesis import strategies as st
 

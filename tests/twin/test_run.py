@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assay.error import MISSED
 from assay.study import source
 from assay.study.expand import Request, expand
 from assay.study.settings import Chosen
-from assay.study.target import parse, parse_all
-from assay.twin.host import HostWish, from_settings
+from assay.target.host import HostWish, from_settings
+from assay.target.target import parse, parse_all
 
 ROOT = Path(__file__).resolve().parents[2]
 TWIN = "twin:970evoplus*4"
@@ -69,7 +70,7 @@ def test_a_study_runs_on_a_twin_and_touches_nothing(assayer: Path, tmp_path: Pat
     out = tmp_path / "out"
     words = ("--set", "measure=1s", "--set", "warmup=0s", "--repeats", "1", "--no-report", "--out", str(out), "--json")
     done = assay(tmp_path, assayer, "run", "dana-htap", "--on", TWIN, *words)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == MISSED, done.stderr  # Its log does not reach its rate on this drive.
     found = records(out)
     assert found
     assert {path.name for path in tmp_path.iterdir()} == {"out"}, "nothing but the results lies beside them"

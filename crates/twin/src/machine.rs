@@ -60,5 +60,6 @@ fn facts(part: Part<'_>) -> TargetFacts {
             members: vec![twin.name.clone(); part.target.devices() as usize],
             ..BlockDevice::default()
         }),
+        layers: Vec::new(),
     }
 }

@@ -18,12 +18,23 @@ use crate::{
     simulated::{Machine, PS_PER_S, Picoseconds},
 };
 
-/// Operations after which the figures of a target without slow transients are settled.
-const OPERATIONS_SETTLED: u64 = 2_000_000;
-/// Operations at most, where caches fill and credits run out, and nothing can be hastened.
-const OPERATIONS_AT_MOST: u64 = 40_000_000;
-/// Operations that a long load is expected to take, where what changes slowly is hastened.
-const OPERATIONS_OF_A_LONG_LOAD: f64 = 12_000_000.0;
+/// How many operations a job is played for.
+#[derive(Clone, Copy, Debug)]
+pub struct Budget {
+    /// After which the figures of a target without slow transients are settled.
+    pub settled: u64,
+    /// At most, where caches fill and credits run out, and nothing can be hastened.
+    pub at_most: u64,
+    /// That a long load is expected to take, where what changes slowly is hastened.
+    pub long: f64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { settled: 2_000_000, at_most: 40_000_000, long: 12_000_000.0 }
+    }
+}
+
 /// Operations between two looks at an interrupt.
 const OPERATIONS_BETWEEN_LOOKS: u64 = 1 << 20;
 
@@ -40,26 +51,37 @@ pub struct Watch<'a> {
 /// # Errors
 /// [`TwinError`] where a twin or the host cannot do what the job asks, or the document is not one.
 pub fn play(job: &Job, watch: &mut Watch<'_>) -> Result<Record, TwinError> {
+    play_within(job, watch, Budget::default())
+}
+
+/// The same for as many operations as a budget gives.
+///
+/// # Errors
+/// Likewise.
+pub fn play_within(job: &Job, watch: &mut Watch<'_>, budget: Budget) -> Result<Record, TwinError> {
     let began = Instant::now();
     let scene = Scene::new(job)?;
     let mut engine = scene.engine(job)?;
-    let transient = engine.machines.iter().any(|machine| machine.is_transient(scene.writes));
-    let lapse = if transient { hasten(job, &scene, &mut engine) } else { 1.0 };
+    let slow = |machine: &Machine| machine.is_transient(scene.writes);
+    let transient = !engine.pages.is_empty() || engine.machines.iter().any(slow);
+    let lapse = if transient { hasten(job, &scene, &mut engine, budget.long) } else { 1.0 };
     let mut film = Film { job, engine: &mut engine, series: Vec::new(), open: 0, close: 0, lapse, stop: Stop::Limit };
-    film.run(watch, if transient { OPERATIONS_AT_MOST } else { OPERATIONS_SETTLED });
+    film.run(watch, if transient { budget.at_most } else { budget.settled });
     let Film { series, open, close, stop, .. } = film;
     let played = Played { job, scene: &scene, engine: &engine, series, open, close, lapse, stop, began };
     played.record()
 }
 
 /// How many times as fast as the load what changes slowly shall change: a load of more operations than can be played is
-/// played in part, and every second of it is there for a shorter while. 1 where the load is short, or goes through a page
-/// cache, which cannot be hastened.
-fn hasten(job: &Job, scene: &Scene, engine: &mut Engine<Machine>) -> f64 {
+/// played in part, and every second of it is there for a shorter while; the page cache fills as much faster. 1 where the
+/// load is short.
+fn hasten(job: &Job, scene: &Scene, engine: &mut Engine<Machine>, operations: f64) -> f64 {
     let seconds = job.window.warmup_s + job.window.measure_s;
-    let factor = (scene.expected_ops_per_s(&engine.classes) * seconds / OPERATIONS_OF_A_LONG_LOAD).max(1.0);
-    let direct = engine.pages.is_empty() && engine.classes.iter().all(|class| class.begin == 0);
-    if factor > 1.0 && direct && engine.machines.iter_mut().all(|machine| machine.hasten(factor)) {
+    let factor = (scene.expected_ops_per_s(&engine.classes) * seconds / operations).max(1.0);
+    let at_once = engine.classes.iter().all(|class| class.begin == 0);
+    let factor = if engine.pages.is_empty() { factor } else { factor.round() };
+    if factor > 1.0 && at_once && engine.machines.iter_mut().all(|machine| machine.hasten(factor)) {
+        scene.hasten(job, engine, factor);
         factor
     } else {
         1.0
@@ -72,6 +94,15 @@ fn hasten(job: &Job, scene: &Scene, engine: &mut Engine<Machine>) -> f64 {
 /// What [`play`] would refuse it for.
 pub fn admit(job: &Job) -> Result<(), TwinError> {
     Scene::new(job)?.engine(job).map(|_| ())
+}
+
+/// The classes of a job on twins as the analytic engine sees them.
+///
+/// # Errors
+/// What [`play`] would refuse it for.
+pub fn streams_of(job: &Job) -> Result<Vec<crate::Stream>, TwinError> {
+    let engine = Scene::new(job)?.engine(job)?;
+    Ok(engine.classes.into_iter().map(|class| class.stream).collect())
 }
 
 /// The window, as it is played.
@@ -116,6 +147,7 @@ impl Film<'_> {
         if at > cut + step / 100 {
             self.cut(watch, cut, at);
         }
+        self.engine.settle(self.open, operations);
     }
 
     fn warm_up(&mut self, watch: &Watch<'_>, until: Picoseconds, operations: u64) {

@@ -27,3 +27,16 @@ pub fn extrapolated(class: Option<&str>, evidence: String, numbers: BTreeMap<Str
         numbers,
     }
 }
+
+/// The simulation and the analytic solution of the same load are further apart than their bands together.
+pub fn engines_differ(class: Option<&str>, evidence: String, numbers: BTreeMap<String, f64>) -> Reason {
+    Reason {
+        code: ReasonCode::EnginesDiffer,
+        severity: Severity::Suspect,
+        class: class.map(str::to_owned),
+        evidence,
+        fix: "take neither figure for the twin's word: ask with fewer classes at once, or measure on the device"
+            .to_owned(),
+        numbers,
+    }
+}

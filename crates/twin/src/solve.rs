@@ -3,6 +3,7 @@
 pub(crate) mod commit;
 pub(crate) mod extent;
 mod fixed_point;
+mod lane;
 
 use crate::{
     BandWidths, BoundBy, Host, Percentile, Solution, Stream, StreamSolution, Target, TimeShares, TwinError,
@@ -40,14 +41,16 @@ fn stream_solution(target: &Target, host: &Host, stream: &Stream, coupled: &Coup
     let (extrapolated, stretch) = extent::outside(target, stream);
     let band = widths(target, stretch);
     let cycles_per_op = seat.cycles(stream, host, answer);
+    let mean_ns = mean(stream, answer, seat);
+    let host_ns = seat.latency_ns().min((mean_ns - answer.mean_ns).max(0.0));
     StreamSolution {
         name: stream.name.clone(),
         ops_per_s: answer.ops_per_s,
         bandwidth_bytes_per_s: answer.ops_per_s * stream.size_bytes,
-        mean_ns: seat.latency_ns() + answer.mean_ns * answer.overlap.max(1.0),
-        p50: percentile(seat.latency_ns(), answer.p50, band.latency),
-        p99: percentile(seat.latency_ns(), answer.p99, band.tail),
-        p999: percentile(seat.latency_ns(), answer.p999, band.tail),
+        mean_ns,
+        p50: percentile(host_ns, answer.p50, band.latency),
+        p99: percentile(host_ns, answer.p99, band.tail),
+        p999: percentile(host_ns, answer.p999, band.tail),
         cycles_per_op,
         cycles_per_byte: cycles_per_op / stream.size_bytes,
         bound_by: bound(stream, coupled, index),
@@ -55,6 +58,17 @@ fn stream_solution(target: &Target, host: &Host, stream: &Stream, coupled: &Coup
         extrapolated,
         band,
     }
+}
+
+/// Mean latency. Little's law closes it where the load is closed: what the rounds of the fixed point leave open is a wait.
+/// Operations that overlap ([`DeviceAnswer::overlap`]) are longer than the time between two of a customer.
+fn mean(stream: &Stream, answer: &DeviceAnswer, seat: &fixed_point::Seat) -> f64 {
+    let sum = seat.latency_ns() + answer.mean_ns * answer.overlap.max(1.0);
+    if stream.path.key.is_load_store() {
+        return sum;
+    }
+    let closed = stream.in_flight() / answer.ops_per_s.max(1e-9) * 1e9;
+    if stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate) { sum.min(closed) } else { closed }
 }
 
 fn shares(answer: &DeviceAnswer, seat: &fixed_point::Seat) -> TimeShares {

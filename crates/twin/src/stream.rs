@@ -67,6 +67,9 @@ pub struct Stream {
     /// Seconds that the load lasts; what caches and credits cover depends on it. 0 asks for the steady state.
     #[serde(default)]
     pub duration_s: f64,
+    /// Of them, those before figures are taken: caches fill meanwhile.
+    #[serde(default)]
+    pub warmup_s: f64,
     /// Bytes that the kernel reads ahead of sequential reads through the page cache; its default where none, 0 is off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead_bytes: Option<f64>,
@@ -106,6 +109,7 @@ impl Stream {
             working_set_bytes: 0.0,
             file_system: None,
             duration_s: 0.0,
+            warmup_s: 0.0,
             read_ahead_bytes: None,
             warm: false,
             grows: false,
@@ -153,9 +157,9 @@ impl Stream {
         if self.rate_per_s.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
             return wrong("rate_per_s", self.rate_per_s.unwrap_or(0.0), "use a rate above 0, or none");
         }
-        let lengths = [self.working_set_bytes, self.duration_s, self.path.poll_sleep_ns];
+        let lengths = [self.working_set_bytes, self.duration_s, self.warmup_s, self.path.poll_sleep_ns];
         if let Some(seen) = lengths.into_iter().find(|value| !(*value >= 0.0 && value.is_finite())) {
-            return wrong("working_set_bytes, duration_s or poll_sleep_ns", seen, "use 0 or more");
+            return wrong("working_set_bytes, duration_s, warmup_s or poll_sleep_ns", seen, "use 0 or more");
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ from scipy.optimize import least_squares
 
 from assay.binary import Binary
 from assay.error import FAILED, AssayError
-from assay.twin.catalog import VERSION
+from assay.target.catalog import VERSION
 from assay.twin.fit_points import Measured
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay.twin.catalog import VERSION
+from assay.target.catalog import VERSION
 from assay.twin.document import parameter
 from assay.twin.fit_points import HOST, POINTS, cycles_per_op, factor, path_key, study_of
 

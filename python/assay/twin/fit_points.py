@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.error import FAILED, AssayError
-from assay.study.files import read_json
-from assay.study.spread import spread
+from assay.results.files import read_json
+from assay.stats.spread import spread
 from assay.twin.predict import BLOCK_PATHS
 
 Json = dict[str, Any]

@@ -12,8 +12,8 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.study import plan
+from assay.target.catalog import VERSION
 from assay.twin import fit_host
-from assay.twin.catalog import VERSION
 from assay.twin.document import parameter, rounded, to_toml
 from assay.twin.fit_drive import Drive, device, fit
 from assay.twin.fit_knee import Sustained, find

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.study.spread import LIMIT
+from assay.stats.spread import LIMIT
 from assay.twin.fit_drive import Drive
 from assay.twin.fit_points import Measured
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from assay.twin import catalog
+from assay.target import catalog
 
 Json = dict[str, Any]
 

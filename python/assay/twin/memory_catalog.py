@@ -24,6 +24,7 @@ from assay.twin.volatile_catalog import volatile
 GRID = Path("published/optane-pmem100-256g-1-2-modules.csv")
 _PERMA = "PerMA-Bench (Benson, Papke, Rabl, PVLDB 15, 2022), grid of one and two 256 GB modules"
 _PERMA_6 = "PerMA-Bench, published results of six 128 GB modules"
+_PERMA_MIXED = "PerMA-Bench, published results, page_propagation"
 _PERMA_DATE = "2022-08"
 _FAST = "Yang, Kim, Hoseinzadeh, Izraelevitz, Swanson: An Empirical Guide, FAST 2020, data of the figures"
 _FAST_2 = f"{_FAST}, figure 2"
@@ -156,16 +157,16 @@ def _device(kinds: Table) -> Table:
 
 
 def _interference() -> Table:
-    """theta and lambda from three published mixes of six modules: 16 readers beside 16 writers."""
-    mixes = {256.0: (15.4, 10.3, 31.9, 11.3), 4096.0: (10.75, 8.4, 37.0, 11.8), 16384.0: (6.8, 8.8, 37.0, 11.8)}
-    source = f"{_PERMA_6}: 16 readers and 16 writers at 256 B, 4 KiB and 16 KiB, over each alone"
-    reads, writes = {}, {}
-    for size, (read, write, read_alone, write_alone) in mixes.items():
-        reads[size] = (read_alone / read - 1.0) / (write / write_alone)
-        writes[size] = (write_alone / write - 1.0) / (read / read_alone)
+    """theta and lambda by the size of the writes: 16 readers beside 16 writers of unequal sizes.
+
+    Least squares of the logarithm over what two, four and six 256 GB modules gave (256 B, 4 KiB and 16 KiB in all
+    pairs; of six modules the three pairs of equal size), with what each gives alone by this model.
+    """
+    source = f"{_PERMA_MIXED}: 16 readers beside 16 writers on two, four and six 256 GB modules, by size written"
+    reads, writes = {256.0: 1.974, 4096.0: 4.452, 16384.0: 8.078}, {256.0: 1.713, 4096.0: 2.628, 16384.0: 4.171}
     return {
-        "read_interference": curve(reads, "fitted", source, _PERMA_DATE),
-        "write_interference": curve(writes, "fitted", source, _PERMA_DATE),
+        "read_interference": curve(reads, "fitted", source, _PERMA_DATE, residual=0.06),
+        "write_interference": curve(writes, "fitted", source, _PERMA_DATE, residual=0.06),
     }
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.study.units import number_of, parse_bytes, parse_rate, parse_seconds
-from assay.twin.host import from_settings
+from assay.target.host import from_settings
 from assay.twin.predict import Point
+from assay.units.parse import number_of, parse_bytes, parse_rate, parse_seconds
 
 HINT = "write --set KEY=VALUE, such as cores=1, clock=1.2GHz, threads=8, depth=32 or size=16KiB"
 

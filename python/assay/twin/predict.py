@@ -7,20 +7,21 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
-from assay.twin import catalog, names
-from assay.twin.host import HostWish
+from assay.target import catalog, names
+from assay.target.host import HostWish
 
 Json = dict[str, Any]
 
 # What the command line calls a path, on drives and on memory. `interface+option` as in studies.
 BLOCK_PATHS = {
-    "pread": "pread_direct",
+    # As in studies and jobs: who does not ask for direct I/O goes through the page cache.
+    "pread": "pread_buffered",
     "pread+direct": "pread_direct",
     "pread+buffered": "pread_buffered",
     "mmap": "mmap",
     "libaio": "libaio",
     "libaio+direct": "libaio",
-    "io_uring": "io_uring",
+    "io_uring": "io_uring_buffered",
     "io_uring+direct": "io_uring",
     "io_uring+iopoll": "io_uring_polled",
     "io_uring+buffered": "io_uring_buffered",
@@ -28,6 +29,10 @@ BLOCK_PATHS = {
     "spdk": "polled",
     "nvme_polled": "polled",
 }
+# Where nobody names a path on a drive.
+DIRECT = "io_uring+direct"
+# Paths on which a thread has one operation in flight.
+BLOCKING = ("pread_buffered", "pread_direct", "mmap", "dax_pread", "dax_mmap_msync", "pmem")
 MEMORY_PATHS = {"pmem": "pmem", "pread": "dax_pread", "mmap": "dax_mmap_msync"}
 PERSISTS = ("auto", "nt", "clwb", "clflushopt", "none")
 DURABILITIES = ("none", "fdatasync", "fsync", "o_dsync", "rwf_dsync", "msync", "persist")
@@ -97,6 +102,11 @@ def check(point: Point, target: Json) -> None:
     if point.persist not in ("auto", "none") and not names.is_memory(target):
         problem = f"a drive takes no stores, so that `{point.persist}` means nothing to it"
         raise AssayError(problem, hint="leave --persist out, or ask a twin of memory", code=BAD_JOB)
+    key = path_key(point.path, names.is_memory(target))
+    if key in BLOCKING and point.depth > 1:
+        problem = f"`{point.path or key}` blocks: a thread has one operation in flight, and not {point.depth}"
+        hint = "ask for threads instead of depth, or for libaio or io_uring"
+        raise AssayError(problem, hint=hint, code=BAD_JOB)
     most = names.capacity_bytes(target)
     if point.working_set_bytes > most:
         problem = f"{point.working_set_bytes} bytes do not fit on {names.PREFIX}{point.on.removeprefix(names.PREFIX)}"
@@ -116,7 +126,7 @@ def path_key(path: str, memory: bool) -> str:
         AssayError: where such a device is not reached that way.
     """
     known = MEMORY_PATHS if memory else BLOCK_PATHS
-    word = path or ("pmem" if memory else "io_uring")
+    word = path or ("pmem" if memory else DIRECT)
     if word not in known:
         kind = "memory" if memory else "a drive"
         raise AssayError(f"a twin of {kind} has no path `{word}`", hint=did_you_mean(word, known), code=BAD_JOB)

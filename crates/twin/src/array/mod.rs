@@ -85,7 +85,8 @@ pub fn pieces(load: &DeviceLoad, members: f64, chunk: f64, layout: StripeKind) -
             Pieces { read, write: Piece { fork: read.fork * 2.0, bytes: read.bytes }, ..plain }
         }
         StripeKind::Raid5 => {
-            let (fetch, write) = parity(bytes, chunk, members);
+            let (fetch, write) =
+                if load.sequential { in_order(bytes, chunk, members) } else { parity(bytes, chunk, members) };
             let fetching = f64::from(u8::from(fetch.fork > 0.0));
             Pieces { read: striped(bytes, chunk, members), fetch, fetching, write, window }
         }
@@ -96,6 +97,16 @@ pub fn pieces(load: &DeviceLoad, members: f64, chunk: f64, layout: StripeKind) -
 fn striped(bytes: f64, chunk: f64, members: f64) -> Piece {
     let fork = (bytes / chunk).ceil().clamp(1.0, members.max(1.0));
     Piece { fork, bytes: bytes / fork }
+}
+
+/// What writes in order of RAID 5 write: md gathers them in its stripe cache until a stripe is full, so that nothing is
+/// read, and one part of parity is written for n - 1 of data.
+fn in_order(bytes: f64, chunk: f64, members: f64) -> (Piece, Piece) {
+    if bytes >= chunk * (members - 1.0) {
+        return parity(bytes, chunk, members);
+    }
+    let touched = (bytes / chunk).ceil().max(1.0);
+    (Piece::default(), Piece { fork: touched * members / (members - 1.0), bytes: bytes / touched })
 }
 
 /// What a write of RAID 5 reads first, and what it writes.

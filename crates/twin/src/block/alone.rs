@@ -60,7 +60,7 @@ impl Stay {
             if !(customer.behind && at == At::WriteLink as usize) {
                 let waits = state.busy[at].min(1.0);
                 stay.queue_ns += visit.stages * wait * largest(apart(visit, visit.run, group.row), waits);
-                let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
+                let served = if at >= At::ReadTurn as usize { 0.0 } else { visit.service_ns };
                 stay.served_ns += visit.stages * (served + visit.slowest_ns);
             }
         }
@@ -104,9 +104,9 @@ mod tests {
 
     fn group(servers: f64, variation: f64) -> Group {
         Group {
-            servers: [servers, 1.0, 1.0, 1.0, 1.0],
+            servers: [servers, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
             row: servers,
-            variation: [variation, 0.0, 0.0, 0.0, 0.0],
+            variation: [variation, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             background_ns: 0.0,
             pause_ns: 0.0,
             members: 1.0,

@@ -11,7 +11,7 @@ pub fn group(members: f64) -> Group {
     Group {
         servers: [members; STATIONS],
         row: 1.0,
-        variation: [0.25, 0.0, 0.0, 0.0, 0.0],
+        variation: [0.25, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         background_ns: 0.0,
         pause_ns: 0.0,
         members,

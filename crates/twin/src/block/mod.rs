@@ -11,6 +11,7 @@ pub mod pieces;
 pub mod simulate;
 mod together;
 pub mod volume;
+mod writes;
 
 use crate::{
     BoundBy, Device, Twin, TwinError,
@@ -21,6 +22,7 @@ use crate::{
 use self::{
     network::{At, Customer, Flow, Group, State, settle},
     pieces::Pieces,
+    writes::Writes,
 };
 
 /// A flash drive.
@@ -137,6 +139,8 @@ fn each(loads: &[DeviceLoad], pieces: &[Pieces], one: impl Fn(&DeviceLoad, &Piec
 
 /// Rounds that tell how much is written where the answer depends on it and nothing is known yet.
 const ROUNDS_FROM_NOTHING: usize = 4;
+/// Halvings that find the share of writes to a thousandth of a percent.
+const HALVINGS: usize = 16;
 
 fn flash(
     drive: &Nand,
@@ -147,12 +151,39 @@ fn flash(
     answers: &mut [DeviceAnswer],
 ) {
     let depends = loads.iter().any(|load| load.write_share > 0.0)
-        && (loads.iter().any(|load| load.duration_s > 0.0) || mixed(loads, pieces, answers).is_some());
+        && (drive.under_load.is_some()
+            || loads.iter().any(|load| load.duration_s > 0.0)
+            || mixed(loads, pieces, answers).is_some());
     let fresh = answers.iter().all(|answer| answer.ops_per_s <= 0.0);
     let rounds = if depends && fresh { ROUNDS_FROM_NOTHING } else { 1 };
     for _ in 0..rounds {
-        flash_round(drive, capacity, count, loads, pieces, answers);
+        let share = beside_share(drive, capacity, count, loads, pieces, answers);
+        flash_round(drive, capacity, count, loads, pieces, answers, share);
     }
+}
+
+/// The share of a drive's writes at which what is written comes to just that share: more writes make everything slower, and
+/// so less is written. Found by halving, since taking turns between the two swings without end near the knee.
+fn beside_share(
+    drive: &Nand,
+    capacity: f64,
+    count: f64,
+    loads: &[DeviceLoad],
+    pieces: &[Pieces],
+    answers: &[DeviceAnswer],
+) -> f64 {
+    if drive.under_load.is_none() || loads.iter().all(|load| load.write_share <= 0.0) {
+        return 0.0;
+    }
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let share = 0.5 * (low + high);
+        let mut tried = answers.to_vec();
+        flash_round(drive, capacity, count, loads, pieces, &mut tried, share);
+        let written = Writes::share_of(drive, count, loads, pieces, &tried);
+        (low, high) = if written > share { (share, high) } else { (low, share) };
+    }
+    high
 }
 
 fn flash_round(
@@ -162,12 +193,14 @@ fn flash_round(
     loads: &[DeviceLoad],
     pieces: &[Pieces],
     answers: &mut [DeviceAnswer],
+    share: f64,
 ) {
     let written = |load: &DeviceLoad, answer: &DeviceAnswer, piece: &Pieces| {
         answer.ops_per_s.max(0.0) * load.write_share * piece.write.total() / count
     };
     let per_drive: f64 = loads.iter().zip(answers.iter()).zip(pieces).map(|((l, a), p)| written(l, a, p)).sum();
     let mix = mixed(loads, pieces, answers);
+    let beside = Writes::at(drive, share);
     let mut worst = nand::Wear { programs_per_byte: 0.0, program_ns: drive.program_ns.value };
     let mut customers = Vec::with_capacity(loads.len());
     for (load, piece) in loads.iter().zip(pieces) {
@@ -180,9 +213,15 @@ fn flash_round(
         if let Some(mix) = mix {
             nand::attend(drive, &mut customer.visits, load, &wear, piece, mix);
         }
+        if let Some(beside) = &beside {
+            customer.delay_ns += beside.wait_ns(load);
+        }
         customers.push(customer);
     }
     report(nand::group(drive, count, &worst), customers, loads, pieces, answers);
+    if let Some(beside) = &beside {
+        loads.iter().zip(answers.iter_mut()).for_each(|(load, answer)| beside.percentiles(load, answer));
+    }
 }
 
 /// Share of random writes, which make a drive copy, among all requests to members, where there are reads and writes.
@@ -266,8 +305,8 @@ fn bound(load: &DeviceLoad, flow: &Flow, state: &State) -> BoundBy {
         At::Medium if state.background > state.busy[0] || load.write_share == 1.0 => BoundBy::DeviceWrite,
         At::Medium => BoundBy::DeviceRead,
         At::ReadLink | At::WriteLink => BoundBy::Link,
-        At::Controller => BoundBy::Controller,
-        At::Attention if load.write_share > 0.0 => BoundBy::DeviceWrite,
-        At::Attention => BoundBy::DeviceRead,
+        At::ReadCommand | At::WriteCommand => BoundBy::Controller,
+        At::ReadTurn | At::WriteTurn if load.write_share > 0.0 => BoundBy::DeviceWrite,
+        At::ReadTurn | At::WriteTurn => BoundBy::DeviceRead,
     }
 }

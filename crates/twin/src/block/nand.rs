@@ -133,11 +133,12 @@ pub fn group(nand: &Nand, members: f64, wear: &Wear) -> Group {
     let flush = &nand.flush;
     let safe = flush.power_loss_protection.value > 0.5;
     Group {
-        servers: [members * nand.dies.value, members, members, members, members],
+        servers: [members * nand.dies.value, members, members, members, members, members, members],
         row: nand.dies.value,
         variation: [0.0; STATIONS],
         background_ns: wear.program_ns,
-        pause_ns: OrElse::or(&nand.suspend_ns, f64::INFINITY),
+        // What was measured beside writes holds what programs cost.
+        pause_ns: if nand.under_load.is_some() { 0.0 } else { OrElse::or(&nand.suspend_ns, f64::INFINITY) },
         members,
         flush_ns: flush.base_ns.value,
         flush_blocks: flush.blocking_share.value,
@@ -163,7 +164,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
         link(reads, &pieces.read, nand.read_bytes_per_s.value)
     };
     visits[At::WriteLink as usize] = link(writes, &pieces.write, nand.write_bytes_per_s.value);
-    visits[At::Controller as usize] = controller(nand, pieces, reads, writes);
+    [visits[At::ReadCommand as usize], visits[At::WriteCommand as usize]] = commands(nand, pieces, reads, writes);
     Customer {
         in_flight: load.in_flight,
         peers: load.in_flight,
@@ -259,13 +260,14 @@ fn mixed_link(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
     blend(visit(&pieces.read), reads, visit(&pieces.fetch), writes * pieces.fetching)
 }
 
-fn controller(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> Visit {
+/// Commands that read, and commands that write.
+fn commands(nand: &Nand, pieces: &Pieces, reads: f64, writes: f64) -> [Visit; 2] {
     let visit = |fork: f64, iops: f64| Visit { stages: 1.0, fork, service_ns: 1e9 / iops, ..Visit::default() };
     let (read_iops, write_iops) = (nand.read_iops.value, nand.write_iops.value);
     let read = visit(pieces.read.fork.max(1.0), read_iops);
-    let own = blend(read, reads, visit(pieces.write.fork.max(1.0), write_iops), writes);
-    let fetching = writes * pieces.fetching;
-    if fetching > 0.0 { blend(own, 1.0, visit(pieces.fetch.fork, read_iops), fetching) } else { own }
+    let fetch = if pieces.fetching > 0.0 { visit(pieces.fetch.fork, read_iops) } else { Visit::default() };
+    let write = visit(pieces.write.fork.max(1.0), write_iops);
+    [blend(read, reads, fetch, writes * pieces.fetching), blend(write, writes, Visit::default(), 0.0)]
 }
 
 /// The mean of two kinds of visits: what stages, requests and work there are stays what it was.
@@ -298,9 +300,17 @@ pub fn attend(nand: &Nand, visits: &mut [Visit; STATIONS], load: &DeviceLoad, we
     let read = of(At::Medium, nand.dies.value).max(of(At::ReadLink, 1.0)).max(commands);
     let programs = writes * pieces.write.total() * wear.programs_per_byte * wear.program_ns / nand.dies.value;
     let write = programs.max(of(At::WriteLink, 1.0)).max(sent * 1e9 / nand.write_iops.value);
-    let extra = penalty_ns(nand) * 4.0 * mix * (1.0 - mix) * (fetched + sent);
-    visits[At::Attention as usize] =
-        Visit { stages: 1.0, fork: 1.0, service_ns: read + write + extra, ..Visit::default() };
+    let extra = penalty_ns(nand) * 4.0 * mix * (1.0 - mix);
+    visits[At::ReadTurn as usize] = turn(reads + writes * pieces.fetching, read + extra * fetched);
+    visits[At::WriteTurn as usize] = turn(writes, write + extra * sent);
+}
+
+/// Attention of a mean operation, of which a share asks for it.
+pub fn turn(share: f64, work_ns: f64) -> Visit {
+    if share <= 0.0 {
+        return Visit::default();
+    }
+    Visit { stages: share, fork: 1.0, service_ns: work_ns / share, ..Visit::default() }
 }
 
 /// Time that an even mix costs per operation beyond the currency, ns.

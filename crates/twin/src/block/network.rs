@@ -17,15 +17,23 @@ pub enum At {
     ReadLink = 1,
     /// The way of writes into the drive.
     WriteLink = 2,
-    /// What handles commands.
-    Controller = 3,
-    /// What reads and writes share where both come: the drive's attention, in the currency of what each could do alone.
-    /// Only waiting for it takes time; its work is that of the other stations.
-    Attention = 4,
+    /// What handles commands that read.
+    ReadCommand = 3,
+    /// What handles commands that write.
+    WriteCommand = 4,
+    /// The part of reads in what reads and writes share where both come: the drive's attention, in the currency of what each
+    /// could do alone. Only waiting for it takes time; its work is that of the other stations.
+    ReadTurn = 5,
+    /// The part of writes in it.
+    WriteTurn = 6,
 }
 
+/// Share of a drive's attention that is kept for writes where they ask for it, and likewise for reads: a write that comes
+/// at a rate is taken into the buffer however many reads are queued. What one of the two leaves, the other has.
+pub const KEPT: f64 = 0.5;
+
 /// How many kinds of stations there are.
-pub const STATIONS: usize = 5;
+pub const STATIONS: usize = 7;
 pub(super) const ROUNDS_AT_MOST: usize = 400;
 pub(super) const CLOSE_ENOUGH: f64 = 1e-7;
 /// Beyond this many waits the harmonic sum continues as a logarithm.
@@ -124,6 +132,13 @@ pub struct Customer {
     pub before_flush_ns: f64,
 }
 
+impl Customer {
+    /// It reads and writes, so that both meet in the drive's attention.
+    fn turns(&self) -> bool {
+        self.visits[At::ReadTurn as usize].stages > 0.0 && self.visits[At::WriteTurn as usize].stages > 0.0
+    }
+}
+
 /// What becomes of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Flow {
@@ -149,14 +164,20 @@ pub struct State {
 }
 
 impl State {
+    /// Share of the drive's attention that is taken.
+    fn turns(&self) -> f64 {
+        self.busy[At::ReadTurn as usize] + self.busy[At::WriteTurn as usize]
+    }
+
     /// The busiest station, and how busy.
     pub fn busiest(&self) -> (At, f64) {
         let all = [
             (At::Medium, self.busy[0] + self.background),
             (At::ReadLink, self.busy[1]),
             (At::WriteLink, self.busy[2]),
-            (At::Controller, self.busy[3]),
-            (At::Attention, self.busy[4]),
+            (At::ReadCommand, self.busy[3]),
+            (At::WriteCommand, self.busy[4]),
+            if self.busy[5] >= self.busy[6] { (At::ReadTurn, self.turns()) } else { (At::WriteTurn, self.turns()) },
         ];
         all.into_iter().fold((At::Medium, 0.0), |most, next| if next.1 > most.1 { next } else { most })
     }
@@ -198,7 +219,7 @@ pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> Stat
         }
     }
     match (customers, &mut *flows) {
-        ([customer], [flow]) if customer.flushes == 0.0 && customer.background == 0.0 => {
+        ([customer], [flow]) if customer.flushes == 0.0 && customer.background == 0.0 && !customer.turns() => {
             alone::settle(group, customer, flow)
         }
         _ => together::settle(group, customers, flows),

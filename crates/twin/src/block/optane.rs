@@ -1,7 +1,7 @@
 //! Drives of 3D XPoint: reads and writes in place, no collection.
 
 use super::{
-    nand::{UNIT_BYTES, blend},
+    nand::{UNIT_BYTES, blend, turn},
     network::{At, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
@@ -13,7 +13,7 @@ use crate::{
 /// A group of equal drives.
 pub fn group(drive: &OptaneSsd, members: f64) -> Group {
     Group {
-        servers: [members * drive.units.value, members, members, members, members],
+        servers: [members * drive.units.value, members, members, members, members, members, members],
         row: drive.units.value,
         variation: [0.0; STATIONS],
         background_ns: 0.0,
@@ -53,13 +53,14 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
     let command =
         |piece: &Piece, rate: f64| Visit { stages: 1.0, fork: piece.fork, service_ns: 1e9 / rate, ..Visit::default() };
     let (read_iops, write_iops) = (drive.read_iops.value, drive.write_iops.value);
-    let commands = blend(command(&pieces.read, read_iops), reads, command(&pieces.fetch, read_iops), fetch);
-    visits[At::Controller as usize] = blend(commands, 1.0, command(&pieces.write, write_iops), writes);
+    visits[At::ReadCommand as usize] =
+        blend(command(&pieces.read, read_iops), reads, command(&pieces.fetch, read_iops), fetch);
+    visits[At::WriteCommand as usize] = blend(command(&pieces.write, write_iops), writes, Visit::default(), 0.0);
     if mixed {
-        let service_ns = reads * attention_ns(drive, &pieces.read, false)
-            + fetch * attention_ns(drive, &pieces.fetch, false)
-            + writes * attention_ns(drive, &pieces.write, true);
-        visits[At::Attention as usize] = Visit { stages: 1.0, fork: 1.0, service_ns, ..Visit::default() };
+        let read_ns =
+            reads * attention_ns(drive, &pieces.read, false) + fetch * attention_ns(drive, &pieces.fetch, false);
+        visits[At::ReadTurn as usize] = turn(reads + fetch, read_ns);
+        visits[At::WriteTurn as usize] = turn(writes, writes * attention_ns(drive, &pieces.write, true));
     }
     Customer {
         in_flight: load.in_flight,

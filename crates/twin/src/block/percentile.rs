@@ -17,6 +17,18 @@ pub struct Rank {
     folds: f64,
 }
 
+impl Rank {
+    /// Share of all operations that take longer.
+    pub fn rare(&self) -> f64 {
+        self.rare
+    }
+
+    /// Means of an exponential wait.
+    pub fn folds(&self) -> f64 {
+        self.folds
+    }
+}
+
 /// The median, the 99th and the 99.9th percentile.
 pub const RANKS: [Rank; 3] = [
     Rank { rare: 0.5, folds: LN_2 },

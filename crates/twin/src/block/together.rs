@@ -7,7 +7,7 @@
 //! takes the same time from all closed classes, and none of them is starved.
 
 use super::network::{
-    At, CLOSE_ENOUGH, Customer, FLUSH_SPREAD, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, Visit, apart, close,
+    At, CLOSE_ENOUGH, Customer, FLUSH_SPREAD, Flow, Group, KEPT, ROUNDS_AT_MOST, STATIONS, State, Visit, apart, close,
     flush_ns, largest, sum,
 };
 
@@ -153,12 +153,18 @@ impl<'a> Search<'a> {
         state.background = between(self.state.background, seen.background);
         state.busy[At::Medium as usize] = between(self.state.busy[At::Medium as usize], seen.busy[At::Medium as usize]);
         state.stopped = f64::midpoint(self.state.stopped, seen.stopped);
+        for turn in [At::ReadTurn as usize, At::WriteTurn as usize] {
+            state.busy[turn] = f64::midpoint(self.state.busy[turn], seen.busy[turn]);
+        }
         state
     }
 
     /// Share of a station's time that flushes and programs leave for what customers wait for. Programs that are put off
     /// for reads take no more than a pause from each of them.
     fn left(&self, place: usize) -> f64 {
+        if let Some(other) = other_turn(place) {
+            return (1.0 - self.state.busy[other].min(KEPT)) * self.serving();
+        }
         if place != At::Medium as usize {
             return self.serving();
         }
@@ -218,8 +224,11 @@ impl<'a> Search<'a> {
     /// What is asked of a place over what it can do.
     fn load(&self, place: usize) -> f64 {
         let at = |at: usize| self.classes.iter().map(|class| class.rate * class.demands[at]).sum::<f64>();
-        let asked = if place == ROOM { self.asked_of_buffers(at) } else { at(place) };
-        asked / self.serving()
+        match other_turn(place) {
+            Some(_) => at(place) / self.left(place),
+            None if place == ROOM => self.asked_of_buffers(at) / self.serving(),
+            None => at(place) / self.serving(),
+        }
     }
 
     /// Writes wait for room where the dies have more to do than they can, or the page cache fills faster than the link
@@ -359,14 +368,16 @@ impl<'a> Class<'a> {
             *demand = visit.stages * visit.fork * visit.service_ns / group.servers[at];
             residuals[at] = visit.service_ns * (1.0 + group.variation[at]) / 2.0;
             if !unseen(customer, at) {
-                let served = if at == At::Attention as usize { 0.0 } else { visit.service_ns };
+                let served = if at >= At::ReadTurn as usize { 0.0 } else { visit.service_ns };
                 bare_ns += visit.stages * (served + visit.slowest_ns);
             }
         }
         // Attention works while the other stations do, so that of an operation nothing is left there that is longer than
         // the time until its customer comes back. With more, the time that a lone customer spends would fall with its rate.
-        let attention = &mut residuals[At::Attention as usize];
-        *attention = attention.min(customer.think_ns + bare_ns);
+        for at in [At::ReadTurn, At::WriteTurn] {
+            let attention = &mut residuals[at as usize];
+            *attention = attention.min(customer.think_ns + bare_ns);
+        }
         Self {
             customer,
             rate: flow.rate,
@@ -413,6 +424,15 @@ impl<'a> Class<'a> {
         }
         let left = search.group.flush_ns * (1.0 + FLUSH_SPREAD * FLUSH_SPREAD) / 2.0;
         search.state.stopped * left / search.serving()
+    }
+}
+
+/// What takes the rest of the drive's attention beside a part of it.
+fn other_turn(place: usize) -> Option<usize> {
+    match place {
+        _ if place == At::ReadTurn as usize => Some(At::WriteTurn as usize),
+        _ if place == At::WriteTurn as usize => Some(At::ReadTurn as usize),
+        _ => None,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Engine<M> {
     pub pages: Vec<Pages>,
     /// The window is open: what ends is recorded.
     pub recording: bool,
+    /// When the window closed: what was due in it is still served.
+    pub(super) closed_at: Option<Picoseconds>,
     /// Operations done so far, in the window or not.
     pub done: u64,
     /// Virtual time.
@@ -69,6 +71,7 @@ impl<M: Simulated> Engine<M> {
             threads,
             pages,
             recording: false,
+            closed_at: None,
             done: 0,
             now: 0,
             flights: Vec::new(),

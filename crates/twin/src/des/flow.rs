@@ -20,7 +20,7 @@ impl<M: Simulated> Engine<M> {
     /// Starts what may start: whole batches of a closed loop, what is due of an open one.
     pub(super) fn pump(&mut self, thread: u32, now: Picoseconds) {
         let class = &self.classes[self.threads[thread as usize].class as usize];
-        if class.full {
+        if class.full || (self.closed_at.is_some() && !class.open) {
             return;
         }
         let (open, batch) = (class.open, class.batch as usize);
@@ -38,7 +38,7 @@ impl<M: Simulated> Engine<M> {
         loop {
             let seat = &mut self.threads[thread as usize];
             let Some(due) = seat.schedule.as_ref().map(assay_load::Schedule::due) else { return };
-            if seat.idle.is_empty() {
+            if seat.idle.is_empty() || due == u64::MAX {
                 return;
             }
             if due > now {
@@ -110,7 +110,7 @@ impl<M: Simulated> Engine<M> {
         if self.recording {
             class.cpu += before + after;
         }
-        before
+        if class.workers.is_some() { 0 } else { before }
     }
 
     /// Sends a drawn operation on its way at `at`: to the device, or to the page cache where the path has one.
@@ -118,10 +118,43 @@ impl<M: Simulated> Engine<M> {
     fn launch(&mut self, id: u32, at: Picoseconds) {
         let flight = &self.flights[id as usize];
         let class = &self.classes[self.threads[flight.thread as usize].class as usize];
-        if class.pages.is_some() {
+        if class.workers.is_some() {
+            self.hand_over(id, at);
+        } else if class.pages.is_some() {
             self.launch_buffered(id, at);
         } else {
             self.queue.push(at, id);
+        }
+    }
+
+    /// Gives an operation to a worker of the kernel, or lets it wait for one.
+    fn hand_over(&mut self, id: u32, at: Picoseconds) {
+        let class = self.threads[self.flights[id as usize].thread as usize].class as usize;
+        let Some(workers) = &mut self.classes[class].workers else { return };
+        if workers.free == 0 {
+            workers.waiting.push_back((id, at));
+            return;
+        }
+        workers.free -= 1;
+        self.work_on(id, at);
+    }
+
+    /// A worker does what comes before the device.
+    fn work_on(&mut self, id: u32, at: Picoseconds) {
+        let flight = &self.flights[id as usize];
+        let [before, _] = self.class_of(id).costs.of_op(flight.write, flight.bytes);
+        let end = self.cores.run(at, before, 0);
+        self.launch_buffered(id, end);
+    }
+
+    /// The worker of an operation that has ended takes the next one.
+    fn release(&mut self, id: u32, now: Picoseconds) {
+        let class = self.threads[self.flights[id as usize].thread as usize].class as usize;
+        let Some(workers) = &mut self.classes[class].workers else { return };
+        match workers.waiting.pop_front() {
+            // Its thread hands it over at an instant of its own, which may lie ahead.
+            Some((next, since)) => self.work_on(next, now.max(since)),
+            None => workers.free += 1,
         }
     }
 
@@ -236,6 +269,9 @@ impl<M: Simulated> Engine<M> {
     pub(super) fn wake(&mut self, thread: u32, now: Picoseconds) -> Picoseconds {
         let seat = &self.threads[thread as usize];
         let class = &mut self.classes[seat.class as usize];
+        if class.workers.is_some() {
+            return now + class.costs.wakeup;
+        }
         if seat.free_at > now {
             return seat.free_at;
         }
@@ -259,6 +295,7 @@ impl<M: Simulated> Engine<M> {
         let begin = self.wake(thread, now);
         let end = self.close(id, begin);
         self.record(id, end);
+        self.release(id, end);
         self.threads[thread as usize].idle.push(id);
         self.pump(thread, end);
     }
@@ -271,7 +308,9 @@ impl<M: Simulated> Engine<M> {
         let class = &self.classes[seat.class as usize];
         let [_, after] = class.costs.of_op(flight.write, flight.bytes);
         let end = self.cores.run(begin, after, 0);
-        seat.free_at = end;
+        if class.workers.is_none() {
+            seat.free_at = end;
+        }
         end
     }
 
@@ -279,6 +318,7 @@ impl<M: Simulated> Engine<M> {
     pub(super) fn ended(&mut self, id: u32, now: Picoseconds) {
         let thread = self.flights[id as usize].thread;
         self.record(id, now);
+        self.release(id, now);
         self.threads[thread as usize].idle.push(id);
         self.pump(thread, now);
     }
@@ -288,16 +328,22 @@ impl<M: Simulated> Engine<M> {
         self.done += 1;
         let flight = &self.flights[id as usize];
         let class = &mut self.classes[self.threads[flight.thread as usize].class as usize];
+        if let Some(close) = self.closed_at.filter(|_| class.open) {
+            class.overdue.waited = class.overdue.waited.max(end.saturating_sub(close));
+            count(&class.overdue.tally, flight, end);
+        }
         if !self.recording || class.full {
             return;
         }
-        tally(class, flight, end);
+        count(&class.tally, flight, end);
+        if class.bytes_at_most > 0 {
+            class.full = class.tally.bytes.load(std::sync::atomic::Ordering::Relaxed) >= class.bytes_at_most;
+        }
     }
 }
 
 #[inline(always)]
-fn tally(class: &mut ClassSeat, flight: &super::seat::Flight, end: Picoseconds) {
-    let tally = &class.tally;
+fn count(tally: &Tally, flight: &super::seat::Flight, end: Picoseconds) {
     let service = nanoseconds(end - flight.start);
     tally.service.record(service);
     Tally::add(&tally.bytes, u64::from(flight.bytes));
@@ -309,8 +355,5 @@ fn tally(class: &mut ClassSeat, flight: &super::seat::Flight, end: Picoseconds) 
         if let Some(writes) = &tally.write_service {
             writes.record(service);
         }
-    }
-    if class.bytes_at_most > 0 {
-        class.full = tally.bytes.load(std::sync::atomic::Ordering::Relaxed) >= class.bytes_at_most;
     }
 }

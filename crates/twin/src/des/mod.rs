@@ -1,10 +1,11 @@
 //! The discrete-event engine: a load in virtual time.
 
+mod after;
 mod cost;
 mod engine;
 mod flow;
 mod journal;
-mod pages;
+pub(crate) mod pages;
 mod queue;
 mod seat;
 #[cfg(test)]

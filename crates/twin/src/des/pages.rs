@@ -15,18 +15,23 @@ const UNITS_AT_MOST: u64 = 1 << 28;
 const AHEAD_BYTES: u64 = 128 << 10;
 const AHEAD_REQUESTS: u64 = 2;
 /// Bytes of a write-back request, and how many are under way.
-const BEHIND_BYTES: u64 = 256 << 10;
-const BEHIND_REQUESTS: u32 = 16;
+pub(crate) const BEHIND_BYTES: u64 = 256 << 10;
+pub(crate) const BEHIND_REQUESTS: u32 = 16;
 /// Share of the page cache that may be dirty before write-back begins, and before writers wait (Linux:
 /// `dirty_background_ratio` and `dirty_ratio`).
-const DIRTY_BACKGROUND: f64 = 0.1;
-const DIRTY_AT_MOST: f64 = 0.2;
+pub(crate) const DIRTY_BACKGROUND: f64 = 0.1;
+pub(crate) const DIRTY_AT_MOST: f64 = 0.2;
+
+/// Memory that may become dirty where nobody limits the page cache, bytes: that of a small server.
+pub(crate) const ROOM_WHERE_UNKNOWN: u64 = 64 << 30;
 
 /// Which pages of a data set are in memory.
 #[derive(Clone, Debug)]
 pub struct Pages {
     begin: u64,
     unit: u64,
+    bytes: u64,
+    lapse: u64,
     resident: Vec<u64>,
     units: u64,
     held: u64,
@@ -48,17 +53,20 @@ impl Pages {
         }
         let units = bytes.div_ceil(unit).max(1);
         let room_bytes = room.unwrap_or(u64::MAX);
+        let dirty_room = room.unwrap_or(ROOM_WHERE_UNKNOWN) as f64;
         let mut pages = Self {
             begin,
             unit,
+            bytes,
+            lapse: 1,
             resident: vec![0; units.div_ceil(64) as usize],
             units,
             held: 0,
             room: (room_bytes / unit).clamp(1, units),
             hand: 0,
             dirty: 0,
-            background: (room_bytes as f64 * DIRTY_BACKGROUND) as u64,
-            dirty_at_most: (room_bytes as f64 * DIRTY_AT_MOST) as u64,
+            background: (dirty_room * DIRTY_BACKGROUND) as u64,
+            dirty_at_most: (dirty_room * DIRTY_AT_MOST) as u64,
             behind: 0,
             waiting: Vec::new(),
         };
@@ -66,6 +74,23 @@ impl Pages {
             (0..pages.room).for_each(|unit| pages.hold(unit));
         }
         pages
+    }
+
+    /// The same cache while it fills `factor` times as fast: every operation stands for as many, on the bytes beside it.
+    pub fn hasten(&mut self, factor: f64, warm: bool) {
+        let lapse = factor.round().max(1.0) as u64;
+        let room = (self.room < self.units).then_some(self.room * self.unit);
+        let dirty = [self.background, self.dirty_at_most].map(|bytes| (bytes / lapse).max(1));
+        *self = Self::new(self.begin, self.bytes, room, false);
+        self.unit *= lapse;
+        self.units = self.bytes.div_ceil(self.unit).max(1);
+        self.room = room.map_or(self.units, |bytes| (bytes / self.unit).clamp(1, self.units));
+        self.resident.truncate(self.units.div_ceil(64) as usize);
+        self.lapse = lapse;
+        [self.background, self.dirty_at_most] = dirty;
+        if warm {
+            (0..self.room).for_each(|unit| self.hold(unit));
+        }
     }
 
     fn hold(&mut self, unit: u64) {
@@ -78,8 +103,10 @@ impl Pages {
 
     /// Makes a range resident; true where it was already.
     pub fn touch(&mut self, offset: u64, bytes: u64) -> bool {
-        let first = (offset.saturating_sub(self.begin) / self.unit).min(self.units - 1);
-        let last = ((offset + bytes.max(1) - 1).saturating_sub(self.begin) / self.unit).min(self.units - 1);
+        let first = offset.saturating_sub(self.begin);
+        let (first, bytes) = (if self.lapse > 1 { first * self.lapse % self.bytes } else { first }, bytes * self.lapse);
+        let last = ((first + bytes.max(1) - 1) / self.unit).min(self.units - 1);
+        let first = (first / self.unit).min(self.units - 1);
         let mut there = true;
         for unit in first..=last {
             if self.resident[(unit / 64) as usize] >> (unit % 64) & 1 == 1 {
@@ -147,9 +174,15 @@ impl<M: Simulated> Engine<M> {
         let flight = &mut self.flights[id as usize];
         flight.phase = Phase::Ready;
         let seat = &mut self.threads[flight.thread as usize];
-        let [_, after] = self.classes[seat.class as usize].costs.of_op(flight.write, flight.bytes);
-        let end = self.cores.run(at.max(seat.free_at), after, 0);
-        seat.free_at = end;
+        let class = &self.classes[seat.class as usize];
+        let [_, after] = class.costs.of_op(flight.write, flight.bytes);
+        let own = class.workers.is_none();
+        // Who is woken may have been handed over at an instant that still lies ahead.
+        let at = at.max(flight.start);
+        let end = self.cores.run(if own { at.max(seat.free_at) } else { at }, after, 0);
+        if own {
+            seat.free_at = end;
+        }
         self.queue.push(end, id);
     }
 
@@ -177,7 +210,7 @@ impl<M: Simulated> Engine<M> {
         if self.threads[thread].ahead[1] >= used {
             self.ready(id, at);
         } else {
-            self.threads[thread].starved = Some(id);
+            self.threads[thread].starved.push((used, id));
         }
     }
 
@@ -241,12 +274,12 @@ impl<M: Simulated> Engine<M> {
     fn arrived(&mut self, thread: u32, now: Picoseconds) {
         let seat = &mut self.threads[thread as usize];
         seat.ahead[1] += AHEAD_BYTES;
-        if seat.ahead[1] < seat.ahead[2] {
-            return;
+        let there = seat.ahead[1];
+        while let Some(place) = self.threads[thread as usize].starved.iter().position(|(wanted, _)| *wanted <= there) {
+            let (_, starved) = self.threads[thread as usize].starved.remove(place);
+            let begin = self.wake(thread, now);
+            self.ready(starved, begin);
         }
-        let Some(starved) = seat.starved.take() else { return };
-        let begin = self.wake(thread, now);
-        self.ready(starved, begin);
     }
 }
 

@@ -1,8 +1,11 @@
 //! Classes, threads and operations of a simulation.
 
+use std::collections::VecDeque;
+
 use assay_load::{
     Schedule,
     generator::{FileShare, Generator, largest_size},
+    overdue::Overdue,
     seat::{seed_of, tally_for},
     tally::Tally,
 };
@@ -11,6 +14,7 @@ use assay_record::{Class, Dataset, Job, Pattern, Sizes};
 use super::{cost::Costs, translate};
 use crate::{
     Host, PathKey, Stream, StreamPath, Target, TwinError,
+    host::Demand,
     simulated::{PS_PER_S, Picoseconds, Request},
 };
 
@@ -25,6 +29,8 @@ pub struct ClassSeat {
     pub machine: usize,
     /// What was counted in the window.
     pub tally: Tally,
+    /// What was due in the window and ended after it.
+    pub overdue: Overdue,
     /// Writes of a thread between two flushes; none where there are none.
     pub flush_every: Option<u32>,
     /// A latency of flushes is recorded apart.
@@ -65,6 +71,17 @@ pub struct ClassSeat {
     pub device_time: u128,
     /// Data set: index of its page cache where the path goes through one.
     pub pages: Option<usize>,
+    /// Workers of the kernel that do its work; none where its own threads do.
+    pub workers: Option<Workers>,
+}
+
+/// Workers of the kernel, each of which does one operation at a time.
+#[derive(Clone, Debug, Default)]
+pub struct Workers {
+    /// That have nothing to do.
+    pub free: u32,
+    /// Operations that wait for one, and since when.
+    pub waiting: VecDeque<(u32, Picoseconds)>,
 }
 
 /// A thread.
@@ -92,8 +109,8 @@ pub struct ThreadSeat {
     pub dirty_bytes: u64,
     /// Read-ahead of a sequential buffered reader: bytes asked for, arrived, used.
     pub ahead: [u64; 3],
-    /// The flight that waits for read-ahead, if any.
-    pub starved: Option<u32>,
+    /// Flights that wait for read-ahead, with the bytes up to which it must have arrived.
+    pub starved: Vec<(u64, u32)>,
 }
 
 /// What a flight waits for.
@@ -183,11 +200,15 @@ pub fn class_seat(
     let stream = translate::stream(job, class, target, file_system)?;
     stream.validate()?;
     let key = stream.path.key;
+    let workers = Demand::of(host, &stream)?.workers.min(stream.in_flight());
+    let workers = (key == PathKey::IoUringBuffered && workers.is_finite())
+        .then(|| Workers { free: workers.max(1.0) as u32, ..Workers::default() });
     let begin_s = if class.start_s > 0.0 { job.window.warmup_s + class.start_s } else { 0.0 };
     Ok(ClassSeat {
         costs: Costs::of(host, &stream, &translate::sizes(class))?,
         machine,
         tally: tally_for(class),
+        overdue: Overdue::new(tally_for(class)),
         flush_every: translate::flush_every(class),
         flush_apart: assay_load::seat::flush_every(class).is_some(),
         load_store: key.is_load_store(),
@@ -208,6 +229,7 @@ pub fn class_seat(
         device_requests: [0; 3],
         device_time: 0,
         pages: None,
+        workers,
         stream,
     })
 }
@@ -222,6 +244,7 @@ pub fn ceiling_seat(class: &Class, cpu_ps: Picoseconds) -> ClassSeat {
         costs: Costs::flat(largest_size(&class.size) as u32, cpu_ps),
         machine: 0,
         tally: tally_for(class),
+        overdue: Overdue::new(tally_for(class)),
         flush_every: None,
         flush_apart: false,
         load_store: false,
@@ -242,6 +265,7 @@ pub fn ceiling_seat(class: &Class, cpu_ps: Picoseconds) -> ClassSeat {
         device_requests: [0; 3],
         device_time: 0,
         pages: None,
+        workers: None,
         stream,
     }
 }
@@ -273,6 +297,6 @@ pub fn thread_seat(job: &Job, index: usize, thread: u32, dataset: &Dataset, begi
         unflushed: 0,
         dirty_bytes: 0,
         ahead: [0; 3],
-        starved: None,
+        starved: Vec::new(),
     }
 }

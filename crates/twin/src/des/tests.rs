@@ -1,5 +1,6 @@
 //! The engine against queueing theory.
 
+use assay_load::tally::Tally;
 use assay_record::{Arrivals, Dataset, Job, RateScope};
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
@@ -148,4 +149,25 @@ fn equal_seeds_give_equal_plays() {
         run(&mut engine(&job, machine, 500), 20_000)
     };
     assert_eq!(play(), play());
+}
+
+#[test]
+fn what_was_due_in_the_window_is_played_to_its_end_or_counts_as_at_least() {
+    let job = job(r#", "depth": 4, "arrivals": {"kind": "fixed", "rate_per_s": 1000, "scope": "total"}"#);
+    for (mean_ps, ends) in [(9e8, true), (5e10, false)] {
+        let machine = Exponential { free_at: vec![0], pooled: true, mean_ps };
+        let mut engine = engine(&job, machine, 1);
+        engine.recording = true;
+        engine.run(PS_PER_S as u64, u64::MAX);
+        let done = engine.done;
+        engine.settle(0, u64::MAX);
+        assert_eq!(engine.done, done, "the window's own count stays");
+        let (tally, overdue) = (&engine.classes[0].tally, &engine.classes[0].overdue);
+        let accounted = tally.service.count() + overdue.completed() + overdue.missing();
+        assert_eq!(accounted, 1000, "a mean service time of {mean_ps} ps");
+        assert_eq!(overdue.missing() == 0, ends, "{} missing", overdue.missing());
+        let responses = |tally: &Tally| tally.response.as_ref().map_or(0, assay_load::tally::Latencies::count);
+        assert_eq!(responses(tally) + responses(&overdue.tally), 1000);
+        assert!(ends || overdue.response.from_ns >= 1_000_000_000, "waited for a second at least");
+    }
 }

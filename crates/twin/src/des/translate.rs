@@ -1,5 +1,6 @@
 //! From a job's words to the engines' words: classes become streams, paths become ways through the host.
 
+use assay_load::seat;
 use assay_record::{
     Cache, Class, DurabilityKind, Job, Layout, Operation, PathKind, PathSpec, Pattern, Persist, PollMode, Sizes,
 };
@@ -69,7 +70,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         batch: class.batch,
         path: StreamPath {
             persist: persist(key, class.path.persist, size_bytes as u32),
-            fenced: class.path.fenced,
+            fenced: seat::path_of(class).fenced,
             poll_sleep_ns: f64::from(class.path.poll_sleep_us) * 1e3,
             ..StreamPath::plain(key)
         },
@@ -78,6 +79,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         working_set_bytes: dataset.map_or(0.0, |dataset| dataset.bytes as f64 * f64::from(dataset.files)),
         file_system: file_system.map(str::to_owned),
         duration_s: job.window.warmup_s + job.window.measure_s - class.start_s,
+        warmup_s: if class.start_s > 0.0 { 0.0 } else { job.window.warmup_s },
         read_ahead_bytes: None,
         warm: key.is_buffered() && job.cache == Cache::Warm,
         grows: dataset.is_some_and(|dataset| matches!(dataset.layout, Layout::Grow | Layout::Preallocated)),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Parameter;
+use super::{Parameter, UnderLoad};
 
 /// The part of a flash drive that is written as one bit per cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -103,6 +103,10 @@ pub struct Nand {
     /// Longest that a read waits behind a program or erase, where the drive suspends them, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend_ns: Option<Parameter>,
+    /// Latencies beside random writes where somebody measured them: they take the place of what programs and their pauses
+    /// would make of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub under_load: Option<UnderLoad>,
 }
 
 /// A drive of 3D XPoint: reads and writes in place, no garbage collection.

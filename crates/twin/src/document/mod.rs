@@ -8,6 +8,7 @@ mod memory;
 mod parameter;
 mod target;
 mod twin;
+mod under_load;
 
 pub use block::{Bucket, CloudInstance, CloudVolume, Disk, FlushModel, GarbageCollection, Nand, OptaneSsd, SlcCache};
 pub use curve::Curve;
@@ -19,3 +20,4 @@ pub use memory::{
 pub use parameter::{OrElse, Parameter, ParameterKind};
 pub use target::{CachePolicy, StripeKind, Target};
 pub use twin::{Band, Bounds, Device, Twin};
+pub use under_load::{Beside, LoadRow, UnderLoad};

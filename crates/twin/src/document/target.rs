@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Device, Twin};
+use super::{Device, Twin, UnderLoad};
 use crate::{TWIN_VERSION, TwinError};
 
 /// How a stripe lays out data.
@@ -180,6 +180,10 @@ fn validate_device(twin: &Twin, modules: u32) -> Result<(), TwinError> {
     match &twin.device {
         Device::Nand(nand) if nand.dies.value < 1.0 => {
             Err(TwinError::field("dies", nand.dies.value, "a flash drive has at least one die"))
+        }
+        Device::Nand(nand) if nand.under_load.as_ref().is_some_and(|load| load.fault().is_some()) => {
+            let fault = nand.under_load.as_ref().and_then(UnderLoad::fault).unwrap_or_default();
+            Err(TwinError::field("under_load", "a fault", fault))
         }
         Device::OptaneSsd(drive) if drive.units.value < 1.0 => {
             Err(TwinError::field("units", drive.units.value, "a drive has at least one unit"))

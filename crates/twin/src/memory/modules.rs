@@ -40,7 +40,7 @@ pub struct Set<'a> {
 }
 
 impl Set<'_> {
-    /// Serves the loads; `sharing` says how reads and writes of a size slow each other.
+    /// Serves the loads; `sharing` says how reads slow beside writes of a size, and writes of a size beside reads.
     pub fn answer(&self, loads: &[DeviceLoad], sharing: impl Fn(f64) -> Sharing, answers: &mut [DeviceAnswer]) {
         if let [load] = loads {
             let part = self.part(load, sharing(load.size_bytes));
@@ -49,7 +49,9 @@ impl Set<'_> {
             self.fill(load, &part, &served[0], busy(&served), &mut answers[0]);
             return;
         }
-        let parts: Vec<Part> = loads.iter().map(|load| self.part(load, sharing(load.size_bytes))).collect();
+        let written = written_bytes(loads);
+        let size = |load: &DeviceLoad| if load.write_share == 1.0 { load.size_bytes } else { written };
+        let parts: Vec<Part> = loads.iter().map(|load| self.part(load, sharing(size(load)))).collect();
         let mut served = vec![Served::default(); loads.len()];
         serve(&parts, &mut served);
         let busy = busy(&served);
@@ -107,6 +109,16 @@ impl Set<'_> {
         };
         percentiles(self.tails, load.write_share, seen_ns, used, answer);
     }
+}
+
+/// Mean size of the writes of all loads: that of any of them where nobody writes.
+fn written_bytes(loads: &[DeviceLoad]) -> f64 {
+    let (mut bytes, mut writers) = (0.0, 0.0);
+    for load in loads {
+        let here = load.write_share * load.in_flight;
+        (bytes, writers) = (bytes + here * load.size_bytes, writers + here);
+    }
+    if writers > 0.0 { bytes / writers } else { loads.first().map_or(1.0, |load| load.size_bytes) }
 }
 
 /// Share of [`Set::idle_share`] on a number of modules: as in a closed network of D stations without delay, whose

@@ -2,10 +2,15 @@
 
 use std::time::Instant;
 
-use assay_load::{distribution::distribution, objective, rfc3339, run_id, series::Series, tally::Sum};
+use assay_load::{
+    distribution::distribution,
+    objective, rfc3339, run_id,
+    series::{Series, sum_of},
+    tally::{Latencies, Sum, Tally},
+};
 use assay_record::{
     Baseline, ClassResult, CpuUse, DeviceCounters, Distribution, FORMAT_VERSION, Figure, Job, Method, NotMeasured,
-    Operation, Provenance, Record, RunInfo, Stop, Unit, Verdict, Widths, WindowOutcome,
+    Operation, Overdue, Provenance, Record, RunInfo, Stop, Unit, Verdict, Widths, WindowOutcome,
 };
 
 use super::scene::Scene;
@@ -76,6 +81,7 @@ impl Played<'_> {
                 clock_drift: 0.0,
             },
             process_cpu: self.all_cpu(&classes),
+            counting_cost: None,
             devices: self.devices(),
             not_measured: not_measured(),
             classes,
@@ -112,9 +118,10 @@ impl Played<'_> {
         let (operations, writes, bytes) = (series.total.count(), count(&seat.tally.writes), count(&seat.tally.bytes));
         let (rate, bandwidth) = (operations as f64 / seconds, bytes as f64 / seconds);
         let of = |sum: &Sum| modelled(sum, widths);
-        let service = of(&series.total);
-        let response = sum(seat.tally.response.as_ref()).map(|sum| of(&sum));
-        let write_service = sum(seat.tally.write_service.as_ref())
+        let whole = service(seat, &series.total);
+        let service = of(&whole);
+        let response = response(seat).map(|sum| of(&sum));
+        let write_service = sum(seat, |tally| tally.write_service.as_ref())
             .filter(|_| matches!(class.operation, Operation::Mix { write_percent: 1..=99 }));
         // A rate that was reached is the load's own figure, not the model's.
         let kept = seat.stream.rate_per_s.is_some_and(|asked| rate >= 0.99 * asked);
@@ -134,12 +141,13 @@ impl Played<'_> {
             asked_depth: class.threads * class.depth,
             achieved_depth: figure(series.total.sum as f64 / 1e9 / seconds, Unit::Count),
             objective: objective(class, response.as_ref().unwrap_or(&service), rate, bandwidth),
-            read_service: write_service.as_ref().map(|writes| of(&series.total.without(writes))),
+            read_service: write_service.as_ref().map(|writes| of(&whole.without(writes))),
             write_service: write_service.as_ref().map(of),
             service,
             response,
-            flush: sum(seat.tally.flush.as_ref()).map(|sum| of(&sum)),
+            flush: sum(seat, |tally| tally.flush.as_ref()).map(|sum| of(&sum)),
             lateness: None,
+            overdue: overdue(seat),
             cpu: self.cpu(seat, operations, bytes, seconds),
             device_read_bytes: Some(figure(seat.device_bytes[0] as f64, Unit::Bytes)),
             device_written_bytes: Some(figure(seat.device_bytes[1] as f64, Unit::Bytes)),
@@ -188,6 +196,7 @@ impl Played<'_> {
             context_switches_per_op: figure(per(seat.sleeps as f64, operations), Unit::PerOp),
             system_calls_per_op: figure(per((calls + seat.device_requests[2]) as f64, operations), Unit::PerOp),
             page_faults_per_op: figure(0.0, Unit::PerOp),
+            counted: None,
         }
     }
 
@@ -211,6 +220,7 @@ impl Played<'_> {
             context_switches_per_op: figure(mean(|cpu| cpu.context_switches_per_op.value), Unit::PerOp),
             system_calls_per_op: figure(mean(|cpu| cpu.system_calls_per_op.value), Unit::PerOp),
             page_faults_per_op: figure(0.0, Unit::PerOp),
+            counted: None,
         }
     }
 
@@ -245,8 +255,30 @@ impl Played<'_> {
     }
 }
 
-fn sum(latencies: Option<&assay_load::tally::Latencies>) -> Option<Sum> {
-    assay_load::series::sum_of(std::iter::once(latencies))
+/// Latencies of the window, and of what was due in it and ended after it.
+fn sum(seat: &ClassSeat, of: fn(&Tally) -> Option<&Latencies>) -> Option<Sum> {
+    sum_of([&seat.tally, &seat.overdue.tally].into_iter().map(of))
+}
+
+fn response(seat: &ClassSeat) -> Option<Sum> {
+    let mut sum = sum(seat, |tally| tally.response.as_ref())?;
+    sum.at_least.add(seat.overdue.response);
+    Some(sum)
+}
+
+fn service(seat: &ClassSeat, window: &Sum) -> Sum {
+    let mut sum = window.clone();
+    if let Some(after) = sum_of(std::iter::once(Some(&seat.overdue.tally.service))) {
+        sum.merge(&after);
+    }
+    sum.at_least.add(seat.overdue.service);
+    sum
+}
+
+fn overdue(seat: &ClassSeat) -> Option<Overdue> {
+    let (completed, missing) = (seat.overdue.completed(), seat.overdue.missing());
+    let waited_s = seat.overdue.waited as f64 / PS_PER_S;
+    (completed + missing > 0).then_some(Overdue { completed, missing, waited_s })
 }
 
 fn modelled(sum: &Sum, widths: &BandWidths) -> Distribution {

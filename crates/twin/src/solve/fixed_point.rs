@@ -8,10 +8,16 @@ use crate::{
     Host, Stream, Target, TwinError,
     analytic::{DeviceAnswer, DeviceLoad, answer},
     host::Demand,
-    solve::commit::{Journal, merges},
+    solve::{
+        commit::{Journal, merges},
+        lane::Lane,
+    },
 };
 
 const ROUNDS_AT_MOST: usize = 200;
+/// Times that lanes may follow the rates, and how near to rest is near enough.
+const LANES_AT_MOST: usize = 24;
+const LANES_CLOSE_ENOUGH: f64 = 1e-3;
 const CLOSE_ENOUGH: f64 = 1e-5;
 /// Rounds in which the device's time is taken as what it was at the last rate; after them ends close in.
 const FORESEEN_ROUNDS: usize = 12;
@@ -43,7 +49,9 @@ pub struct Seat {
     journal: Option<Journal>,
     /// CPU cycles of an operation's share of a commit, which a thread of the kernel spends.
     commit_cycles: f64,
-    ahead: f64,
+    lane: Lane,
+    /// Requests per second that the device served last.
+    requests_per_s: f64,
     trail: Trail,
 }
 
@@ -133,7 +141,31 @@ impl Seat {
 
     /// Time between two operations of a customer of the device, ns. A worker's queue lies before the device's customers.
     fn think_ns(&self) -> f64 {
-        (self.cpu_ns + self.wakeup_ns + self.commit_ns) * self.ahead
+        (self.cpu_ns + self.wakeup_ns + self.commit_ns) * self.lane.per_request
+    }
+
+    /// Takes in what the device answered to its requests, as an answer to the stream's operations.
+    fn take(&mut self, stream: &Stream, load: &DeviceLoad, answer: &mut DeviceAnswer) {
+        self.requests_per_s = answer.ops_per_s;
+        answer.ops_per_s = self.lane.operations(answer.ops_per_s);
+        let served = stream.in_flight().min(self.demand.workers);
+        // Of the time of a thread, what is not its own work is waiting for the device.
+        let cycle_ns = |threads: f64| threads / answer.ops_per_s * 1e9;
+        if self.lane.reads_ahead() {
+            answer.mean_ns = (cycle_ns(f64::from(stream.threads)) - load.think_ns / self.lane.per_request).max(0.0);
+        } else if self.lane.is_behind() {
+            let free = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate);
+            answer.mean_ns = if free { 0.0 } else { (cycle_ns(served) - self.cpu_ns).max(0.0) };
+        } else {
+            for part in [&mut answer.mean_ns, &mut answer.queue_ns, &mut answer.flush_ns] {
+                *part /= self.lane.per_request;
+            }
+        }
+        answer.queue_ns = answer.queue_ns.min(answer.mean_ns);
+        let waiting = stream.in_flight() - served;
+        let free = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate);
+        let waits = self.demand.workers.is_finite() && waiting > 0.0 && !free;
+        self.worker_ns = if waits { waiting / answer.ops_per_s * 1e9 } else { 0.0 };
     }
 
     /// Time on the stream's own threads, or the kernel's workers, of which each has some operations in flight.
@@ -214,19 +246,47 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         if stream.zeroes() {
             load.size_bytes *= 1.0 + stream.write_share;
         }
-        let ahead = read_ahead(stream, load);
+        let lane = Lane::of(host, stream, load);
         let journal = journal(target, host, load, &demand)?;
-        let seat = Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, journal, ahead, ..Seat::default() };
+        let seat = Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, journal, lane, ..Seat::default() };
         coupled.seats.push(seat);
     }
-    for _ in 0..ROUNDS_AT_MOST {
-        ask(target, streams, &loads, &mut coupled)?;
-        let change = advance(host, streams, &mut loads, &mut coupled, cores);
-        if change < CLOSE_ENOUGH {
+    for _ in 0..LANES_AT_MOST {
+        rest(target, host, streams, &mut loads, &mut coupled, cores)?;
+        if follow(streams, &mut loads, &mut coupled) < LANES_CLOSE_ENOUGH {
             break;
         }
     }
     Ok(coupled)
+}
+
+/// Rounds until think times move no more.
+fn rest(
+    target: &Target,
+    host: &Host,
+    streams: &[Stream],
+    loads: &mut [DeviceLoad],
+    coupled: &mut Coupled,
+    cores: f64,
+) -> Result<(), TwinError> {
+    coupled.seats.iter_mut().for_each(|seat| seat.trail = Trail::default());
+    for _ in 0..ROUNDS_AT_MOST {
+        ask(target, streams, loads, coupled)?;
+        if advance(host, streams, loads, coupled, cores) < CLOSE_ENOUGH {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Lets all lanes see the rates that were found; how far the one that moved most did.
+fn follow(streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled) -> f64 {
+    let each = streams.iter().zip(loads).zip(coupled.seats.iter_mut().zip(&coupled.answers));
+    let moves = each.map(|((stream, load), (seat, answer))| {
+        let alone = at_work(stream, seat) / seat.cpu_ns.max(1e-3) * 1e9;
+        seat.lane.follow(stream, load, answer, alone)
+    });
+    moves.fold(0.0, f64::max)
 }
 
 /// Where the flushes of a stream meet: in the journal of a file that grows, or in the kernel's flush of the device.
@@ -238,39 +298,16 @@ fn journal(target: &Target, host: &Host, load: &DeviceLoad, demand: &Demand) -> 
     Ok(meet.then(|| Journal::of_flushes(0.0)))
 }
 
-/// Lets the device see what the kernel reads ahead: larger reads, one being used while the next is under way. Returns how
-/// many operations of the stream each of them holds.
-fn read_ahead(stream: &Stream, load: &mut DeviceLoad) -> f64 {
-    let ahead = stream.ahead();
-    if ahead > 1.0 {
-        load.size_bytes = stream.size_bytes * ahead;
-        load.in_flight *= 2.0;
-        load.rate_per_s /= ahead;
-    }
-    ahead
-}
-
 /// Asks the device, in operations of the streams.
 fn ask(target: &Target, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut Coupled) -> Result<(), TwinError> {
     for (seat, answer) in coupled.seats.iter().zip(&mut coupled.answers) {
-        answer.ops_per_s /= seat.ahead;
+        answer.ops_per_s = seat.requests_per_s;
     }
     answer(target, loads, &mut coupled.answers)?;
     for ((stream, load), (seat, answer)) in
         streams.iter().zip(loads).zip(coupled.seats.iter_mut().zip(&mut coupled.answers))
     {
-        answer.ops_per_s *= seat.ahead;
-        if seat.ahead > 1.0 {
-            // Of the time of a thread, what is not its own work is waiting for the device.
-            let cycle_ns = f64::from(stream.threads) / answer.ops_per_s * 1e9;
-            answer.mean_ns = (cycle_ns - load.think_ns / seat.ahead).max(0.0);
-            answer.queue_ns = answer.queue_ns.min(answer.mean_ns);
-        }
-        let served = load.in_flight.min(seat.demand.workers);
-        let waiting = stream.in_flight() - served;
-        let free = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate);
-        let waits = seat.demand.workers.is_finite() && waiting > 0.0 && !free;
-        seat.worker_ns = if waits { waiting / answer.ops_per_s * 1e9 } else { 0.0 };
+        seat.take(stream, load, answer);
     }
     Ok(())
 }
@@ -278,12 +315,13 @@ fn ask(target: &Target, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut 
 /// One round: new think times from the throughputs just found. Returns the largest relative change.
 fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled, cores: f64) -> f64 {
     seat_all(host, streams, loads, coupled, cores);
-    let changes = loads.iter().zip(&coupled.seats).map(|(load, seat)| {
+    let waited = loads.iter().zip(&coupled.seats).filter(|(_, seat)| !seat.lane.is_behind());
+    let changes = waited.map(|(load, seat)| {
         let wanted = seat.think_ns();
         (wanted - load.think_ns).abs() / wanted.max(1.0)
     });
     let change = changes.fold(0.0, f64::max);
-    if streams.len() == 1 {
+    if streams.len() == 1 && !coupled.seats[0].lane.is_behind() {
         let wanted_ns = coupled.seats[0].think_ns();
         let trail = &mut coupled.seats[0].trail;
         let next = trail.alone(loads[0].think_ns, wanted_ns);
@@ -292,7 +330,8 @@ fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &
             if early { foreseen(&streams[0], &loads[0], &coupled.seats[0], &coupled.answers[0]) } else { next };
         return change;
     }
-    for (load, seat) in loads.iter_mut().zip(&mut coupled.seats) {
+    let waited = loads.iter_mut().zip(&mut coupled.seats).filter(|(_, seat)| !seat.lane.is_behind());
+    for (load, seat) in waited {
         load.think_ns = seat.trail.next(load.think_ns, seat.think_ns());
     }
     change
@@ -302,8 +341,8 @@ fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &
 /// cores and locks were as busy: T = C + O w with the own work O on a thread, C that is not, and the factor w of
 /// [`thread_wait`] at the rate n / (T + D). That is a quadratic equation for T.
 fn foreseen(stream: &Stream, load: &DeviceLoad, seat: &Seat, answer: &DeviceAnswer) -> f64 {
-    let ahead = seat.ahead;
-    let depth = load.in_flight / ahead.clamp(1.0, 2.0) / at_work(stream, seat);
+    let ahead = seat.lane.per_request;
+    let depth = load.in_flight / seat.lane.doubled / at_work(stream, seat);
     let limited = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.999 * rate);
     if depth <= 1.0 || limited {
         return seat.think_ns();
@@ -339,7 +378,8 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: 
         seat.crowd = 1.0 + seat.demand.crowding * crowd;
         seat.service_ns = seat.demand.cycles_per_op(stream) / per_ns * seat.crowd;
         let held_ns = seat.service_ns * core_wait + seat.demand.serial_cycles * seat.crowd / per_ns * lock_wait;
-        seat.hold(stream, answer, held_ns, load.in_flight / seat.ahead.clamp(1.0, 2.0));
+        let many = if seat.lane.is_behind() { at_work(stream, seat) } else { load.in_flight / seat.lane.doubled };
+        seat.hold(stream, answer, held_ns, many);
         seat.commit(stream, load, answer);
     }
 }

@@ -27,7 +27,7 @@ fn exact(in_flight: usize, delay_ns: f64, service_ns: f64, dies: f64) -> f64 {
 
 fn exponential(dies: f64) -> Group {
     Group {
-        servers: [dies, 1.0, 1.0, 1.0, 1.0],
+        servers: [dies, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
         row: dies,
         variation: [1.0; STATIONS],
         background_ns: 0.0,

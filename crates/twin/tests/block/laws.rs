@@ -82,7 +82,9 @@ fn drives() -> Vec<(String, Twin)> {
     for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())).flatten() {
         let text = std::fs::read_to_string(entry.path()).unwrap();
         let twin: Twin = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", entry.path().display()));
-        if !twin.device.is_memory() && !matches!(twin.device, Device::Disk(_)) {
+        // How members that were measured beside their own writes behave in an array is not settled: docs/limits.md.
+        let beside = matches!(&twin.device, Device::Nand(nand) if nand.under_load.is_some());
+        if !twin.device.is_memory() && !matches!(twin.device, Device::Disk(_)) && !beside {
             found.push((twin.name.clone(), twin));
         }
     }

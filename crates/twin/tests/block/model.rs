@@ -58,6 +58,7 @@ pub fn nand() -> Nand {
         collection: GarbageCollection { over_provisioning: value(0.28), write_amplification: Some(value(1.0)) },
         flush: flush(true, 20_000.0),
         suspend_ns: None,
+        under_load: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Attention, Collector, Server, below, ps, ps_per_byte, uniform};
+use super::{Attention, Beside, Collector, Server, below, ps, ps_per_byte, uniform};
 use crate::{
     block::nand::{UNIT_BYTES, mapped, program_bytes, spare},
     document::{Nand, OrElse, SlcCache},
@@ -51,6 +51,8 @@ struct Facts {
     safe: bool,
     flush_byte: f64,
     mapping: f64,
+    /// Bytes programmed for each that is written at random.
+    amplified: f64,
     /// How many times as fast as the rest what changes slowly does.
     lapse: f64,
 }
@@ -86,7 +88,8 @@ pub struct FlashStations {
     /// Of the last size of random and of sequential reads.
     shapes: [ReadShape; 2],
     dies: Vec<Die>,
-    controller: Server,
+    /// Of reads and of writes.
+    controllers: [Server; 2],
     read_link: Server,
     write_link: Server,
     attention: Attention,
@@ -105,6 +108,7 @@ pub struct FlashStations {
     blocked_until: Picoseconds,
     collector: Option<Collector>,
     copies: f64,
+    beside: Option<Beside>,
 }
 
 impl FlashStations {
@@ -124,7 +128,7 @@ impl FlashStations {
             facts: Facts::of(nand, used),
             shapes: [ReadShape::default(); 2],
             dies: vec![Die::default(); nand.dies.value.round().max(1.0) as usize],
-            controller: Server::default(),
+            controllers: [Server::default(); 2],
             read_link: Server::default(),
             write_link: Server::default(),
             attention: Attention::new(nand),
@@ -140,6 +144,7 @@ impl FlashStations {
             blocked_until: 0,
             collector,
             copies: 0.0,
+            beside: nand.under_load.as_ref().map(Beside::of),
         }
     }
 
@@ -149,7 +154,7 @@ impl FlashStations {
         let begin = now.max(self.blocked_until);
         match request.action {
             Action::Read => self.read(begin, request, random),
-            Action::Write => self.write(begin, request),
+            Action::Write => self.write(begin, request, random),
             Action::Flush => self.flush(begin, random),
         }
     }
@@ -157,7 +162,7 @@ impl FlashStations {
     #[inline]
     fn read(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
         let shape = self.shape(request);
-        let commanded = self.controller.serve(now, self.facts.read_command);
+        let commanded = self.controllers[0].serve(now, self.facts.read_command);
         let commanded = self.attention.admit(commanded, false, false, shape.work);
         if shape.chance < 1.0 && uniform(random) >= shape.chance {
             return self.send(now, commanded, shape.sent) + shape.delay;
@@ -172,7 +177,8 @@ impl FlashStations {
             sensed = sensed.max(if ahead { done - service } else { done });
             die = if die + 1 == self.dies.len() { 0 } else { die + 1 };
         }
-        self.send(now, sensed, shape.sent) + shape.delay
+        let wait = self.beside.as_ref().map_or(0, |beside| beside.wait(false, random));
+        self.send(now, sensed, shape.sent) + shape.delay + wait
     }
 
     /// What reads like this one ask of the drive.
@@ -218,17 +224,23 @@ impl FlashStations {
         die.server.serve(begin, service)
     }
 
-    fn write(&mut self, now: Picoseconds, request: &Request) -> Picoseconds {
+    fn write(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
         let bytes = f64::from(request.bytes);
-        let commanded = self.controller.serve(now, self.facts.write_command);
+        let commanded = self.controllers[1].serve(now, self.facts.write_command);
         let quick = self.slc_has_room(bytes);
         let copied = self.copies_of(request, quick);
         let work = self.facts.write_work(bytes, copied, quick);
-        let commanded = self.attention.admit(commanded, true, !request.sequential, work);
+        let turn = self.attention.admit(commanded, true, !request.sequential, work);
+        // Measured latencies of writes hold what they wait for until the drive is full.
+        let commanded = if self.beside.as_ref().is_some_and(|beside| !beside.is_full()) { commanded } else { turn };
         self.dirty += bytes;
         let room = self.enter(commanded, bytes);
         self.copy(room, copied);
-        room + self.facts.write_latency
+        let wait = self.beside.as_mut().map_or(0, |beside| {
+            beside.write(now, if request.sequential { bytes / self.facts.amplified } else { bytes });
+            beside.wait(true, random)
+        });
+        room + wait + self.facts.write_latency
     }
 
     /// Takes bytes over the link into the buffer, and says when the last of them are there. A large write enters part by
@@ -296,7 +308,9 @@ impl FlashStations {
     fn program_on(&mut self, now: Picoseconds, bytes: f64, time: Picoseconds) {
         let die = &mut self.dies[self.next_die];
         self.next_die += 1;
-        let begin = now.max(die.program_ends).max(die.server.free_at());
+        // Reads beside writes have taken their dies for instants at which their turn comes; programs fill the time before.
+        let read_until = if self.attention.is_shared() { 0 } else { die.server.free_at() };
+        let begin = now.max(die.program_ends).max(read_until);
         die.program_ends = begin + time;
         if self.facts.suspend == Picoseconds::MAX {
             die.server.serve(begin, time);
@@ -365,7 +379,7 @@ impl FlashStations {
             ("dies", dies),
             ("read link", self.read_link.busy()),
             ("write link", self.write_link.busy()),
-            ("controller", self.controller.busy()),
+            ("controller", self.controllers[0].busy().max(self.controllers[1].busy())),
             ("attention", self.attention.busy()),
         ]
         .into_iter()
@@ -403,7 +417,12 @@ impl Facts {
             quick_program: ps(nand.program_ns.value * quick),
             unit_bytes: program_bytes(nand),
             buffer_bytes: nand.buffer_bytes.value,
-            suspend: nand.suspend_ns.as_ref().map_or(Picoseconds::MAX, |suspend| ps(suspend.value)),
+            // What was measured beside writes holds what programs cost: reads put them off at once.
+            suspend: match (&nand.under_load, &nand.suspend_ns) {
+                (Some(_), _) => 0,
+                (None, Some(suspend)) => ps(suspend.value),
+                (None, None) => Picoseconds::MAX,
+            },
             slc_bytes: nand.slc.as_ref().map_or(0.0, |slc| slc_bytes(slc, used)),
             fold_per_ps: nand.slc.as_ref().map_or(0.0, |slc| slc.fold_bytes_per_s.value / 1e12),
             flush_base: nand.flush.base_ns.value,
@@ -411,6 +430,7 @@ impl Facts {
             safe: nand.flush.power_loss_protection.value > 0.5,
             flush_byte: ps_per_byte(nand.flush.drain_bytes_per_s.value),
             mapping: OrElse::or(&nand.mapping_bytes, UNIT_BYTES),
+            amplified: nand.collection.write_amplification.as_ref().map_or(1.0, |known| known.value.max(1.0)),
             lapse: 1.0,
         }
     }

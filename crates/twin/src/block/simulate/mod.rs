@@ -1,6 +1,7 @@
 //! Stations of block families in virtual time.
 
 mod attention;
+mod beside;
 mod collector;
 mod disk;
 mod flash;
@@ -8,6 +9,7 @@ mod optane;
 mod volume;
 
 use attention::Attention;
+use beside::Beside;
 pub use collector::Collector;
 pub use disk::DiskStations;
 pub use flash::FlashStations;

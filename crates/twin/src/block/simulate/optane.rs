@@ -12,8 +12,10 @@ use crate::{
 /// Stations of an Optane drive.
 #[derive(Clone, Debug)]
 pub struct OptaneStations {
-    units: Vec<Server>,
-    controller: Server,
+    /// Of reads and of writes, each in the order in which their turn comes.
+    units: [Vec<Server>; 2],
+    /// Of reads and of writes.
+    controllers: [Server; 2],
     links: [Server; 2],
     attention: Attention,
     drive: OptaneSsd,
@@ -30,9 +32,10 @@ pub struct OptaneStations {
 impl OptaneStations {
     /// An idle drive.
     pub fn new(drive: &OptaneSsd) -> Self {
+        let units = drive.units.value.round().max(1.0) as usize;
         Self {
-            units: vec![Server::default(); drive.units.value.round().max(1.0) as usize],
-            controller: Server::default(),
+            units: [vec![Server::default(); units], vec![Server::default(); units]],
+            controllers: [Server::default(); 2],
             links: [Server::default(); 2],
             attention: Attention::plain(),
             drive: drive.clone(),
@@ -55,16 +58,16 @@ impl OptaneStations {
         let kind = usize::from(request.action == Action::Write);
         let bytes = f64::from(request.bytes);
         let work = self.alone_ps(kind, bytes);
-        let commanded = self.controller.serve(now, self.command[kind]);
+        let commanded = self.controllers[kind].serve(now, self.command[kind]);
         let commanded = self.attention.admit(commanded, kind == 1, false, work);
-        let count = self.units.len();
+        let count = self.units[kind].len();
         let parts = bytes / UNIT_BYTES;
         let wide = (parts.ceil().max(1.0) as usize).min(count);
         let service = (self.service[kind] * (parts / count as f64).max(1.0)) as Picoseconds;
         let mut unit = below(count, random);
         let mut done = commanded;
         for _ in 0..wide {
-            done = done.max(self.units[unit].serve(commanded, service));
+            done = done.max(self.units[kind][unit].serve(commanded, service));
             unit = if unit + 1 == count { 0 } else { unit + 1 };
         }
         // In order of arrival: only a full link makes anybody wait.
@@ -83,12 +86,12 @@ impl OptaneStations {
 
     /// The busiest station and its busy time.
     pub fn busiest(&self) -> (&'static str, Picoseconds) {
-        let units = self.units.iter().map(Server::busy).sum::<u64>() / self.units.len() as u64;
+        let units = self.units.iter().flatten().map(Server::busy).sum::<u64>() / self.units[0].len() as u64;
         [
             ("units", units),
             ("read link", self.links[0].busy()),
             ("write link", self.links[1].busy()),
-            ("controller", self.controller.busy()),
+            ("controller", self.controllers[0].busy().max(self.controllers[1].busy())),
             ("attention", self.attention.busy()),
         ]
         .into_iter()

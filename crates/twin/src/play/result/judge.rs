@@ -20,8 +20,9 @@ pub struct Judged {
 }
 
 /// Rules of measured runs that hold in virtual time as well.
-const HOLD: [ReasonCode; 5] = [
+const HOLD: [ReasonCode; 6] = [
     ReasonCode::RateNotReached,
+    ReasonCode::OperationsMissing,
     ReasonCode::NotSteady,
     ReasonCode::SteadinessLost,
     ReasonCode::DepthNotReached,
@@ -55,6 +56,7 @@ impl Played<'_> {
             let solved = solution.as_ref().map(|solution| &solution.streams[index]);
             reasons.push(self.modelled(index, class, judged, solved));
             reasons.extend(extrapolated(class, judged));
+            reasons.extend(solved.and_then(|solved| engines_differ(class, judged, solved.ops_per_s)));
         }
         reasons
     }
@@ -72,6 +74,7 @@ impl Played<'_> {
             reads: result.reads,
             writes: result.writes,
             latencies: result.operations,
+            overdue: result.overdue,
             intervals: result.intervals.clone(),
             ..ClassObservation::new(&class.name, class.path.clone(), TargetKind::Twin)
         }
@@ -143,4 +146,28 @@ fn extrapolated(class: &ClassResult, judged: &Judged) -> Option<Reason> {
     let evidence = format!("the twin was not calibrated for this: {}", judged.outside.join("; "));
     let numbers = [("band_bandwidth".to_owned(), judged.widths.bandwidth)].into();
     Some(reason::extrapolated(Some(&class.name), evidence, numbers))
+}
+
+/// Operations of a class below which chance alone sets it apart.
+const OPERATIONS_AT_LEAST: u64 = 200;
+
+/// Both engines have a band: one may be high by its own, the other one low by as much.
+fn engines_differ(class: &ClassResult, judged: &Judged, solved: f64) -> Option<Reason> {
+    let simulated = class.ops_rate.value;
+    let most = (1.0 + judged.widths.bandwidth).powi(2);
+    let apart = (simulated / solved).max(solved / simulated);
+    if class.operations < OPERATIONS_AT_LEAST || apart <= most {
+        return None;
+    }
+    let evidence = format!(
+        "the simulation gives {simulated:.0} operations a second and the analytic solution {solved:.0}: a factor of \
+         {apart:.2}, where the bands of both together allow {most:.2}"
+    );
+    let numbers = [
+        ("simulated_ops_per_s".to_owned(), simulated),
+        ("analytic_ops_per_s".to_owned(), solved),
+        ("apart".to_owned(), apart),
+        ("apart_at_most".to_owned(), most),
+    ];
+    Some(reason::engines_differ(Some(&class.name), evidence, numbers.into()))
 }

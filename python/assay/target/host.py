@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
-from assay.study.units import number_of
-from assay.twin import catalog
+from assay.target import catalog
+from assay.units.parse import number_of
 
 Json = dict[str, Any]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import home
+from assay.document import limits
 from assay.error import BAD_JOB, AssayError, did_you_mean
 
 Json = dict[str, Any]
@@ -89,6 +90,6 @@ def _close(name: str, known: list[str]) -> str:
 @cache
 def _read(path: Path) -> Json:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return limits.toml(path.read_text(encoding="utf-8"), str(path))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CatalogError(f"{path} is no TOML: {error}", "correct that line") from error

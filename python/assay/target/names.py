@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
-from assay.study.units import parse_bytes
-from assay.twin import catalog
+from assay.target import catalog
+from assay.units.parse import parse_bytes
 
 Json = dict[str, Any]
 

@@ -1,0 +1,78 @@
+//! How much a drive is written to, and what that does to latencies where somebody measured it.
+
+use super::{nand::UNIT_BYTES, percentile::RANKS, pieces::Pieces};
+use crate::{
+    Percentile,
+    analytic::{DeviceAnswer, DeviceLoad},
+    document::{Nand, UnderLoad},
+};
+
+/// Writes of all loads beside which an operation is served.
+#[derive(Clone, Copy, Debug)]
+pub struct Writes<'a> {
+    known: &'a UnderLoad,
+    /// Of what the drive reaches.
+    share: f64,
+    waits_ns: [f64; 2],
+}
+
+impl<'a> Writes<'a> {
+    /// Writes of this share of what each drive sustains; none where nobody measured the drive beside writes.
+    pub fn at(drive: &'a Nand, share: f64) -> Option<Self> {
+        let known = drive.under_load.as_ref()?;
+        let waits_ns = [false, true].map(|write| known.mean_wait_ns(share, write));
+        Some(Self { known, share, waits_ns })
+    }
+
+    /// The share that the writes of answers have of what each of `count` drives sustains, at most 1.
+    pub fn share_of(
+        drive: &Nand,
+        count: f64,
+        loads: &[DeviceLoad],
+        pieces: &[Pieces],
+        answers: &[DeviceAnswer],
+    ) -> f64 {
+        let Some(known) = &drive.under_load else { return 0.0 };
+        let each = loads.iter().zip(pieces).zip(answers).map(|((load, piece), answer)| {
+            let bytes = answer.ops_per_s.max(0.0).min(load.rate_per_s) * load.write_share * piece.write.total() / count;
+            bytes / UNIT_BYTES * weight(drive, load.sequential)
+        });
+        (each.sum::<f64>() / known.writes_per_s.value).min(1.0)
+    }
+
+    /// Mean time that an operation takes longer beside the writes, ns. A write that the load itself makes wait for room
+    /// waits in the network, and not here.
+    pub fn wait_ns(&self, load: &DeviceLoad) -> f64 {
+        let full = self.share >= self.known.knee.value;
+        let writes = if full || load.is_behind() { 0.0 } else { self.waits_ns[1] };
+        (1.0 - load.write_share) * self.waits_ns[0] + load.write_share * writes
+    }
+
+    /// Percentiles as they were measured beside so many writes, for what waits behind other requests on top of them.
+    pub fn percentiles(&self, load: &DeviceLoad, answer: &mut DeviceAnswer) {
+        let reads = 1.0 - load.write_share;
+        let queue_ns = answer.queue_ns.min(answer.mean_ns);
+        let alone_ns = (answer.mean_ns - queue_ns - answer.flush_ns - self.wait_ns(load)).max(0.0);
+        for (rank, seen) in RANKS.iter().zip([&mut answer.p50, &mut answer.p99, &mut answer.p999]) {
+            let rare = rank.rare();
+            let beyond = if reads > 0.0 {
+                self.known.read_ns(self.share, (rare / reads).min(1.0)) - self.known.idle_read_ns()
+            } else {
+                self.known.write_ns(self.share, rare) - self.known.idle_write_ns()
+            };
+            // What writes wait for was measured with them: they are taken into the buffer, or wait for room in it.
+            let queued = if reads == 0.0 { 0.0 } else { queue_ns * rank.folds() };
+            let mid = (alone_ns + answer.flush_ns + queued + beyond.max(0.0)).max(0.0);
+            *seen = Percentile::around(mid, BESIDE_WIDTH);
+        }
+    }
+}
+
+/// Half of the width of percentiles that were measured, beyond the band of the twin.
+const BESIDE_WIDTH: f64 = 0.05;
+
+/// What a write in order counts for beside one at random, which makes the drive copy.
+fn weight(drive: &Nand, sequential: bool) -> f64 {
+    let copies = drive.collection.write_amplification.as_ref().map_or(1.0, |known| known.value.max(1.0));
+    if sequential { 1.0 / copies } else { 1.0 }
+}
