@@ -16,10 +16,9 @@ from typing import Any
 
 import typer.main
 from assay.claim import model
-from assay.cli import main as _main  # noqa: F401  All commands enrol themselves.
 from assay.cli.app import app
 from assay.price.book import open_book
-from assay.report import reasons
+from assay.results import reasons
 
 Json = dict[str, Any]
 

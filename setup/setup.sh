@@ -30,7 +30,7 @@ logged() {
 set_up() {
     local kind=$1 lock=requirements.lock stamp=python
     [[ $kind == test ]] && lock=requirements-test.lock stamp=python-test
-    mkdir -p "$state" 2>/dev/null || stop 1 "cannot write to $root; put the checkout where this user may write"
+    require_own
     take_turn
     log=$state/setup.log
     if ! { python_ready "$stamp" "$lock" && rust_ready && system_ready "$kind"; }; then
@@ -39,7 +39,18 @@ set_up() {
         python_ready "$stamp" "$lock" || set_up_python "$stamp" "$lock"
         rust_ready || set_up_rust
     fi
+    # Tests ask for everything; whoever only measures a drive need not wait for what runs databases.
+    [[ $kind != test ]] || rust_ready assayer-db || set_up_second_program
     exec 9>&-
+}
+
+# One sentence where this user can change nothing here: another one's checkout is used as it is, or not at all.
+require_own() {
+    mkdir -p "$state" 2>/dev/null && [[ -w $state && -w $root ]] && return
+    local owner
+    owner=$(stat -c %U -- "$root" 2>/dev/null) || owner='another user'
+    stop 1 "this checkout belongs to $owner and is not set up for you, and you may not write to $root:" \
+        "use one of your own (git clone $root), or let $owner set it up with a Python that everybody may run"
 }
 
 take_turn() {
@@ -81,13 +92,25 @@ write_python_stamp() {
 }
 
 set_up_rust() {
-    find_cargo
-    # Taken before the build: what changes while it runs is newer than the stamp.
-    : >"$state/rust.stamp.new"
     local what="building the measuring program (a few minutes the first time)"
     [[ -x $binary ]] && what="building the measuring program again, sources changed"
+    build_program "$what" assayer rust
+}
+
+# Indexes, the storage engine and databases: built when a command first needs it.
+set_up_second_program() {
+    local what="building the program for indexes, engine and databases (a few minutes the first time)"
+    [[ -x $root/target/release/assayer-db ]] && what="building the program for indexes, engine and databases again, sources changed"
+    build_program "$what" assayer-db assayer-db
+}
+
+# build_program WHAT PACKAGE STAMP
+build_program() {
+    find_cargo
+    # Taken before the build: what changes while it runs is newer than the stamp.
+    : >"$state/$3.stamp.new"
     cd "$root" || exit 1
-    logged "$what" "$cargo" build --release --locked -p assayer --target-dir "$root/target"
+    logged "$1" "$cargo" build --release --locked -p "$2" --target-dir "$root/target"
     cd "$OLDPWD" || exit 1
-    mv "$state/rust.stamp.new" "$state/rust.stamp"
+    mv "$state/$3.stamp.new" "$state/$3.stamp"
 }

@@ -9,6 +9,7 @@ test_steps() {
     python) echo python_format python_lint python_types python_tests ;;
     e2e) echo e2e_tests ;;
     lab) echo lab_tests ;;
+    faults) echo fault_matrix ;;
     arm) echo arm_tests ;;
     *) return 1 ;;
     esac
@@ -40,6 +41,9 @@ e2e_tests() {
     fi
     "$venv/bin/python" -m pytest tests/e2e
 }
+
+# Every command that writes on a file system that fails; the table of docs/faults.md comes from it.
+fault_matrix() { cd "$root/tests" && "$venv/bin/python" -m faults.whole "${test_words[@]}"; }
 
 # One guest for every check of `ci`; where QEMU cannot be had, the test says so.
 lab_tests() { "$venv/bin/python" -m pytest -m e2e tests/lab; }
@@ -80,8 +84,9 @@ with_cargo_tool() {
 
 run_tests() {
     local steps step verdicts=() failed=0
+    test_words=("${@:2}")
     if ! steps=$(test_steps "${1-all}"); then
-        say "there is no test group '$1'; choose rust, python, e2e, lab or arm, or none for all"
+        say "there is no test group '$1'; choose rust, python, e2e, lab, faults or arm, or none for all"
         exit 2
     fi
     cd "$root" || exit 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+_PROGRAMS = ("assayer", "assayer-db")
 _FOLDERS = ("catalog", "studies", "schema")
 
 
@@ -21,7 +22,8 @@ class WheelHook(BuildHookInterface[Any]):
             return
         root = Path(self.root)
         include = build_data["force_include"]
-        include[str(build_binary(root))] = "assay/_data/bin/assayer"
+        for program in build_programs(root):
+            include[str(program)] = f"assay/_data/bin/{program.name}"
         for folder in _FOLDERS:
             if (root / folder).is_dir():
                 include[str(root / folder)] = f"assay/_data/{folder}"
@@ -29,16 +31,17 @@ class WheelHook(BuildHookInterface[Any]):
         build_data["tag"] = f"py3-none-{platform_tag()}"
 
 
-def build_binary(root: Path) -> Path:
-    """Builds the release binary into the checkout's target folder, or takes the one that ASSAYER names."""
+def build_programs(root: Path) -> list[Path]:
+    """Builds the release programs into the checkout's target folder, or takes the ones that ASSAYER names."""
     named = os.environ.get("ASSAYER")
     if named:
-        return Path(named)
+        return [path for name in _PROGRAMS if (path := Path(named).with_name(name)).exists()]
     cargo = shutil.which("cargo") or str(Path.home() / ".cargo" / "bin" / "cargo")
     target = root / "target"
-    command = [cargo, "build", "--release", "--locked", "-p", "assayer", "--target-dir", str(target)]
+    wanted = [word for name in _PROGRAMS for word in ("-p", name)]
+    command = [cargo, "build", "--release", "--locked", *wanted, "--target-dir", str(target)]
     subprocess.run(command, cwd=root, check=True)
-    return target / "release" / "assayer"
+    return [target / "release" / name for name in _PROGRAMS]
 
 
 def platform_tag() -> str:

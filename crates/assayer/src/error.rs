@@ -1,6 +1,7 @@
 //! How a command ends when it cannot do what it should.
 
 use assay_load::LoadError;
+use assay_own::OwnError;
 use assay_path::PathError;
 use assay_record::JobError;
 use assay_twin::TwinError;
@@ -38,6 +39,12 @@ impl From<JobError> for Failure {
 impl From<PathError> for Failure {
     fn from(error: PathError) -> Self {
         Self { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() as u8 }
+    }
+}
+
+impl From<OwnError> for Failure {
+    fn from(error: OwnError) -> Self {
+        Self::from(PathError::from(error))
     }
 }
 

@@ -7,7 +7,7 @@ use signal_hook::{
     flag,
 };
 
-use crate::error::Failure;
+use crate::Failure;
 
 /// A flag that the first interrupt (or termination) sets. The second ends the process with exit code 3.
 pub fn watch() -> Result<Arc<AtomicBool>, Failure> {

@@ -1,15 +1,11 @@
 //! The binary: a job goes in, events come out. Useful alone on a bare database host.
 
 mod commands;
-mod error;
-mod interrupt;
-mod output;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
+use assayer::Failure;
 use clap::{Parser, Subcommand, ValueEnum};
-
-use crate::error::Failure;
 
 /// Measures storage the way a database uses it: a job goes in, events come out, one line of JSON each.
 #[derive(Debug, Parser)]
@@ -24,6 +20,12 @@ enum Command {
     /// Run a job: events as NDJSON on standard output. Exit codes: 0 done, 1 failed, 2 bad job, 3 interrupted with what
     /// was finished kept, 4 not possible on this machine.
     Run {
+        /// The job, a JSON document; `-` reads standard input.
+        job: PathBuf,
+    },
+    /// Prepare a job's data sets and run no load. They stay where the job keeps its scratch folder, and are removed
+    /// again otherwise, with what an earlier call left.
+    Prepare {
         /// The job, a JSON document; `-` reads standard input.
         job: PathBuf,
     },
@@ -61,10 +63,15 @@ enum Command {
     Scratch {
         /// What to do.
         action: ScratchAction,
+        /// Only those whose names begin so.
+        #[arg(long, default_value = "")]
+        named: String,
         /// Folders that hold them.
         #[arg(required = true)]
         folders: Vec<PathBuf>,
     },
+    /// Make folders for the program that started this one, and remove them: requests as lines of JSON on standard input.
+    Own,
     /// Give drives back to the kernel that runs had taken (path nvme_polled) and, killed, could not give back.
     Polled {
         /// What to do.
@@ -75,38 +82,22 @@ enum Command {
         /// The job of the killed run.
         job: PathBuf,
     },
-    /// Run a workload on an index: a job goes in, events come out, the last one has the record.
-    Index {
-        /// The job, a JSON document; `-` reads standard input. With --list it is not read.
-        #[arg(required_unless_present = "list")]
-        job: Option<PathBuf>,
-        /// List the indexes instead.
-        #[arg(long)]
-        list: bool,
-    },
+    /// Run a workload on an index (by the second program, assayer-db).
+    Index(Rest),
+    /// What hardware counters cost on this machine: at a context switch, and for an operation on nothing.
+    Counting,
     /// What the generator can do without a target: one thread, 4 KiB random reads, full histograms.
     Null {
         /// Seconds to measure, for each of open and closed loop.
         #[arg(long, default_value_t = 1.0)]
         seconds: f64,
     },
-    /// Run a workload on the storage engine; events and exit codes as for `run`.
-    Engine {
-        /// The job, a JSON document; `-` reads standard input.
-        job: PathBuf,
-    },
-    /// Work on an index or the engine until killed, or check what a killed run has left.
-    Soak {
-        /// What to do.
-        action: SoakAction,
-        /// The job, a JSON document, the same for both.
-        job: PathBuf,
-    },
-    /// Run TPC-C on a database: events as NDJSON on standard output, a work record in the last. Exit codes as for run.
-    Tpcc {
-        /// The job, a JSON document; `-` reads standard input.
-        job: PathBuf,
-    },
+    /// Run a workload on the storage engine (by assayer-db).
+    Engine(Rest),
+    /// Work on an index or the engine until killed, or check what a killed run has left (by assayer-db).
+    Soak(Rest),
+    /// Run TPC-C on a database (by assayer-db).
+    Tpcc(Rest),
     /// A JSON Schema.
     Schema {
         /// Of which document.
@@ -119,20 +110,20 @@ enum Command {
     },
 }
 
+/// What is handed to the second program as it is; its own help says what it takes.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+struct Rest {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    arguments: Vec<OsString>,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ScratchAction {
     /// List them.
     List,
     /// Remove those whose owner is gone.
     Clean,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum SoakAction {
-    /// Work through turns until killed or, with an end in the job, done. Each is acknowledged in the journal.
-    Work,
-    /// Compare the store with the journal. Exit code 1 where something is lost or corrupt.
-    Check,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -177,21 +168,22 @@ fn main() -> ExitCode {
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run { job } => commands::run::run(&job),
+        Command::Prepare { job } => commands::run::prepare(&job),
         Command::Plan { job } => commands::plan::plan(&job),
         Command::Predict { questions, bench } => commands::predict::predict(&questions, bench),
         Command::Probe { on } => commands::facts::probe(&on),
         Command::Facts { on } => commands::facts::facts(&on),
         Command::Guard { device } => commands::facts::guard(&device),
-        Command::Scratch { action, folders } => commands::scratch::scratch(action, &folders),
+        Command::Scratch { action, named, folders } => commands::scratch::scratch(action, &named, &folders),
+        Command::Own => commands::scratch::own(),
         Command::Polled { action: PolledAction::Clean } => commands::polled::clean(),
         Command::Verify { job } => commands::verify::verify(&job),
-        Command::Index { job: Some(job), list: false } => commands::index::index(&job),
-        Command::Index { .. } => commands::index::list(),
+        Command::Index(rest) => commands::elsewhere::hand_over("index", &rest.arguments),
+        Command::Counting => commands::counting::counting(),
         Command::Null { seconds } => commands::null::null(seconds),
-        Command::Engine { job } => commands::engine::engine(&job),
-        Command::Soak { action: SoakAction::Work, job } => commands::soak::work(&job),
-        Command::Soak { action: SoakAction::Check, job } => commands::soak::check(&job),
-        Command::Tpcc { job } => commands::tpcc::tpcc(&job),
+        Command::Engine(rest) => commands::elsewhere::hand_over("engine", &rest.arguments),
+        Command::Soak(rest) => commands::elsewhere::hand_over("soak", &rest.arguments),
+        Command::Tpcc(rest) => commands::elsewhere::hand_over("tpcc", &rest.arguments),
         Command::Schema { document } => commands::schema::schema(document),
         Command::Completion { shell } => commands::schema::completion(shell),
     }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::error::Failure;
+use crate::Failure;
 
 /// Writes one value as one line, and flushes it, so that a killed run leaves a valid prefix.
 ///

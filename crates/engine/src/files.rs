@@ -449,6 +449,11 @@ pub(crate) fn failed(action: &'static str, path: &Path, source: std::io::Error) 
     path_error(PathError::Io { action, path: path.to_owned(), source })
 }
 
+/// As an error of the engine.
+pub(crate) fn own_error(error: assay_own::OwnError) -> EngineError {
+    path_error(error.into())
+}
+
 pub(crate) fn path_error(error: PathError) -> EngineError {
     EngineError::Buffer(error.into())
 }

@@ -1,105 +1,52 @@
 //! A database that is being made: a mark beside its pages, and the files that were made for it.
 //!
 //! The mark is there from before anything is made until everything is in the database that is to be in it from the
-//! beginning ([`crate::Database::complete`]). Each file is listed in it, by its number on its file system, as soon as it was
-//! made. Who finds a mark and nobody who holds it finds what a killed process left: it never held anything for anybody.
-//! What the mark lists is removed, and nothing else: another database's log, or a device that was put in its place, stays.
-//! Where making fails, what was made is removed at once.
+//! beginning ([`crate::Database::complete`]). Each file is listed, by its number on its file system, as soon as it was made: in
+//! the register of this user's own, never in the mark, which others might have put there. Who finds a mark and nobody who
+//! holds it finds what a killed process left: it never held anything for anybody. What the register lists is removed, and
+//! nothing else: another database's log, or a device that was put in its place, stays. Where making fails, what was made is
+//! removed at once.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
-    io::{ErrorKind, Read, Seek, Write},
+    io::ErrorKind,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
-    time::UNIX_EPOCH,
 };
 
 use assay_buffer::{BufferError, disk::lock_patiently};
-use serde::{Deserialize, Serialize};
+use assay_own::{Files, OwnError};
 
 use crate::{
     error::{EngineError, Result},
-    files::failed,
+    files::{failed, own_error},
 };
-
-/// A line of a mark: a file that was made. A number of a file that was removed is given out again, a moment is not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Made {
-    file: PathBuf,
-    device: u64,
-    number: u64,
-    born_ns: Option<u64>,
-}
-
-impl Made {
-    fn of(path: &Path, facts: &Metadata) -> Self {
-        let born = facts.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
-        Self {
-            file: path.to_owned(),
-            device: facts.dev(),
-            number: facts.ino(),
-            born_ns: born.map(|born| born.as_nanos() as u64),
-        }
-    }
-
-    /// Removes the file where it is still the one that was made.
-    fn remove(&self) -> Result<()> {
-        let facts = match self.file.symlink_metadata() {
-            Ok(facts) => facts,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed("looking at", &self.file, error)),
-        };
-        if !facts.is_file() || Self::of(&self.file, &facts) != *self {
-            return Ok(());
-        }
-        std::fs::remove_file(&self.file).map_err(|error| failed("removing", &self.file, error))
-    }
-}
 
 /// A database that is being made. Dropped before its end it takes away what it has made.
 #[derive(Debug)]
 pub(crate) struct Making {
-    mark: PathBuf,
     data: PathBuf,
-    // Locked: another process that finds the mark knows that somebody is at it.
-    held: File,
-    made: Vec<Made>,
-    ended: bool,
+    // None once it has ended.
+    files: Option<Files>,
 }
 
 impl Making {
     /// What a killed process left is taken away; the mark stays, and is ours. None where nothing was left.
     pub fn found(data: &Path) -> Result<Option<Self>> {
-        let mark = mark_of(data);
-        loop {
-            let mut file = match OpenOptions::new().read(true).append(true).open(&mark) {
-                Ok(file) => file,
-                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(failed("opening", &mark, error)),
-            };
-            hold(&file, &mark, data)?;
-            // Whoever held it before may have completed the database since it was opened here.
-            if !is_still(&file, &mark)? {
-                continue;
-            }
-            listed(&mut file, &mark)?.iter().try_for_each(Made::remove)?;
-            file.set_len(0).map_err(|error| failed("emptying", &mark, error))?;
-            return Ok(Some(Self { mark, data: data.to_owned(), held: file, made: Vec::new(), ended: false }));
-        }
+        let files = Files::found(&mark_of(data)).map_err(|error| match error {
+            OwnError::Busy { .. } => in_use(data),
+            error => own_error(error),
+        })?;
+        Ok(files.map(|files| Self { data: data.to_owned(), files: Some(files) }))
     }
 
     /// Marks a database that is about to be made.
     pub fn begin(data: &Path) -> Result<Self> {
-        let mark = mark_of(data);
-        let file = OpenOptions::new().read(true).append(true).create_new(true).mode(0o600).open(&mark);
-        let file = file.map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => in_use(data),
-            _ => failed("making", &mark, error),
+        let files = Files::begin(&mark_of(data)).map_err(|error| match error {
+            OwnError::Io { ref source, .. } if source.kind() == ErrorKind::AlreadyExists => in_use(data),
+            error => own_error(error),
         })?;
-        let making = Self { mark, data: data.to_owned(), held: file, made: Vec::new(), ended: false };
-        hold(&making.held, &making.mark, data)?;
-        sync_folder(&making.mark)?;
-        Ok(making)
+        Ok(Self { data: data.to_owned(), files: Some(files) })
     }
 
     /// Refuses where a file is there already: nothing is written over.
@@ -113,30 +60,24 @@ impl Making {
     /// Makes an empty file, and holds it.
     pub fn make(&mut self, path: &Path) -> Result<File> {
         let file = new_file(path, &self.data)?;
-        let facts = file.metadata().map_err(|error| failed("looking at", path, error))?;
-        self.made.push(Made::of(path, &facts));
-        let mut line = serde_json::to_vec(&self.made[self.made.len() - 1])
-            .map_err(|error| failed("listing", path, error.into()))?;
-        line.push(b'\n');
-        let noted = self.held.write_all(&line).and_then(|()| self.held.sync_data());
-        noted.map_err(|error| failed("writing", &self.mark, error))?;
+        if let Some(files) = &mut self.files {
+            files.made(path, &file).map_err(own_error)?;
+        }
         Ok(file)
     }
 
     /// The database is complete: from now on it is opened.
     pub fn end(mut self) -> Result<()> {
-        self.ended = true;
-        std::fs::remove_file(&self.mark).map_err(|error| failed("removing", &self.mark, error))?;
-        // Before anybody is told of a commit: a mark that came back after a power cut would have it removed.
-        sync_folder(&self.mark)
+        self.files.take().map_or(Ok(()), Files::end).map_err(own_error)
     }
 }
 
 impl Drop for Making {
     fn drop(&mut self) {
-        // What cannot be removed now is listed in the mark, which then stays.
-        if !self.ended && self.made.iter().try_for_each(Made::remove).is_ok() {
-            let _ = std::fs::remove_file(&self.mark);
+        // What cannot be removed now stands in the register, and the mark then stays.
+        let Some(mut files) = self.files.take() else { return };
+        if files.remove_made().is_ok() {
+            let _ = files.end();
         }
     }
 }
@@ -165,14 +106,6 @@ fn is_left(facts: &Metadata) -> bool {
     facts.is_file() && facts.len() == 0 && facts.nlink() == 1
 }
 
-/// What a mark lists. A line that a kill has torn is of a file that nothing was written to.
-fn listed(file: &mut File, mark: &Path) -> Result<Vec<Made>> {
-    let mut text = String::new();
-    let read = file.rewind().and_then(|()| file.read_to_string(&mut text));
-    read.map_err(|error| failed("reading", mark, error))?;
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
-}
-
 fn mark_of(data: &Path) -> PathBuf {
     let mut name = data.as_os_str().to_owned();
     name.push(".making");
@@ -194,12 +127,6 @@ fn is_still(file: &File, path: &Path) -> Result<bool> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
         Err(error) => Err(failed("looking at", path, error)),
     }
-}
-
-fn sync_folder(of: &Path) -> Result<()> {
-    let folder = of.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let synced = File::open(folder).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| failed("flushing", folder, error))
 }
 
 fn in_use(data: &Path) -> EngineError {

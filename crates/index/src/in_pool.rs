@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_path::Scratch;
+use assay_path::{Plan, Scratch};
 use assay_pmem::{Delays, Mapped, Medium, Metered, Pool, PoolFile, PoolLock, Shape};
 use serde_json::Value;
 
@@ -274,9 +274,9 @@ fn place(job: &IndexJob, bytes: u64) -> Result<Place, IndexError> {
         let fix = "name a folder; Assay makes a file of its own in it and removes it again";
         return Err(IndexError::job(format!("{} is no folder", job.target.display()), fix));
     }
-    assay_path::space::check(&job.target, bytes, 0.0).map_err(assay_pmem::PmemError::from)?;
-    let name = format!("assay-index-{}", std::process::id());
-    let mut scratch = Scratch::open(&job.target, &name).map_err(assay_pmem::PmemError::from)?;
-    let file = scratch.claim("pool").map_err(assay_pmem::PmemError::from)?;
+    assay_path::space::reserve([(job.target.as_path(), bytes)]).map_err(assay_pmem::PmemError::from)?;
+    let failed = |error| assay_pmem::PmemError::from(assay_path::PathError::from(error));
+    let mut scratch = Scratch::fresh(&job.target, "assay-index", &Plan::measured()).map_err(failed)?;
+    let file = scratch.claim("pool").map_err(failed)?;
     Ok(Place::Own { _scratch: scratch, file })
 }

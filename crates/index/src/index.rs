@@ -47,6 +47,17 @@ pub trait Index: Send + Sync {
         Ok(())
     }
 
+    /// A clean end: everything that has been acknowledged is durable, or the caller hears why not.
+    ///
+    /// # Errors
+    /// As [`Index::make_durable`].
+    fn close(self) -> Result<(), IndexError>
+    where
+        Self: Sized,
+    {
+        self.make_durable()
+    }
+
     /// Checks its own structure while nobody works on it: what was seen, or what is wrong, in one sentence. None where
     /// it has no such check.
     fn examine(&self) -> Option<Result<String, String>> {

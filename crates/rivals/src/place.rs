@@ -7,17 +7,19 @@ use std::{
 };
 
 use assay_index::{IndexError, IndexJob};
+use assay_own::{Folder, Plan};
 
 use crate::error::RivalError;
 
 /// Names the process that made a folder of ours.
 const MARKER: &str = ".assay-rival";
 
-/// A folder for one engine's files. Dropped, it is removed, unless the user named it.
+/// A folder for one engine's files. Dropped, it is removed, unless the user named it; `assay clean` finds what a kill left.
 #[derive(Debug)]
 pub struct Place {
     path: PathBuf,
-    named: bool,
+    // None where the user named it.
+    _made: Option<Folder>,
 }
 
 impl Place {
@@ -33,10 +35,10 @@ impl Place {
             let fix = "name a folder; Assay makes one of its own in it and removes it again";
             return Err(IndexError::job(format!("{} is no folder", job.target.display()), fix));
         }
-        sweep(&job.target);
-        let path = job.target.join(format!("assay-rival-{}", std::process::id()));
-        make(&path)?;
-        Ok(Self { path, named: false })
+        let plan = Plan { whole: true, others: Vec::new(), lease: true };
+        let made = Folder::fresh(&job.target, "assay-rival", &plan)
+            .map_err(|error| IndexError::job(error.to_string(), error.fix()))?;
+        Ok(Self { path: made.path().to_owned(), _made: Some(made) })
     }
 
     /// A folder that the user keeps: made by an earlier run of ours, or new.
@@ -47,7 +49,7 @@ impl Place {
             let fix = "name a folder that is not there yet, or one that such a run has made";
             return Err(IndexError::job(format!("{} was not made by Assay", path.display()), fix));
         }
-        Ok(Self { path: path.to_owned(), named: true })
+        Ok(Self { path: path.to_owned(), _made: None })
     }
 
     /// The folder.
@@ -57,7 +59,7 @@ impl Place {
 
     /// A load was finished in it before.
     pub fn is_loaded(&self) -> bool {
-        self.named && self.path.join("loaded").is_file()
+        self._made.is_none() && self.path.join("loaded").is_file()
     }
 
     /// A load was finished in it.
@@ -70,32 +72,10 @@ impl Place {
     }
 }
 
-impl Drop for Place {
-    fn drop(&mut self) {
-        if !self.named {
-            // What stays behind is removed by the next run there.
-            let _ = fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
 fn make(path: &Path) -> Result<(), RivalError> {
     fs::create_dir(path).map_err(|error| RivalError::io("making", path, error))?;
     let marker = path.join(MARKER);
     fs::write(&marker, std::process::id().to_string()).map_err(|error| RivalError::io("writing", &marker, error))
-}
-
-/// Removes folders of runs that were killed: ours by name and marker, their process gone.
-fn sweep(target: &Path) {
-    for entry in fs::read_dir(target).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let named = entry.file_name().to_str().is_some_and(|name| name.starts_with("assay-rival-"));
-        let owner = fs::read_to_string(path.join(MARKER)).ok().and_then(|text| text.parse::<u32>().ok());
-        let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if named && folder && owner.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = fs::remove_dir_all(&path);
-        }
-    }
 }
 
 /// Bytes that files in a folder take, as the file system allocated them.

@@ -221,7 +221,12 @@ impl Controller<'_> {
         let after = self.counts();
         let operations = sums.kinds.iter().map(|sum| sum.service.count()).sum();
         let server = server.map(|server| server.close(operations, self.clock.hz()));
-        let window = watch.close(&Done::operations(operations, Provenance::Measured));
+        let mut done = Done::operations(operations, Provenance::Measured);
+        if let Some(server) = &server {
+            // Each transaction may be flushed, and make a file system write its journal.
+            (done.server, done.flushes) = (Some(server.account()), operations);
+        }
+        let window = watch.close(&done);
         let mut kinds = sums.kinds;
         for (at, kind) in kinds.iter_mut().enumerate() {
             let [committed, rolled_back, failed, conflicts] =

@@ -89,12 +89,7 @@ pub(crate) fn record(parts: Parts<'_>) -> WorkRecord {
     };
     let targets = targets(order);
     if let Some(window) = &window {
-        // A server's bytes are not this process's, nor is its CPU time: whose they are is told by its own account.
-        let foreign = |reason: &&Reason| {
-            matches!(reason.code, ReasonCode::ForeignLoad | ReasonCode::DeviceBytesDiffer | ReasonCode::CpuTaken)
-        };
-        not_measured.extend(window.not_measured.iter().filter(|_| about.in_process).cloned());
-        reasons.extend(window.reasons.iter().filter(|reason| about.in_process || !foreign(reason)).cloned());
+        take_over(window, about.in_process || server.is_some(), &mut reasons, &mut not_measured);
     }
     if interrupted {
         reasons.push(reason(
@@ -131,6 +126,24 @@ pub(crate) fn record(parts: Parts<'_>) -> WorkRecord {
         not_measured,
         verdict,
     }
+}
+
+/// Takes over what the window found. A server's bytes are not this process's, nor is its CPU time. Where its own account is
+/// known (`told`) the window was judged with it; where not, nobody can tell whose they were.
+fn take_over(window: &WorkWindow, told: bool, reasons: &mut Vec<Reason>, not_measured: &mut Vec<NotMeasured>) {
+    if !told {
+        not_measured.push(NotMeasured {
+            what: "CPU time and device bytes of others".to_owned(),
+            reason: "the server's processes are not known, so what it used itself cannot be told from others'"
+                .to_owned(),
+            fix: "let Assay start the server on this machine".to_owned(),
+        });
+    }
+    let foreign = |reason: &&Reason| {
+        matches!(reason.code, ReasonCode::ForeignLoad | ReasonCode::DeviceBytesDiffer | ReasonCode::CpuTaken)
+    };
+    not_measured.extend(window.not_measured.iter().filter(|_| told).cloned());
+    reasons.extend(window.reasons.iter().filter(|reason| told || !foreign(reason)).cloned());
 }
 
 fn targets(order: &Order) -> Vec<WorkTarget> {

@@ -4,6 +4,11 @@
 
 use std::{fs, path::PathBuf};
 
+use assay_load::{
+    counters::{IoBytes, parse_run_wait, parse_schedstat},
+    verdict::OwnCpu,
+    work::ServerAccount,
+};
 use assay_record::{CpuUse, Figure, Method, Provenance, Unit};
 use rustix::param::clock_ticks_per_second;
 
@@ -16,6 +21,7 @@ struct Reading {
     switches: u64,
     read_bytes: Option<u64>,
     written_bytes: u64,
+    waited_s: Option<f64>,
 }
 
 /// What a server used in a window.
@@ -27,9 +33,20 @@ pub struct ServerUse {
     pub read_bytes: Option<u64>,
     /// Bytes that it wrote to devices, or dirtied in the page cache; none where the kernel does not tell.
     pub written_bytes: Option<u64>,
+    /// Seconds, in sum over its threads, in which they could have run and had no CPU; none where the kernel does not tell.
+    pub waited_s: Option<f64>,
 }
 
 impl ServerUse {
+    /// What the judge of a window is told of it.
+    pub fn account(&self) -> ServerAccount {
+        let io = self.read_bytes.zip(self.written_bytes);
+        ServerAccount {
+            cpu: OwnCpu { user_s: self.cpu.user_s.value, kernel_s: self.cpu.kernel_s.value, waited_s: self.waited_s },
+            io: io.map(|(read, written)| IoBytes { read, written, cancelled: 0 }),
+        }
+    }
+
     /// CPU seconds in all.
     pub fn cpu_s(&self) -> f64 {
         self.cpu.user_s.value + self.cpu.kernel_s.value
@@ -73,12 +90,15 @@ impl ServerWatch {
             ),
             system_calls_per_op: accounted(0.0, Unit::PerOp),
             page_faults_per_op: accounted(per_op(closed.faults.saturating_sub(self.opened.faults)), Unit::PerOp),
+            counted: None,
         };
         let known = self.opened.read_bytes.zip(closed.read_bytes);
         ServerUse {
             cpu,
             read_bytes: known.map(|(from, to)| to.saturating_sub(from)),
             written_bytes: known.map(|_| closed.written_bytes.saturating_sub(self.opened.written_bytes)),
+            // Of a session that ended in the window nothing more can be read: what is left is the least.
+            waited_s: self.opened.waited_s.zip(closed.waited_s).map(|(from, to)| (to - from).max(0.0)),
         }
     }
 }
@@ -93,6 +113,7 @@ fn read_tree(pid: u32) -> Reading {
         sum.switches += one.switches;
         sum.read_bytes = sum.read_bytes.zip(one.read_bytes).map(|(sum, one)| sum + one);
         sum.written_bytes += one.written_bytes;
+        sum.waited_s = sum.waited_s.zip(one.waited_s).map(|(sum, one)| sum + one).or(sum.waited_s).or(one.waited_s);
     }
     sum
 }
@@ -123,8 +144,19 @@ fn read_one(pid: u32) -> Reading {
         switches: named(&status, "voluntary_ctxt_switches").unwrap_or(0)
             + named(&status, "nonvoluntary_ctxt_switches").unwrap_or(0),
         read_bytes: named(&io, "read_bytes"),
+        waited_s: waited_s(pid),
         written_bytes: written.saturating_sub(named(&io, "cancelled_write_bytes").unwrap_or(0)),
     }
+}
+
+/// Seconds in which threads of a process could have run and had no CPU, in sum; none where none of them has an account.
+fn waited_s(pid: u32) -> Option<f64> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten();
+    let waited = threads.filter_map(|thread| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        parse_schedstat(&text).filter(|&ran| ran > 0).and(parse_run_wait(&text))
+    });
+    waited.map(|ns| ns as f64 * 1e-9).reduce(|sum, one| sum + one)
 }
 
 fn named(text: &str, name: &str) -> Option<u64> {

@@ -9,7 +9,7 @@ use assay_load::{clock::Clock, environment, target_facts};
 use assay_path::{guard, probe as paths};
 use serde::Serialize;
 
-use crate::{error::Failure, output};
+use assayer::{Failure, output};
 
 /// Prints the facts of the machine and of targets.
 pub fn facts(on: &[PathBuf]) -> Result<ExitCode, Failure> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use assay_load::{baseline::null_bench, clock::Clock};
 use serde::Serialize;
 
-use crate::{error::Failure, output};
+use assayer::{Failure, output};
 
 #[derive(Serialize)]
 struct Ceilings {

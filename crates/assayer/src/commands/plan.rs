@@ -7,7 +7,7 @@ use assay_record::{Class, Job, Layout, Target, Window};
 use serde::Serialize;
 
 use super::{on_twins, read_job};
-use crate::{error::Failure, output};
+use assayer::{Failure, output};
 
 #[derive(Serialize)]
 struct Plan {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use assay_path::polled;
 
-use crate::{error::Failure, output};
+use assayer::{Failure, output};
 
 /// Gives them back. Exit code 1 where the kernel does not take one.
 pub fn clean() -> Result<ExitCode, Failure> {

@@ -6,8 +6,7 @@ use assay_load::counters::cpu_seconds;
 use assay_twin::Questions;
 use serde::Serialize;
 
-use super::read_document;
-use crate::{error::Failure, output};
+use assayer::{Failure, document, output};
 
 /// Largest document of questions that is read, bytes.
 const BYTES_AT_MOST: u64 = 256 << 20;
@@ -24,7 +23,7 @@ struct Speed {
 
 /// Answers every question of a document and prints the answers, or how fast they came.
 pub fn predict(path: &Path, bench: Option<f64>) -> Result<ExitCode, Failure> {
-    let questions = Questions::parse(&read_document(path, "questions", BYTES_AT_MOST)?)?;
+    let questions = Questions::parse(&document::read(path, "questions", BYTES_AT_MOST)?)?;
     match bench {
         None => output::document(&questions.answer())?,
         Some(seconds) => output::document(&speed(&questions, seconds)?)?,

@@ -2,16 +2,14 @@
 
 use std::process::ExitCode;
 
-use assay_engine::run::job::EngineJob;
-use assay_index::IndexJob;
 use assay_record::{Event, Job, Record, WorkRecord};
-use assay_soak::SoakJob;
 use assay_twin::Questions;
+use assayer::{Failure, output};
 use clap::CommandFactory;
 use schemars::schema_for;
 
-use super::tpcc::TpccJob;
-use crate::{Arguments, Document, error::Failure, output};
+use super::elsewhere;
+use crate::{Arguments, Document};
 
 /// Prints a JSON Schema.
 pub fn schema(document: Document) -> Result<ExitCode, Failure> {
@@ -20,10 +18,10 @@ pub fn schema(document: Document) -> Result<ExitCode, Failure> {
         Document::Event => schema_for!(Event),
         Document::Record => schema_for!(Record),
         Document::Work => schema_for!(WorkRecord),
-        Document::Index => schema_for!(IndexJob),
-        Document::Engine => schema_for!(EngineJob),
-        Document::Tpcc => schema_for!(TpccJob),
-        Document::Soak => schema_for!(SoakJob),
+        Document::Index => return elsewhere::hand_over("schema", &["index".into()]),
+        Document::Engine => return elsewhere::hand_over("schema", &["engine".into()]),
+        Document::Tpcc => return elsewhere::hand_over("schema", &["tpcc".into()]),
+        Document::Soak => return elsewhere::hand_over("schema", &["soak".into()]),
         Document::Twin => schema_for!(Questions),
     };
     output::document(&schema)?;

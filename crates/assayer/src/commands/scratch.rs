@@ -1,36 +1,37 @@
-//! Folders that runs made and, killed, could not remove.
+//! Folders that runs made and, killed, could not remove; and the room for programs that have folders made.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{
+    io::{stdin, stdout},
+    path::PathBuf,
+    process::ExitCode,
+};
 
-use assay_path::Scratch;
+use assayer::{Failure, output};
 
-use crate::{ScratchAction, error::Failure, output};
+use crate::ScratchAction;
 
-/// Lists or removes leftovers.
-pub fn scratch(action: ScratchAction, folders: &[PathBuf]) -> Result<ExitCode, Failure> {
+/// Lists or removes leftovers whose names begin so.
+pub fn scratch(action: ScratchAction, named: &str, folders: &[PathBuf]) -> Result<ExitCode, Failure> {
     match action {
-        ScratchAction::List => {
-            let mut found = Vec::new();
-            for folder in folders {
-                found.extend(Scratch::list(folder).map_err(|error| unreadable(folder, &error))?);
-            }
-            output::document(&found)?;
-        }
-        ScratchAction::Clean => {
-            let mut cleaned = Vec::new();
-            for folder in folders {
-                cleaned.extend(Scratch::clean(folder)?);
-            }
-            output::document(&cleaned)?;
-        }
+        ScratchAction::List => output::document(&all(folders, |folder| assay_own::list(folder, named))?)?,
+        ScratchAction::Clean => output::document(&all(folders, |folder| assay_own::clean(folder, named))?)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn unreadable(folder: &std::path::Path, error: &std::io::Error) -> Failure {
-    Failure {
-        reason: format!("the folder {} cannot be listed: {error}", folder.display()),
-        fix: "name an existing folder that this user may read".to_owned(),
-        exit_code: 2,
+/// Makes and removes folders for the program that started this one.
+pub fn own() -> Result<ExitCode, Failure> {
+    assay_own::serve(stdin().lock(), stdout().lock())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn all<T>(
+    folders: &[PathBuf],
+    of: impl Fn(&std::path::Path) -> assay_own::Result<Vec<T>>,
+) -> Result<Vec<T>, assay_own::OwnError> {
+    let mut found = Vec::new();
+    for folder in folders {
+        found.extend(of(folder)?);
     }
+    Ok(found)
 }

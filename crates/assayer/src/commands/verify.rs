@@ -3,7 +3,7 @@
 use std::{path::Path, process::ExitCode};
 
 use super::read_job;
-use crate::{error::Failure, output};
+use assayer::{Failure, output};
 
 /// Prints what of the acknowledged is there. Exit code 1 where anything is lost or corrupt.
 pub fn verify(path: &Path) -> Result<ExitCode, Failure> {

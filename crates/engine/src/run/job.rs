@@ -184,6 +184,17 @@ impl Workload {
         }
     }
 
+    /// Bytes that its load takes of the pages' file, about.
+    pub(crate) fn loaded_bytes(&self) -> u64 {
+        match self {
+            Self::Tpcc { warehouses, small: false } => u64::from(*warehouses) * (110 << 20),
+            Self::Tpcc { .. } | Self::Ledger { .. } => 16 << 20,
+            Self::Ycsb { rows, value_bytes, .. } | Self::Scan { rows, value_bytes } => {
+                rows.saturating_mul(u64::from(*value_bytes) + 24) / 2 * 3
+            }
+        }
+    }
+
     /// Bytes that the pages' file may grow to: it is sparse.
     pub(crate) fn data_bytes(&self) -> u64 {
         match self {

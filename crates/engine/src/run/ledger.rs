@@ -8,7 +8,7 @@
 use std::{
     fs::{File, OpenOptions},
     os::unix::fs::FileExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use assay_record::WorkCheck;
@@ -31,30 +31,37 @@ const ACKNOWLEDGED: &str = "engine-acknowledged";
 
 /// The acknowledgements: eight bytes for each writer.
 #[derive(Debug)]
-pub(super) struct Acknowledged(File);
+pub(super) struct Acknowledged {
+    file: File,
+    path: PathBuf,
+}
 
 impl Acknowledged {
     /// Those in a folder; none where there is no file yet.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(ACKNOWLEDGED);
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        Ok(Self(file.map_err(|error| failed("opening", &path, error))?))
+        Ok(Self { file: file.map_err(|error| failed("opening", &path, error))?, path })
     }
 
     /// The newest acknowledged transaction of a writer; 0 where there is none.
-    fn of(&self, writer: u32) -> u64 {
+    fn of(&self, writer: u32) -> Result<u64> {
         let mut bytes = [0; 8];
-        let read = self.0.read_exact_at(&mut bytes, u64::from(writer) * 8);
-        read.map_or(0, |()| u64::from_le_bytes(bytes))
+        match self.file.read_exact_at(&mut bytes, u64::from(writer) * 8) {
+            Ok(()) => Ok(u64::from_le_bytes(bytes)),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(0),
+            Err(error) => Err(failed("reading", &self.path, error)),
+        }
     }
 
     fn set(&self, writer: u32, transaction: u64) -> Result<()> {
-        let written = self.0.write_all_at(&transaction.to_le_bytes(), u64::from(writer) * 8);
-        written.map_err(|error| failed("writing", Path::new(ACKNOWLEDGED), error))
+        let written = self.file.write_all_at(&transaction.to_le_bytes(), u64::from(writer) * 8);
+        written.map_err(|error| failed("writing", &self.path, error))
     }
 
-    fn writers(&self) -> u32 {
-        self.0.metadata().map_or(0, |facts| (facts.len() / 8) as u32)
+    fn writers(&self) -> Result<u32> {
+        let facts = self.file.metadata().map_err(|error| failed("looking at", &self.path, error))?;
+        Ok((facts.len() / 8) as u32)
     }
 }
 
@@ -139,8 +146,8 @@ pub(super) fn check(database: &Database, acknowledged: &Acknowledged) -> Result<
     let mut session = database.session()?;
     session.begin()?;
     let (mut lost, mut torn, mut all) = (Vec::new(), Vec::new(), 0);
-    for writer in 0..acknowledged.writers() {
-        let said = acknowledged.of(writer);
+    for writer in 0..acknowledged.writers()? {
+        let said = acknowledged.of(writer)?;
         all += said;
         let mut heads = [0; 2];
         for (head, key) in heads.iter_mut().zip(head_keys(writer)) {
@@ -171,6 +178,6 @@ pub(super) fn check(database: &Database, acknowledged: &Acknowledged) -> Result<
     };
     Ok(vec![
         check("acknowledged", &lost, format!("{all} transactions were acknowledged, and all are there")),
-        check("whole", &torn, format!("of {} writers no transaction is there in part", acknowledged.writers())),
+        check("whole", &torn, format!("of {} writers no transaction is there in part", acknowledged.writers()?)),
     ])
 }

@@ -157,9 +157,12 @@ impl Doings {
     /// Figures of what was done since an earlier moment, per transaction.
     fn figures(&self, since: &Self, transactions: u64, figures: &mut Figures) {
         let per = |count: u64| count as f64 / transactions.max(1) as f64;
-        let (bytes, batches) = (self.log.bytes - since.log.bytes, self.log.batches - since.log.batches);
+        let bytes = self.log.bytes - since.log.bytes;
+        // A batch is flushed only where the way to make it durable is a flush.
+        let (batches, flushes) = (self.log.batches - since.log.batches, self.log.flushes - since.log.flushes);
         figures.insert("log_bytes_per_transaction".to_owned(), derived(per(bytes), Unit::PerOp));
-        figures.insert("log_flushes_per_transaction".to_owned(), derived(per(batches), Unit::PerOp));
+        figures.insert("log_batches_per_transaction".to_owned(), derived(per(batches), Unit::PerOp));
+        figures.insert("log_flushes_per_transaction".to_owned(), derived(per(flushes), Unit::PerOp));
         let checkpoints = (self.checkpoints - since.checkpoints) as f64;
         figures.insert("checkpoints".to_owned(), counted(checkpoints, Unit::Count));
         self.background(since, figures);

@@ -6,14 +6,14 @@ use std::{
 };
 
 use assay_buffer::{Config, Tier};
-use assay_path::Scratch;
+use assay_path::{Plan, Scratch};
 use assay_pmem::Medium;
 
 use super::job::{EngineJob, Workload};
 use crate::{
     database::{Database, Options},
     error::Result,
-    files::{self, FilesOptions, Wanted, failed, fits, mapped, numbered, path_error, tail_bytes},
+    files::{self, FilesOptions, Wanted, failed, fits, mapped, numbered, own_error, path_error, tail_bytes},
     tier::Modules,
 };
 
@@ -43,14 +43,16 @@ impl Place {
     pub fn prepare(job: &EngineJob) -> Result<Self> {
         let mut scratch = Vec::new();
         let logs = job.logs.unwrap_or(1);
+        if !is_left(job) {
+            assay_path::space::reserve(needed(job)).map_err(path_error)?;
+        }
         let mut own = |folder: &Path, name: &str| -> Result<PathBuf> {
-            let mut own = Scratch::open(folder, &format!("{name}-{}", std::process::id())).map_err(path_error)?;
+            let mut own = Scratch::fresh(folder, name, &Plan::measured()).map_err(own_error)?;
             // Each of several logs, and each tail, has a file of its own.
             let count = if name == LOG || name == TAIL { logs } else { 1 };
             let numbers = (0..count as usize).map(|index| numbered(Path::new(name), index).display().to_string());
             for name in numbers.chain([mark_name(name)]) {
-                own.remove(&name).map_err(path_error)?;
-                own.claim(&name).map_err(path_error)?;
+                own.claim(&name).map_err(own_error)?;
             }
             let path = own.path().join(name);
             scratch.push(own);
@@ -108,6 +110,16 @@ impl Place {
         Ok((opened.database, opened.there))
     }
 
+    /// Whether the pages' file may go on growing.
+    pub fn room(&self, job: &EngineJob) -> Result<()> {
+        if job.devices.is_some() {
+            return Ok(());
+        }
+        let files = std::iter::once(&self.files.data).chain(&self.files.stripes);
+        let mut folders = files.filter_map(|file| file.parent());
+        folders.try_for_each(assay_path::space::still_there).map_err(path_error)
+    }
+
     /// The file is new each time: nothing in it outlives a run.
     fn tier(&mut self, job: &EngineJob) -> Result<Option<Tier>> {
         let (Some(path), Some(wanted)) = (&self.tier, &job.tier) else { return Ok(None) };
@@ -115,6 +127,27 @@ impl Place {
         self.emulated_tier = medium.emulated();
         Ok(Some(tier(job, Box::new(medium))))
     }
+}
+
+/// Bytes that a new database takes of each folder before its window opens: files, and pages filled by two thirds.
+fn needed(job: &EngineJob) -> Vec<(&Path, u64)> {
+    let data: Vec<&Path> = std::iter::once(&job.target).chain(&job.stripes).map(PathBuf::as_path).collect();
+    let (loaded, members) = (job.workload.loaded_bytes(), data.len() as u64);
+    let in_files = if job.devices.is_none() { data } else { Vec::new() };
+    let pages = in_files.into_iter().map(|folder| (folder, loaded / members));
+    let has_log =
+        job.durability.logs() && job.log_devices.is_none() && (job.devices.is_none() || job.log_target.is_some());
+    let log = has_log.then(|| (job.log_target.as_deref().unwrap_or(&job.target), job.log_bytes));
+    let tail = job.tail_target.as_deref().map(|folder| (folder, tail_bytes(job.log_bytes)));
+    let tier = job.tier.as_ref().map(|tier| (tier.target.as_path(), tier.bytes));
+    // What is kept lies in one folder, which need not be there yet.
+    let kept = |(folder, bytes)| match &job.keep {
+        Some(keep) if folder == job.target => {
+            (keep.ancestors().find(|folder| folder.is_dir()).unwrap_or(folder), bytes)
+        }
+        _ => (folder, bytes),
+    };
+    pages.chain(log).chain(tail).chain(tier).map(kept).collect()
 }
 
 /// Whether the job's database outlives it: it was to be kept, and has been completed.

@@ -94,7 +94,7 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
         ledger::demand(&database, acknowledged)?;
     }
     if !there && !ledger {
-        load(&database, shape, job.threads as u64, watch)?;
+        load(&database, shape, job.threads as u64, &|| place.room(job), watch)?;
     }
     if there && !ledger {
         kept::demand(&database, shape)?;
@@ -128,12 +128,20 @@ fn fill(value: &mut [u8], row: u64, change: u64) {
     value[..8].copy_from_slice(&row.to_le_bytes());
 }
 
-pub(super) fn load(database: &Database, shape: Shape, threads: u64, watch: &mut Watch<'_>) -> Result<()> {
+/// Loads as long as there is room.
+pub(super) fn load(
+    database: &Database,
+    shape: Shape,
+    threads: u64,
+    room: &(impl Fn() -> Result<()> + Sync),
+    watch: &mut Watch<'_>,
+) -> Result<()> {
     (watch.emit)(Event::Progress { stage: "load".to_owned(), done: 0.0, detail: String::new() });
     let part = shape.rows.div_ceil(threads);
     let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let load =
-            |thread: u64| move || load_part(database, shape, thread * part..((thread + 1) * part).min(shape.rows));
+        let load = |thread: u64| {
+            move || load_part(database, shape, thread * part..((thread + 1) * part).min(shape.rows), room)
+        };
         let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(load(thread))).collect();
         workers.into_iter().map(|worker| worker.join().expect("a loader does not panic")).collect()
     });
@@ -141,9 +149,15 @@ pub(super) fn load(database: &Database, shape: Shape, threads: u64, watch: &mut 
     database.checkpoint()
 }
 
-fn load_part(database: &Database, shape: Shape, rows: std::ops::Range<u64>) -> Result<()> {
+fn load_part(
+    database: &Database,
+    shape: Shape,
+    rows: std::ops::Range<u64>,
+    room: &impl Fn() -> Result<()>,
+) -> Result<()> {
     let (mut session, mut value) = (database.session()?, vec![0; shape.value_bytes]);
     for first in rows.clone().step_by(LOAD_ROWS as usize) {
+        room()?;
         loop {
             session.begin()?;
             let group = first..(first + LOAD_ROWS).min(rows.end);

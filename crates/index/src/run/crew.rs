@@ -293,7 +293,7 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
     let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
     let mut session = index.session_of(thread as usize % index.parts());
     let picker = Picker::new(job.distribution(), territory.picked()).expect("the law was tried before");
-    let mut counters = ThreadCounters::open(plan.clock.tsc_hz());
+    let mut counters = ThreadCounters::accounts(plan.clock.tsc_hz());
     let calm = job.workload.mix().without_growth();
     let mut stream = Stream::new(calm, picker.clone(), territory, job.seed ^ 0xAAAA);
     at_work.is_warm();

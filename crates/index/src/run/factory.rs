@@ -18,6 +18,14 @@ pub trait Factory: Sync {
         false
     }
 
+    /// Whether what is being loaded may go on growing; always, where all room was taken at the start.
+    ///
+    /// # Errors
+    /// Where less than the reserve of its file system is free.
+    fn room(&self) -> Result<(), IndexError> {
+        Ok(())
+    }
+
     /// Makes an empty one.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::act::Hands;
+use super::{act::Hands, factory::Factory};
 use crate::{
     error::IndexError,
     index::{Index, Session},
@@ -13,7 +13,7 @@ use crate::{
     workload::{Entries, Operation, Step, Territory},
 };
 
-/// Inserts between two looks at the interrupt.
+/// Inserts between two looks at the interrupt and at the space that is left.
 const BATCH: u64 = 1024;
 
 /// What the load was.
@@ -30,6 +30,7 @@ pub(super) struct Loaded {
 /// # Errors
 /// The first thing that failed; or the interrupt.
 pub(super) fn load(
+    factory: &impl Factory,
     index: &impl Index,
     job: &IndexJob,
     entries: &Entries,
@@ -40,7 +41,10 @@ pub(super) fn load(
         let territory = job.territory(thread);
         let mut hands = Hands::new(*entries, &job.sizes, thread, job.scan_length);
         let mut session = index.session_of(thread as usize % index.parts());
-        let done = insert_all(&mut session, &territory, &mut hands, &[&stop, interrupted]);
+        let done = insert_all(&mut session, &territory, &mut hands, &|| {
+            factory.room()?;
+            Ok(stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed))
+        });
         if done.is_err() {
             stop.store(true, Ordering::Relaxed);
         }
@@ -62,11 +66,11 @@ fn insert_all(
     session: &mut impl Session,
     territory: &Territory,
     hands: &mut Hands,
-    stops: &[&AtomicBool],
+    ends: &impl Fn() -> Result<bool, IndexError>,
 ) -> Result<u64, IndexError> {
     let mut done = 0;
     while let Some(id) = territory.removed_id(done) {
-        if done % BATCH == 0 && stops.iter().any(|stop| stop.load(Ordering::Relaxed)) {
+        if done % BATCH == 0 && ends()? {
             break;
         }
         let step = Step { operation: Operation::Insert, id, random: 0 };

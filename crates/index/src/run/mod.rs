@@ -26,7 +26,7 @@ use assay_load::{
     clock::Clock,
     work::{WorkPlace, WorkWatch},
 };
-use assay_record::{Event, WorkRecord};
+use assay_record::{Event, WorkCheck, WorkRecord};
 
 pub use assay_load::Watch;
 pub use factory::{About, Factory, Opened};
@@ -59,17 +59,31 @@ fn all_of(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Resu
     say(watch, "checking", 0.0);
     let facts = check::Facts::of(job, &crew);
     seen.checks = check::all(&opened.index, job, &facts, "contents");
-    drop(opened);
-    let again = factory.open()?;
-    seen.reopened = Some(again.recovery);
-    seen.checks.extend(check::all(&again.index, job, &facts, "recovered"));
-    drop(again);
-    if job.counted_operations > 0 && !watch.interrupted.load(Ordering::Relaxed) {
+    let closed = closed(opened.index);
+    let is_closed = closed.passed;
+    seen.checks.push(closed);
+    // What is not durable would not be found again: that it is not has been said.
+    if is_closed {
+        let again = factory.open()?;
+        seen.reopened = Some(again.recovery);
+        seen.checks.extend(check::all(&again.index, job, &facts, "recovered"));
+        again.index.close()?;
+    }
+    if is_closed && job.counted_operations > 0 && !watch.interrupted.load(Ordering::Relaxed) {
         say(watch, "counting", 0.0);
         seen.counted =
             factory.open_counted().transpose()?.map(|index| count::count(&index, job, &facts)).transpose()?;
     }
     Ok(record::record(job, &factory.about(), seen, crew))
+}
+
+/// Whether all that the window acknowledged was made durable when the index was closed.
+fn closed(index: impl Index) -> WorkCheck {
+    let (passed, evidence) = match index.close() {
+        Ok(()) => (true, "everything that was acknowledged was durable when it was closed".to_owned()),
+        Err(error) => (false, format!("{error}: {}", error.fix())),
+    };
+    WorkCheck { name: "closed".to_owned(), passed, evidence }
 }
 
 /// Makes the index and loads it, unless it is there already.
@@ -79,7 +93,9 @@ fn prepare(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Res
     }
     say(watch, "loading", 0.0);
     let index = factory.create()?;
-    let loaded = load::load(&index, job, &Entries::new(job.sizes, job.seed), watch.interrupted)?;
+    let loaded = load::load(factory, &index, job, &Entries::new(job.sizes, job.seed), watch.interrupted)?;
+    // By name: dropped, an index that its drive does not take would be empty when it is opened again.
+    index.close()?;
     say(watch, "loading", 1.0);
     Ok(Some(loaded))
 }

@@ -13,7 +13,7 @@ use assay_buffer::{
     Config,
     disk::{Access, Disk, Drive},
 };
-use assay_path::Scratch;
+use assay_path::{Plan, Scratch};
 use assay_record::PathKind;
 use serde_json::Value;
 
@@ -29,6 +29,10 @@ use crate::{
 
 /// Bytes of the buffer pool where the job does not say.
 const POOL_BYTES: u64 = 256 << 20;
+/// Bytes of an entry besides its key and its value.
+const ENTRY_BYTES: usize = 8;
+/// Bytes of a file that hold no entries.
+const HEAD_BYTES: u64 = 1 << 20;
 /// Inserts a second and thread that a file has room for. The file is sparse: room costs nothing.
 const INSERTS_PER_S: f64 = 1e6;
 
@@ -106,12 +110,22 @@ fn place(job: &IndexJob, parts: u64) -> Result<(Vec<PathBuf>, Option<Scratch>), 
         let fix = "name a folder; Assay makes a file of its own in it and removes it again";
         return Err(IndexError::job(format!("{} is no folder", job.target.display()), fix));
     }
-    let name = format!("assay-index-{}", std::process::id());
-    let failed = |error| TreeError::from(assay_buffer::BufferError::from(error));
-    let mut scratch = Scratch::open(&job.target, &name).map_err(failed)?;
+    assay_path::space::reserve([(job.target.as_path(), loaded_bytes(job))]).map_err(failed)?;
+    let failed = |error| failed(assay_path::PathError::from(error));
+    let mut scratch = Scratch::fresh(&job.target, "assay-index", &Plan::measured()).map_err(failed)?;
     let name = |part| if part == 0 { "pool".to_owned() } else { format!("pool-{part}") };
     let files = (0..parts).map(|part| scratch.claim(&name(part)).map_err(failed)).collect::<Result<_, _>>()?;
     Ok((files, Some(scratch)))
+}
+
+fn failed(error: assay_path::PathError) -> TreeError {
+    TreeError::from(assay_buffer::BufferError::from(error))
+}
+
+/// Bytes that the load takes of a drive: entries in pages that are filled by two thirds, and the file's head.
+fn loaded_bytes(job: &IndexJob) -> u64 {
+    let entry = (job.sizes.key.most + job.sizes.value.most + ENTRY_BYTES) as u64;
+    job.keys.saturating_mul(entry) / 2 * 3 + HEAD_BYTES
 }
 
 impl<S: Structure> Factory for OnDrive<S>
@@ -123,6 +137,11 @@ where
 
     fn is_there(&self) -> bool {
         self.named && self.files.iter().all(|file| file.is_file())
+    }
+
+    fn room(&self) -> Result<(), IndexError> {
+        let folder = self.files[0].parent().unwrap_or(Path::new("."));
+        Ok(assay_path::space::still_there(folder).map_err(failed)?)
     }
 
     fn create(&self) -> Result<Parts<S>, IndexError> {

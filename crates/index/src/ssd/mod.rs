@@ -101,12 +101,11 @@ impl Structure for Tree {
     }
 }
 
-/// A structure and the pool that it lies in.
+/// A structure and the pool that it lies in. Dropped, it leaves what the last checkpoint has, as after a crash;
+/// [`Index::close`] makes one before.
 pub struct OnPool<S> {
     structure: S,
     pool: Pool,
-    /// What a clean end writes down.
-    note: Option<Vec<u8>>,
 }
 
 impl<S: Structure> OnPool<S> {
@@ -120,8 +119,7 @@ impl<S: Structure> OnPool<S> {
             let worker = pool.worker().map_err(TreeError::from)?;
             S::create(&worker)?
         };
-        let note = Some(structure.note());
-        let this = Self { structure, pool, note };
+        let this = Self { structure, pool };
         this.checkpoint()?;
         Ok(this)
     }
@@ -133,8 +131,7 @@ impl<S: Structure> OnPool<S> {
     pub fn open(disk: Arc<dyn Disk>, config: Config) -> Result<Self, IndexError> {
         let pool = Pool::open(disk, config).map_err(TreeError::from)?;
         let structure = S::open(&pool)?;
-        let note = Some(structure.note());
-        Ok(Self { structure, pool, note })
+        Ok(Self { structure, pool })
     }
 
     /// The structure.
@@ -162,17 +159,6 @@ impl<S: Structure> OnPool<S> {
         let worker = self.pool.worker().map_err(TreeError::from)?;
         worker.checkpoint(|| self.structure.note(), || Ok(())).map_err(TreeError::from)?;
         Ok(())
-    }
-}
-
-impl<S> Drop for OnPool<S> {
-    /// A clean end: all is durable, if the drive takes it; otherwise the last checkpoint holds, as after a crash.
-    fn drop(&mut self) {
-        if let Some(note) = self.note.take() {
-            if let Ok(worker) = self.pool.worker() {
-                let _ = worker.checkpoint(|| note, || Ok(()));
-            }
-        }
     }
 }
 

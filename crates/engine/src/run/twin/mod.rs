@@ -4,6 +4,7 @@
 //! once. Then the database is opened again on a stage ([`assay_buffer::stage`]), pages are brought into the pool, and the
 //! workload's threads begin as actors beside the log's writer and the one who makes checkpoints.
 
+mod costs;
 mod disk;
 mod medium;
 mod result;
@@ -33,7 +34,7 @@ use assay_twin::{Driven, TwinError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::{disk::TwinDisk, medium::TwinMemory, result::Edge, scene::Shared};
+use self::{costs::Costs, disk::TwinDisk, medium::TwinMemory, result::Edge, scene::Shared};
 use super::{
     Watch,
     job::{EngineJob, Workload},
@@ -225,10 +226,16 @@ pub(super) fn run(job: &EngineJob, twins: &OnTwins, watch: &mut Watch<'_>) -> Re
     let prepared = began.elapsed();
     let counters = [Cell::new(database.counters()), Cell::default()];
     let play = Play { job, twins, set: &set, stage: &stage, database: &database, began, prepared, counters };
-    match job.workload {
+    // Declared costs are what they are, whatever this machine does.
+    let costs = twins.turn_ns.is_none().then(Costs::begin);
+    let mut record = match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::run(&play, warehouses, small, watch),
         Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => rows::run(&play, watch),
+    }?;
+    if let Some(costs) = costs {
+        costs.judge(&mut record);
     }
+    Ok(record)
 }
 
 /// Makes and loads the database, and closes it.
@@ -240,7 +247,7 @@ fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) ->
     match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::load(&database, warehouses, small, watch)?,
         Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => {
-            super::rows::load(&database, super::rows::Shape::of(&job.workload), 1, watch)?;
+            super::rows::load(&database, super::rows::Shape::of(&job.workload), 1, &|| Ok(()), watch)?;
         }
     }
     database.close()

@@ -292,6 +292,7 @@ pub(super) fn window(play: &Play<'_>) -> WorkWindow {
         context_switches_per_op: zero(Unit::PerOp),
         system_calls_per_op: zero(Unit::PerOp),
         page_faults_per_op: zero(Unit::PerOp),
+        counted: None,
     };
     let environment = environment(play);
     WorkWindow {

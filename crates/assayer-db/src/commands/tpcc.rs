@@ -6,7 +6,7 @@ use assay_engine::{
     files::{self, FilesOptions, Wanted},
     kv::{TABLES, Tpcc},
 };
-use assay_record::{Event, FORMAT_VERSION, Figure, Method, Provenance, Subject, Unit, WorkRecord};
+use assay_record::{Event, Figure, Method, Provenance, Subject, Unit, WorkRecord};
 use assay_tpcc::{
     KvStore, Store, TpccError,
     null::NullStore,
@@ -14,11 +14,11 @@ use assay_tpcc::{
     run::{About, Around, perform},
 };
 use assay_tpcc_sql::{PostgresOptions, PostgresStore, SqlServerOptions, SqlServerStore, SqliteOptions, SqliteStore};
+use assayer::{Failure, document, output, protocol};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::read_document;
-use crate::{error::Failure, interrupt, output};
+use crate::failure::{of_engine, of_tpcc};
 
 /// Largest job that is read, bytes.
 const JOB_BYTES_AT_MOST: u64 = 1 << 20;
@@ -49,50 +49,30 @@ pub enum StoreSpec {
     Null,
 }
 
-impl From<TpccError> for Failure {
-    fn from(error: TpccError) -> Self {
-        Self { reason: error.to_string(), fix: error.fix().to_owned(), exit_code: error.exit_code() }
-    }
-}
-
 /// Runs a job and prints its events. Exit code 1 where a check failed.
 pub fn tpcc(path: &Path) -> Result<ExitCode, Failure> {
-    let outcome = try_run(path);
-    if let Err(failure) = &outcome {
-        let (reason, fix) = (failure.reason.clone(), failure.fix.clone());
-        // Where standard output is gone, standard error still tells.
-        let _ = output::line(&Event::Refused { reason, fix, exit_code: i32::from(failure.exit_code) });
-    }
-    outcome
+    protocol::answer(|| {
+        let job = read(path)?;
+        let seconds = job.order.drive.as_ref().map_or(0.0, |drive| drive.ramp_s + drive.measure_s);
+        let (record, interrupted) = protocol::perform(&job.order.name, seconds, |emit, interrupted| {
+            run(&job, &mut Around { emit, interrupted })
+        })?;
+        let failed = record.checks.iter().any(|check| !check.passed);
+        output::line(&Event::Worked { record: Box::new(record) })?;
+        let unfinished = if interrupted { protocol::INTERRUPTED } else { 0 };
+        Ok(ExitCode::from(if failed { 1 } else { unfinished }))
+    })
 }
 
-fn try_run(path: &Path) -> Result<ExitCode, Failure> {
-    let text = read_document(path, "job", JOB_BYTES_AT_MOST)?;
+fn read(path: &Path) -> Result<TpccJob, Failure> {
+    let text = document::read(path, "job", JOB_BYTES_AT_MOST)?;
     let job: TpccJob = serde_json::from_str(&text).map_err(|error| Failure {
         reason: format!("the job is none of TPC-C: {error}"),
         fix: "compare it with `assayer schema tpcc`".to_owned(),
         exit_code: 2,
     })?;
-    job.order.validate()?;
-    let interrupted = interrupt::watch()?;
-    let seconds = job.order.drive.as_ref().map_or(0.0, |drive| drive.ramp_s + drive.measure_s);
-    let (name, pid) = (job.order.name.clone(), std::process::id());
-    output::line(&Event::Started { version: FORMAT_VERSION, name, pid, seconds })?;
-    let mut lost_reader = None;
-    let mut emit = |event: Event| {
-        if let Err(failure) = output::line(&event) {
-            lost_reader.get_or_insert(failure);
-            interrupted.store(true, std::sync::atomic::Ordering::Relaxed);
-        }
-    };
-    let record = run(&job, &mut Around { emit: &mut emit, interrupted: &interrupted })?;
-    if let Some(failure) = lost_reader {
-        return Err(failure);
-    }
-    let failed = record.checks.iter().any(|check| !check.passed);
-    let code = if failed { 1 } else { u8::from(interrupted.load(std::sync::atomic::Ordering::Relaxed)) * 3 };
-    output::line(&Event::Worked { record: Box::new(record) })?;
-    Ok(ExitCode::from(code))
+    job.order.validate().map_err(of_tpcc)?;
+    Ok(job)
 }
 
 fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
@@ -105,12 +85,14 @@ fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
                 ("checkpoint_bytes", serde_json::to_value(options.checkpoint_bytes)),
             ];
             let durability = store.durability().to_owned();
-            perform_on(&store, job, around, ("sqlite", SqliteStore::version()), settings, (durability, true))
+            let done =
+                perform_on(&store, job, around, ("sqlite", SqliteStore::version()), settings, (durability, true));
+            return done.map_err(|error| in_file(error, &options.path));
         }
         StoreSpec::Postgres(options) => {
-            let store = PostgresStore::new(options.clone())?;
+            let store = PostgresStore::new(options.clone()).map_err(of_tpcc)?;
             let settings = [("isolation", serde_json::to_value(options.isolation))];
-            let (version, durability) = (store.version()?, store.durability()?);
+            let (version, durability) = (store.version().map_err(of_tpcc)?, store.durability().map_err(of_tpcc)?);
             perform_on(&store, job, around, ("postgres", &version), settings, (durability, false))
         }
         StoreSpec::Sqlserver(options) => {
@@ -119,7 +101,7 @@ fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
                 ("isolation", serde_json::to_value(options.isolation)),
                 ("adapter", serde_json::to_value("not verified against a server")),
             ];
-            let (version, durability) = (store.version()?, store.durability()?);
+            let (version, durability) = (store.version().map_err(of_tpcc)?, store.durability().map_err(of_tpcc)?);
             perform_on(&store, job, around, ("sqlserver", &version), settings, (durability, false))
         }
         StoreSpec::Null => {
@@ -128,7 +110,18 @@ fn run(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, Failure> {
         }
         StoreSpec::Assay(options) => return run_engine(options, job, around),
     };
-    Ok(record?)
+    record.map_err(of_tpcc)
+}
+
+/// SQLite's own words do not say which file they are about.
+fn in_file(error: TpccError, file: &Path) -> Failure {
+    let store = matches!(error, TpccError::Store(_));
+    let mut failure = of_tpcc(error);
+    if store {
+        failure.reason = format!("SQLite failed on {}: {}", file.display(), failure.reason);
+        "see that its folder is writable and has space, and look at dmesg".clone_into(&mut failure.fix);
+    }
+    failure
 }
 
 /// On the storage engine, which is closed in order afterwards.
@@ -137,7 +130,7 @@ fn run_engine(options: &FilesOptions, job: &TpccJob, around: &mut Around<'_>) ->
     let terminals = job.order.drive.as_ref().map_or(1, |drive| drive.terminals);
     let data_bytes = files::tpcc_bytes(warehouses);
     let wanted = Wanted { tables: TABLES, data_bytes, sessions: terminals as usize, tier: None };
-    let database = files::open(options, wanted)?.database;
+    let database = files::open(options, wanted).map_err(of_engine)?.database;
     let before = (database.log_written(), database.checkpoints());
     let store = KvStore::new(Tpcc(&database), warehouses);
     let settings = [
@@ -147,7 +140,8 @@ fn run_engine(options: &FilesOptions, job: &TpccJob, around: &mut Around<'_>) ->
         ("isolation", serde_json::to_value("snapshot")),
     ];
     let about = (options.durability.name().to_owned(), true);
-    let mut record = perform_on(&store, job, around, ("assay", env!("CARGO_PKG_VERSION")), settings, about)?;
+    let mut record =
+        perform_on(&store, job, around, ("assay", env!("CARGO_PKG_VERSION")), settings, about).map_err(of_tpcc)?;
     // As those of a server: from before the load, or the ramp-up, to after the checks.
     let counted = |value: u64, unit| Figure::new(value as f64, unit, Provenance::Measured, Method::Loop);
     let log = database.log_written();
@@ -156,7 +150,7 @@ fn run_engine(options: &FilesOptions, job: &TpccJob, around: &mut Around<'_>) ->
     let checkpoints = database.checkpoints() - before.1;
     record.figures.insert("engine_checkpoints".to_owned(), counted(checkpoints, Unit::Count));
     drop(store);
-    database.close()?;
+    database.close().map_err(of_engine)?;
     Ok(record)
 }
 

@@ -3,10 +3,11 @@
 use std::{path::Path, process::ExitCode, time::Instant};
 
 use assay_record::Event;
-use assay_soak::{SoakError, SoakJob};
+use assay_soak::SoakJob;
 
-use super::{JOB_BYTES_AT_MOST, read_document};
-use crate::{error::Failure, interrupt, output};
+use assayer::{Failure, document, interrupt, output};
+
+use crate::failure::of_soak;
 
 /// Works. One event says that every thread is at work.
 pub fn work(path: &Path) -> Result<ExitCode, Failure> {
@@ -14,23 +15,17 @@ pub fn work(path: &Path) -> Result<ExitCode, Failure> {
     let (stopped, start) = (interrupt::watch()?, Instant::now());
     // Whoever kills it reads this line; where nobody reads, it works all the same.
     let at_work = || drop(output::line(&Event::Interval { at_s: start.elapsed().as_secs_f64(), classes: Vec::new() }));
-    assay_soak::work(&job, &stopped, &at_work)?;
+    assay_soak::work(&job, &stopped, &at_work).map_err(of_soak)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Looks, and prints what was found.
 pub fn check(path: &Path) -> Result<ExitCode, Failure> {
-    let finding = assay_soak::check(&read(path)?)?;
+    let finding = assay_soak::check(&read(path)?).map_err(of_soak)?;
     output::document(&finding)?;
     Ok(ExitCode::from(u8::from(!finding.whole())))
 }
 
 fn read(path: &Path) -> Result<SoakJob, Failure> {
-    Ok(SoakJob::parse(&read_document(path, "job", JOB_BYTES_AT_MOST)?)?)
-}
-
-impl From<SoakError> for Failure {
-    fn from(error: SoakError) -> Self {
-        Self { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
-    }
+    SoakJob::parse(&document::read(path, "job", document::JOB_BYTES_AT_MOST)?).map_err(of_soak)
 }

@@ -1,0 +1,24 @@
+//! Schemas: generated from the types, so that they cannot lie.
+
+use std::process::ExitCode;
+
+use assay_engine::run::job::EngineJob;
+use assay_index::IndexJob;
+use assay_soak::SoakJob;
+use assayer::{Failure, output};
+use schemars::schema_for;
+
+use super::tpcc::TpccJob;
+use crate::Document;
+
+/// Prints a JSON Schema.
+pub fn schema(document: Document) -> Result<ExitCode, Failure> {
+    let schema = match document {
+        Document::Index => schema_for!(IndexJob),
+        Document::Engine => schema_for!(EngineJob),
+        Document::Tpcc => schema_for!(TpccJob),
+        Document::Soak => schema_for!(SoakJob),
+    };
+    output::document(&schema)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,80 @@
+//! Whether CPU time that was taken here for virtual time cost the same from first to last.
+//!
+//! A turn costs the CPU time that it took on this machine. Where the machine's pace moved meanwhile, or other processes shared
+//! its caches, another run of the same command gives another figure.
+
+use assay_load::{
+    clock::Clock,
+    counters::FrequencyProbe,
+    verdict::{FREQUENCY_CHANGE, PROBE_SPREAD},
+    work::{Done, WorkWatch},
+};
+use assay_record::{Provenance, Reason, ReasonCode, Severity, Verdict, WorkRecord};
+
+/// Watches this machine while a play runs on it.
+pub(super) struct Costs {
+    watch: WorkWatch,
+    clock: Clock,
+    before: FrequencyProbe,
+}
+
+impl Costs {
+    pub fn begin() -> Self {
+        let clock = Clock::new();
+        Self { before: FrequencyProbe::run(&clock), watch: WorkWatch::open(clock, &[]), clock }
+    }
+
+    /// Adds to the record what was found against its costs.
+    pub fn judge(self, record: &mut WorkRecord) {
+        let after = FrequencyProbe::run(&self.clock);
+        let window = self.watch.close(&Done::operations(1, Provenance::Measured));
+        let beside = window.reasons.iter().filter(|reason| {
+            matches!(reason.code, ReasonCode::CpuTaken | ReasonCode::FrequencyChanged | ReasonCode::ClockUnreliable)
+        });
+        let mut found: Vec<String> = beside.map(|reason| reason.evidence.clone()).collect();
+        found.extend(unsteady(&self.before, &after));
+        if found.is_empty() {
+            return;
+        }
+        let mut reasons = std::mem::take(&mut record.verdict.reasons);
+        reasons.push(reason(&found, &self.before, &after));
+        record.verdict = Verdict::from_reasons(reasons);
+    }
+}
+
+/// What a loop of known length says of the machine's pace.
+fn unsteady(before: &FrequencyProbe, after: &FrequencyProbe) -> Option<String> {
+    let (spread, change) = (before.spread.max(after.spread), before.change_to(after));
+    let moved = spread > PROBE_SPREAD || change.abs() >= FREQUENCY_CHANGE;
+    moved.then(|| {
+        let (spread, change) = (spread * 100.0, change * 100.0);
+        format!("a loop of known length spread by {spread:.0} %, and took another time afterwards by {change:+.0} %")
+    })
+}
+
+fn reason(found: &[String], before: &FrequencyProbe, after: &FrequencyProbe) -> Reason {
+    let numbers =
+        [("spread_before", before.spread), ("spread_after", after.spread), ("change", before.change_to(after))];
+    Reason {
+        code: ReasonCode::CostsUnsteady,
+        severity: Severity::Suspect,
+        class: None,
+        evidence: format!("CPU time was taken on a machine that was not steady: {}", found.join("; ")),
+        fix: "run it again on a quiet machine, or say what a turn costs (--turn 2us): then the same command gives the same"
+            .to_owned(),
+        numbers: numbers.map(|(name, value)| (name.to_owned(), value)).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pace_that_moved_or_blurred_is_unsteady() {
+        let probe = |hz, spread| FrequencyProbe { hz, spread };
+        assert_eq!(unsteady(&probe(2e9, 0.01), &probe(2.05e9, 0.02)), None);
+        assert!(unsteady(&probe(2e9, 0.01), &probe(1.6e9, 0.01)).is_some());
+        assert!(unsteady(&probe(2e9, 0.01), &probe(2e9, 0.2)).is_some());
+    }
+}
