@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assay.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from assay.notebook import Frames
-
-__version__ = "0.1.0"
 
 
 def load(directory: str | Path) -> Frames:

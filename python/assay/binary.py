@@ -12,10 +12,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from assay import home
+from assay import home, lease
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
 
 Json = dict[str, Any]
+
+_OF_THE_SECOND = frozenset({"index", "engine", "soak", "tpcc"})
+"""Commands that `assayer` hands to `assayer-db`."""
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -37,7 +40,15 @@ class Binary:
         try:
             return cls(home.binary())
         except home.HomeError as error:
-            raise BinaryError(str(error), hint="`./assay` builds it on its first call", code=FAILED) from error
+            raise _not_there(error) from error
+
+    def _complete(self, arguments: Sequence[str]) -> None:
+        """The second program is there where a command needs it; a program that somebody named brings its own."""
+        if not _OF_THE_SECOND.isdisjoint(arguments[:2]) and self.path == home.binary():
+            try:
+                home.second_program()
+            except home.HomeError as error:
+                raise _not_there(error) from error
 
     def document(self, *arguments: str, given: Json | None = None, accepted: Sequence[int] = (0,)) -> Any:
         """What a command prints as one JSON document; `given` goes to its standard input."""
@@ -52,14 +63,24 @@ class Binary:
             raise BinaryError(message, hint="build it again: it is of another version") from error
 
     def _call(self, arguments: Sequence[str], text: str | None) -> subprocess.CompletedProcess[str]:
+        self._complete(arguments)
         command = [str(self.path), *arguments]
         try:
-            return subprocess.run(command, input=text or "", capture_output=True, text=True, check=False)
+            return subprocess.run(
+                command,
+                input=text or "",
+                capture_output=True,
+                text=True,
+                check=False,
+                pass_fds=lease.descriptors(),
+                env=lease.environment(),
+            )
         except OSError as error:
             raise _cannot_start(self.path, error) from error
 
     def start(self, job: Json, log: IO[Any], command: Sequence[str] = ("run", "-")) -> Run:
         """Starts a run, or other work that takes a job on standard input; its messages go to `log`."""
+        self._complete(command)
         try:
             process = subprocess.Popen(
                 [str(self.path), *command],
@@ -67,6 +88,8 @@ class Binary:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,
+                pass_fds=lease.descriptors(),
+                env=lease.environment(),
                 preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  This program starts no threads.
             )
         except OSError as error:
@@ -139,6 +162,10 @@ def _parsed(line: bytes) -> Json | None:
     except ValueError:
         return None
     return event if isinstance(event, dict) and "event" in event else None
+
+
+def _not_there(error: home.HomeError) -> BinaryError:
+    return BinaryError(str(error), hint="`./assay` builds it on its first call", code=FAILED)
 
 
 def _cannot_start(path: Path, error: OSError) -> BinaryError:

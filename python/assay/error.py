@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 DONE = 0
@@ -10,6 +11,8 @@ FAILED = 1
 BAD_JOB = 2
 INTERRUPTED = 3
 NOT_POSSIBLE = 4
+UNDECIDED = 5
+MISSED = 6
 
 
 class AssayError(Exception):
@@ -27,6 +30,24 @@ class AssayError(Exception):
     def document(self) -> dict[str, object]:
         """The error as `--json` prints it."""
         return {"error": {"message": self.message, "hint": self.hint, "exit_code": self.code}}
+
+
+_REMEDIES = {
+    errno.ENOSPC: "free space there, or name a folder on a larger file system",
+    errno.EDQUOT: "free space there, or have the quota raised",
+    errno.EIO: "look at dmesg and at the health of what it lies on",
+    errno.EROFS: "name a folder on a file system that can be written",
+    errno.EACCES: "name a folder that this user may write, or run as one who may",
+    errno.EPERM: "name a folder that this user may write, or run as one who may",
+    errno.EMFILE: "raise the limit of open files (ulimit -n)",
+    errno.ENOENT: "name one that is there",
+    errno.ENAMETOOLONG: "name a shorter path",
+}
+
+
+def remedy(error: OSError) -> str:
+    """What to do where the kernel refused something."""
+    return _REMEDIES.get(error.errno or 0, "see that the folder is there and can be written, and look at dmesg")
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,6 +1,8 @@
 """Where Assay's own files lie: in a checkout, or inside an installed wheel."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -26,6 +28,22 @@ def binary() -> Path:
     if root is None:
         return _existing(_DATA / "bin" / "assayer", "install the assay wheel for this machine's architecture again")
     return _existing(root / "target" / "release" / "assayer", "build it: cargo build --release -p assayer")
+
+
+def second_program() -> Path:
+    """`assayer-db` (indexes, engine, databases), which lies beside `assayer`; a checkout builds it when first asked."""
+    root = checkout()
+    if root is not None and not os.environ.get("ASSAYER"):
+        _build_second(root)
+    return _existing(binary().with_name("assayer-db"), "build it: cargo build --release -p assayer-db")
+
+
+def _build_second(root: Path) -> None:
+    """What it prints while it builds goes to standard error."""
+    script = root / "setup" / "second.sh"
+    done = subprocess.run([str(script)], stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode:
+        raise HomeError("the program for indexes, engine and databases could not be built; the lines above say why")
 
 
 def studies() -> Path:

@@ -13,18 +13,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import altair as alt
 import pandas as pd
 
+from assay.charts import export
+from assay.charts.model import Figure
+from assay.charts.palette import Palette
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.report import export, folder, page
+from assay.record import WorkPart
+from assay.report import page
 from assay.report.answer import Answer
 from assay.report.answer import of as answers_of
-from assay.report.figures import Figure, Palette
-from assay.report.folder import Folder
-from assay.report.work import Work
+from assay.results import folder
+from assay.results.folder import Folder
+from assay.results.work import Work
 
 
 class Frames:
@@ -125,7 +129,7 @@ class Frames:
 
     def sql(self, query: str) -> pd.DataFrame:
         """A query over the tables (DuckDB), as `assay query` runs it."""
-        from assay.store.query import run
+        from assay.results.store.query import run
 
         columns, rows = run([self.directory], query)
         return pd.DataFrame(rows, columns=list(columns))
@@ -165,11 +169,11 @@ def _work_row(one: Work) -> dict[str, Any]:
     return _identity(one) | {"measured_s": one.record.get("measured_s")} | parameters | settings | figures
 
 
-def _part_row(part: dict[str, Any]) -> dict[str, Any]:
+def _part_row(part: WorkPart) -> dict[str, Any]:
     figures = {
         name: found.get("value") for name, found in (part.get("figures") or {}).items() if isinstance(found, dict)
     }
-    service: dict[str, Any] = part.get("service") or {}
+    service = cast("dict[str, Any]", part.get("service") or {})
     latency = {
         f"service_{name}": service[name] for name in ("mean_ns", "p50_ns", "p99_ns", "p999_ns") if name in service
     }

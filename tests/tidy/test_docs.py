@@ -38,7 +38,7 @@ def test_every_study_is_in_the_documentation() -> None:
 
 def declared_dependencies() -> set[str]:
     names: set[str] = set()
-    for path in matching("Cargo.toml", "crates/*/Cargo.toml", "fuzz/Cargo.toml"):
+    for path in matching("Cargo.toml", "crates/*/Cargo.toml", "tests/*/Cargo.toml", "fuzz/Cargo.toml"):
         document = tomllib.loads(text(path))
         for part in (document, document.get("workspace", {})):
             for key in ("dependencies", "dev-dependencies", "build-dependencies"):
@@ -63,7 +63,7 @@ def unused_crates(declared: set[str], used: set[str]) -> list[str]:
 def test_every_declared_crate_is_used() -> None:
     workspace = tomllib.loads(text(ROOT / "Cargo.toml"))["workspace"]["dependencies"]
     used: set[str] = set()
-    for path in matching("crates/*/Cargo.toml"):
+    for path in matching("crates/*/Cargo.toml", "tests/*/Cargo.toml"):
         document = tomllib.loads(text(path))
         for key in ("dependencies", "dev-dependencies", "build-dependencies"):
             sources = "\n".join(text(source) for source in matching(f"{place(path.parent)}/**/*.rs"))

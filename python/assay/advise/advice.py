@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from assay.report import labels, units
-from assay.report.group import Point
+from assay.results import labels
+from assay.results.group import Point
+from assay.units import show
 
 Json = dict[str, Any]
 Outcome = Literal["advised", "depends", "no gain here", "no evidence"]
@@ -54,7 +55,7 @@ class Gain:
     @property
     def said(self) -> str:
         """In words."""
-        return f"{units.times(self.ratio)} {self.metric} ({units.times(self.low)} to {units.times(self.high)})"
+        return f"{show.times(self.ratio)} {self.metric} ({show.times(self.low)} to {show.times(self.high)})"
 
     def document(self) -> Json:
         """As `--json` prints it."""

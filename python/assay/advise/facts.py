@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from assay.report import folder, group, row
-from assay.report.answer import pick
-from assay.report.folder import Folder
-from assay.report.group import Point
-from assay.report.row import Row
-from assay.report.work import Work
+from assay.results import folder, group, pick, row
+from assay.results.folder import Folder
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.results.work import Work
 
 _ALIKE = ("study", "on", "scenario", "class", "operation", "pattern", "size", "threads", "depth")
 

@@ -19,11 +19,11 @@ from assay.compare.line import Line
 from assay.compare.paired import Sides
 from assay.compare.view import page
 from assay.error import BAD_JOB, AssayError
-from assay.report import row
+from assay.results import row
 from assay.study import run
 from assay.study.execute import Observer
 from assay.study.settings import parse_settings
-from assay.study.target import parse_all
+from assay.target.target import parse_all
 
 Json = dict[str, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.report import units
-from assay.report.work import Work
+from assay.results.work import Work
+from assay.units import show
 
 # From this share on, a processor or a drive is the limit.
 FULL = 0.85
@@ -53,11 +53,11 @@ class Usage:
 
     def said(self, best: float) -> str:
         """As evidence; `best` is the most that other records show of this drive, bytes a second."""
-        share = f" ({units.percent(self.moved_bytes_per_s / best)} of the best that these records show)" if best else ""
-        busy = "" if self.drive is None else f", its drive {units.percent(self.drive)} of the time"
-        moved = f", {units.rate(self.moved_bytes_per_s)} moved{share}" if self.moved_bytes_per_s else ""
+        share = f" ({show.percent(self.moved_bytes_per_s / best)} of the best that these records show)" if best else ""
+        busy = "" if self.drive is None else f", its drive {show.percent(self.drive)} of the time"
+        moved = f", {show.rate(self.moved_bytes_per_s)} moved{share}" if self.moved_bytes_per_s else ""
         what = f"{self.work.subject}, {self.work.workload}"
-        return f"{what}: {units.percent(self.cpu)} of {self.cpus} CPUs busy{busy}{moved}; {self.cause}"
+        return f"{what}: {show.percent(self.cpu)} of {self.cpus} CPUs busy{busy}{moved}; {self.cause}"
 
 
 def usages(works: Sequence[Work], most: int = 6) -> list[Usage]:

@@ -23,6 +23,13 @@ def fio(repeats: int = 5, seconds: float = 2.0, folder: str = ".") -> Result:
     return engines.measure(repeats, seconds, folder)
 
 
+def agree(repeats: int = 5, seconds: float = 1.0, folder: str = ".", seed: int = 1) -> Result:
+    """Rate, mean, median and 99th percentile of both on the same file, in paired turns."""
+    from assay.bench import agreement
+
+    return agreement.measure(repeats, seconds, folder, seed)
+
+
 def pmem(repeats: int = 5, seconds: float = 1.0, folder: str = "/dev/shm") -> Result:  # noqa: S108
     """Bandwidth of the pmem path and of fio's libpmem on tmpfs."""
     from assay.bench import stores
@@ -42,7 +49,12 @@ BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pm
 
 def run(name: str, as_json: bool) -> int:
     """Runs a bench by name and prints it: one JSON document, or a table. Returns the exit code."""
+    return tell(name, BENCHES[name](), as_json)
+
+
+def tell(name: str, result: Result, as_json: bool) -> int:
+    """Prints the result of a bench. Returns the exit code."""
     from assay.bench.show import show
 
-    show(name, BENCHES[name](), as_json)
+    show(name, result, as_json)
     return 0

@@ -7,8 +7,8 @@ from typing import Any
 
 from assay import home
 from assay.bench import process
-from assay.study.target import parse
-from assay.twin import catalog, names
+from assay.target import catalog, names
+from assay.target.target import parse
 from assay.twin.predict import Point, stream
 
 Json = dict[str, Any]

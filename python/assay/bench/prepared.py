@@ -1,6 +1,5 @@
 """Data that Assay prepares and both programs use, and that is removed whatever happens."""
 
-import copy
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,17 +18,10 @@ def prepared(job: Json) -> Iterator[dict[str, Path]]:
     job["scratch"] = f"assay-scratch-beside-fio-{os.getpid()}"
     job["keep_scratch"] = True
     try:
-        process.assayer(_short(job))
+        process.prepare(job)
         yield {dataset["name"]: _file(job, dataset) for dataset in job["datasets"]}
     finally:
-        process.assayer(_short(job) | {"keep_scratch": False})
-
-
-def _short(job: Json) -> Json:
-    """The same data, and no more load than it takes to have some."""
-    short = copy.deepcopy(job)
-    short["window"] = {"measure_s": 0.05}
-    return short
+        process.prepare(job | {"keep_scratch": False})
 
 
 def data_folder(job: Json, dataset: Json) -> Path:

@@ -67,12 +67,18 @@ def _complaint(command: list[str], code: int, text: str, complaint: str) -> str:
 
 @cache
 def counters_work() -> bool:
-    """Whether perf is here and counts cycles, the kernel's included."""
-    if shutil.which("perf") is None:
+    """Whether perf is here and counts cycles, the kernel's included, without slowing what it counts."""
+    if shutil.which("perf") is None or _bends():
         return False
     command = ["perf", "stat", "-x,", "-e", "cycles", "-o", "/dev/stdout", "--", "true"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.returncode == 0 and _cycles(done.stdout) is not None and ":u" not in done.stdout
+
+
+def _bends() -> bool:
+    """Whether counters slow what they count on this machine."""
+    done = subprocess.run([str(home.binary()), "counting"], capture_output=True, text=True, check=False)
+    return done.returncode == 0 and bool(json.loads(done.stdout).get("bends"))
 
 
 def _cycles(text: str) -> float | None:
@@ -124,6 +130,11 @@ def assayer(job: Json) -> tuple[Json, Run]:
             record: Json = event["record"]
             return record, done
     raise AssayError("assayer ended without a record")
+
+
+def prepare(job: Json) -> None:
+    """Prepares a job's data sets and runs no load; removes them where the job does not keep its scratch folder."""
+    run([str(home.binary()), "prepare", "-"], json.dumps(job))
 
 
 def document(*arguments: str) -> Json:

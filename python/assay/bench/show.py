@@ -14,7 +14,7 @@ Row = tuple[str, ...]
 HEAD = ("what", "Assay", "fio", "ratio", "95 % interval", "spread")
 HEADS = {
     "twin": ("twin", "simulated ops/s", "analytic points/s"),
-    "crosscheck": ("class", "Assay, 95 %", "fio, 95 %", "ratio", "agree"),
+    "crosscheck": ("class", "Assay", "fio", "ratio", "95 % interval", "found"),
 }
 
 
@@ -31,7 +31,15 @@ def show(name: str, result: Json, as_json: bool) -> None:
     # A file or a pipe has no width to fit into.
     console = Console() if sys.stdout.isatty() else Console(width=120)
     console.print(table)
-    console.print(_FOOT[name].format(**result), highlight=False)
+    console.print(_foot(name, result), highlight=False)
+
+
+def _foot(name: str, result: Json) -> str:
+    if name == "agree":
+        from assay.bench.agreement import words
+
+        return words(result)
+    return _FOOT[name].format(**result)
 
 
 def _null(result: Json) -> Iterator[Row]:
@@ -51,6 +59,12 @@ def _fio(result: Json) -> Iterator[Row]:
         yield _row("", point["throughput"])
 
 
+def _agree(result: Json) -> Iterator[Row]:
+    for point in result["points"]:
+        for index, (name, figure) in enumerate(point["figures"].items()):
+            yield _row(f"{point['cell']}: {name}" if index == 0 else f"  {name}", figure)
+
+
 def _pmem(result: Json) -> Iterator[Row]:
     for point in result["points"]:
         yield _row(f"{point['pattern']} {point['operation']}, {point['size']} B", point["bandwidth"])
@@ -65,12 +79,9 @@ def _twin(result: Json) -> Iterator[Row]:
 def _crosscheck(result: Json) -> Iterator[Row]:
     for name, figures in result["classes"].items():
         for metric, figure in figures.items():
-            ours, theirs = (_bounds(figure[who], figure["unit"]) for who in ("assay", "fio"))
-            yield f"{name}, {metric}", ours, theirs, f"{figure['ratio']:.2f}", "yes" if figure["agree"] else "NO"
-
-
-def _bounds(interval: Json, unit: str) -> str:
-    return f"{_quantity(interval['low'], unit)} to {_quantity(interval['high'], unit)}"
+            ours, theirs = (_quantity(figure[who], figure["unit"]) for who in ("assay", "fio"))
+            interval = f"{figure['ratio_low']:.3f} to {figure['ratio_high']:.3f}"
+            yield f"{name}, {metric}", ours, theirs, f"{figure['ratio']:.3f}", interval, figure["outcome"]
 
 
 def _row(what: str, figure: Json) -> Row:
@@ -100,6 +111,7 @@ def _quantity(value: float, unit: str) -> str:
 _ROWS: dict[str, Callable[[Json], Iterator[Row]]] = {
     "null": _null,
     "fio": _fio,
+    "agree": _agree,
     "pmem": _pmem,
     "crosscheck": _crosscheck,
     "twin": _twin,
@@ -107,7 +119,7 @@ _ROWS: dict[str, Callable[[Json], Iterator[Row]]] = {
 _FOOT = {
     "null": "{fio_version}; more operations per second are better",
     "fio": "{fio_version}; cycles by {method}: fewer are better; more operations per second are better",
-    "crosscheck": "{fio_version}; agreement is where the intervals over {repeats} repeats overlap",
+    "crosscheck": "{fio_version}; {repeats} pairs, judged as assay compare judges: equivalent is within {margin:.0%}",
     "twin": "per CPU second of one core; a simulated run counts with start and record",
     "pmem": "{fio_version}; memory plays persistent memory (emulated); more bytes per second are better",
 }

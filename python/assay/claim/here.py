@@ -15,10 +15,11 @@ from assay.claim.model import Stream, Study
 from assay.claim.question import Point, points
 from assay.claim.value import Value
 from assay.error import BAD_JOB, AssayError
+from assay.record import ClassResult
 from assay.study import scratch
 from assay.study.job import FORMAT_VERSION, path_spec
-from assay.study.target import parse
-from assay.study.units import parse_bytes, parse_rate
+from assay.target.target import parse
+from assay.units.parse import parse_bytes, parse_rate
 
 Json = dict[str, Any]
 
@@ -146,7 +147,7 @@ def _class(point: Point, alias: str, stream: Stream, spec: Json) -> Json:
     return found
 
 
-def stream_of(found: Json) -> StreamAnswer:
+def stream_of(found: ClassResult) -> StreamAnswer:
     """Metrics of one class of a record."""
     service = found["service"]
     metrics = {

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assay import home
+from assay.document import limits
 from assay.error import BAD_JOB, AssayError, did_you_mean
 
 VERSION = 1
@@ -182,7 +183,7 @@ def load(name: str) -> Study:
 def parse(text: str, name: str) -> Study:
     """The claims in a TOML text."""
     try:
-        document: dict[str, Any] = tomllib.loads(text)
+        document: dict[str, Any] = limits.toml(text, name)
         return Study.model_validate(document)
     except tomllib.TOMLDecodeError as error:
         raise AssayError(f"{name} is no TOML: {error}", hint="correct that line", code=BAD_JOB) from error

@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.claim.model import Machine, Run, Stream, Study
 from assay.error import BAD_JOB, AssayError
-from assay.study.units import parse_bytes, parse_rate, parse_seconds
+from assay.units.parse import parse_bytes, parse_rate, parse_seconds
 
 Json = dict[str, Any]
 

@@ -11,10 +11,11 @@ from assay.claim.answer import Answers, RunAnswer
 from assay.claim.here import stream_of
 from assay.claim.model import Stream, Study
 from assay.claim.question import Point, points
-from assay.report import units
-from assay.report.folder import Cell, Folder
+from assay.record import Class, ClassResult, Record
+from assay.results.folder import Cell, Folder
 from assay.study.job import path_spec
-from assay.study.units import parse_bytes, parse_rate
+from assay.units import show as units
+from assay.units.parse import parse_bytes, parse_rate
 
 Json = dict[str, Any]
 
@@ -30,7 +31,7 @@ class _Fit:
     """A record that did the same as a run, how far off its settings are, and in what."""
 
     cell: Cell
-    classes: Mapping[str, Json]
+    classes: Mapping[str, ClassResult]
     distance: float
     differs: tuple[str, ...]
 
@@ -68,7 +69,7 @@ def _status(cell: Cell) -> str:
     return str((cell.record or {"verdict": {}})["verdict"].get("status") or "invalid")
 
 
-def _place(record: Json) -> str:
+def _place(record: Record) -> str:
     """The device that was measured, by model or name."""
     found = []
     for target in record["job"].get("targets") or ():
@@ -92,7 +93,7 @@ def _fit(point: Point, on_memory: bool, cell: Cell) -> _Fit | None:
     asked = {str(entry.get("name")): entry for entry in record["job"]["classes"]}
     layouts = {str(entry.get("name")): str(entry.get("layout") or "written") for entry in record["job"]["datasets"]}
     left = {str(one["name"]): one for one in record["classes"]}
-    chosen: dict[str, Json] = {}
+    chosen: dict[str, ClassResult] = {}
     differs: list[str] = []
     distance = 0.0
     for alias, stream in point.streams.items():
@@ -106,7 +107,7 @@ def _fit(point: Point, on_memory: bool, cell: Cell) -> _Fit | None:
     return _Fit(cell, chosen, distance, tuple(dict.fromkeys(differs)))
 
 
-def _is_memory(record: Json) -> bool:
+def _is_memory(record: Record) -> bool:
     """Whether loads and stores, or files on persistent memory or its stand-ins, were measured."""
     targets = record["job"].get("targets") or ()
     if any(target.get("kind") in ("memory", "device-dax") for target in targets):
@@ -125,9 +126,9 @@ def _nearest(
     point: Point,
     alias: str,
     stream: Stream,
-    asked: Mapping[str, Json],
+    asked: Mapping[str, Class],
     layouts: Mapping[str, str],
-    left: Mapping[str, Json],
+    left: Mapping[str, ClassResult],
 ) -> tuple[str, float, list[str]] | None:
     """The class that does the same and is nearest in its settings."""
     having = ((name, asked.get(name) or {}) for name in left)
@@ -136,13 +137,13 @@ def _nearest(
     return min(found, key=lambda each: each[1], default=None)
 
 
-def _same(point: Point, stream: Stream, asked: Json, layout: str) -> bool:
+def _same(point: Point, stream: Stream, asked: Class, layout: str) -> bool:
     """The same operation by the same path, made durable alike."""
-    operation, path = asked.get("operation") or {}, asked.get("path") or {}
+    operation, path = asked["operation"], asked.get("path") or {}
     sequential = str((asked.get("pattern") or {}).get("kind")) == "sequential"
     if str(operation.get("kind")) != stream.op or sequential != (stream.pattern == "sequential"):
         return False
-    if stream.op == "mix" and int(operation.get("write_percent") or 0) != stream.write_percent:
+    if operation["kind"] == "mix" and int(operation.get("write_percent") or 0) != stream.write_percent:
         return False
     durable = asked.get("durability") or {"kind": "none"}
     if stream.op != "read" and (durable.get("kind") != stream.durability or int(durable.get("every") or 1) != 1):
@@ -160,7 +161,7 @@ def _path(point: Point) -> tuple[str, bool]:
     return str(spec["kind"]), direct
 
 
-def _apart(point: Point, alias: str, stream: Stream, asked: Json) -> tuple[float, list[str]]:
+def _apart(point: Point, alias: str, stream: Stream, asked: Class) -> tuple[float, list[str]]:
     """How far settings are off (the logarithms of their ratios, summed), and in what, in words."""
     wanted: dict[str, float] = {
         "size": float(parse_bytes(stream.size)),
@@ -178,9 +179,10 @@ def _apart(point: Point, alias: str, stream: Stream, asked: Json) -> tuple[float
     return distance, said + list(_rates(alias, stream, asked))
 
 
-def _rates(alias: str, stream: Stream, asked: Json) -> Iterator[str]:
+def _rates(alias: str, stream: Stream, asked: Class) -> Iterator[str]:
     """Rates that were asked for differ without making the record another run."""
-    seen = (asked.get("arrivals") or {}).get("rate_per_s")
+    arrivals = asked.get("arrivals") or {"kind": "closed"}
+    seen = None if arrivals["kind"] == "closed" else arrivals.get("rate_per_s")
     wanted = parse_rate(stream.rate).operations(parse_bytes(stream.size)) if stream.rate else None
     if seen is None and wanted is None:
         return

@@ -14,7 +14,7 @@ from assay.claim.take import compare, evaluate, names
 from assay.claim.unit import base_of
 from assay.claim.value import Value
 from assay.claim.worked import Worked
-from assay.report.folder import Folder
+from assay.results.folder import Folder
 
 Json = dict[str, Any]
 

@@ -13,8 +13,8 @@ from assay.claim.model import Stream
 from assay.claim.question import Point
 from assay.claim.value import Value
 from assay.study.job import FORMAT_VERSION, path_spec
-from assay.study.units import parse_bytes, parse_rate, parse_seconds
-from assay.twin import catalog, names
+from assay.target import catalog, names
+from assay.units.parse import parse_bytes, parse_rate, parse_seconds
 
 Json = dict[str, Any]
 

@@ -12,7 +12,7 @@ from assay.claim.question import Point, points, streams_of
 from assay.claim.simulate import simulate
 from assay.claim.value import Value
 from assay.error import AssayError
-from assay.twin import catalog, names
+from assay.target import catalog, names
 
 Json = dict[str, Any]
 

@@ -13,8 +13,8 @@ from assay.claim.model import Claim, Statement, Study, Works
 from assay.claim.take import compare, evaluate, names
 from assay.claim.unit import base_of
 from assay.claim.value import Value
-from assay.report import labels
-from assay.report.work import Work
+from assay.results import labels
+from assay.results.work import Work
 
 Json = dict[str, Any]
 T = TypeVar("T")

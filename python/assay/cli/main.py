@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from types import FrameType
 
 import typer
 
-from assay.cli import compare as _compare  # noqa: F401  Its commands enrol themselves.
-from assay.cli import dbmstpcc as _dbmstpcc  # noqa: F401  As above.
 from assay.cli import output
-from assay.cli import rivals as _rivals  # noqa: F401  As above.
 from assay.cli.app import app
 from assay.error import BAD_JOB, DONE, INTERRUPTED, AssayError
 
@@ -21,6 +22,7 @@ _ClickError: type[Exception] = _UsageError.__mro__[1]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns its exit code. A reader who leaves early, as `head` does, is no error."""
+    _prepare()
     try:
         code = _run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -30,6 +32,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return DONE
     return code
+
+
+def _prepare() -> None:
+    """Names that are no text are shown all the same, and whoever is terminated clears up as after Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _terminated)
+
+
+def _terminated(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
 
 
 def _run(words: list[str]) -> int:

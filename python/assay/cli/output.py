@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import select
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from assay.error import FAILED, AssayError
+from assay.error import BAD_JOB, FAILED, AssayError, remedy
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,6 +62,14 @@ def as_assay_error(error: Exception) -> AssayError | None:
     """An error of one of our parts as the one that people see; none where it is a defect of ours."""
     if isinstance(error, AssayError):
         return error
+    if isinstance(error, OSError) and error.errno not in (None, errno.EPIPE):
+        named = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+        return AssayError(f"{named}{error.strerror}", hint=remedy(error))
+    if isinstance(error, UnicodeError):
+        hint = "rename it, or mend the file: Assay's documents hold UTF-8"
+        return AssayError(f"a name or a file is not text in UTF-8: {error}", hint=hint, code=BAD_JOB)
+    if isinstance(error, RecursionError):
+        return AssayError("a document is nested too deep", hint="name a document of Assay's", code=BAD_JOB)
     if not type(error).__module__.startswith(_PACKAGE):
         return None
     hint = getattr(error, "hint", None) or getattr(error, "fix", None) or ""

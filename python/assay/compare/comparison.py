@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from assay.compare import conditions, correction, design, judgement, metric, signed_rank
+from assay.compare import conditions, design, judgement, metric
 from assay.compare.conditions import Difference
 from assay.compare.error import CompareError
 from assay.compare.judgement import Rules
@@ -16,6 +16,7 @@ from assay.compare.line import Line
 from assay.compare.match import Match, match
 from assay.compare.pair import Pair, sorted_out, suspicions
 from assay.compare.side import Side
+from assay.stats import correction, signed_rank
 
 Json = dict[str, Any]
 
@@ -75,21 +76,21 @@ def compare(
     b: Side,
     rules: Rules,
     *,
-    metrics: Sequence[str] = (),
+    metrics: Sequence[str] | Callable[[Match], Sequence[str]] = (),
     by_lot: bool = False,
     unfinished: bool = False,
 ) -> Comparison:
-    """Compares two sides.
+    """Compares two sides in `metrics`, which may depend on the cell; in the usual ones without.
 
     `by_lot`: the order in each pair was drawn. `unfinished`: pairs are still to come, so that nothing is judged yet;
     looking at part of them and going on would be a second chance for a false alarm.
     """
     matched = match(a, b)
-    wanted = metric.canonical(metrics)
+    named = () if callable(metrics) else metric.canonical(metrics)
     lines: list[Line] = []
     left_out: list[str] = []
     for one in matched.matches:
-        found, missing = _lines(one, wanted, by_lot)
+        found, missing = _lines(one, metrics(one) if callable(metrics) else named, by_lot)
         lines += found
         left_out += missing
     if not lines:

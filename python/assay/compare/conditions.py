@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.compare.side import Side
-from assay.report.row import Row
+from assay.record import Record
+from assay.results.row import Row
 
 Json = dict[str, Any]
 
@@ -44,15 +45,15 @@ def asked(a: Sequence[Row], b: Sequence[Row]) -> list[Difference]:
     return _differences(*(_facts(_records(rows), lambda record: record["job"], _OWN) for rows in (a, b)))
 
 
-def _records(rows: Iterable[Row]) -> list[Json]:
+def _records(rows: Iterable[Row]) -> list[Record]:
     return list({id(one.record): one.record for one in rows}.values())
 
 
-def _environment(record: Json) -> Json:
+def _environment(record: Record) -> Json:
     return {**record["environment"], "assayer_version": record["run"].get("assayer_version")}
 
 
-def _facts(records: Iterable[Json], part: Any, without: set[str]) -> dict[str, dict[str, None]]:
+def _facts(records: Iterable[Record], part: Any, without: set[str]) -> dict[str, dict[str, None]]:
     found: dict[str, dict[str, None]] = {}
     for record in records:
         for path, value in _flat(part(record), without):

@@ -11,10 +11,10 @@ from assay.compare.error import CompareError
 from assay.compare.match import SIDE_LABEL
 from assay.compare.paired import SIDES, Sides
 from assay.compare.side import Side, of_folder, opened
-from assay.report.folder import Cell
+from assay.results.files import make_folder, read_json, write_json
+from assay.results.folder import Cell
+from assay.results.journal import Journal, last_states
 from assay.study import plan
-from assay.study.files import make_folder, read_json, write_json
-from assay.study.journal import Journal, last_states
 
 Json = dict[str, Any]
 

@@ -10,12 +10,9 @@ from assay.compare import judgement, words
 from assay.compare.comparison import Comparison
 from assay.compare.error import CompareError
 from assay.compare.line import Line
-from assay.error import DONE, FAILED
+from assay.error import DONE, MISSED, UNDECIDED
 
 Json = dict[str, Any]
-
-UNDECIDED = 5
-"""Exit code of `--undecided-fails` where nothing is shown to be slower, and not all is shown not to be."""
 
 _SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(%?)\s*")
 
@@ -41,9 +38,9 @@ class Gate:
     undecided: tuple[Line, ...]
 
     def exit_code(self, *, undecided_fails: bool) -> int:
-        """1 where B is slower beyond the bound; 5 where that is undecided and shall fail; otherwise 0."""
+        """6 where B is slower beyond the bound; 5 where that is undecided and shall fail; otherwise 0."""
         if self.slower:
-            return FAILED
+            return MISSED
         return UNDECIDED if self.undecided and undecided_fails else DONE
 
     @property

@@ -18,10 +18,10 @@ from assay.compare.error import CompareError
 from assay.compare.pair import against, begun
 from assay.compare.side import opened
 from assay.error import did_you_mean
-from assay.report import group, labels, row
-from assay.report.folder import Folder
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, labels, row
+from assay.results.folder import Folder
+from assay.results.group import Point
+from assay.results.row import Row
 
 Json = dict[str, Any]
 

@@ -14,8 +14,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.compare import blocks, bootstrap, correction, need, signed_rank
-from assay.compare.bootstrap import Interval
+from assay.compare import blocks
+from assay.stats import bootstrap, correction, need, signed_rank
+from assay.stats.bootstrap import Interval
 
 Floats = NDArray[np.float64]
 Outcome = Literal["different", "equivalent", "undecided"]

@@ -12,7 +12,7 @@ from assay.compare.conditions import Difference
 from assay.compare.design import Design
 from assay.compare.judgement import Evidence, Judgement
 from assay.compare.pair import Dropped, Pair
-from assay.report import row
+from assay.results import row
 
 Json = dict[str, Any]
 

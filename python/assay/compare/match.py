@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from assay.compare.error import CompareError
 from assay.compare.pair import Pair
 from assay.compare.side import Side
-from assay.report import group, labels
-from assay.report.row import Row
+from assay.results import group, labels
+from assay.results.row import Row
 
 Key = tuple[Hashable, ...]
 Runs = dict[int, Row]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.compare.error import CompareError
 from assay.compare.pair import Pair
 from assay.error import did_you_mean
-from assay.report import row
+from assay.results import row
 
 KNOWN = (
     *("ops_rate", "bandwidth", "service_mean", "service_p50", "service_p90", "service_p99", "service_p999"),

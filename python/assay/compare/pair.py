@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from assay.report.row import Row
+from assay.results.row import Row
 
 Json = dict[str, Any]
 

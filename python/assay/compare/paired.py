@@ -15,7 +15,7 @@ from assay.study.expand import Request, expand
 from assay.study.plan import make
 from assay.study.request import Prepared, Wish, prepare
 from assay.study.settings import Value
-from assay.study.target import Target
+from assay.target.target import Target
 
 Json = dict[str, Any]
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.compare import blocks, bootstrap, need, walsh
+from assay.compare import blocks
 from assay.compare.line import Line
 from assay.compare.pair import begun
+from assay.stats import bootstrap, need, walsh
 
 Json = dict[str, Any]
 Floats = NDArray[np.float64]
@@ -173,7 +174,7 @@ def tests(lines: Sequence[Line]) -> list[SelfTest]:
 def sentences(found: SelfTest) -> list[str]:
     """What it says, for people."""
     from assay.compare import words
-    from assay.report import row
+    from assay.results import row
 
     name = row.metric_title(found.line.metric)
     scatter = f"two runs of a pair differ by {_share(found.scatter)} (one standard deviation)"

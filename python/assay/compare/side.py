@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.compare.error import CompareError
-from assay.report import folder, row
-from assay.report.folder import VERSION, Cell, Folder
-from assay.report.row import Row
+from assay.results import folder, row
+from assay.results.folder import VERSION, Cell, Folder
+from assay.results.row import Row
 
 Json = dict[str, Any]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from assay.compare import judgement, need, signed_rank
+from assay.compare import judgement
 from assay.compare.line import Line
-from assay.report import row
+from assay.results import row
+from assay.stats import need, signed_rank
 
 if TYPE_CHECKING:
     from assay.compare.comparison import Comparison

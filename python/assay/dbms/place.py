@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import re
-import secrets
+import select
 import shutil
 import signal
-import time
-from collections.abc import Iterable, Iterator
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from assay.error import BAD_JOB, FAILED, AssayError
+from assay import own
+from assay.binary import Binary
+from assay.error import BAD_JOB, AssayError
+
+Json = dict[str, Any]
 
 _PREFIX = "assay-dbms-"
 SOCKETS = "assay-pg-"
 """What names of folders begin with that hold the socket of a server."""
-_MARK = ".assay-dbms.json"
+# Seconds that a server may take to end.
+_END_S = 10.0
 # Share of a file system that stays free, as for measured folders.
 _RESERVE = 0.05
 
@@ -37,41 +39,22 @@ class Place:
 
     @classmethod
     def make(cls, target: Path, owner: tuple[int, int] | None = None) -> Place:
-        """A new folder on a target, which must be a folder itself; `owner` is a user and a group by number."""
+        """A new folder on a target, a folder itself; `owner` is who else may have files in it, by number."""
         target = target.expanduser().absolute()
         if not target.is_dir():
             raise PlaceError(f"{target} is no folder", hint="name an existing folder on the device", code=BAD_JOB)
-        path = target / f"{_PREFIX}{os.getpid()}-{secrets.token_hex(4)}"
-        try:
-            path.mkdir(mode=0o755)
-            mark = {"pid": os.getpid(), "began": _began(os.getpid())}
-            (path / _MARK).write_text(json.dumps(mark))
-            if owner is not None:
-                os.chown(path, *owner)
-        except OSError as error:
-            shutil.rmtree(path, ignore_errors=True)
-            message = f"no folder can be made in {target}: {error.strerror}"
-            raise PlaceError(message, hint="name a folder that this user may write to") from error
+        path = own.make(target, _PREFIX, owner[0] if owner is not None else None)
+        # A server's user goes through it to the folders that are its own; what is inside stays shut to others.
+        path.chmod(0o711)
         return cls(target, path)
 
     def remove(self) -> None:
         """Removes it with all that it holds."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        if self.path.exists():
-            message = f"{self.path} cannot be removed"
-            raise PlaceError(message, hint="look who uses it (fuser), then remove it by hand", code=FAILED)
+        own.remove(self.path)
 
-
-@contextlib.contextmanager
-def places(targets: Iterable[Path], owner: tuple[int, int] | None = None) -> Iterator[list[Place]]:
-    """One folder per target, removed in the end however it ends."""
-    made: list[Place] = []
-    try:
-        made += [Place.make(target, owner) for target in targets]
-        yield made
-    finally:
-        for one in made:
-            one.remove()
+    def remove_inside(self, name: str) -> None:
+        """Removes a folder inside of it, with all that it holds."""
+        own.remove(self.path, name)
 
 
 def require_space(target: Path, needed_bytes: int, what: str) -> None:
@@ -92,55 +75,37 @@ def _gib(size: float) -> str:
 
 def leftovers(target: Path) -> list[Path]:
     """Folders of runs that are gone."""
-    return [path for path in sorted(target.glob(f"{_PREFIX}*")) if path.is_dir() and not _alive(path)]
+    found = Binary.find().document("scratch", "list", "--named", _PREFIX, str(target))
+    return [Path(entry["path"]) for entry in found if not entry["alive"]]
 
 
-def clean(target: Path) -> list[Path]:
-    """Removes folders of runs that are gone, and ends servers that still run on them."""
-    found = leftovers(target)
-    for path in found:
-        for note in path.rglob("postmaster.pid"):
-            _end_server(note)
-        for settings in path.rglob("postgresql.auto.conf"):
-            _remove_socket(settings)
-        shutil.rmtree(path, ignore_errors=True)
+def clean(target: Path) -> list[Json]:
+    """Removes folders of runs that are gone, and ends servers that still run on them; says what became of each."""
+    for path in leftovers(target):
+        _end_server(path / "data")
+    binary, sockets = Binary.find(), tempfile.gettempdir()
+    binary.document("scratch", "clean", "--named", SOCKETS, sockets)
+    found: list[Json] = binary.document("scratch", "clean", "--named", _PREFIX, str(target))
     return found
 
 
-def _alive(path: Path) -> bool:
+def _end_server(data: Path) -> None:
+    """Ends the server that the note in a data folder of ours names, if it works on that folder and is of its user."""
     try:
-        mark = json.loads((path / _MARK).read_text())
-        return bool(_began(int(mark["pid"])) == mark["began"] != 0)
-    except (OSError, ValueError, KeyError, TypeError):
-        return True  # Not one of ours, or not readable: hands off.
-
-
-def _began(pid: int) -> int:
-    """When a process began, in ticks since the machine did; 0 where there is none."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return 0
-    return int(text.rsplit(")", 1)[1].split()[19])
-
-
-def _remove_socket(settings: Path) -> None:
-    """Removes the folder of a server's socket, which only its settings name, if it is one of ours."""
-    with contextlib.suppress(OSError):
-        for name in re.findall(r"unix_socket_directories = '([^']*)'", settings.read_text()):
-            if Path(name).name.startswith(SOCKETS):
-                shutil.rmtree(name, ignore_errors=True)
-
-
-def _end_server(note: Path) -> None:
-    """Ends the server that a note in its own data folder names, if it is one and works on that folder."""
-    try:
-        pid = int(note.read_text().splitlines()[0])
-        if os.path.realpath(f"/proc/{pid}/cwd") != os.path.realpath(note.parent):
-            return
-        os.kill(pid, signal.SIGQUIT)
-    except (OSError, ValueError, IndexError):
+        owner = data.lstat().st_uid
+        handle = os.open(data / "postmaster.pid", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(handle) as note:
+            pid = int(note.readline(32))
+        process = os.pidfd_open(pid)
+    except (OSError, ValueError):
         return
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    try:
+        # Asked after it is held by the descriptor: a number that was given out again is another process.
+        seen = Path(f"/proc/{pid}")
+        if seen.stat().st_uid == owner and (seen / "cwd").samefile(data):
+            signal.pidfd_send_signal(process, signal.SIGQUIT)
+            select.select([process], [], [], _END_S)
+    except OSError:
+        return  # It has ended meanwhile.
+    finally:
+        os.close(process)

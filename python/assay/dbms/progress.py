@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.error import BAD_JOB
-from assay.study.files import ResultError, explain, read_json
-from assay.work import save
+from assay.results.files import ResultError, explain, read_json, require_ours
+from assay.study.work import save
 
 Json = dict[str, Any]
 VERSION = 1
@@ -44,6 +44,7 @@ class Progress:
             ResultError: where there is none, or it is of another version.
         """
         paths = sorted(folder.glob(_PATTERN))
+        require_ours(folder, *(path.name for path in paths))
         for path in reversed(paths):
             head, steps = _read(path)
             if head.get("command") != command:

@@ -10,8 +10,9 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.cold import IN_MEMORY
+from assay.dbms.cpus import Cpus
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
-from assay.report.units import size
+from assay.units.show import size
 
 Json = dict[str, Any]
 # Of a file system: what a run leaves free at least.
@@ -86,9 +87,11 @@ class Counters:
     def __post_init__(self) -> None:
         self._sums = {name: [0.0] * 11 for name in self.names}
         self._before: dict[str, list[float]] = {}
+        self.cpus = Cpus()
 
     def open(self) -> None:
         """A window begins."""
+        self.cpus.open()
         self._before = {name: _stat(name) for name in self.names}
 
     def close(self, seconds: float) -> Mapping[str, list[float]]:
@@ -99,15 +102,19 @@ class Counters:
             self._sums[name] = [total + one for total, one in zip(self._sums[name], change, strict=True)]
             found[name] = change
         self.window_s += seconds
+        self.cpus.close()
         return found
 
     def state(self) -> Json:
         """All that was counted, to be restored when the run goes on."""
-        return {"window_s": self.window_s, "sums": self._sums}
+        cpus = [self.cpus.busy_s, self.cpus.total_s]
+        return {"window_s": self.window_s, "sums": self._sums, "cpus": cpus}
 
     def restore(self, state: Json) -> None:
         """Counts on from there."""
         self.window_s = state["window_s"]
+        # A run that began before CPUs were counted goes on without those windows.
+        self.cpus = Cpus(*state.get("cpus", (0.0, 0.0)))
         self._sums |= {name: list(sums) for name, sums in state["sums"].items()}
 
     def documents(self) -> list[Json]:

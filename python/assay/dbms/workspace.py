@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -31,6 +32,15 @@ class Workspace:
     ) -> None:
         if self._place is not None:
             self._place.remove()
+
+    def copy(self, folder: Path, name: str) -> Path:
+        """A copy of a folder inside, beside it or not."""
+        return Path(shutil.copytree(folder, self.path / name))
+
+    def remove(self, folder: Path) -> None:
+        """Removes a folder inside, with all that it holds."""
+        if self._place is not None:
+            self._place.remove_inside(folder.name)
 
     def folder(self, name: str) -> Path:
         """A new folder inside."""

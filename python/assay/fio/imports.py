@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.document.text import table_text, value_text
+from assay.error import remedy
 from assay.fio.jobfile import FioError, Section, parse
 from assay.fio.options import CARRIED, HARMLESS, REFUSED
-from assay.fio.toml import table_text, value_text
 from assay.fio.workload import Workload, workload
 
 Table = dict[str, Any]
@@ -34,8 +35,20 @@ def import_file(path: Path, out: Path | None = None, sections: Sequence[str] = (
         raise FioError(f"{path} cannot be read: {error}", "name a job file of fio's") from error
     imported = import_text(text, path.stem, sections, leave_out)
     if out is not None:
-        out.write_text(imported.text, encoding="utf-8")
+        _write(out, imported.text)
     return imported
+
+
+def _write(out: Path, text: str) -> None:
+    """A new file, whole or not there."""
+    try:
+        with out.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise FioError(f"{out} is there already", "name a file that is not, or remove it first") from error
+    except OSError as error:
+        out.unlink(missing_ok=True)
+        raise FioError(f"{out} cannot be written: {error.strerror}", remedy(error)) from error
 
 
 def import_text(text: str, name: str, sections: Sequence[str] = (), leave_out: bool = False) -> Imported:

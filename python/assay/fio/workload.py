@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.fio.jobfile import FioError, Option, Section, integer, number, size
 from assay.fio.options import ENGINES, QUEUED
-from assay.study.units import exact_size
+from assay.units.parse import exact_size
 
 Table = dict[str, Any]
 

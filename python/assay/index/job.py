@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.error import BAD_JOB, AssayError, did_you_mean
 from assay.index.waits import as_if
-from assay.study.units import parse_bytes, parse_seconds
+from assay.units.parse import parse_bytes, parse_seconds
 
 Json = dict[str, Any]
 VERSION = 1

@@ -16,15 +16,15 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
+from assay.results.files import read_json
 from assay.study import run
 from assay.study.execute import Observer
-from assay.study.files import read_json
 from assay.study.request import Wish, prepare
 from assay.study.settings import parse_settings
-from assay.study.target import parse_all
-from assay.study.units import parse_bytes
-from assay.twin import names
+from assay.target import names
+from assay.target.target import parse_all
 from assay.twin.predict import Point, predict
+from assay.units.parse import parse_bytes
 
 Json = dict[str, Any]
 SIZES = ("256B", "512B", "1KiB", "2KiB", "4KiB", "8KiB", "16KiB")

@@ -10,9 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
-from assay.index import way
 from assay.index.job import INDEXES
-from assay.work import folder
+from assay.record import WorkRecord
+from assay.results import way
+from assay.study.work import folder
 
 Json = dict[str, Any]
 # What runs may differ in beside index, operations, threads and pool, as their parameters name it.
@@ -60,7 +61,7 @@ def seen(directory: Path) -> list[Seen]:
     """
     found = [record for record in folder.load(directory) if _counts(record)]
     differing = {name for name in CONDITIONS if len({_condition(record, name) for record in found} - {""}) > 1}
-    groups: dict[tuple[str, str, int, str, int], list[Json]] = defaultdict(list)
+    groups: dict[tuple[str, str, int, str, int], list[WorkRecord]] = defaultdict(list)
     for record in found:
         words = [
             f"{name} {_condition(record, name)}"
@@ -76,18 +77,18 @@ def seen(directory: Path) -> list[Seen]:
     return [_together(*key[:4], records) for key, records in sorted(groups.items())]
 
 
-def _counts(record: Json) -> bool:
+def _counts(record: WorkRecord) -> bool:
     ours = record["kind"] == "index" and record["subject"]["name"] in INDEXES
     return bool(ours and record["verdict"]["status"] != "invalid")
 
 
-def _workload(record: Json) -> str:
+def _workload(record: WorkRecord) -> str:
     """Operations and how keys are picked: lookups of skewed keys are no repeats of uniform ones."""
     law = record["workload"]["parameters"].get("distribution", "")
     return f"{record['workload']['name']} {law}".strip()
 
 
-def _condition(record: Json, name: str) -> str:
+def _condition(record: WorkRecord, name: str) -> str:
     """What is named only where the runs of a folder differ in it, and makes other runs of them."""
     if name == "as if on":
         return str(record["subject"]["settings"].get("as_if", {}).get("twin", "this machine"))
@@ -95,13 +96,13 @@ def _condition(record: Json, name: str) -> str:
     return "-".join(map(str, dict.fromkeys(value))) if isinstance(value, list) else str(value)
 
 
-def _pool(record: Json) -> int:
+def _pool(record: WorkRecord) -> int:
     """Bytes in front of a drive; 0 where there is none."""
     on_drive = str(record["subject"]["name"]).startswith("ssd-")
     return int(record["subject"]["settings"]["pool_bytes"]) if on_drive else 0
 
 
-def _together(index: str, workload: str, threads: int, way: str, records: Sequence[Json]) -> Seen:
+def _together(index: str, workload: str, threads: int, way: str, records: Sequence[WorkRecord]) -> Seen:
     def mean(name: str, otherwise: float = 0.0) -> float:
         found = [float(record["figures"][name]["value"]) for record in records if name in record["figures"]]
         return fmean(found) if found else otherwise

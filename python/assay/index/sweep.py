@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.binary import Binary
 from assay.index.job import Wish, job
-from assay.work import load, run_work, save
+from assay.record import WorkRecord
+from assay.study.work import load, run_work, save
 
 Json = dict[str, Any]
 # The pool in front of a drive where none is asked for, as `crates/index/src/ssd/factory.rs` has it.
@@ -105,7 +106,7 @@ def identity_of_job(document: Json) -> tuple[Any, ...]:
     )
 
 
-def identity_of_record(record: Json) -> tuple[Any, ...]:
+def identity_of_record(record: WorkRecord) -> tuple[Any, ...]:
     """The same, of a record."""
     asked = record["workload"]["parameters"]
     window = asked.get("window_s", asked.get("window_operations"))
@@ -133,7 +134,7 @@ def _drive(index: str, settings: Json) -> tuple[str, int]:
     return str(settings.get("io", "io_uring")), round(int(settings["pool_bytes"]) / (64 << 10))
 
 
-def run(binary: Binary, wanted: Sequence[Cell], out: Path, tell: Callable[[str], None]) -> Iterator[Json]:
+def run(binary: Binary, wanted: Sequence[Cell], out: Path, tell: Callable[[str], None]) -> Iterator[WorkRecord]:
     """Runs what has no record in `out` yet; yields every record, those that were there included. A run that is
     interrupted leaves what was finished; started again, it goes on."""
     known = {identity_of_record(record): record for record in load(out) if record["kind"] == "index"}
@@ -142,7 +143,7 @@ def run(binary: Binary, wanted: Sequence[Cell], out: Path, tell: Callable[[str],
         if record is None:
             what = f"{cell.wish.index} {cell.wish.workload} {cell.wish.distribution} {cell.wish.threads} threads"
             tell(f"{position} of {len(wanted)}: {what}")
-            for record in run_work(binary, ["index"], job(cell.wish)):
+            for record in cast("list[WorkRecord]", run_work(binary, ["index"], job(cell.wish))):
                 save(out, record)
                 yield record
         else:

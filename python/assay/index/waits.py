@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
-from assay.twin import names
+from assay.target import names
 from assay.twin.predict import Point, predict
 
 Json = dict[str, Any]

@@ -60,8 +60,8 @@ def of_file(path: Path) -> Curve:
 def of_twin(name: str, page_bytes: float) -> Curve:
     """A twin under random reads of a page, one thread for each that is in flight."""
     from assay.binary import Binary
-    from assay.twin import catalog, names
-    from assay.twin.host import HostWish
+    from assay.target import catalog, names
+    from assay.target.host import HostWish
     from assay.twin.predict import Point as Asked
     from assay.twin.predict import stream
 
@@ -80,8 +80,7 @@ def of_twin(name: str, page_bytes: float) -> Curve:
 
 def of_records(directory: Path, page_bytes: float) -> Curve:
     """The random reads of a result folder that had the device for themselves, at the page's size."""
-    from assay.report import folder, row
-    from assay.report.answer import pick
+    from assay.results import folder, pick, row
 
     found = folder.read(directory)
     lone = pick.lone(row.rows(found.cells))

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, ConfigDict, Field
 
+from assay.document.table import Table
 from assay.price.day import Day, parse_day
 from assay.price.error import PriceError
-from assay.study.model import Table
 
 Kind = Literal["list", "street", "quote", "contract"]
 Unit = Literal["each", "GiB", "GB", "GB-month", "hour", "month", "IOPS-month", "MiB/s-month", "kWh"]

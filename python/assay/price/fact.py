@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from assay.study.model import Table
+from assay.document.table import Table
 
 Provenance = Literal["measured", "emulated", "modelled", "published", "datasheet", "assumed"]
 

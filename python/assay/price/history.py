@@ -6,12 +6,12 @@ from functools import cache, partial
 from typing import Any
 
 from assay import home
+from assay.document.table import Table
 from assay.price.answer import Answer
 from assay.price.band import Prices, swing
 from assay.price.ledger import Ledger
 from assay.price.order import Above0
 from assay.price.reading import read
-from assay.study.model import Table
 
 
 class Rule(Table):

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from assay.document.table import Table
 from assay.error import AssayError
-from assay.study.model import Table
-from assay.study.units import number_of
+from assay.units.parse import number_of
 
 Role = Literal["storage", "memory", "processor", "other"]
 

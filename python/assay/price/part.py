@@ -9,11 +9,11 @@ from typing import Literal
 from pydantic import Field
 
 from assay import home
+from assay.document.table import Table
 from assay.error import did_you_mean
 from assay.price.error import PriceError
 from assay.price.fact import Fact, Provenance
 from assay.price.reading import read
-from assay.study.model import Table
 
 Family = Literal["pmem", "dram", "ssd", "disk", "cpu"]
 STORAGE: tuple[Family, ...] = ("pmem", "ssd", "disk")

@@ -7,12 +7,12 @@ from functools import cache
 from typing import Literal
 
 from assay import home
+from assay.document.table import Table
 from assay.error import did_you_mean
 from assay.price.answer import Answer
 from assay.price.error import PriceError
 from assay.price.ledger import Ledger
 from assay.price.reading import read
-from assay.study.model import Table
 
 Verdict = Literal["legal", "illegal", "unknown"]
 

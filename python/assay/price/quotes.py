@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from assay.document.table import Table
 from assay.price.entry import Entry, Exchange
 from assay.price.part import Part
-from assay.study.model import Table
 
 
 class Quotes(Table):

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from assay.document import limits
+from assay.document.locate import existing, line_of
 from assay.price.error import PriceError
-from assay.study.locate import existing, line_of
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -39,7 +40,7 @@ def parse(text: str, file: str, model: type[Model]) -> Model:
 def document_of(text: str, file: str) -> dict[str, Any]:
     """TOML text as tables."""
     try:
-        return tomllib.loads(text, parse_float=Decimal)
+        return limits.toml(text, file, Decimal)
     except tomllib.TOMLDecodeError as error:
         raise PriceError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
 

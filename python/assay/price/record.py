@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 from assay.error import did_you_mean
 from assay.price.error import PriceError
 from assay.price.ratio import Load, missing_utilisation
 from assay.price.seen import find_work, known, load_of_work, unknown
-from assay.study.files import read_json
-
-Json = dict[str, Any]
+from assay.record import ClassResult, Record
+from assay.results.files import read_json
 
 FORMAT_VERSION = 1
 METRICS = {"ops": ("ops_rate", "operations/s"), "bandwidth": ("bandwidth", "B/s")}
 
 
-def read_record(directory: Path, cell: str) -> Json:
+def read_record(directory: Path, cell: str) -> Record:
     """The record of a cell; a folder that was cut short, and records of another version, are refused in a sentence."""
     folder = directory / "records"
     if not known(directory):
@@ -32,7 +31,7 @@ def read_record(directory: Path, cell: str) -> Json:
     if record["version"] != FORMAT_VERSION:
         hint = "read it with the release of Assay that wrote it, or measure again"
         raise PriceError(f"the record of `{cell}` has version {record['version']}, this is {FORMAT_VERSION}", hint)
-    return record
+    return cast("Record", record)
 
 
 def load_of(directory: Path, cell: str, metric: str, classes: list[str] | None = None) -> Load:
@@ -54,7 +53,7 @@ def load_of(directory: Path, cell: str, metric: str, classes: list[str] | None =
     threads = sum(entry.get("threads", 1) for entry in record["job"]["classes"] if entry["name"] in chosen)
     results = [result for result in record["classes"] if result["name"] in chosen]
     busy_s = sum(_cpu_s(result) for result in results)
-    figures = [result[field] for result in results]
+    figures = [result["ops_rate"] if field == "ops_rate" else result["bandwidth"] for result in results]
     provenance = figures[0]["provenance"] if len({figure["provenance"] for figure in figures}) == 1 else "modelled"
     return Load(
         throughput=sum(figure["value"] for figure in figures),
@@ -67,7 +66,7 @@ def load_of(directory: Path, cell: str, metric: str, classes: list[str] | None =
     )
 
 
-def _chosen(record: Json, classes: list[str] | None) -> set[str]:
+def _chosen(record: Record, classes: list[str] | None) -> set[str]:
     there = [result["name"] for result in record["classes"]]
     for name in classes or ():
         if name not in there:
@@ -75,13 +74,12 @@ def _chosen(record: Json, classes: list[str] | None) -> set[str]:
     return set(classes or there)
 
 
-def _cpu_s(result: Json) -> float:
+def _cpu_s(result: ClassResult) -> float:
     """CPU seconds of a class: its threads and kernel helpers, without waiting for an intended start."""
     cpu = result.get("cpu") or {}
     if cpu.get("user_s") is None or cpu.get("kernel_s") is None:
         raise missing_utilisation()
-    waiting = (cpu.get("wait_s") or {"value": 0})["value"]
-    helpers = (cpu.get("helper_s") or {"value": 0})["value"]
+    waiting, helpers = (figure["value"] if figure else 0.0 for figure in (cpu.get("wait_s"), cpu.get("helper_s")))
     return float(max(0.0, cpu["user_s"]["value"] + cpu["kernel_s"]["value"] + helpers - waiting))
 
 

@@ -16,9 +16,10 @@ from typing import Any
 from assay.price.error import PriceError
 from assay.price.ledger import Ledger
 from assay.price.ratio import Load, missing_utilisation
-from assay.report.work import Work
-from assay.report.work import read as read_works
-from assay.study.files import read_json
+from assay.record import DeviceCounters, Record
+from assay.results.files import read_json
+from assay.results.work import Work
+from assay.results.work import read as read_works
 
 Json = dict[str, Any]
 
@@ -131,7 +132,7 @@ def of_work(work: Work) -> Seen:
     return Seen(work.id, what, work.status, provenance, {kind: rate[1]}, written, _busy(work, seconds))
 
 
-def of_cell(ident: str, record: Json) -> Seen:
+def of_cell(ident: str, record: Record) -> Seen:
     """Of a cell: all classes together."""
     status = str(record["verdict"]["status"])
     if status == "invalid":
@@ -179,7 +180,7 @@ def _busy(work: Work, seconds: float) -> float | None:
     return max(0.0, used - _value(cpu.get("wait_s"))) / (seconds * _cpus(work))
 
 
-def _written(devices: Sequence[Json], seconds: float) -> float | None:
+def _written(devices: Sequence[DeviceCounters], seconds: float) -> float | None:
     """Bytes a second that the devices took; none where no device was counted."""
     if not devices or seconds <= 0:
         return None

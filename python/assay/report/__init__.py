@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.report import folder
-from assay.report.folder import ReportError
+from assay.results import folder
+from assay.results.folder import ReportError
 
 if TYPE_CHECKING:
     from assay.report.answer import Answer

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.report import group, labels, row, units
-from assay.report.answer import layers, pick
+from assay.report.answer import layers
 from assay.report.figures.ladder import places
-from assay.report.folder import Folder
-from assay.report.group import Point
-from assay.report.row import Row
-from assay.report.work import Work
+from assay.results import group, labels, pick, row
+from assay.results.folder import Folder
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.results.work import Work
+from assay.units import show
 
 Json = dict[str, Any]
 
@@ -38,7 +39,7 @@ class Rung:
     @property
     def gain(self) -> str:
         """How many times more the next better one reaches; empty at the top."""
-        return units.times(self.factor) if self.better else ""
+        return show.times(self.factor) if self.better else ""
 
     def document(self) -> Json:
         """As `--json` prints it."""
@@ -129,7 +130,7 @@ def _ranked(id_: str, title: str, unit: str, steps: Iterable[_Step]) -> Headroom
             Rung(
                 name=step.name,
                 value=step.value,
-                said=units.rate(step.value) if unit == "bytes/s" else f"{units.count(step.value)}/s",
+                said=show.rate(step.value) if unit == "bytes/s" else f"{show.count(step.value)}/s",
                 share=step.value / ordered[0].value,
                 better=above.name if above else "",
                 factor=above.value / step.value if above else 1.0,
@@ -196,7 +197,7 @@ def _commits(rows: Sequence[Row]) -> Iterable[Headroom]:
     writes = [one for one in pick.lone(rows) if pick.does(one, "write", "sequential") and one.closed]
     writes = [one for one in writes if pick.durability(one)["kind"] != "none" and one.asked.get("threads", 1) == 1]
     for (size,), own in group.by(writes, ("size",)).items():
-        said = units.block(float(str(size))) if isinstance(size, (int, float)) else labels.sizes(size)
+        said = show.block(float(str(size))) if isinstance(size, (int, float)) else labels.sizes(size)
         steps = []
         for part in group.by(own, ("study", "on", "path", "durability", *_factors(own))).values():
             point = group.point(part, "ops_rate")
@@ -236,7 +237,8 @@ def _factors(rows: Sequence[Row]) -> list[str]:
 def _moved(one: Work, name: str) -> float:
     found = 0.0
     for device in one.record.get("devices") or ():
-        value = (device.get(name) or {}).get("value")
+        figure = device.get(name)
+        value = figure.get("value") if isinstance(figure, dict) else None
         found += float(value) if isinstance(value, (int, float)) else 0.0
     return found
 

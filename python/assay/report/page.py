@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay import __version__
-from assay.claim import page as claims
-from assay.report import answer, headroom, machine, shell
+from assay.charts import shell
+from assay.charts.model import Figure
+from assay.charts.palette import Palette
+from assay.report import answer, headroom
 from assay.report.answer import layers, trust
-from assay.report.figures import Figure, Palette
-from assay.report.folder import Folder
-from assay.report.view import explorer, gaps, works
+from assay.report.view import claims, explorer, gaps, works
 from assay.report.view.counsel import Counsel, counsel
 from assay.report.view.section import Section, section
+from assay.results import machine
+from assay.results.folder import Folder
+from assay.version import __version__
 
 
 def write(folder: Folder, *, export: bool, pdf: bool = False) -> Path:
@@ -26,7 +28,7 @@ def write(folder: Folder, *, export: bool, pdf: bool = False) -> Path:
     path = folder.directory / "report.html"
     shell.replace_file(path, render(folder, parts))
     if export:
-        from assay.report import export as files
+        from assay.charts import export as files
 
         files.write(folder.directory / "figures", list(parts.figures))
     if pdf:

@@ -11,13 +11,16 @@ from xml.sax.saxutils import escape
 
 import vl_convert
 
-from assay import __version__
-from assay.report import answer, headroom, machine, theme, units
+from assay.charts import theme
+from assay.charts.export import whole
+from assay.charts.model import Figure
+from assay.report import answer, headroom
 from assay.report.answer import trust
-from assay.report.export import whole
-from assay.report.figures import Figure
-from assay.report.folder import Folder, ReportError
 from assay.report.view.counsel import Counsel
+from assay.results import machine
+from assay.results.folder import Folder, ReportError
+from assay.units import show
+from assay.version import __version__
 
 # A4 at 72 points an inch, with margins of 15 mm; two columns below the title.
 WIDTH, HEIGHT, MARGIN, GAP = 595.0, 842.0, 42.0, 22.0
@@ -155,7 +158,7 @@ def _evidence(folder: Folder, lead: Figure | None, counsel: Counsel, column: Col
         best = f"Best: {one.rungs[0].name}, {one.rungs[0].said}."
         column.text(f"{one.title}. {best} {one.lost}".replace("\u00a0", " "), Style(7.8, after=3.0))
     for work in folder.works[:6]:
-        rate = f"{units.count(work.rate[1])} {work.rate[0].removesuffix('_per_s')}/s" if work.rate else "no rate"
+        rate = f"{show.count(work.rate[1])} {work.rate[0].removesuffix('_per_s')}/s" if work.rate else "no rate"
         column.text(
             f"{work.subject}, {work.workload}: {rate} [{work.status}, {work.provenance}]", Style(7.8, after=2.0)
         )

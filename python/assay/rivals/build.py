@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from assay import home
-from assay.dbms.wtperf import build as wiredtiger
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError, did_you_mean
+from assay.rivals import wiredtiger
 from assay.rivals.program import NAMES, listed
 
 # What `apt-get install` must have brought; LMDB and redb come as crates, WiredTiger as source.

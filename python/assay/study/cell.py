@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from assay.document.identifier import Identifier
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -38,6 +40,10 @@ class Cell:
     estimate: str = "assumed"
     order: int = 0
     files: dict[tuple[str, str, int], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Records are named after it: a name that leads elsewhere is refused, whoever wrote it."""
+        Identifier.parse(self.id, "name of a cell")
 
     @property
     def group(self) -> str:

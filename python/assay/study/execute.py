@@ -9,11 +9,11 @@ from typing import IO, Any, Protocol
 
 from assay.binary import Binary, Run, said
 from assay.error import DONE, FAILED, INTERRUPTED, NOT_POSSIBLE
+from assay.results.files import explain, write_json
+from assay.results.journal import Journal, last_states
 from assay.study import outcome as outcomes
 from assay.study.cell import Cell
-from assay.study.files import explain, write_json
 from assay.study.interrupts import Interrupts
-from assay.study.journal import Journal, last_states
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
 

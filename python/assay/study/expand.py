@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from assay.document import limits
 from assay.error import NOT_POSSIBLE, AssayError, did_you_mean
 from assay.study import job as jobs
 from assay.study import matrix
@@ -17,7 +19,7 @@ from assay.study.expression import Names, label_of, substitute
 from assay.study.model import ClassTable, DatasetTable, Study, WindowTable
 from assay.study.settings import Change, Chosen
 from assay.study.source import StudyError
-from assay.study.target import DEVICES, TWIN, Target, available_memory
+from assay.target.target import DEVICES, TWIN, Target, available_memory
 
 Model = TypeVar("Model", bound=BaseModel)
 Json = dict[str, Any]
@@ -51,6 +53,7 @@ class _Resolved:
     datasets: dict[str, DatasetTable]
     window: WindowTable
     cache: str
+    counting: str
     data_check: bool
 
 
@@ -78,10 +81,12 @@ def expand(request: Request) -> list[Cell]:
     shown_on = len(mains) > 1 or any("on" in (figure.x, figure.series, figure.facet) for figure in study.figures)
     cells: list[Cell] = []
     index = 0
+    limits.cells(study.repeats * math.prod(len(values) for values in study.matrix.values()), study.name)
     for factors in matrix.combinations(study):
         for target in _worth_listing(study, factors, mains):
             for scenario, classes in matrix.scenarios(study):
                 index += 1
+                limits.cells(index * study.repeats, study.name)
                 cells += _repeats(request, index, factors, target, shown_on, scenario, classes)
     if not cells:
         raise StudyError(f"the study `{study.name}` has no cell left", "its excludes or settings leave nothing to run")
@@ -149,6 +154,7 @@ def _resolve(study: Study, factors: matrix.Factors, target: Target) -> _Resolved
         datasets={name: _put(names, table, f"datasets.{name}", study, where) for name, table in study.datasets.items()},
         window=_put(names, study.window, "window", study, where),
         cache=str(substitute(study.cache, names)),
+        counting=str(substitute(study.counting, names)),
         data_check=study.checks.data,
     )
 
@@ -181,6 +187,7 @@ def _job(request: Request, cell: str, resolved: _Resolved, target: Target, class
         "window": jobs.window_job(resolved.window),
         "cache": resolved.cache,
         "checks": {"data": resolved.data_check},
+        **({"counting": resolved.counting} if resolved.counting != "auto" else {}),
         "scratch": request.scratch,
         "keep_scratch": True,
     }

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.study.units import number_of
+from assay.units.parse import number_of
 
+_LONGEST = 500
 _TEMPLATE = re.compile(r"\$\{([^{}]*)\}")
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -90,14 +91,23 @@ def label_of(value: Any) -> str:
 
 def evaluate(text: str, names: Names) -> Any:
     """The value of one expression."""
+    if len(text) > _LONGEST:
+        raise _too_long(text)
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError) as error:
         raise ExpressionError(f"`${{{text}}}` is not an expression", "write a name, or arithmetic on names") from error
+    except (RecursionError, MemoryError) as error:
+        raise _too_long(text) from error
     try:
         return _value(tree.body, names)
     except (ZeroDivisionError, OverflowError, TypeError, ValueError) as error:
         raise ExpressionError(f"`${{{text}}}` cannot be computed: {error}") from error
+
+
+def _too_long(text: str) -> ExpressionError:
+    message = f"an expression of {len(text):,} characters cannot be computed: `${{{text[:20]}...}}`"
+    return ExpressionError(message, f"{_LONGEST} are the most, and few brackets inside of one another")
 
 
 def _value(node: ast.expr, names: Names) -> Any:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from assay.error import BAD_JOB
+from assay.results.files import ResultError, make_folder, write_json
 from assay.study.expand import Request
 from assay.study.expression import label_of
-from assay.study.files import ResultError, make_folder, write_json
 from assay.study.model import Choice
 from assay.study.plan import Plan
 from assay.study.request import Prepared

@@ -8,7 +8,8 @@ from typing import Any
 
 from assay.error import BAD_JOB, AssayError
 from assay.study.model import ClassTable, DatasetTable, Objective, Pattern, WindowTable
-from assay.study.units import parse_bytes, parse_rate, parse_seconds
+from assay.study.pin import parse_pin
+from assay.units.parse import parse_bytes, parse_rate, parse_seconds
 
 FORMAT_VERSION = 1
 
@@ -94,6 +95,8 @@ def class_job(name: str, table: ClassTable) -> Json:
         "dirty_bytes": parse_bytes(table.dirty),
         "start_s": parse_seconds(table.start),
     }
+    if pin := parse_pin(table.pin):
+        found["pin"] = pin
     return found | ({"objective": _objective(table.objective)} if table.objective else {})
 
 

@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from assay.error import AssayError, did_you_mean
 from assay.study.expression import is_template
-from assay.study.units import parse_bytes, parse_rate, parse_seconds
+from assay.units.parse import parse_bytes, parse_rate, parse_seconds
 
 PATH_KINDS = ("pread", "mmap", "libaio", "io_uring", "nvme_passthrough", "pmem", "nvme_polled", "null")
 PATH_OPTIONS = (
@@ -128,3 +128,4 @@ Layout = Annotated[str, Word("written", "grow", "preallocated", "as-found")]
 Placement = Annotated[str, Word("interleave", "bound")]
 Content = Annotated[str, Word("random", "zero", "stamped")]
 Cache = Annotated[str, Word("as-found", "warm", "cold", "bypassed")]
+Counting = Annotated[str, Word("auto", "in-window", "own-window", "accounts")]

@@ -15,7 +15,7 @@ from assay.study.cell import Cell
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
 from assay.study.progress import Clock, Silent, told
-from assay.study.units import format_ns, format_rate, format_seconds
+from assay.units.parse import format_ns, format_rate, format_seconds
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 from assay.error import AssayError
 from assay.study.expression import label_of
 from assay.study.model import Choice, Require, Scalar, Settings, Study
-from assay.study.units import number_of
+from assay.units.parse import number_of
 
 Factors = dict[str, Any]
 

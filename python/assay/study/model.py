@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
 
-from assay.error import did_you_mean
+from assay.document.table import Table
 from assay.study import kinds
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
@@ -23,25 +22,6 @@ TargetKind = Literal["folder", "file", "block-device", "device-dax", "memory", "
 Scenario = Literal["all", "alone", "pairwise"]
 FigureKind = Literal["line", "bar", "ladder", "latency-throughput", "timeseries", "heatmap", "interference", "cdf"]
 Scale = Literal["linear", "log"]
-
-
-class Table(BaseModel):
-    """A table of a study file: unknown keys are refused with the nearest known one."""
-
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-    open_keys: ClassVar[bool] = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _known_keys(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or cls.open_keys:
-            return data
-        known = {field.alias or name for name, field in cls.model_fields.items()}
-        for key in data:
-            if key not in known and key not in cls.model_fields:
-                context = {"key": key, "hint": did_you_mean(key, known)}
-                raise PydanticCustomError("unknown_key", "`{key}` is not a key here; {hint}", context)
-        return data
 
 
 class SizeShare(Table):
@@ -98,6 +78,7 @@ class ClassTable(Table):
     buffer: kinds.Size = Field(0, description="Memory per thread that reads land in; 0: just what is in flight.")
     dirty: kinds.Size = Field(0, description="Bytes changed in a page before it is written.")
     start: kinds.Duration = Field(0, description="Begins this long after the window opens.")
+    pin: str = Field("none", description="CPUs (`0,2-5`) or NUMA nodes (`node:0`) that its threads keep to, in turn.")
     objective: Objective | None = None
 
 
@@ -216,6 +197,7 @@ class Study(Head):
     scenarios: list[Scenario] = Field(default=["all"], min_length=1)
     window: WindowTable
     cache: kinds.Cache = "as-found"
+    counting: kinds.Counting = Field("auto", description="When hardware counters run.")
     checks: ChecksTable = ChecksTable()
     figures: list[Figure] = Field(default_factory=list)
     profile: dict[str, Settings] = Field(

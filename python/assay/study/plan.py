@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
+from assay.document import limits
 from assay.error import BAD_JOB, AssayError
+from assay.results.files import ResultError, read_json
+from assay.study import consent
 from assay.study.cell import Cell, Refusal
-from assay.study.files import ResultError, read_json
 
 VERSION = 1
 
@@ -37,6 +39,8 @@ class Plan:
     created_at: str
     bytes_needed: dict[str, int] = field(default_factory=dict)
     drive_writes: dict[str, float] = field(default_factory=dict)
+    destroys: list[str] = field(default_factory=list)
+    """Devices whose content may be destroyed."""
 
     @property
     def seconds(self) -> float:
@@ -67,8 +71,15 @@ class Plan:
                 "bytes_needed": self.bytes_needed,
                 "drive_writes": self.drive_writes,
             },
-            "cells": [cell.document() for cell in sorted(self.cells, key=lambda cell: cell.id)],
+            # Named so that who goes on is asked again; leave to destroy them stands in no file.
+            "destroys": self.destroys,
+            "cells": [_told(cell) for cell in self.in_file_order],
         }
+
+    @property
+    def in_file_order(self) -> list[Cell]:
+        """Cells as they were declared."""
+        return sorted(self.cells, key=lambda cell: cell.id)
 
 
 def load(path: Path) -> Plan:
@@ -78,9 +89,14 @@ def load(path: Path) -> Plan:
         if document["version"] != VERSION:
             message = f"{path} has version {document['version']}, this program reads version {VERSION}"
             raise ResultError(message, hint="continue it with the assay that began it")
-        cells = sorted((Cell.from_document(entry) for entry in document["cells"]), key=lambda cell: cell.order)
-        totals = document["totals"]
-        return Plan(cells, document["seed"], document["created_at"], totals["bytes_needed"], totals["drive_writes"])
+        declared = [Cell.from_document(entry) for entry in document["cells"]]
+        # A plan of an earlier version, or of somebody else's making, may say that devices may be destroyed.
+        named = [*map(str, document.get("destroys", ())), *consent.destroyed(declared)]
+        cells = sorted((replace(cell, job=consent.without(cell.job)) for cell in declared), key=lambda cell: cell.order)
+        totals, destroys = document["totals"], list(dict.fromkeys(named))
+        return Plan(
+            cells, document["seed"], document["created_at"], totals["bytes_needed"], totals["drive_writes"], destroys
+        )
     except (KeyError, TypeError) as error:
         raise ResultError(f"{path} is no plan: {error} is missing", hint="start anew in another folder") from error
 
@@ -91,7 +107,15 @@ def make(cells: Iterable[Cell], seed: int, binary: Binary | None, order: Order |
     costed = _with_preparation((order or in_order)(asked, seed))
     needed = bytes_needed(costed)
     created_at = datetime.now(UTC).isoformat(timespec="seconds")
-    return Plan(costed, seed, created_at, needed, _drive_writes(costed))
+    destroys = consent.destroyed(sorted(costed, key=lambda cell: cell.id))
+    plan = Plan(costed, seed, created_at, needed, _drive_writes(costed), destroys)
+    limits.cells(len(costed), "the plan")
+    limits.seconds(plan.seconds, "the plan")
+    return plan
+
+
+def _told(cell: Cell) -> dict[str, Any]:
+    return replace(cell, job=consent.without(cell.job)).document()
 
 
 def in_order(cells: Sequence[Cell], seed: int) -> list[Cell]:

@@ -11,7 +11,7 @@ from typing import IO, Any
 from assay.study.cell import Cell
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
-from assay.study.units import format_ns, format_rate, format_seconds
+from assay.units.parse import format_ns, format_rate, format_seconds
 
 Json = dict[str, Any]
 

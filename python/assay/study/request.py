@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from assay.binary import Binary
 from assay.error import NOT_POSSIBLE, AssayError, did_you_mean
 from assay.study import source
 from assay.study.cell import Cell
+from assay.study.demand import Demand
 from assay.study.expand import Request, expand
 from assay.study.expression import is_template
 from assay.study.model import Composition, Fit, Study
 from assay.study.plan import Plan, bytes_needed, make
 from assay.study.settings import Chosen, Value, apply, keys_of, with_profile
 from assay.study.source import StudyError
-from assay.study.target import Target
-from assay.study.units import exact_size, format_bytes, number_of, parse_bytes
+from assay.target.target import Target
+from assay.units.parse import exact_size, format_bytes, number_of, parse_bytes
 
 _MIB = 2**20
 
@@ -32,6 +33,7 @@ class Wish:
     profile: str | None = None
     repeats: int | None = None
     seed: int = 0
+    demand: Demand = field(default_factory=Demand)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ def prepare(wish: Wish, binary: Binary | None) -> Prepared:
     document = source.read(wish.study)
     requests = _requests(document, wish)
     requests = _fitting(document.fit, requests, wish.targets)
-    cells = [cell for request in requests for cell in expand(request)]
+    cells = wish.demand.on(cell for request in requests for cell in expand(request))
     return Prepared(document.name, requests, make(cells, wish.seed, binary))
 
 

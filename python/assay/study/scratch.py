@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from assay import lease
 from assay.binary import Binary
+from assay.error import FAILED, AssayError
 from assay.study.cell import Cell
-from assay.study.target import Target
-from assay.study.units import format_bytes
+from assay.target.target import Target
+from assay.units.parse import format_bytes
 
 Json = dict[str, Any]
 
@@ -23,6 +26,17 @@ def folders_of_cells(cells: Iterable[Cell]) -> list[str]:
     """Folders that the jobs of a plan write to."""
     targets = [target for cell in cells for target in cell.job["targets"] if target["kind"] == "folder"]
     return list(dict.fromkeys(member for target in targets for member in target["members"]))
+
+
+@contextlib.contextmanager
+def held(folders: Iterable[str]) -> Iterator[None]:
+    """Nobody else measures there meanwhile."""
+    try:
+        with lease.taken(folders):
+            yield
+    except lease.TakenError as error:
+        hint = "wait until that has ended, or stop it; `assay doctor` shows what else is busy"
+        raise AssayError(str(error), hint=hint, code=FAILED) from error
 
 
 def leftovers(binary: Binary, folders: Iterable[str]) -> list[Json]:

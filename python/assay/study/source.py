@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from assay import home
+from assay.document import limits
+from assay.document.locate import existing, line_of
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.study.locate import existing, line_of
 from assay.study.model import Composition, Study
 from assay.study.rules import problems
 
@@ -46,7 +48,11 @@ def find(name: str) -> Path:
 def read(name: str) -> Study | Composition:
     """A study by name or path."""
     path = find(name)
-    return parse(path.read_text(encoding="utf-8"), str(path) if path.parent != home.studies() else path.name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(f"{path} cannot be read: {error}", "name a study file, which is text in UTF-8") from error
+    return parse(text, str(path) if path.parent != home.studies() else path.name)
 
 
 def read_study(name: str) -> Study:
@@ -60,12 +66,24 @@ def read_study(name: str) -> Study:
 def parse(text: str, file: str) -> Study | Composition:
     """A study from TOML text; `file` names it in errors."""
     try:
-        document = tomllib.loads(text)
+        document = limits.toml(text, file)
     except tomllib.TOMLDecodeError as error:
         raise StudyError(f"{file} is not valid TOML: {error}", "mend the line that is named") from error
+    _countable(document, file)
     if "parts" in document:
         return _consistent(_validated(Composition, document, text, file), text, file)
     return _consistent(_validated(Study, document, text, file), text, file)
+
+
+def _countable(document: dict[str, Any], file: str) -> None:
+    """Before anything is made of it: so many values would take minutes to look at."""
+    matrix, repeats = document.get("matrix"), document.get("repeats", 1)
+    values = matrix.values() if isinstance(matrix, dict) else ()
+    limits.cells(
+        math.prod(len(value) for value in values if isinstance(value, list))
+        * (repeats if isinstance(repeats, int) else 1),
+        file,
+    )
 
 
 def _validated(model: type[Model], document: dict[str, Any], text: str, file: str) -> Model:

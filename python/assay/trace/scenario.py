@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.fio.toml import table_text, value_text
+from assay.document.text import table_text, value_text
 from assay.trace.classes import Seen
 from assay.trace.pattern import powers_of_two
 

@@ -6,9 +6,9 @@ from assay.advise.advice import Evidence, Finding, Gain, Outcome
 from assay.advise.facts import Facts, ids, where
 from assay.advise.rule import Rule
 from assay.advise.usage import Usage, usages
-from assay.report import group, units
-from assay.report.answer import pick
-from assay.report.group import Point
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.units import show
 
 _FAR, _BUSY = 0.5, 0.9
 
@@ -30,9 +30,9 @@ def _find(facts: Facts) -> Finding | None:
 
 def _of_work(one: Usage) -> str:
     """What the database, engine or index waits for, in a sentence."""
-    drive = "" if one.drive is None else f" and its drive {units.percent(one.drive)}"
+    drive = "" if one.drive is None else f" and its drive {show.percent(one.drive)}"
     return (
-        f"{one.work.subject} with {one.work.workload} keeps {one.cpus} CPUs {units.percent(one.cpu)}{drive} of the time"
+        f"{one.work.subject} with {one.work.workload} keeps {one.cpus} CPUs {show.percent(one.cpu)}{drive} of the time"
         f" busy; {one.cause}."
     )
 
@@ -59,12 +59,12 @@ def _told(far: tuple[Point, Point]) -> tuple[str, Gain | None, Outcome | None]:
     if share > _FAR:
         return "What was measured reaches most of what the device gave at its best.", None, "no gain here"
     if busy is not None and busy > _BUSY:
-        cause = f"its threads are on the CPU {units.percent(min(1.0, busy))} of the time: the CPU is the limit"
+        cause = f"its threads are on the CPU {show.percent(min(1.0, busy))} of the time: the CPU is the limit"
     elif pick.in_flight(slow.rows[0]) == 1 < pick.in_flight(fast.rows[0]):
         cause = "it waits for one request at a time: latency is the limit, and more in flight is the remedy"
     else:
         cause = "neither the device nor the CPU is busy all the time: the path between them is what waits"
-    says = f"{slow.rows[0].path_label} uses {units.percent(share)} of what the device gave at its best, and {cause}."
+    says = f"{slow.rows[0].path_label} uses {show.percent(share)} of what the device gave at its best, and {cause}."
     from assay.advise.advice import gain
 
     return says, gain(fast, slow, "the bandwidth, when the device is the limit"), None
@@ -83,10 +83,10 @@ def utilisation(point: Point) -> float | None:
 
 def _said(slow: Point, fast: Point) -> str:
     one, other = slow.rows[0], fast.rows[0]
-    size = units.block(float(pick.size(one) or 0))
+    size = show.block(float(pick.size(one) or 0))
     return (
-        f"{size}: {one.path_label} with {pick.in_flight(one)} in flight {units.rate(slow.value)},"
-        f" {other.path_label} with {pick.in_flight(other)} in flight {units.rate(fast.value)}"
+        f"{size}: {one.path_label} with {pick.in_flight(one)} in flight {show.rate(slow.value)},"
+        f" {other.path_label} with {pick.in_flight(other)} in flight {show.rate(fast.value)}"
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, gain, joined
 from assay.advise.facts import Facts, ids, pairs, where
 from assay.advise.rule import Rule
-from assay.report import units
-from assay.report.answer import pick
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _ALIKE = ("study", "on", "operation", "size", "path", "threads")
 
@@ -34,7 +34,7 @@ def _every(one: Row) -> int:
 
 def _said(single: Point, shared: Point) -> str:
     return (
-        f"{units.count(single.value)} writes/s with a flush each, {units.count(shared.value)} writes/s with one flush"
+        f"{show.count(single.value)} writes/s with a flush each, {show.count(shared.value)} writes/s with one flush"
         f" for {_every(shared.rows[0])}"
     )
 

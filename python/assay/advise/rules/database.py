@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from assay.advise.advice import ALONE, Evidence, Finding, Gain, Outcome, joined
 from assay.advise.facts import Facts
 from assay.advise.rule import Rule
-from assay.report import labels, units
-from assay.report.work import Work
+from assay.results import labels
+from assay.results.work import Work
+from assay.units import show
 
 
 def _find(facts: Facts) -> Finding | None:
@@ -58,7 +59,7 @@ def _gain(drive: Sequence[Work], memory: Sequence[Work]) -> Gain:
 
 def _evidence(drive: Sequence[Work], memory: Sequence[Work]) -> Evidence:
     name = (drive[0].rate or ("", 0.0))[0].replace("_per_s", "/s")
-    rates = [units.count(statistics.median(_rates(side))) for side in (drive, memory)]
+    rates = [show.count(statistics.median(_rates(side))) for side in (drive, memory)]
     problem = ", ".join(("", *drive[0].problem))
     return Evidence(
         f"{drive[0].subject}, {drive[0].workload}{problem}: {rates[0]} {name} on a drive, {rates[1]} on memory",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Trial, gain
 from assay.advise.facts import Facts, ids, of_path, where
 from assay.advise.rule import Rule
-from assay.report import group, units
-from assay.report.answer import pick
-from assay.report.group import Point
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.units import show
 
 _ENOUGH = 0.9
 
@@ -45,10 +45,10 @@ def _said(single: Point, knee: Point) -> str:
     waits = [group.point(point.rows, "service_p99") for point in (single, knee)]
     tail = ""
     if waits[0] is not None and waits[1] is not None:
-        tail = f"; p99 {units.time(waits[0].value)} and {units.time(waits[1].value)}"
+        tail = f"; p99 {show.time(waits[0].value)} and {show.time(waits[1].value)}"
     return (
-        f"{single.rows[0].path_label}: {units.count(single.value)} reads/s one at a time,"
-        f" {units.count(knee.value)} with {pick.in_flight(knee.rows[0])} in flight{tail}"
+        f"{single.rows[0].path_label}: {show.count(single.value)} reads/s one at a time,"
+        f" {show.count(knee.value)} with {pick.in_flight(knee.rows[0])} in flight{tail}"
     )
 
 

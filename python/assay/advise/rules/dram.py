@@ -5,9 +5,9 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Trial, gain, joined
 from assay.advise.facts import Facts, ids, of_path, where
 from assay.advise.rule import Rule
-from assay.report import group, units
-from assay.report.answer import pick
-from assay.report.group import Point
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.units import show
 
 
 def _find(facts: Facts) -> Finding | None:
@@ -21,7 +21,7 @@ def _find(facts: Facts) -> Finding | None:
             found.append((device, warm))
     if not found:
         return None
-    page = units.block(float(pick.size(found[0][0].rows[0]) or 0))
+    page = show.block(float(pick.size(found[0][0].rows[0]) or 0))
     page = "".join(page.split())
     says = (
         "A page in memory spares the whole read. Whether it earns its place is a matter of price: `assay cost"
@@ -48,8 +48,8 @@ def _best(rows: list) -> Point | None:  # type: ignore[type-arg]
 
 
 def _said(device: Point, warm: Point) -> str:
-    size = units.block(float(pick.size(warm.rows[0]) or 0))
-    return f"{size}: {units.time(warm.value)} from a warm cache, {units.time(device.value)} from the device"
+    size = show.block(float(pick.size(warm.rows[0]) or 0))
+    return f"{size}: {show.time(warm.value)} from a warm cache, {show.time(device.value)} from the device"
 
 
 RULE = Rule(

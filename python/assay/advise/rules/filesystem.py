@@ -5,9 +5,10 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, gain, joined
 from assay.advise.facts import Facts, ids, where
 from assay.advise.rule import Rule
-from assay.report import group, units
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _ALIKE = ("study", "scenario", "class", "operation", "pattern", "size", "threads", "depth", "path", "durability")
 
@@ -58,7 +59,7 @@ def _system(one: Row) -> str:
 
 def _said(points: dict[str, Point]) -> str:
     first = next(iter(points.values())).rows[0]
-    parts = (f"{name} {units.rate(point.value)}" for name, point in points.items())
+    parts = (f"{name} {show.rate(point.value)}" for name, point in points.items())
     return f"{first.name}, {first.path_label}: {', '.join(parts)}"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Trial, gain, joined
 from assay.advise.facts import Facts, ids, pairs, where
 from assay.advise.rule import Rule
-from assay.report import units
-from assay.report.answer import pick
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _ALIKE = ("study", "on", "scenario", "class", "operation", "size", "path")
 
@@ -60,9 +60,7 @@ def _may_gain(one: Row) -> bool:
 
 def _said(before: Point, after: Point) -> str:
     name = before.rows[0].name
-    return (
-        f"{name}: {units.rate(before.value)} beside a log that flushes every write, {units.rate(after.value)} without"
-    )
+    return f"{name}: {show.rate(before.value)} beside a log that flushes every write, {show.rate(after.value)} without"
 
 
 RULE = Rule(

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from assay.advise.advice import ALONE, Evidence, Finding, Gain, joined
 from assay.advise.facts import Facts
 from assay.advise.rule import Rule
-from assay.report import labels, units
-from assay.report.work import Work
+from assay.results import labels
+from assay.results.work import Work
+from assay.units import show
 
 _LAW = "distribution "
 
@@ -61,7 +62,7 @@ def _race(key: tuple[str, ...], found: dict[str, list[Work]]) -> _Race:
     ratio = _rate(found[best]) / _rate(found[second])
     low, high, kind = _band(found[best], found[second], ratio)
     status = labels.worst([one.status for name in (best, second) for one in found[name]])
-    rates = ", ".join(f"{name} {units.count(_rate(found[name]))}" for name in ranked)
+    rates = ", ".join(f"{name} {show.count(_rate(found[name]))}" for name in ranked)
     anchors = tuple(one.anchor for name in ranked for one in found[name])
     workload, on, *problem = key
     evidence = Evidence(f"{', '.join([workload, *problem])} on {on}, operations/s: {rates}", anchors)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Trial, gain, joined
 from assay.advise.facts import Facts, ids, pairs, where
 from assay.advise.rule import Rule
-from assay.report import group, units
-from assay.report.answer import pick
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 
 def _find(facts: Facts) -> Finding | None:
@@ -42,12 +42,12 @@ def _keyed(rows: list[Row]) -> list[Row]:
 
 def _said(growing: Point, recycled: Point) -> str:
     one = growing.rows[0]
-    size = units.block(float(pick.size(one) or 0))
+    size = show.block(float(pick.size(one) or 0))
     times = [_median(point) for point in (growing, recycled)]
-    took = f": {units.time(times[0])} against {units.time(times[1])} at the median" if all(times) else ""
+    took = f": {show.time(times[0])} against {show.time(times[1])} at the median" if all(times) else ""
     return (
-        f"{size}, {one.asked.get('threads', 1)} thread(s): {units.count(growing.value)}/s to a growing file,"
-        f" {units.count(recycled.value)}/s to a recycled one{took}"
+        f"{size}, {one.asked.get('threads', 1)} thread(s): {show.count(growing.value)}/s to a growing file,"
+        f" {show.count(recycled.value)}/s to a recycled one{took}"
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Trial, gain, joined
 from assay.advise.facts import Facts, ids, of_path, pairs, where
 from assay.advise.rule import Rule
-from assay.report import units
-from assay.report.answer import pick
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _ALIKE = ("study", "on", "class", "operation", "pattern", "size", "threads", "depth", "page_bytes", "write_percent")
 
@@ -37,16 +37,15 @@ def _find(facts: Facts) -> Finding | None:
 
 
 def _share(one: Row) -> int:
-    operation = one.asked.get("operation") or {}
-    return {"read": 0, "write": 100}.get(str(operation.get("kind")), int(operation.get("write_percent") or 0))
+    return 100 if pick.does(one, "write") else pick.write_percent(one)
 
 
 def _said(mapped: Point, called: Point) -> str:
     one = mapped.rows[0]
-    size = units.block(float(pick.size(one) or 0))
+    size = show.block(float(pick.size(one) or 0))
     return (
-        f"{size} pages, {_share(one)} % written, {one.asked.get('threads', 1)} thread(s): {units.count(mapped.value)}/s"
-        f" by mmap and msync, {units.count(called.value)}/s by calls and fdatasync"
+        f"{size} pages, {_share(one)} % written, {one.asked.get('threads', 1)} thread(s): {show.count(mapped.value)}/s"
+        f" by mmap and msync, {show.count(called.value)}/s by calls and fdatasync"
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, gain
 from assay.advise.facts import Facts, ids, of_path, where
 from assay.advise.rule import Rule
-from assay.report import group, units
-from assay.report.group import Point
+from assay.results import group
+from assay.results.group import Point
+from assay.units import show
 
 
 def _find(facts: Facts) -> Finding | None:
@@ -30,7 +31,7 @@ def _find(facts: Facts) -> Finding | None:
     peak, most = max(points, key=lambda one: one.value), points[-1]
     found_gain = gain(peak, most, f"the bandwidth of {_threads(most)} threads")
     real = any(one.provenance == "measured" for one in peak.rows) and "memory" not in _kinds(peak)
-    says = f"{_threads(peak)} threads reach the peak of {units.rate(peak.value)}."
+    says = f"{_threads(peak)} threads reach the peak of {show.rate(peak.value)}."
     if not real:
         says += " This is a stand-in or a twin: on modules of your own, measure again."
     return Finding(says, tuple(Evidence(_said(one), ids(one)) for one in points), found_gain)
@@ -45,7 +46,7 @@ def _kinds(point: Point) -> set[str]:
 
 
 def _said(point: Point) -> str:
-    return f"{_threads(point)} threads: {units.rate(point.value)}"
+    return f"{_threads(point)} threads: {show.rate(point.value)}"
 
 
 RULE = Rule(

@@ -7,9 +7,9 @@ import math
 from assay.advise.advice import ALONE, Evidence, Finding, Gain
 from assay.advise.facts import Facts, ids, of_path, where
 from assay.advise.rule import Rule
-from assay.report import group, labels, units
-from assay.report.answer import pick
-from assay.report.group import Point
+from assay.results import group, labels, pick
+from assay.results.group import Point
+from assay.units import show
 
 _RECORD, _RECORDS = 64, 1e9
 
@@ -32,14 +32,14 @@ def _find(facts: Facts) -> Finding | None:
     large = min(points, key=lambda one: abs(math.log(_size(one) / 8192)))
     best = min(points, key=_lookup)
     if best is large:
-        return Finding(f"{units.block(_size(best))} nodes are best here.", _evidence(points), outcome="no gain here")
+        return Finding(f"{show.block(_size(best))} nodes are best here.", _evidence(points), outcome="no gain here")
     ratio = _lookup(large) / _lookup(best)
     status = labels.worst([best.status, large.status])
     found_gain = Gain(
-        ratio, ratio / ALONE, ratio * ALONE, f"the lookups of {units.block(_size(large))} nodes",
+        ratio, ratio / ALONE, ratio * ALONE, f"the lookups of {show.block(_size(large))} nodes",
         "depth times latency; latencies taken to be within 1.5 times", best.provenance, status,
     )  # fmt: skip
-    says = f"Nodes of {units.block(_size(best))} make a tree deeper and each step cheaper; in sum a lookup is shorter."
+    says = f"Nodes of {show.block(_size(best))} make a tree deeper and each step cheaper; in sum a lookup is shorter."
     return Finding(says, _evidence(points), found_gain)
 
 
@@ -56,7 +56,7 @@ def _lookup(point: Point) -> float:
 def _evidence(points: list[Point]) -> tuple[Evidence, ...]:
     return tuple(
         Evidence(
-            f"{units.block(_size(one))}: {units.time(one.value)} a page, {units.time(_lookup(one))} a lookup", ids(one)
+            f"{show.block(_size(one))}: {show.time(one.value)} a page, {show.time(_lookup(one))} a lookup", ids(one)
         )
         for one in points
     )

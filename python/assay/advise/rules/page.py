@@ -5,9 +5,9 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Outcome, Trial, gain
 from assay.advise.facts import Facts, ids, where
 from assay.advise.rule import Rule
-from assay.report import group, units
-from assay.report.answer import pick
-from assay.report.group import Point
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.units import show
 
 _COMMON = 4096
 _ENOUGH = 0.9
@@ -35,19 +35,17 @@ def _find(facts: Facts) -> Finding | None:
 
 def _told(points: list[Point], small: Point, chosen: Point) -> Finding:
     found = gain(chosen, small, "the bandwidth of page reads")
-    pages = units.block(_size(chosen))
+    pages = show.block(_size(chosen))
     longer = _wait(chosen) / _wait(small) if _wait(small) else 0.0
-    wait = f" A read then takes {units.times(longer)} as long." if longer else ""
-    says = f"{pages} pages give {units.times(found.ratio)} the bandwidth of 4 KiB pages.{wait}"
+    wait = f" A read then takes {show.times(longer)} as long." if longer else ""
+    says = f"{pages} pages give {show.times(found.ratio)} the bandwidth of 4 KiB pages.{wait}"
     outcome: Outcome = found.outcome
     if outcome == "advised":
         # What a scan gains a point read pays: only the mix of both decides.
         outcome = "depends"
         says += f" Where scans matter, take {pages}; where single records are read, stay small."
     evidence = tuple(
-        Evidence(
-            f"{units.block(_size(one))}: {units.rate(one.value)}, {units.time(_wait(one))} at the median", ids(one)
-        )
+        Evidence(f"{show.block(_size(one))}: {show.rate(one.value)}, {show.time(_wait(one))} at the median", ids(one))
         for one in points
     )
     return Finding(says, evidence, found, outcome, _trial(chosen))

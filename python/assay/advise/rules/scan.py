@@ -5,10 +5,10 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Trial, gain, joined
 from assay.advise.facts import Facts, ids, of_path, where
 from assay.advise.rule import Rule
-from assay.report import group, units
-from assay.report.answer import pick
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _ASYNCHRONOUS = {"libaio", "io_uring", "nvme_passthrough", "nvme_polled"}
 
@@ -51,11 +51,11 @@ def _said(blocking: Point, direct: Point) -> str:
     cycles = [group.point(point.rows, "cycles_per_byte") for point in (blocking, direct)]
     cost = ""
     if cycles[0] is not None and cycles[1] is not None:
-        cost = f", at {units.significant(cycles[0].value)} and {units.significant(cycles[1].value)} cycles/byte"
-    size = units.block(float(pick.size(one) or 0))
+        cost = f", at {show.significant(cycles[0].value)} and {show.significant(cycles[1].value)} cycles/byte"
+    size = show.block(float(pick.size(one) or 0))
     return (
-        f"{size} at a time: {one.path_label} {units.rate(blocking.value)},"
-        f" {direct.rows[0].path_label} {units.rate(direct.value)}{cost}"
+        f"{size} at a time: {one.path_label} {show.rate(blocking.value)},"
+        f" {direct.rows[0].path_label} {show.rate(direct.value)}{cost}"
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Outcome, gain
 from assay.advise.facts import Facts, ids, where
 from assay.advise.rule import Rule
-from assay.report import group, units
-from assay.report.answer import pick
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _ALIKE = ("study", "scenario", "class", "operation", "pattern", "size", "threads", "depth", "path", "durability")
 
@@ -48,8 +48,8 @@ def _drives(one: Row) -> int:
 def _said(one: Point, many: Point) -> str:
     row = one.rows[0]
     return (
-        f"{row.name}, {units.block(float(pick.size(row) or 0))}, {pick.in_flight(row)} in flight:"
-        f" {units.rate(one.value)} on {_drives(row)}, {units.rate(many.value)} on {_drives(many.rows[0])}"
+        f"{row.name}, {show.block(float(pick.size(row) or 0))}, {pick.in_flight(row)} in flight:"
+        f" {show.rate(one.value)} on {_drives(row)}, {show.rate(many.value)} on {_drives(many.rows[0])}"
     )
 
 

@@ -6,13 +6,12 @@ import math
 
 import altair as alt
 
+from assay.charts import marks, palette, theme
+from assay.charts.model import Datum, Figure, Key, Layer, Panel
 from assay.compare import words
 from assay.compare.comparison import Comparison
 from assay.compare.line import Line
 from assay.compare.view.forest import PERCENT, ordered, ticks_between
-from assay.report import theme
-from assay.report.figures import marks, palette
-from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
 
 FIRST = (Key("A ran first", 0), Key("B ran first", 1))
 MOST = 12

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from assay.charts import marks, palette, theme
+from assay.charts.model import Datum, Figure, Key, Layer
 from assay.compare import words
 from assay.compare.comparison import Comparison
 from assay.compare.line import Line
-from assay.report import row, theme, units
-from assay.report.figures import marks, palette
-from assay.report.figures.model import Datum, Figure, Key, Layer
+from assay.results import row
+from assay.units import show
 
 OUTCOMES = (Key("different", 1), Key("equivalent", 2), Key("undecided", 6))
 MOST = 40
@@ -62,7 +63,7 @@ def _datum(line: Line) -> Datum:
         "unit": unit,
         "said": words.change(line.ratio or 1.0),
         "bounds": words.span(line) or "no interval",
-        "sides": " and ".join(units.figure(value, unit) for value in (a, b) if value is not None),
+        "sides": " and ".join(show.figure(value, unit) for value in (a, b) if value is not None),
     }
 
 

@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from assay import __version__
+from assay.charts import shell
+from assay.charts.model import Figure
 from assay.compare import history as histories
-from assay.compare import selftest, words
+from assay.compare import selftest, table, words
 from assay.compare.comparison import Comparison, correction_said
 from assay.compare.gate import Gate
 from assay.compare.history import History
 from assay.compare.line import Line
 from assay.compare.selftest import SelfTest
 from assay.compare.view import dots, forest, steps
-from assay.report import row, shell, units
-from assay.report.figures.model import Figure
+from assay.results import row
+from assay.units import show
+from assay.version import __version__
 
 
 def write(path: Path, found: Comparison, gated: Gate | None, tests: Sequence[SelfTest]) -> Path:
@@ -26,6 +28,9 @@ def write(path: Path, found: Comparison, gated: Gate | None, tests: Sequence[Sel
     context = {
         "found": found,
         "counts": [(name, found.count(name)) for name in ("different", "equivalent", "undecided")],
+        "sentence": table.sentence(found, (found.a.label, found.b.label)),
+        "trust": table.trust(found),
+        "entries": table.entries(found),
         "lines": [_row(line, found, path.parent) for line in forest.ordered(found.lines)],
         "asked": list({one.said: one for line in found.lines for one in line.asked}.values()),
         "designs": list(dict.fromkeys(line.design.said for line in found.lines)),
@@ -75,8 +80,8 @@ def _row(line: Line, found: Comparison, base: Path) -> dict[str, Any]:
     ]
     return {
         "line": line,
-        "a": units.figure(a, unit) if a is not None else "",
-        "b": units.figure(b, unit) if b is not None else "",
+        "a": show.figure(a, unit) if a is not None else "",
+        "b": show.figure(b, unit) if b is not None else "",
         "change": words.change(line.ratio) if line.ratio is not None else "",
         "span": words.span(line),
         "p": words.p_said(line.judgement.p_different) if line.judgement else "",

@@ -8,10 +8,11 @@ from statistics import median
 
 import altair as alt
 
+from assay.charts import axes, marks, theme
+from assay.charts.model import Datum, Figure, Key, Layer, Panel
 from assay.compare.history import History, Series
-from assay.report import row, theme, units
-from assay.report.figures import axes, marks
-from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
+from assay.results import row
+from assay.units import show
 
 MOST = 24
 HEIGHT = 190
@@ -48,7 +49,7 @@ def _data(series: Series) -> list[Datum]:
             "runs": len(step.point.rows),
             "verdict": step.point.status,
             "provenance": step.point.provenance,
-            "said": units.figure(step.point.value, unit),
+            "said": show.figure(step.point.value, unit),
             "hollow": step.point.status == "suspect",
             "bad": step.point.status == "invalid",
         })  # fmt: skip

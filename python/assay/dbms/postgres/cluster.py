@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import os
-import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from assay import own
 from assay.dbms.place import Place
 from assay.dbms.postgres.error import PostgresError
 from assay.dbms.postgres.find import Binaries
@@ -105,7 +105,21 @@ class Cluster:
         return {role: sum(map(_size, self.folder(role).rglob("*"))) for role in self.places}
 
     def _initialise(self, checksums: bool | None) -> None:
-        command = ["-D", str(self.data), "-U", SUPERUSER, "--auth=trust", "--no-locale", "-E", "UTF8", "--no-sync"]
+        for role in ("data", "wal"):
+            if role in self.places:
+                self.make_folder(self.folder(role))
+        command = [
+            "-D",
+            str(self.data),
+            "-U",
+            SUPERUSER,
+            "--auth-local=peer",
+            "--auth-host=reject",
+            "--no-locale",
+            "-E",
+            "UTF8",
+            "--no-sync",
+        ]
         if "wal" in self.places:
             command += ["-X", str(self.folder("wal"))]
         if checksums and self.binaries.major < 18:
@@ -123,9 +137,7 @@ class Cluster:
 
     def make_folder(self, path: Path) -> None:
         """A folder for the server alone."""
-        path.mkdir(mode=0o700)
-        if self.user.owner is not None:
-            os.chown(path, *self.user.owner)
+        own.make_folder(path, self.user.owner)
 
     def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Runs one of the programs as the server's user."""
@@ -156,7 +168,7 @@ class Cluster:
     def restore(self, other: Cluster) -> None:
         """Makes this cluster, stopped, what another one is that is stopped as well."""
         for role in self.places:
-            shutil.rmtree(self.folder(role))
+            self.places[role].remove_inside(role)
         self._copy(other)
 
     def remove(self) -> None:

@@ -6,7 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
+from assay.dbms import secret
 from assay.dbms.postgres.error import PostgresError
 from assay.error import BAD_JOB
 
@@ -20,7 +22,8 @@ class External:
         if not allowed:
             message = "a connection string names a server that Assay did not start"
             raise PostgresError(message, hint="give --external as well if Assay may work there", code=BAD_JOB)
-        self.connection_string = connection_string
+        word = secret.known()
+        self.connection_string = make_conninfo(connection_string, password=word) if word else connection_string
 
     def connect(self) -> Connection:
         """A connection in autocommit mode."""

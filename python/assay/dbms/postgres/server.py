@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-import shutil
+import secrets
 import signal
 import socket
 import struct
@@ -19,8 +19,9 @@ from typing import IO, Any, Self
 
 import psycopg
 
+from assay import own
 from assay.dbms.place import SOCKETS
-from assay.dbms.postgres import counters, statistics
+from assay.dbms.postgres import access, counters, statistics
 from assay.dbms.postgres.cluster import SUPERUSER, TABLESPACES, Cluster
 from assay.dbms.postgres.counters import Counters
 from assay.dbms.postgres.error import PostgresError
@@ -35,6 +36,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _START_S = 120.0
 _STOP_S = 120.0
 _PORT = 5432
+_WORD_BYTES = 24
 
 
 def require_eviction(binaries: Binaries) -> None:
@@ -52,6 +54,8 @@ class Server:
         self.settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: Path | None = None
+        self._made: Path | None = None
+        self._word = secrets.token_urlsafe(_WORD_BYTES)
         self._segments: list[Path] = []
 
     @property
@@ -84,6 +88,7 @@ class Server:
                 self._process = self._spawn(log)
             self._wait_ready()
             self._make_tablespaces()
+            self._set_password()
             self._segments = _segments(self.pid)
         except BaseException:
             self.kill()
@@ -95,9 +100,10 @@ class Server:
 
     def _socket_folder(self) -> Path:
         """A short path: the name of a socket has at most 107 bytes."""
-        folder = Path(tempfile.mkdtemp(prefix=SOCKETS))
-        if self.cluster.user.owner is not None:
-            os.chown(folder, *self.cluster.user.owner)
+        owner = self.cluster.user.owner
+        self._made = own.make(Path(tempfile.gettempdir()), SOCKETS, owner[0] if owner else None, measured=False)
+        folder = self._made / "s"
+        own.make_folder(folder, owner)
         return folder
 
     def _configure(self) -> None:
@@ -105,13 +111,15 @@ class Server:
             f"port = {self.settings.port or _PORT}",
             f"listen_addresses = '{'127.0.0.1' if self.settings.port else ''}'",
             f"unix_socket_directories = '{self._folder}'",
+            "unix_socket_permissions = 0700",
+            "password_encryption = 'scram-sha-256'",
             *self.settings.lines(),
         ]
         for role, name in TABLESPACES.items():
             if role == "temp" and role in self.cluster.places:
                 lines.append(f"temp_tablespaces = '{name}'")
-        path = self.cluster.data / "postgresql.auto.conf"
-        path.write_text("\n".join(lines) + "\n")
+        (self.cluster.data / "postgresql.auto.conf").write_text("\n".join(lines) + "\n")
+        access.write(self.cluster.data, self.cluster.user.name, self.settings.port)
 
     def _refuse_taken_port(self) -> None:
         port = self.settings.port
@@ -156,6 +164,33 @@ class Server:
                 if role in self.cluster.places and name not in there:
                     folder = str(self.cluster.folder(role)).replace("'", "''")
                     connection.execute(f"create tablespace {name} location '{folder}'")
+
+    def _set_password(self) -> None:
+        """For the port; the server learns its hash alone, and this user finds it in a file."""
+        port = self.settings.port
+        if port is not None:
+            with self.connect() as connection:
+                access.set_password(connection, SUPERUSER, self._word)
+            access.tell(self.password_file, port, SUPERUSER, self._word)
+
+    @property
+    def password_file(self) -> Path:
+        """Where the password for the port stands, for this user alone, as libpq reads it (PGPASSFILE)."""
+        return self.cluster.places["data"].path / "password"
+
+    @property
+    def socket_folder(self) -> Path | None:
+        """Where its socket lies while it runs."""
+        return self._folder
+
+    @property
+    def listens(self) -> str:
+        """Where it listens, and who gets in: a sentence."""
+        port, me = self.settings.port, access.this_user()
+        said = f"PostgreSQL listens on the socket in {self._folder}, for {me} and the server's own user alone"
+        if port is None:
+            return f"{said}, and on no port"
+        return f"{said}, and on 127.0.0.1:{port}, where the user {SUPERUSER} needs the password in {self.password_file}"
 
     def ended(self, what: str) -> PostgresError:
         """An error that tells what the server said at last."""
@@ -258,8 +293,10 @@ class Server:
                         process.wait(patience_s)
             self._free_segment()
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
+        if self._made is not None:
+            made, self._made = self._made, None
+            own.remove(made)
 
     def _free_segment(self) -> None:
         """A server that was killed leaves shared memory: a segment that its note names, and those it had mapped."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.record import CpuUse, WorkPart, WorkRecord
+
 Json = dict[str, Any]
 # Size of a request where the device's counters do not tell, by class of the query.
 ASSUMED_BYTES = {"sequential": 131_072.0, "random": 8_192.0}
@@ -37,7 +39,7 @@ class Demand:
     paced: bool = False
 
 
-def demands(record: Json) -> list[Demand]:
+def demands(record: WorkRecord) -> list[Demand]:
     """Those of a record: one per query of TPC-H, one for a window of anything else; none where it tells too little."""
     if record["workload"]["name"] == "tpch":
         threads = _threads(record)
@@ -46,13 +48,13 @@ def demands(record: Json) -> list[Demand]:
     return [found] if found is not None else []
 
 
-def _threads(record: Json) -> int:
+def _threads(record: WorkRecord) -> int:
     """Threads of a query: those that the engine was given; one where it says nothing of them."""
     threads = record["subject"]["settings"].get("threads", 1)
     return max(1, int(threads)) if str(threads).isdigit() else 1
 
 
-def _query(part: Json, threads: int) -> Demand | None:
+def _query(part: WorkPart, threads: int) -> Demand | None:
     figures = {name: float(one["value"]) for name, one in part["figures"].items()}
     if "time_s" not in figures or "wait_ratio" not in figures:
         return None
@@ -77,7 +79,7 @@ def _query(part: Json, threads: int) -> Demand | None:
     )
 
 
-def _window(record: Json) -> Demand | None:
+def _window(record: WorkRecord) -> Demand | None:
     """A window of operations: what is not CPU is taken for waiting."""
     rate = next((record["figures"][name] for name in _RATES if name in record["figures"]), None)
     devices, seconds = record["devices"], float(record["measured_s"])
@@ -109,7 +111,7 @@ def _window(record: Json) -> Demand | None:
     )
 
 
-def _own_share(record: Json, device: dict[str, float]) -> float:
+def _own_share(record: WorkRecord, device: dict[str, float]) -> float:
     """The part of a device's bytes that is the database's; 1 where others moved no more than it did."""
     names = ("process_read_bytes", "process_written_bytes")
     if not all(name in record["figures"] for name in names):
@@ -123,7 +125,7 @@ def _own_share(record: Json, device: dict[str, float]) -> float:
 _FOREIGN = 2.0
 
 
-def _terminals(record: Json) -> int:
+def _terminals(record: WorkRecord) -> int:
     """Sessions or threads that work at once."""
     parameters = record["workload"]["parameters"]
     found = next((parameters[name] for name in ("terminals", "threads") if name in parameters), 1)
@@ -133,11 +135,11 @@ def _terminals(record: Json) -> int:
 _RATES = ("transactions_per_s", "ops_per_s", "tpm_per_s")
 
 
-def _seconds(cpu: Json | None) -> float:
+def _seconds(cpu: CpuUse | None) -> float:
     return sum(float(cpu[name]["value"]) for name in ("user_s", "kernel_s", "helper_s")) if cpu else 0.0
 
 
-def usable(records: Sequence[Json]) -> list[Json]:
+def usable(records: Sequence[WorkRecord]) -> list[WorkRecord]:
     """Records that speak of a device: measured, and not from memory."""
     found = []
     for record in records:

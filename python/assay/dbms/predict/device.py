@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from assay.dbms.predict.demand import Demand
 from assay.error import BAD_JOB, AssayError
-from assay.study.units import Rate, parse_rate
 from assay.twin.predict import Point, predict
+from assay.units.parse import Rate, parse_rate
 
 LIMIT = "limit:"
 # A limit is a promise of somebody's: how far it is kept is not known better.
@@ -79,7 +79,7 @@ def _asked(device: str, demand: Demand, operation: str, moved: float, size: floa
         sequential=demand.sequential and operation == "read",
         size_bytes=max(512, round(size / 512) * 512),
         threads=max(1, round(demand.concurrency)),
-        path="pread",
+        path="pread+direct",
         durability=durability,
     )
     found = predict(point)

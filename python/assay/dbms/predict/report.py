@@ -9,18 +9,19 @@ from typing import Any
 from assay.binary import Binary
 from assay.dbms.predict.demand import demands
 from assay.dbms.predict.forecast import Forecast, Hit, against, forecast
-from assay.work import WorkDraft, figure, part
-from assay.work.judge import reason
+from assay.record import WorkRecord
+from assay.study.work import WorkDraft, figure, part
+from assay.study.work.judge import reason
 
 Json = dict[str, Any]
 
 
-def forecasts(record: Json, device: str) -> list[Forecast]:
+def forecasts(record: WorkRecord, device: str) -> list[Forecast]:
     """What a record's work would take on a device."""
     return [forecast(one, device) for one in demands(record)]
 
 
-def hits(found: Sequence[Forecast], measured: Json) -> list[Hit]:
+def hits(found: Sequence[Forecast], measured: WorkRecord) -> list[Hit]:
     """Forecasts beside a record that was measured there; of windows, the time that as many operations take there."""
     asked = {one.name: one.operations for one in found}
     seen = {
@@ -31,7 +32,7 @@ def hits(found: Sequence[Forecast], measured: Json) -> list[Hit]:
     return against(found, seen)
 
 
-def record(binary: Binary, source: Json, device: str, found: Sequence[Forecast]) -> Json:
+def record(binary: Binary, source: WorkRecord, device: str, found: Sequence[Forecast]) -> Json:
     """The forecasts as a record: modelled, with bands."""
     draft = WorkDraft("database", source["subject"]["name"], source["subject"]["version"], source["workload"]["name"])
     draft.settings = dict(source["subject"]["settings"])

@@ -6,6 +6,7 @@ import socket
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from assay.dbms import secret
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
 
 
@@ -62,7 +63,7 @@ _IGNORED = ("driver", "encrypt", "trustservercertificate", "application name", "
 
 
 def address(text: str) -> Address:
-    """`Server=host,1433;User Id=sa;Password=...`.
+    """`Server=host,1433;User Id=sa`; the password comes from where no other user sees it.
 
     Raises:
         ServerError: where a part is missing or unknown. The password is in no message.
@@ -75,9 +76,11 @@ def address(text: str) -> Address:
             raise _wrong(f"`{key.strip()}` is no part of a connection string")
         if name in _KEYS:
             found[_KEYS[name]] = value.strip()
-    missing = [name for name in ("server", "user", "password") if not found.get(name)]
+    missing = [name for name in ("server", "user") if not found.get(name)]
     if missing:
         raise _wrong(f"the connection string has no {' and no '.join(missing)}")
+    if not found.get("password"):
+        found["password"] = secret.password(f"{found['user']} at {found['server']}")
     host, _, port = found["server"].removeprefix("tcp:").partition(",")
     if port and not port.strip().isdigit():
         raise _wrong(f"`{port}` is no port")
@@ -86,7 +89,7 @@ def address(text: str) -> Address:
 
 
 def _wrong(message: str) -> ServerError:
-    return ServerError(message, hint="write Server=HOST,PORT;User Id=NAME;Password=WORD", code=BAD_JOB)
+    return ServerError(message, hint="write Server=HOST,PORT;User Id=NAME", code=BAD_JOB)
 
 
 def connect(where: Address) -> Connection:

@@ -56,6 +56,10 @@ class Bench(ABC):
         """Errors tell of a server that ended."""
         yield
 
+    def listens(self) -> str:
+        """Where others may reach a server of our own: a sentence; empty where nobody else can."""
+        return ""
+
     def server_pid(self) -> int | None:
         """Its first process; none where it runs inside the driver or elsewhere."""
         return None

@@ -10,14 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy import stats
-
-from assay.report import units
+from assay.stats.welch import LEAST, unpaired
+from assay.units import show
 
 Json = dict[str, Any]
 # Below this share of time in which a device was busy, equal throughput says nothing about devices.
 USED = 0.3
-REPEATS_AT_LEAST = 3
 DIFFERENT = "different."
 _PROBE_S = 0.5
 _PROBE_BYTES = 8192
@@ -77,10 +75,10 @@ def _against(
     first: str, other: str, found: Mapping[str, list[float]], records: Sequence[Json], probes: Mapping[str, float]
 ) -> str:
     ratio = statistics.median(found[other]) / max(statistics.median(found[first]), 1e-9)
-    text = f"{other} against {first}: {units.significant(ratio)} times the transactions"
+    text = f"{other} against {first}: {show.significant(ratio)} times the transactions"
     device = probes.get(other, 0.0) / probes[first] if probes.get(first) else 0.0
     if device > 0:
-        text += f"; durable writes of one thread {units.significant(device)} times"
+        text += f"; durable writes of one thread {show.significant(device)} times"
         if abs(math.log(device)) > 0.1:
             text += f", of which {100 * math.log(ratio) / math.log(device):.0f} % (of the logarithm) is left"
     judged = _judged(found[first], found[other])
@@ -88,14 +86,12 @@ def _against(
 
 
 def _judged(first: Sequence[float], other: Sequence[float]) -> str:
-    """Welch's test on logarithms."""
-    if min(len(first), len(other)) < REPEATS_AT_LEAST:
-        return f"Fewer than {REPEATS_AT_LEAST} runs each: undecided."
-    test = stats.ttest_ind([math.log(one) for one in other], [math.log(one) for one in first], equal_var=False)
-    interval = test.confidence_interval(0.95)
-    low, high = math.exp(interval.low), math.exp(interval.high)
-    verdict = DIFFERENT if test.pvalue < 0.05 else "no difference was shown."
-    return f"95 % of the ratio between {units.significant(low)} and {units.significant(high)}: {verdict}"
+    """Welch's test, in words."""
+    found = unpaired(first, other)
+    if found is None:
+        return f"Fewer than {LEAST} runs each: undecided."
+    verdict = DIFFERENT if found.differs else "no difference was shown."
+    return f"95 % of the ratio between {show.significant(found.low)} and {show.significant(found.high)}: {verdict}"
 
 
 def _used(records: Sequence[Json], *, shown: bool) -> str:

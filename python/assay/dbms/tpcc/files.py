@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from assay.dbms.postgres.cluster import copy_tree
 from assay.dbms.target import Target, target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot, bytes_of, site
 from assay.dbms.tpcc.order import Order
-from assay.work import figure
+from assay.study.work import figure
 
 Json = dict[str, Any]
 # What makes a commit durable, by what --synchronous says.
@@ -83,7 +82,7 @@ class FileBench(Bench):
     def restore(self, snapshot: Snapshot) -> None:
         if isinstance(snapshot, _Copy):
             for role, place in snapshot.places.items():
-                shutil.rmtree(self._folder(role), ignore_errors=True)
+                self._places[role].remove_inside(role)
                 copy_tree(place.path / role, self._folder(role))
 
     def account(self, record: Json, before: Mapping[str, float]) -> None:

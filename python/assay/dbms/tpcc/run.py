@@ -20,9 +20,9 @@ from assay.dbms.tpcc.rival import RivalBench
 from assay.dbms.tpcc.sqlserver import SqlServerBench
 from assay.dbms.tpcc.stores import ExternalBench, PostgresBench
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
-from assay.work import save
-from assay.work.run import exit_code as judged
-from assay.work.run import run_work
+from assay.study.work import save
+from assay.study.work.run import exit_code as judged
+from assay.study.work.run import run_work
 
 Json = dict[str, Any]
 Listener = Callable[[str], None]
@@ -178,6 +178,8 @@ def drive(
     if snapshot is not None:
         bench.restore(snapshot)
     with bench.running():
+        if said := bench.listens():
+            listen(said)
         more: Json = {"drive": order.drive(), "check": True, "server_pid": bench.server_pid()}
         if order.spoil is not None:
             more["spoil"] = order.spoil

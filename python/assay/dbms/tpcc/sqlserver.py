@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import pwd
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assay import own
 from assay.binary import Binary
 from assay.dbms.place import Place, clean
 from assay.dbms.sqlserver.connection import address, connect
@@ -18,7 +21,7 @@ from assay.dbms.sqlserver.settings import Settings, quoted
 from assay.dbms.target import Target, target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot, bytes_of, site
 from assay.dbms.tpcc.order import Order
-from assay.work import figure
+from assay.study.work import figure
 
 Json = dict[str, Any]
 # Bytes of the files of a database, CPU of all the server's work, and pages that checkpoints wrote.
@@ -30,6 +33,7 @@ sum(case when f.type_desc = 'LOG' then s.num_of_bytes_written else 0 end),
 (select sum(cntr_value) from sys.dm_os_performance_counters where counter_name = 'Checkpoint pages/sec')
 from sys.dm_io_virtual_file_stats(db_id({database}), null) s
 join sys.master_files f on f.database_id = s.database_id and f.file_id = s.file_id"""
+_FILES = "files"
 _NAMES = ("read_bytes", "written_bytes", "wal_bytes", "cpu_ms", "checkpoint_pages")
 
 
@@ -41,6 +45,15 @@ class _Backup:
 
     def remove(self) -> None:
         self.path.unlink(missing_ok=True)
+
+
+def _server_user() -> tuple[int, int] | None:
+    """The user that the server's packages make, where this process may give it a folder."""
+    try:
+        found = pwd.getpwnam("mssql")
+    except KeyError:
+        return None
+    return (found.pw_uid, found.pw_gid) if os.geteuid() == 0 else None
 
 
 class SqlServerBench(Bench):
@@ -67,8 +80,12 @@ class SqlServerBench(Bench):
     def _create(self) -> None:
         for role, target in self._targets.items():
             clean(target.folder)
-            self._places[role] = Place.make(target.folder)
-            self._places[role].path.chmod(0o777)  # The server writes there as a user of its own.
+            owner = _server_user()
+            self._places[role] = Place.make(target.folder, owner)
+            files = self._folder(role)
+            own.make_folder(files, owner)
+            if owner is None:
+                files.chmod(0o777)  # The server writes there as a user that is not known.
         self._back = self._settings.server_statements_back(self._server.ask)
         for statement in self._settings.server_statements():
             self._server.do(statement)
@@ -85,7 +102,10 @@ class SqlServerBench(Bench):
 
     def _files(self) -> tuple[Path, Path]:
         log = self._places.get("wal", self._places["data"])
-        return self._places["data"].path / "assay.mdf", log.path / "assay.ldf"
+        return self._places["data"].path / _FILES / "assay.mdf", log.path / _FILES / "assay.ldf"
+
+    def _folder(self, role: str) -> Path:
+        return self._places[role].path / _FILES
 
     def store(self) -> Json:
         where = self._server.address
@@ -105,7 +125,7 @@ class SqlServerBench(Bench):
 
     def snapshot(self) -> Snapshot | None:
         """A backup beside the data, which the server itself writes and reads."""
-        path = self._places["data"].path / "assay.bak"
+        path = self._folder("data") / "assay.bak"
         self._server.do(f"backup database [{self._database}] to disk = {quoted(str(path))} with copy_only, init")
         return _Backup(path)
 

@@ -14,7 +14,7 @@ from assay.dbms.postgres.settings import WATCHED, hardware, parse
 from assay.dbms.target import Target, target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot, site
 from assay.dbms.tpcc.order import Order
-from assay.work import figure
+from assay.study.work import figure
 
 Json = dict[str, Any]
 
@@ -85,6 +85,9 @@ class PostgresBench(Bench):
                 raise self._server.ended("the server ended in the middle of the run") from error
             raise
 
+    def listens(self) -> str:
+        return self._server.listens if self._server.running and self._order.port is not None else ""
+
     def server_pid(self) -> int | None:
         return self._server.pid if self._server.running else None
 
@@ -126,7 +129,7 @@ class ExternalBench(Bench):
             pass
 
     def store(self) -> Json:
-        return {"postgres": {"connection": self._order.connect, "isolation": self._order.isolation}}
+        return {"postgres": {"connection": self._external.connection_string, "isolation": self._order.isolation}}
 
     def sites(self) -> list[Json]:
         return []

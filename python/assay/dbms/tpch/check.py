@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -67,5 +66,5 @@ def reference(order: Order, files: Files, space: Workspace, listen: Callable[[st
         rows = {one.name: engine.run(one.sql).rows for one in wanted}
     finally:
         engine.kill()
-        shutil.rmtree(folder, ignore_errors=True)
+        space.remove(folder)
     return Reference(f"{engine.name} {engine.version} on the same files", rows=rows)

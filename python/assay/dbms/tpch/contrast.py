@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 import statistics
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.compare.correction import adjusted
-
-LEVEL = 0.05
-# With fewer runs a side has no scatter that a test could use.
-LEAST = 3
+from assay.stats.correction import adjusted
+from assay.stats.welch import LEAST, LEVEL, welch
 
 
 @dataclass(frozen=True)
@@ -72,17 +68,3 @@ def _rounds(times: Times, names: Sequence[str]) -> list[float]:
     """The geometric mean over the queries, of each repeat that has all of them."""
     count = min(len(times[name]) for name in names)
     return [math.exp(statistics.fmean(math.log(times[name][n]) for name in names)) for n in range(count)]
-
-
-def welch(first: Sequence[float], other: Sequence[float]) -> float | None:
-    """Probability of such a difference by chance: Welch's test on logarithms, as times scatter by factors."""
-    if min(len(first), len(other)) < LEAST:
-        return None
-    left, right = [math.log(max(one, 1e-9)) for one in first], [math.log(max(one, 1e-9)) for one in other]
-    if max(left) == min(left) and max(right) == min(right):
-        return 1.0 if left[0] == right[0] else 0.0
-    from scipy import stats
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # One side without any scatter loses digits; that is no harm.
-        return float(stats.ttest_ind(left, right, equal_var=False).pvalue)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.dbms.cold import Cleared
+from assay.dbms.cpus import taken
 from assay.dbms.target import Counters, Target, target_of
 from assay.dbms.tpch.contrast import Contrast, contrast
 from assay.dbms.tpch.sample import Sample
-from assay.work import WorkDraft, check, figure
-from assay.work.build import environment
-from assay.work.judge import reason
+from assay.study.work import WorkDraft, check, figure
+from assay.study.work.build import environment
+from assay.study.work.judge import reason
 
 if TYPE_CHECKING:
     from assay.dbms.tpch.run import _Job
@@ -144,12 +145,22 @@ def _reasons(one: Pass, *, interrupted: bool) -> list[Json]:
         found.append(
             reason("foreign-load", "suspect", evidence, "stop the others, and run it again", device_bytes=device)
         )
+    cpu = _cpu_taken(one)
+    if cpu is not None:
+        found.append(cpu)
     wide = [sample for sample in one.done if len(sample.runs) > 1 and sample.spread > SPREAD]
     if wide:
         worst = max(wide, key=lambda sample: sample.spread)
         evidence = f"{len(wide)} of {len(one.done)} queries spread by over 15 %, {worst.query} by {worst.spread:.0%}"
         found.append(reason("noisy-machine", "suspect", evidence, "make the machine quiet, or take more repeats"))
     return found
+
+
+def _cpu_taken(one: Pass) -> Json | None:
+    runs = [run for sample in one.done for run in sample.runs]
+    waits = [run.extra.get("queued_s") for run in runs]
+    queued = sum(wait for wait in waits if wait is not None) if runs and None not in waits else None
+    return taken(one.counters.cpus, sum(run.cpu_s for run in runs), queued, one.counters.window_s)
 
 
 def _lacking(draft: WorkDraft, one: Pass) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from assay.dbms.tpch.leave import Pass, record
 from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
-from assay.work.run import exit_code as judged
+from assay.study.work.run import exit_code as judged
 
 Json = dict[str, Any]
 Listener = Callable[[str], None]
@@ -170,7 +169,7 @@ def _prepare(job: _Job) -> None:
     job.loaded = job.engine.load(files, job.folders[0])
     job.reference = check.reference(order, files, first, job.listen)
     if not order.files:
-        shutil.rmtree(files.folder)
+        first.remove(files.folder)
     for space in job.spaces[1:]:
         job.listen(f"copying to {space.target}")
         folder = space.folder("data")

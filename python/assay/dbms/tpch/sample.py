@@ -8,7 +8,7 @@ from typing import Any
 
 from assay.dbms.tpch.answers import Row
 from assay.dbms.tpch.engine import Node, Plan, Run
-from assay.work import figure, part
+from assay.study.work import figure, part
 
 Json = dict[str, Any]
 _KERNEL = "kernel-accounting"

@@ -8,7 +8,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from assay.dbms.wtperf.parse import Latencies, width
-from assay.store.histogram import PERCENTILES
+from assay.results.store.histogram import PERCENTILES
 
 Json = dict[str, Any]
 _LOWEST, _HIGHEST, _DIGITS = 1, 3_600_000_000_000, 3

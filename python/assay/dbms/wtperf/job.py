@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -15,8 +14,8 @@ from pathlib import Path
 from assay.dbms import cold
 from assay.dbms.target import Counters, Target
 from assay.dbms.wtperf import parse
-from assay.dbms.wtperf.build import Program
 from assay.error import BAD_JOB, FAILED, AssayError, did_you_mean
+from assay.rivals.wiredtiger import Program
 
 MODES = ("on", "off", "cold")
 # What keeps WiredTiger's files out of the page cache: it drops a file's pages after that many bytes of it. Its own
@@ -82,23 +81,18 @@ def fill(program: Program, workload: Workload, home: Path, mode: str, limit_s: f
 
 
 def measure(
-    program: Program, workload: Workload, filled: Path, where: Target, mode: str, counters: Counters, limit_s: float
+    program: Program, workload: Workload, home: Path, where: Target, mode: str, counters: Counters, limit_s: float
 ) -> Measured:
     """Runs a workload on a copy of a filled database."""
-    home = filled.parent / "run"
-    shutil.copytree(filled, home)
-    try:
-        for name in ("test.stat", "monitor", "monitor.json", *(f"latency.{kind}" for kind in parse.TIMED)):
-            (home / name).unlink(missing_ok=True)
-        cleared = _prepare(home, where, mode)
-        counters.open()
-        begun = time.monotonic()
-        options = ["create=false", "sample_interval=1", "sample_rate=1", "report_interval=1", *_off(workload, mode)]
-        used = _run(program, workload, home, options, limit_s)
-        counters.close(time.monotonic() - begun)
-        return _read(home, used, cleared)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    for name in ("test.stat", "monitor", "monitor.json", *(f"latency.{kind}" for kind in parse.TIMED)):
+        (home / name).unlink(missing_ok=True)
+    cleared = _prepare(home, where, mode)
+    counters.open()
+    begun = time.monotonic()
+    options = ["create=false", "sample_interval=1", "sample_rate=1", "report_interval=1", *_off(workload, mode)]
+    used = _run(program, workload, home, options, limit_s)
+    counters.close(time.monotonic() - begun)
+    return _read(home, used, cleared)
 
 
 def _off(workload: Workload, mode: str) -> list[str]:

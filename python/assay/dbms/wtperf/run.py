@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import shutil
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,19 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.compare.correction import adjusted
+from assay.dbms.cpus import taken
 from assay.dbms.ending import terminable
 from assay.dbms.progress import Progress
 from assay.dbms.target import Counters, Target, check_room, names_of, target_of
-from assay.dbms.tpch.contrast import LEVEL, welch
 from assay.dbms.workspace import Workspace
 from assay.dbms.wtperf import job, parse
-from assay.dbms.wtperf.build import Program
 from assay.dbms.wtperf.distribution import distribution
 from assay.error import BAD_JOB, FAILED, INTERRUPTED, AssayError
-from assay.work import WorkDraft, check, figure, part, save
-from assay.work.judge import reason
-from assay.work.run import exit_code as judged
+from assay.rivals.wiredtiger import Program
+from assay.stats.correction import adjusted
+from assay.stats.welch import LEVEL, welch
+from assay.study.work import WorkDraft, check, figure, part, save
+from assay.study.work.judge import reason
+from assay.study.work.run import exit_code as judged
 
 Json = dict[str, Any]
 # A row of wtperf's is about 120 bytes; a run may write it again, and a copy of the filled database is measured.
@@ -169,11 +169,11 @@ def _measure(order: Order, cell: Cell, space: Workspace, listen: Callable[[str],
     cell.load_s = filled.load_s
     for repeat in range(order.repeats):
         listen(f"{cell.workload.name} on {cell.where.name}: page cache {cell.mode}, {repeat + 1} of {order.repeats}")
-        found = job.measure(
-            order.program, cell.workload, folder / "filled", cell.where, cell.mode, cell.counters, order.limit_s
-        )
+        home = space.copy(folder / "filled", "run")
+        found = job.measure(order.program, cell.workload, home, cell.where, cell.mode, cell.counters, order.limit_s)
         cell.runs.append(found)
-    shutil.rmtree(folder, ignore_errors=True)
+        space.remove(home)
+    space.remove(folder)
 
 
 def _record(order: Order, binary: Binary, cell: Cell, stopped: str) -> Json:
@@ -234,6 +234,9 @@ def _reasons(cell: Cell, stopped: str) -> list[Json]:
     if cell.mode == "cold" and not cell.where.in_memory and read == 0:
         evidence = "the files were not in the page cache, and yet no byte came from a device"
         found.append(reason("page-cache-served", "suspect", evidence, "look what lies beneath the folder"))
+    cpu = taken(cell.counters.cpus, sum(run.cpu_s for run in cell.runs), None, cell.counters.window_s)
+    if cpu is not None:
+        found.append(cpu)
     for kind in parse.KINDS:
         rates = cell.rates(kind)
         if len(rates) > 1 and max(rates) / min(rates) - 1 > SPREAD:

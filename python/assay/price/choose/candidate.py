@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from assay import home
+from assay.document.table import Table
 from assay.error import did_you_mean
 from assay.price.book import OLD_DAYS, Book
 from assay.price.day import parse_day
@@ -19,7 +20,6 @@ from assay.price.entry import DayText, Kind
 from assay.price.error import PriceError
 from assay.price.order import Above0, Quantity
 from assay.price.reading import read
-from assay.study.model import Table
 
 from .workload import HOURS_PER_MONTH
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.binary import Binary
-from assay.twin import catalog, names
-from assay.twin.host import HostWish
+from assay.target import catalog, names
+from assay.target.host import HostWish
 from assay.twin.predict import Point, stream
 
 from .candidate import Candidate

@@ -9,10 +9,10 @@ from typing import ClassVar
 from pydantic import ConfigDict, Field
 
 from assay import home
+from assay.document.table import Table
 from assay.price.fact import Fact
 from assay.price.ledger import Ledger
 from assay.price.reading import read
-from assay.study.model import Table
 
 
 class Volume(Table):

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from assay.document.table import Table
 from assay.price.order import Above0, Quantity
-from assay.study.model import Table
 
 Durability = Literal["local", "replicated", "volume"]
 HOURS_PER_MONTH = 730.0

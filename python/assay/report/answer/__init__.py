@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.report import row
 from assay.report.answer import caching, commit, indexes, latency, layers, paging, scan, together, trust
 from assay.report.answer.model import Answer, Number
-from assay.report.folder import Folder
+from assay.results import row
+from assay.results.folder import Folder
 
 __all__ = ["Answer", "Number", "of"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.report import group, units
-from assay.report.answer import pick
 from assay.report.answer.model import Answer, Part, answer, derived, number
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _QUESTION = "What does the page cache do?"
 _DIMENSIONS = ("study", "operation", "pattern", "size", "threads", "depth")
@@ -37,16 +37,16 @@ def _rank(point: Point) -> tuple[bool, bool, float]:
 
 
 def _said(warm: Point, cold: Point | None, bypassed: Point | None) -> Answer:
-    size = units.block(float(pick.size(warm.rows[0]) or 0))
+    size = show.block(float(pick.size(warm.rows[0]) or 0))
     parts: list[Part] = [
-        f"{units.article(size)} read that a warm cache serves takes ",
+        f"{show.article(size)} read that a warm cache serves takes ",
         number(warm),
         f" ({warm.rows[0].path_label})",
     ]
     used = [warm]
     for point, words in ((cold, "through a cold cache"), (bypassed, "past the cache")):
         if point is not None:
-            ratio = derived(units.times(point.value / warm.value), point, warm)
+            ratio = derived(show.times(point.value / warm.value), point, warm)
             parts += [f"; {words} it takes ", number(point), _path(point, warm), ", ", ratio, " as long"]
             used.append(point)
     return answer("cache", _QUESTION, [*parts, "."], used)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.report import group, labels, units
-from assay.report.answer import pick
 from assay.report.answer.model import Answer, Part, answer, derived, number
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, labels, pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _QUESTION = "What does a durable commit cost?"
 _LAYOUTS = {"written": "recycled file", "grow": "growing file", "preallocated": "preallocated file"}
@@ -41,7 +41,7 @@ def _every(one: Row) -> int:
 
 def _cost(median: Point, place: str) -> tuple[list[Part], list[Point]]:
     first, used = median.rows[0], [median]
-    size = units.block(float(pick.size(first) or 0))
+    size = show.block(float(pick.size(first) or 0))
     means = labels.durability(pick.durability(first))
     layout = _LAYOUTS.get(pick.layout(first), "file as found")
     parts: list[Part] = [f"A durable {size} write ({means}, {layout}){place} takes "]
@@ -51,10 +51,10 @@ def _cost(median: Point, place: str) -> tuple[list[Part], list[Point]]:
         parts += [" and ", number(tail), " at p99"]
         used.append(tail)
     if pace is not None and first.closed:
-        parts += [": ", number(pace, units.count), " commits/s from one thread"]
+        parts += [": ", number(pace, show.count), " commits/s from one thread"]
         used.append(pace)
     if flush is not None and 0 < flush.value <= median.value:
-        parts += [", and the flush is ", derived(units.percent(flush.value / median.value), flush, median), " of it"]
+        parts += [", and the flush is ", derived(show.percent(flush.value / median.value), flush, median), " of it"]
     return [*parts, "."], used
 
 
@@ -66,7 +66,7 @@ def _slowest(median: Point, medians: Sequence[Point]) -> tuple[list[Part], list[
     if worst is None or worst.value < 1.2 * median.value:
         return [], []
     layout = _differs(worst.rows[0], first)
-    ratio = derived(units.times(worst.value / median.value), worst, median)
+    ratio = derived(show.times(worst.value / median.value), worst, median)
     return [f" With {layout} it takes ", ratio, " as long: ", number(worst), "."], [worst]
 
 
@@ -91,7 +91,7 @@ def _grouped(writes: Sequence[Row], median: Point) -> tuple[list[Part], list[Poi
     if best is None or alone is None or best.value < 1.2 * alone.value:
         return [], []
     every = _every(best.rows[0])
-    ratio = derived(units.times(best.value / alone.value), best, alone)
-    return [f" One flush for {every} writes gives ", number(best, units.count), " writes/s, ", ratio, " as many."], [
+    ratio = derived(show.times(best.value / alone.value), best, alone)
+    return [f" One flush for {every} writes gives ", number(best, show.count), " writes/s, ", ratio, " as many."], [
         best
     ]

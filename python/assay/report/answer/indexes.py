@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from assay.report import labels, units
 from assay.report.answer.model import Answer, Number, Part
-from assay.report.folder import Folder
-from assay.report.work import Work
+from assay.results import labels
+from assay.results.folder import Folder
+from assay.results.work import Work
+from assay.units import show
 
 _QUESTION = "Which index does most?"
 # Kinds of work that are answered for, those that tell most first.
@@ -58,8 +59,8 @@ def _conditions(chosen: Sequence[_Race]) -> str:
 def _clause(key: tuple[str, ...], found: dict[str, list[Work]]) -> list[Part]:
     ranked = sorted(found, key=lambda name: -_rate(found[name]))
     best, second = ranked[0], ranked[1]
-    ratio = _number(found[best], found[second], units.times(_rate(found[best]) / _rate(found[second])))
-    done = _number(found[best], found[best], f"{units.count(_rate(found[best]))}/s")
+    ratio = _number(found[best], found[second], show.times(_rate(found[best]) / _rate(found[second])))
+    done = _number(found[best], found[best], f"{show.count(_rate(found[best]))}/s")
     laws = [f"{one.removeprefix(_LAW)} keys" for one in key if one.startswith(_LAW)]
     return [f"{' of '.join([key[0], *laws])}: {best} with ", done, ", ", ratio, f" what {second} does"]
 

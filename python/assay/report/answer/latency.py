@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.report import group, units
-from assay.report.answer import pick
 from assay.report.answer.model import Answer, Part, answer, derived, number
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _QUESTION = "What does one read cost, and what does depth give?"
 _ENOUGH = 0.9
@@ -26,7 +26,7 @@ def find(rows: Sequence[Row]) -> Answer | None:
     if median is None:
         return None
     tail, pace = group.point(median.rows, "service_p99_ns"), group.point(median.rows, "ops_rate")
-    size = units.block(float(pick.size(median.rows[0]) or 0))
+    size = show.block(float(pick.size(median.rows[0]) or 0))
     place = pick.where(median, reads)
     parts: list[Part] = [f"One random {size} read at a time{place} takes ", number(median), " at the median"]
     used = [median]
@@ -34,7 +34,7 @@ def find(rows: Sequence[Row]) -> Answer | None:
         parts += [" and ", number(tail), " at p99"]
         used.append(tail)
     if pace is not None:
-        parts += [f" ({median.rows[0].path_label}), that is ", number(pace, units.count), " reads/s. "]
+        parts += [f" ({median.rows[0].path_label}), that is ", number(pace, show.count), " reads/s. "]
         deeper, more = _depth(reads, median, pace)
         parts, used = parts + deeper, used + more
     return answer("latency", _QUESTION, parts, used)
@@ -51,9 +51,9 @@ def _depth(reads: Sequence[Row], median: Point, pace: Point) -> tuple[list[Part]
         return [], []
     flight, gain = pick.in_flight(best.rows[0]), best.value / pace.value
     if gain < 1.1:
-        return [f"More of them in flight give nothing: {flight} reach ", number(best, units.count), " reads/s."], [best]
-    parts: list[Part] = [f"{flight} in flight give ", number(best, units.count), " reads/s"]
-    parts += [f" through {best.rows[0].path_label}, ", derived(units.times(gain), best, pace), " as many"]
+        return [f"More of them in flight give nothing: {flight} reach ", number(best, show.count), " reads/s."], [best]
+    parts: list[Part] = [f"{flight} in flight give ", number(best, show.count), " reads/s"]
+    parts += [f" through {best.rows[0].path_label}, ", derived(show.times(gain), best, pace), " as many"]
     return [*parts, *_knee(found, best)], [best]
 
 
@@ -66,5 +66,5 @@ def _knee(found: Sequence[Point], best: Point) -> list[Part]:
     deepest = max(pick.in_flight(point.rows[0]) for point in found if point.rows[0].path_label == path)
     if flight >= pick.in_flight(best.rows[0]):
         return [f"; {deepest} give no more."] if deepest > flight else ["."]
-    share = units.percent(knee.value / best.value)
+    share = show.percent(knee.value / best.value)
     return [f"; {flight} already give ", derived(share, knee, best), " of that, and beyond it mostly the wait grows."]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.report import row, units
+from assay.charts.model import Ask
 from assay.report.answer.model import Answer, Number, Part, answer
 from assay.report.figures.ladder import Step, places
-from assay.report.figures.model import Ask
-from assay.report.folder import Cell, Folder, Study
+from assay.results import row
+from assay.results.folder import Cell, Folder, Study
+from assay.units import show
 
 _QUESTION = "What do direct and asynchronous I/O gain?"
 
@@ -83,10 +84,10 @@ def _no_gain(base: Step, measured: Sequence[Step]) -> list[Part]:
 
 def _rate(step: Step) -> Number:
     origin = next(iter(step.classes.values())).provenance
-    return Number(units.rate(step.total), "", "sum over classes", step.anchor, step.status, origin)
+    return Number(show.rate(step.total), "", "sum over classes", step.anchor, step.status, origin)
 
 
 def _ratio(step: Step, base: Step, value: float) -> Number:
     origin = next(iter(step.classes.values())).provenance
     status = step.status if step.status != "valid" else base.status
-    return Number(units.times(value), "", "ratio of two figures", step.anchor, status, origin)
+    return Number(show.times(value), "", "ratio of two figures", step.anchor, status, origin)

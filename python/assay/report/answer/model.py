@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from assay.report import labels, row, units
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import labels, row
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 
 @dataclass(frozen=True)
@@ -74,11 +75,11 @@ def number(point: Point, say: Callable[[float], str] | None = None, *, bounds: b
     unit = row.unit(point.metric)
     found, interval = "", point.interval
     if interval is not None and bounds and say is None:
-        found = units.span(interval.low, interval.high, unit)
+        found = show.span(interval.low, interval.high, unit)
         found = "" if interval.low == interval.high else found
     sure = interval.kind if interval is not None else "one run, no interval"
     weak = "; fewer than 100 operations lie beyond this percentile" if point.weak else ""
-    text = (say or (lambda value: units.figure(value, unit)))(point.value)
+    text = ("\u2265 " if point.at_least else "") + (say or (lambda value: show.figure(value, unit)))(point.value)
     return Number(text, found, sure + weak, point.anchor, point.status, point.provenance)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from assay.report import group, labels, units
-from assay.report.answer import pick
 from assay.report.answer.model import Answer, Part, answer, derived, number
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, labels, pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _QUESTION = "Which path should a buffer manager take?"
 
@@ -21,11 +21,11 @@ def find(rows: Sequence[Row]) -> Answer | None:
         return None
     first, *rest = pick.ranked(best)
     one = first.rows[0]
-    size = units.block(float(pick.size(one) or 0))
+    size = show.block(float(pick.size(one) or 0))
     share = labels.operation(one.asked["operation"])
     parts: list[Part] = [f"With {share} of {size} pages, {said(one)} moves ", number(first), pick.where(first, mixed)]
     for point in rest:
-        ratio = derived(units.percent(point.value / first.value), point, first)
+        ratio = derived(show.percent(point.value / first.value), point, first)
         parts += [f"; {said(point.rows[0])} ", ratio, " of that"]
     return answer("paging", _QUESTION, [*parts, "."], [first, *rest])
 
@@ -42,7 +42,7 @@ def _alike(rows: Sequence[Row]) -> list[Point]:
         found[alike] = pick.points(part, ["path", "durability"], "bandwidth")
 
     def rank(points: Sequence[Point]) -> tuple[int, int, float]:
-        share = int(points[0].rows[0].asked["operation"].get("write_percent") or 0) if points else 0
+        share = pick.write_percent(points[0].rows[0]) if points else 0
         return len(points), share, max((point.value for point in points), default=0.0)
 
     return max(found.values(), key=rank, default=[])

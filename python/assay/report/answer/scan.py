@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.report import units
-from assay.report.answer import pick
 from assay.report.answer.model import Answer, Part, answer, derived, number
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import pick
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _QUESTION = "Which path should scans take?"
 
@@ -28,7 +28,7 @@ def find(rows: Sequence[Row]) -> Answer | None:
     parts += ["."]
     for point in rest:
         if point not in close:
-            share = derived(units.percent(point.value / first.value), point, first)
+            share = derived(show.percent(point.value / first.value), point, first)
             parts += [f" {_cap(point.rows[0].path_label)} reaches ", share, " of it."]
     return answer("scan", _QUESTION, parts, [first, *rest])
 
@@ -55,7 +55,7 @@ def _conditions(point: Point) -> str:
     first = point.rows[0]
     threads = int(first.asked.get("threads") or 1)
     size = pick.size(first)
-    pages = f", {units.block(size)} at a time" if size else ""
+    pages = f", {show.block(size)} at a time" if size else ""
     return f" with {threads} thread{'s' if threads > 1 else ''}{pages}"
 
 

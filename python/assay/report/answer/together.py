@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.report import row, units
+from assay.record import Objective
 from assay.report.answer.model import Answer, Number, Part, answer, derived, number
 from assay.report.figures import interference
 from assay.report.figures.interference import Hurt
-from assay.report.folder import Folder
-from assay.report.row import Row
+from assay.results import row
+from assay.results.folder import Folder
+from assay.results.row import Row
+from assay.units import show
 
 _QUESTION = "How do the classes hurt each other?"
 
@@ -33,7 +35,7 @@ def _said(hurts: Sequence[Hurt], rows: Sequence[Row]) -> Answer:
     pairs = [hurt for hurt in hurts if hurt.beside != "all others"]
     worst = max(pairs, key=lambda hurt: hurt.times, default=None)
     if worst is not None and worst.times >= 1.05:
-        ratio = derived(units.times(worst.times), worst.together, worst.alone)
+        ratio = derived(show.times(worst.times), worst.together, worst.alone)
         parts += [f" The worst neighbour: {worst.victim} beside {worst.beside} does ", ratio, " worse than alone."]
     parts += _objectives(rows)
     points = [point for hurt in everyone or pairs for point in (hurt.together, hurt.alone)]
@@ -42,9 +44,9 @@ def _said(hurts: Sequence[Hurt], rows: Sequence[Row]) -> Answer:
 
 def _clause(hurt: Hurt) -> list[Part]:
     if hurt.together.metric == "bandwidth":
-        share = derived(units.percent(1 / hurt.times), hurt.together, hurt.alone)
+        share = derived(show.percent(1 / hurt.times), hurt.together, hurt.alone)
         return [f"{hurt.victim} keeps ", share, " of its bandwidth (", number(hurt.together), ")"]
-    ratio = derived(units.times(hurt.times), hurt.together, hurt.alone)
+    ratio = derived(show.times(hurt.times), hurt.together, hurt.alone)
     return [
         f"{hurt.victim} answers at p99 in ",
         number(hurt.together, bounds=False),
@@ -58,7 +60,7 @@ def _objectives(rows: Sequence[Row]) -> list[Part]:
     judged = [one for one in rows if one.cell.scenario == "all" and one.result.get("objective")]
     if not judged:
         return []
-    missed = [one for one in judged if not one.result["objective"].get("met")]
+    missed = [one for one in judged if not (one.result["objective"] or {}).get("met")]
     if not missed:
         return (
             [f" {'All' if len(judged) > 1 else 'Its'} {len(judged)} objectives are met."]
@@ -67,30 +69,28 @@ def _objectives(rows: Sequence[Row]) -> list[Part]:
         )
     parts: list[Part] = [f" {len(judged) - len(missed)} of {len(judged)} objectives met; missed: "]
     for index, one in enumerate(missed):
-        outcome = one.result["objective"]
-        bound, seen = (
-            objective(outcome["objective"], outcome["objective"]["bound"]),
-            objective(outcome["objective"], outcome["seen"]),
-        )
+        outcome = one.result["objective"] or {}
+        wanted = outcome["objective"]
+        bound, seen = objective(wanted, wanted["bound"]), objective(wanted, outcome["seen"])
         figure = Number(seen, "", "as the record says", one.anchor, one.status, one.provenance)
         parts += [
             *([", "] if index else []),
-            f"{one.name} ({_short(outcome['objective'])} ",
+            f"{one.name} ({_short(wanted)} ",
             figure,
             f", bound {bound})",
         ]
     return [*parts, "."]
 
 
-def _short(wanted: dict[str, object]) -> str:
+def _short(wanted: Objective) -> str:
     stem = _metric(wanted).removesuffix("_ns")
     return row.percentile_name(stem) if stem != _metric(wanted) else row.metric_title(_metric(wanted))
 
 
-def _metric(wanted: dict[str, object]) -> str:
+def _metric(wanted: Objective) -> str:
     return str(wanted.get("metric"))
 
 
-def objective(wanted: dict[str, object], value: float) -> str:
+def objective(wanted: Objective, value: float) -> str:
     """A value of an objective's metric in words."""
-    return units.figure(float(value), row.unit(_metric(wanted)))
+    return show.figure(float(value), row.unit(_metric(wanted)))

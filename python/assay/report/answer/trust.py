@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from assay.report import labels, reasons
+from assay.record import Reason
 from assay.report.answer.model import Answer
-from assay.report.folder import Cell, Folder, Json
+from assay.results import labels, reasons
+from assay.results.folder import Cell, Folder
 
 _QUESTION = "Can these figures be believed?"
 
@@ -38,7 +39,7 @@ def status(cell: Cell) -> str:
 
 def findings(folder: Folder) -> list[Finding]:
     """Every kind of reason, gravest and most frequent first, with the evidence of its first cell."""
-    found: dict[tuple[str, str], list[tuple[Cell, Json]]] = {}
+    found: dict[tuple[str, str], list[tuple[Cell, Reason]]] = {}
     for cell in folder.measured:
         for reason in (cell.record or {})["verdict"].get("reasons") or ():
             found.setdefault((str(reason.get("code")), str(reason.get("severity"))), []).append((cell, reason))
@@ -47,7 +48,7 @@ def findings(folder: Folder) -> list[Finding]:
     return [_finding(code, severity, entries) for (code, severity), entries in order]
 
 
-def _finding(code: str, severity: str, entries: list[tuple[Cell, Json]]) -> Finding:
+def _finding(code: str, severity: str, entries: list[tuple[Cell, Reason]]) -> Finding:
     first = entries[0][1]
     cells = tuple(dict.fromkeys(cell.id for cell, _ in entries))
     return Finding(code, severity, str(first.get("evidence") or ""), str(first.get("fix") or ""), cells)

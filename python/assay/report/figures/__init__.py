@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from assay.report import group, labels, row
+from assay.charts.model import Ask, Figure, Key, Panel
+from assay.charts.palette import Palette
 from assay.report.figures import bar, cdf, heat, interference, ladder, latency, line, series
 from assay.report.figures.choose import View, choose
-from assay.report.figures.model import Ask, Figure, Key, Panel
-from assay.report.figures.palette import Palette
-from assay.report.folder import Cell, Study
-from assay.report.row import Row
+from assay.results import group, labels, row
+from assay.results.folder import Cell, Study
+from assay.results.row import Row
 
 __all__ = ["Ask", "Figure", "Key", "Palette", "Panel", "draw", "draw_all"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import altair as alt
 
-from assay.report import group, labels, row, theme
-from assay.report.figures import axes, datum, marks
-from assay.report.figures import palette as palettes
+from assay.charts import axes, datum, marks, theme
+from assay.charts import palette as palettes
+from assay.charts.model import Datum, Figure, Key, Layer, Panel
+from assay.charts.palette import Palette
 from assay.report.figures.choose import View
-from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
-from assay.report.figures.palette import Palette
-from assay.report.row import Row
+from assay.results import group, labels, row
+from assay.results.row import Row
 
 _THICK, _THIN, _GAP = 20.0, 16.0, 13.0
 # Units that are part of the figure; of others the axis speaks.

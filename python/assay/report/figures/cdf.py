@@ -9,13 +9,13 @@ from typing import Any
 
 import altair as alt
 
-from assay.report import group, histogram, labels
-from assay.report.figures import axes, marks
-from assay.report.figures import palette as palettes
+from assay.charts import axes, marks
+from assay.charts import palette as palettes
+from assay.charts.model import Datum, Figure, Key, Layer, Panel
+from assay.charts.palette import Palette
 from assay.report.figures.choose import View
-from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
-from assay.report.figures.palette import Palette
-from assay.report.row import Row
+from assay.results import group, histogram, labels
+from assay.results.row import Row
 
 HEIGHT = 270
 _TICKS = {0.0: "0", 0.30103: "50 %", 1.0: "90 %", 2.0: "99 %", 3.0: "99.9 %", 4.0: "99.99 %", 5.0: "99.999 %"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.report import group, labels
-from assay.report.figures.model import Ask
-from assay.report.row import Row
+from assay.charts.model import Ask
+from assay.results import group, labels
+from assay.results.row import Row
 
 # More panels than this are a wall, not a figure.
 PANELS = 12

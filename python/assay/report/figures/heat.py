@@ -8,11 +8,11 @@ from typing import Any
 
 import altair as alt
 
-from assay.report import group, labels, row, theme
-from assay.report.figures import axes, datum, marks
+from assay.charts import axes, datum, marks, theme
+from assay.charts.model import Datum, Figure, Layer, Panel
 from assay.report.figures.choose import View
-from assay.report.figures.model import Datum, Figure, Layer, Panel
-from assay.report.row import Row
+from assay.results import group, labels, row
+from assay.results.row import Row
 
 _CELL = 40
 # So few columns need not fill the page.

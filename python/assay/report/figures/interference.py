@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.report import group, labels, units
-from assay.report.figures import datum, heat
+from assay.charts import datum
+from assay.charts.model import Ask, Datum, Figure, Panel
+from assay.report.figures import heat
 from assay.report.figures.choose import facet_title, factors, varying
-from assay.report.figures.model import Ask, Datum, Figure, Panel
-from assay.report.folder import Cell
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, labels
+from assay.results.folder import Cell
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _ALL = "all others"
 _NOTE = (
@@ -107,7 +109,7 @@ def _panel(title: str, data: list[Datum], missing: Sequence[str], says: str) -> 
 
 def _datum(hurt: Hurt, panel: str) -> Datum:
     entry = datum.of(hurt.together, x_name="scenario", x=hurt.beside, series=hurt.victim, panel=panel)
-    alone, together = (units.figure(point.value, entry["unit"]) for point in (hurt.alone, hurt.together))
+    alone, together = (show.figure(point.value, entry["unit"]) for point in (hurt.alone, hurt.together))
     return {
         **entry,
         "where": f"beside {hurt.beside}",
@@ -118,7 +120,7 @@ def _datum(hurt: Hurt, panel: str) -> Datum:
         "high": None,
         "interval": "",
         "verdict": hurt.status,
-        "said": units.times(hurt.times),
+        "said": show.times(hurt.times),
         "bounds": f"alone {alone}, beside {together}",
         "hollow": hurt.status == "suspect" or hurt.alone.weak or hurt.together.weak,
         "bad": hurt.status == "invalid",

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 
 import altair as alt
 
-from assay.report import group, labels, theme, units
-from assay.report.figures import axes, datum, marks
-from assay.report.figures import palette as palettes
+from assay.charts import axes, datum, marks, theme
+from assay.charts import palette as palettes
+from assay.charts.model import Ask, Datum, Figure, Key, Panel
+from assay.charts.palette import Palette
+from assay.record import Record
 from assay.report.figures.choose import facet_title, factors, varying
-from assay.report.figures.model import Ask, Datum, Figure, Key, Panel
-from assay.report.figures.palette import Palette
-from assay.report.folder import Cell
-from assay.report.group import Point
-from assay.report.row import Row
+from assay.results import group, labels
+from assay.results.folder import Cell
+from assay.results.group import Point
+from assay.results.row import Row
+from assay.units import show
 
 _BODY = 17.0
 
@@ -70,7 +72,7 @@ def _step(value: Hashable, name: str, cells: Sequence[Cell], rows: list[Row]) ->
     return Step(label, classes, seen[len(seen) // 2] if seen else None, status, first.anchor, "")
 
 
-def _cycles(record: dict[str, object]) -> float | None:
+def _cycles(record: Record) -> float | None:
     cpu = record.get("process_cpu")
     found = cpu.get("cycles_per_byte") if isinstance(cpu, dict) else None
     value = found.get("value") if isinstance(found, dict) else None
@@ -132,7 +134,7 @@ def _end(step: Step) -> Datum:
     if not step.classes:
         return {"x": step.label, "to": 0.0, "text": "not measured", "missing": True}
     mark = "" if step.status == "valid" else f"  {labels.STATUS_MARK[step.status]} {step.status}"
-    return {"x": step.label, "to": step.total, "text": units.rate(step.total) + mark, "missing": False}
+    return {"x": step.label, "to": step.total, "text": show.rate(step.total) + mark, "missing": False}
 
 
 def _cost(step: Step) -> Datum:
@@ -150,7 +152,7 @@ def _cost(step: Step) -> Datum:
         "interval": "",
         "instrument": "",
         "verdict": step.status,
-        "said": units.significant(value),
+        "said": show.significant(value),
         "bounds": "no interval",
     }
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import altair as alt
 
-from assay.report import group, labels, row, theme, units
-from assay.report.figures import axes, datum, marks
+from assay.charts import axes, datum, marks, theme
+from assay.charts.model import Datum, Figure, Key, Layer, Panel
+from assay.charts.palette import Palette
 from assay.report.figures.choose import View
-from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
-from assay.report.figures.palette import Palette
-from assay.report.row import Row
+from assay.results import group, labels, row
+from assay.results.row import Row
+from assay.units import show
 
 HEIGHT = 300
 PERCENTILES = ("p50", "p99")
@@ -106,7 +107,7 @@ def _datum(
     entry = datum.of(
         up, x_name=name or "class", x=at, series=labels.value(view.ask.series or "class", series), panel=panel
     )
-    throughput = units.figure(across, row.unit(_across(view)))
+    throughput = show.figure(across, row.unit(_across(view)))
     where = f"{labels.dimension(name)} {said}, {throughput}" if name else throughput
     return {
         **entry,

@@ -8,12 +8,12 @@ from typing import Any
 
 import altair as alt
 
-from assay.report import group, labels, row
-from assay.report.figures import axes, datum, marks
+from assay.charts import axes, datum, marks
+from assay.charts.model import Datum, Figure, Key, Layer, Panel
+from assay.charts.palette import Palette
 from assay.report.figures.choose import View
-from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
-from assay.report.figures.palette import Palette
-from assay.report.row import Row
+from assay.results import group, labels, row
+from assay.results.row import Row
 
 HEIGHT = 250
 DIRECT = 6

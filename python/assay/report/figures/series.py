@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import altair as alt
 
-from assay.report import labels, row, sample, theme, units
-from assay.report.change import segments
-from assay.report.figures import axes, datum, marks
+from assay.charts import axes, datum, marks, theme
+from assay.charts.model import Datum, Figure, Key, Layer, Panel
+from assay.charts.palette import Palette
 from assay.report.figures.choose import View
-from assay.report.figures.model import Datum, Figure, Key, Layer, Panel
-from assay.report.figures.palette import Palette
-from assay.report.row import Row
+from assay.results import labels, row, sample
+from assay.results.change import segments
+from assay.results.row import Row
+from assay.units import show
 
 HEIGHT = 220
 _COLUMNS = {"service_mean": "mean_ns", "service_p50": "p50_ns", "service_p99": "p99_ns", "service_max": "max_ns"}
@@ -26,10 +27,10 @@ def values(one: Row, metric: str) -> tuple[list[float], list[float]]:
     entries = [entry for entry in one.result.get("intervals") or () if float(entry.get("length_s") or 0) > 0]
     at = [float(entry["at_s"]) for entry in entries]
     if name in {"bandwidth", "ops_rate"}:
-        key = "bytes" if name == "bandwidth" else "operations"
-        return at, [float(entry[key]) / float(entry["length_s"]) for entry in entries]
+        amounts = [entry["bytes"] if name == "bandwidth" else entry["operations"] for entry in entries]
+        return at, [float(n) / float(entry["length_s"]) for n, entry in zip(amounts, entries, strict=True)]
     column = _COLUMNS.get(name)
-    return (at, [float(entry[column]) for entry in entries]) if column else ([], [])
+    return (at, [float(cast("dict[str, float]", entry)[column]) for entry in entries]) if column else ([], [])
 
 
 def draw(view: View, palette: Palette) -> Figure | None:
@@ -117,7 +118,7 @@ def _changes(one: Row, metric: str) -> list[Datum]:
     return [
         {
             "x": at[part.first],
-            "text": f"{units.figure(part.level, unit)} from {units.duration(at[part.first])}",
+            "text": f"{show.figure(part.level, unit)} from {show.duration(at[part.first])}",
             "y": part.level,
         }
         for part in parts[1:]

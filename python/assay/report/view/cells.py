@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay.report import labels, reasons, row, units
+from assay.record import NotMeasured, Reason, Record
 from assay.report.answer import trust
 from assay.report.figures.choose import factors, varying
-from assay.report.folder import Cell, Json
-from assay.report.row import Row
+from assay.results import labels, reasons, row
+from assay.results.folder import Cell
+from assay.results.row import Row
+from assay.units import show
 
 _COLUMNS = (
     "bandwidth",
@@ -175,26 +177,27 @@ def _value(one: Row, name: str) -> Value:
     weak = not one.supported(name)
     method = labels.METHODS.get(one.method(name), "")
     note = "fewer than 100 operations beyond this percentile" if weak else ""
-    title = ", ".join(part for part in (one.provenance, method, note) if part)
-    return Value(_said(one, name, found), title, weak)
+    bound = "a lower bound: some operations never ended" if one.at_least(name) else ""
+    title = ", ".join(part for part in (one.provenance, method, note, bound) if part)
+    return Value(("\u2265 " if bound else "") + _said(one, name, found), title, weak)
 
 
 def _said(one: Row, name: str, found: float) -> str:
     if name == "achieved_depth":
-        return f"{units.significant(found)} of {one.result.get('asked_depth', '?')}"
+        return f"{show.significant(found)} of {one.result.get('asked_depth', '?')}"
     if row.unit(name) in {"bytes/s", "ns"}:
-        return units.figure(found, row.unit(name))
-    return units.significant(found) if abs(found) < 1000 else units.count(found)
+        return show.figure(found, row.unit(name))
+    return show.significant(found) if abs(found) < 1000 else show.count(found)
 
 
-def _why(reason: Json) -> Why:
+def _why(reason: Reason) -> Why:
     code = str(reason.get("code") or "")
     about = str(reason.get("class") or "")
     words = (str(reason.get(name) or "") for name in ("evidence", "fix"))
     return Why(reasons.title(code), str(reason.get("severity") or "note"), code, about, *words)
 
 
-def _missing(entry: Json) -> tuple[str, str, str]:
+def _missing(entry: NotMeasured) -> tuple[str, str, str]:
     return str(entry.get("what") or ""), str(entry.get("reason") or ""), str(entry.get("fix") or "")
 
 
@@ -203,14 +206,14 @@ def command(cell: Cell) -> str:
     return f"jq .job {shlex.quote(f'records/{cell.id}.json')} | assayer run -"
 
 
-def _facts(record: Json) -> str:
+def _facts(record: Record) -> str:
     run, window = record.get("run") or {}, record.get("window") or {}
     skew = float(window.get("edge_skew_ns") or 0)
     parts = [
         f"run {run.get('id')} at {run.get('started_at')}",
         f"seed {(record.get('job') or {}).get('seed')}",
-        f"{units.duration(float(window.get('measured_s') or 0))} measured, closed by {window.get('stop')}",
-        f"class windows within {units.time(skew)}" if skew else "",
+        f"{show.duration(float(window.get('measured_s') or 0))} measured, closed by {window.get('stop')}",
+        f"class windows within {show.time(skew)}" if skew else "",
         f"clock drift {float(window.get('clock_drift') or 0):.1e}",
     ]
     return "; ".join(part for part in parts if part)

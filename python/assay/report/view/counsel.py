@@ -10,8 +10,8 @@ from typing import Any
 from assay.advise import Advice, of
 from assay.advise.facts import Facts
 from assay.advise.trial import read
-from assay.report import labels
-from assay.report.folder import Folder
+from assay.results import labels
+from assay.results.folder import Folder
 
 Json = dict[str, Any]
 

@@ -10,10 +10,11 @@ from typing import Any
 from assay.price.book import Book, Price, open_book
 from assay.price.error import PriceError
 from assay.price.part import STORAGE
-from assay.report import labels, units
-from assay.report.folder import Folder
-from assay.report.row import Row, rows
-from assay.report.work import Work
+from assay.results import labels
+from assay.results.folder import Folder
+from assay.results.row import Row, rows
+from assay.results.work import Work
+from assay.units import show
 
 Json = dict[str, Any]
 
@@ -100,7 +101,7 @@ def _value(found: object) -> float:
 def _load(anchor: str, label: str, per_s: float, threads: int, busy: float, status: str, provenance: str) -> Json:
     mark = "" if status == "valid" else f" [{status}]"
     origin = "" if provenance == "measured" else f" [{provenance}]"
-    said = f"{label}: {units.count(per_s)}/s{mark}{origin}".replace("\u00a0", " ")
+    said = f"{label}: {show.count(per_s)}/s{mark}{origin}".replace("\u00a0", " ")
     return {"anchor": anchor, "label": said, "per_s": per_s, "threads": threads, "utilisation": round(busy, 4)}
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay.report import labels
-from assay.report.folder import Cell
+from assay.results import labels
+from assay.results.folder import Cell
 
 
 @dataclass(frozen=True)

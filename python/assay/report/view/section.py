@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from assay.report import conditions, labels, row
+from assay.charts.model import Figure
+from assay.charts.palette import Palette
 from assay.report.answer import together
-from assay.report.figures import Figure, Palette, draw_all
-from assay.report.folder import Cell, Folder, Json, Study
-from assay.report.row import Row
+from assay.report.figures import draw_all
 from assay.report.view import cells, gaps
 from assay.report.view.cells import Table
 from assay.report.view.gaps import Gap
+from assay.results import conditions, labels, row
+from assay.results.folder import Cell, Folder, Study
+from assay.results.row import Row
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ def _objectives(rows: Sequence[Row]) -> list[Objective]:
 
 
 def _objective(one: Row) -> Objective:
-    outcome: Json = one.result["objective"]
-    wanted: Json = outcome.get("objective") or {}
+    outcome = one.result["objective"] or {}
+    wanted = outcome.get("objective") or {}
     metric = str(wanted.get("metric"))
     below = row.unit(metric) == "ns"
     bound = together.objective(wanted, float(wanted.get("bound") or 0))

@@ -7,11 +7,13 @@ from typing import Any
 
 import altair as alt
 
-from assay.dbms import figures as databases
-from assay.report import labels, units
-from assay.report.figures import Figure, Palette, axes, marks
-from assay.report.figures.model import Datum, Key, Panel
-from assay.report.work import Work
+from assay.charts import axes, marks
+from assay.charts.model import Datum, Figure, Key, Panel
+from assay.charts.palette import Palette
+from assay.report.figures import databases
+from assay.results import labels
+from assay.results.work import Work
+from assay.units import show
 
 _TIMES = ("wall_s", "time_s", "elapsed_s", "median_s", "duration_s")
 _FEWEST_PARTS = 3
@@ -51,10 +53,10 @@ def _apart(one: Work, beside: Sequence[Work]) -> Iterator[str]:
     """What memory a subject had, where the others of the figure had another."""
     alike = [each for each in beside if each.subject == one.subject]
     if len({each.settings.get("pool_bytes") for each in alike}) > 1 and "pool_bytes" in one.settings:
-        yield f"pool {units.block(float(one.settings['pool_bytes']))}"
+        yield f"pool {show.block(float(one.settings['pool_bytes']))}"
     tiers = {(each.settings.get("placement"), each.settings.get("tier_bytes")) for each in alike}
     if len({size for _, size in tiers if size is not None}) > 1 and "tier_bytes" in one.settings:
-        yield f"tier {units.block(float(one.settings['tier_bytes']))}"
+        yield f"tier {show.block(float(one.settings['tier_bytes']))}"
     if len({placement for placement, _ in tiers}) > 1:
         yield str(one.settings.get("placement") or "no tier")
 
@@ -89,7 +91,7 @@ def _rate(one: Work, beside: Sequence[Work], panel: str) -> Datum:
     mark = "" if one.status == "valid" else f"  {labels.STATUS_MARK[one.status]} {one.status}"
     return {
         "x": _label(one, beside) + (f" [{one.id[-8:]}]" if len(same) > 1 else ""), "series": one.subject,
-        "panel": panel, "y": value, "said": f"{units.count(value)}/s{mark}", "what": what, "unit": "1/s",
+        "panel": panel, "y": value, "said": f"{show.count(value)}/s{mark}", "what": what, "unit": "1/s",
         "verdict": one.status, "provenance": one.provenance, "cell": one.anchor,
     }  # fmt: skip
 
@@ -150,7 +152,7 @@ def _parts(kind: str, works: Sequence[Work], palette: Palette) -> Figure:
 
 def _time(one: Work, beside: Sequence[Work], panel: str, name: str, seconds: float) -> Datum:
     return {
-        "x": name, "series": _label(one, beside), "panel": panel, "y": seconds * 1e9, "said": units.time(seconds * 1e9),
+        "x": name, "series": _label(one, beside), "panel": panel, "y": seconds * 1e9, "said": show.time(seconds * 1e9),
         "unit": "ns", "verdict": one.status, "provenance": one.provenance, "cell": one.anchor,
         "hollow": one.status == "suspect", "bad": False, "low": None, "high": None,
     }  # fmt: skip

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.report import labels, reasons, units
-from assay.report.figures import Figure, Palette
+from assay.charts.model import Figure
+from assay.charts.palette import Palette
+from assay.record import Figure as Measured
+from assay.record import NotMeasured, Reason, WorkPart
 from assay.report.view import workfigures
 from assay.report.view.cells import Why
-from assay.report.work import Work
+from assay.results import labels, reasons
+from assay.results.work import Work
+from assay.units import show
 
 Json = dict[str, Any]
 
@@ -102,7 +106,7 @@ def rate_said(one: Work) -> str:
     if one.rate is None:
         return ""
     name, value = one.rate
-    return f"{units.count(value)} {name.removesuffix('_per_s').replace('_', ' ')}/s".replace("ops/s", "operations/s")
+    return f"{show.count(value)} {name.removesuffix('_per_s').replace('_', ' ')}/s".replace("ops/s", "operations/s")
 
 
 def _where(one: Work) -> str:
@@ -136,33 +140,34 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _figures(figures: Json) -> Iterable[tuple[str, str, str]]:
+def _figures(figures: Mapping[str, Measured]) -> Iterable[tuple[str, str, str]]:
     for name, found in sorted(figures.items(), key=lambda item: (item[0] not in _FIRST, item[0])):
         value = found.get("value") if isinstance(found, dict) else None
         if isinstance(value, (int, float)):
-            said = units.figure(float(value), str(found.get("unit") or ""))
+            said = show.figure(float(value), str(found.get("unit") or ""))
             method = labels.METHODS.get(str(found.get("method") or ""), "")
             yield labels.clean(name.replace("_", " ")), said, ", ".join(filter(None, (found.get("provenance"), method)))
 
 
-def _part(each: Json) -> Part:
-    counts = [f"{int(each.get(name) or 0):,} {name}" for name in ("succeeded", "empty", "failed") if each.get(name)]
+def _part(each: WorkPart) -> Part:
+    done = {"succeeded": each.get("succeeded"), "empty": each.get("empty"), "failed": each.get("failed")}
+    counts = [f"{int(count):,} {name}" for name, count in done.items() if count]
     service = each.get("response") or each.get("service")
     latency = ""
     if isinstance(service, dict):
-        latency = " / ".join(units.time(float(service.get(name) or 0)) for name in ("p50_ns", "p99_ns"))
+        latency = " / ".join(show.time(float(ns or 0)) for ns in (service.get("p50_ns"), service.get("p99_ns")))
     figures = tuple((name, said) for name, said, _ in _figures(each.get("figures") or {}))
     facts = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in (each.get("facts") or {}).items())
     return Part(labels.clean(str(each.get("name") or "?")), ", ".join(counts), latency, figures, labels.clean(facts))
 
 
-def _why(reason: Json) -> Why:
+def _why(reason: Reason) -> Why:
     code = str(reason.get("code") or "")
     words = (str(reason.get(name) or "") for name in ("evidence", "fix"))
     return Why(reasons.title(code), str(reason.get("severity") or "note"), code, "", *words)
 
 
-def _missing(each: Json) -> tuple[str, str, str]:
+def _missing(each: NotMeasured) -> tuple[str, str, str]:
     return str(each.get("what") or ""), str(each.get("reason") or ""), str(each.get("fix") or "")
 
 
@@ -171,7 +176,7 @@ def _facts(one: Work) -> str:
     settings = ", ".join(f"{name} {_plain(value)}" for name, value in one.settings.items())
     parts = [
         f"run {run.get('id')} at {run.get('started_at')}",
-        f"{units.duration(float(one.record.get('measured_s') or 0))} measured",
+        f"{show.duration(float(one.record.get('measured_s') or 0))} measured",
         f"durability {one.durability}" if one.durability else "",
         f"settings: {settings}" if settings else "",
         f"{one.record['environment'].get('host')}, {cpu.get('model')}, {cpu.get('usable')} CPUs",

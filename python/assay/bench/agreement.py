@@ -1,0 +1,205 @@
+"""Whether Assay and fio see the same device: paired turns in random order on the same file, past the page cache.
+
+Closed loops of 4 KiB at depths 1 to 128. Both draw offsets independently, submit one operation at a time, take all
+completions that are there, and count latency from when an operation is handed over until its completion is seen. A
+durable write is a write and its `fdatasync`: in flight are then as many blocking threads, because fio's asynchronous
+syncs do not wait for the write before them. What both time alike there is the sync itself.
+"""
+
+import random
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from assay.bench import pairs, process
+from assay.bench.prepared import folder_job, prepared
+
+Json = dict[str, Any]
+Figures = dict[str, float]
+
+FILE_BYTES = 256 << 20
+SIZE = 4096
+DEPTHS = (1, 8, 32, 128)
+CLOSE = 0.03
+"""Distance of the ratio from 1 that half of the cells may have at most."""
+FAR = 0.10
+"""Distance that no cell may have without an explanation."""
+UNITS = {"ops_per_s": "ops/s", "mean_ns": "ns", "p50_ns": "ns", "p99_ns": "ns"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One load that both run. `threads` block, or one thread keeps `depth` in flight."""
+
+    operation: str
+    path: str
+    engine: str
+    threads: int
+    depth: int
+    durable: bool
+
+    @property
+    def name(self) -> str:
+        """As it is shown."""
+        what = "write+fdatasync" if self.durable else self.operation
+        return f"{what}, {self.engine}, {self.threads * self.depth} in flight"
+
+    def assay(self) -> Json:
+        """The class of a job."""
+        durability = {"durability": {"kind": "fdatasync", "every": 1}} if self.durable else {}
+        return {
+            "path": {"kind": self.path, "direct": True},
+            "operation": {"kind": self.operation},
+            "pattern": {"kind": "uniform"},
+            "size": SIZE,
+            "threads": self.threads,
+            "depth": self.depth,
+        } | durability
+
+    def fio(self, file: str, seconds: float) -> Json:
+        """The same for fio."""
+        return {
+            "name": "load",
+            "filename": file.replace(":", "\\:"),
+            "size": FILE_BYTES,
+            "rw": f"rand{self.operation}",
+            "bs": SIZE,
+            "ioengine": self.engine,
+            "iodepth": self.depth,
+            "iodepth_batch_complete_max": self.depth,
+            "numjobs": self.threads,
+            "group_reporting": 1,
+            "direct": 1,
+            "norandommap": 1,
+            "randrepeat": 0,
+            "thread": 1,
+            "lat_percentiles": 1,
+            "time_based": 1,
+            "runtime": f"{round(seconds * 1000)}ms",
+        } | ({"fdatasync": 1} if self.durable else {})
+
+
+def cells() -> list[Cell]:
+    """Every cell."""
+    found = []
+    for operation in ("read", "write"):
+        found.append(Cell(operation, "pread", "psync", 1, 1, durable=False))
+        found += [Cell(operation, "io_uring", "io_uring", 1, depth, durable=False) for depth in DEPTHS]
+    return found + [Cell("write", "pread", "psync", threads, 1, durable=True) for threads in DEPTHS]
+
+
+def measure(repeats: int, seconds: float, folder: str, seed: int) -> Json:
+    """All cells `repeats` times, in an order drawn anew for each turn, as is who goes first."""
+    drawn = random.Random(seed)  # noqa: S311  An order that can be repeated is wanted.
+    every = cells()
+    keeper = folder_job(folder, every[0].assay(), FILE_BYTES, seconds, "bypassed")
+    results: dict[Cell, list[tuple[Figures, Figures]]] = {cell: [] for cell in every}
+    with prepared(keeper) as files:
+        shared = {"scratch": keeper["scratch"], "keep_scratch": True}
+        for _ in range(repeats):
+            for cell in drawn.sample(every, len(every)):
+                job = folder_job(folder, cell.assay(), FILE_BYTES, seconds, "bypassed") | shared
+                results[cell].append(_pair(cell, job, str(files["data"]), seconds, drawn.random() < 0.5))
+    points = [judged(cell, found) for cell, found in results.items()]
+    return {
+        "bench": "agree",
+        "points": points,
+        "summary": summary(points),
+        "repeats": repeats,
+        "seconds": seconds,
+        "seed": seed,
+        "file_bytes": FILE_BYTES,
+        "fio_version": process.fio_version(),
+    }
+
+
+def _pair(cell: Cell, job: Json, file: str, seconds: float, first: bool) -> tuple[Figures, Figures]:
+    if first:
+        ours = by_assay(cell, process.assayer(job)[0])
+        return ours, by_fio(cell, process.fio(cell.fio(file, seconds))[0])
+    theirs = by_fio(cell, process.fio(cell.fio(file, seconds))[0])
+    return by_assay(cell, process.assayer(job)[0]), theirs
+
+
+def by_assay(cell: Cell, record: Json) -> Figures:
+    """Figures of a record. Percentiles of a durable write are those of its sync."""
+    found = record["classes"][0]
+    spread = found["flush"] if cell.durable else found["service"]
+    return {
+        "ops_per_s": found["ops_rate"]["value"],
+        "mean_ns": found["service"]["mean_ns"],
+        "p50_ns": spread["p50_ns"],
+        "p99_ns": spread["p99_ns"],
+    }
+
+
+def by_fio(cell: Cell, job: Json) -> Figures:
+    """Figures of fio's report. The mean of a durable write is that of the write and of the sync together."""
+    found = job[cell.operation]
+    spread = job["sync"]["lat_ns"] if cell.durable else found["lat_ns"]
+    sync_ns = job["sync"]["lat_ns"]["mean"] if cell.durable else 0.0
+    return {
+        "ops_per_s": found["iops"],
+        "mean_ns": found["lat_ns"]["mean"] + sync_ns,
+        "p50_ns": spread["percentile"]["50.000000"],
+        "p99_ns": spread["percentile"]["99.000000"],
+    }
+
+
+def judged(cell: Cell, found: list[tuple[Figures, Figures]]) -> Json:
+    """Ratios of a cell, and those that differ by more than chance and by more than they may."""
+    figures = {
+        name: pairs.compared([ours[name] for ours, _ in found], [theirs[name] for _, theirs in found], unit)
+        for name, unit in UNITS.items()
+    }
+    return {"cell": cell.name, "figures": figures, "differs": list(_differing(figures))}
+
+
+def _differing(figures: dict[str, Json]) -> Iterator[str]:
+    for name, figure in figures.items():
+        low, high = figure["ratio_low"], figure["ratio_high"]
+        apart = low is not None and not low <= 1 <= high
+        if apart and abs(figure["ratio"] - 1) > FAR:
+            yield name
+
+
+def _wide(figure: Json) -> bool:
+    """An interval that would hide a difference of the size that is looked for, to either side."""
+    low, high = figure["ratio_low"], figure["ratio_high"]
+    return low is None or (low < 1 - FAR and high > 1 + FAR)
+
+
+def summary(points: list[Json]) -> Json:
+    """For each figure: the median over the cells of the ratio's distance from 1, and the cell where it is largest."""
+    found = {}
+    for name in UNITS:
+        apart = {point["cell"]: abs(point["figures"][name]["ratio"] - 1) for point in points}
+        worst = max(apart, key=lambda cell: apart[cell])
+        found[name] = {
+            "median": statistics.median(apart.values()),
+            "worst": apart[worst],
+            "worst_cell": worst,
+            "close": statistics.median(apart.values()) <= CLOSE,
+        }
+    return found
+
+
+def words(result: Json) -> str:
+    """What the table amounts to."""
+    lines = [
+        f"{name}: {found['median']:.1%} apart at the median of the cells "
+        f"({'within' if found['close'] else 'beyond'} {CLOSE:.0%}), "
+        f"at most {found['worst']:.1%} ({found['worst_cell']})"
+        for name, found in result["summary"].items()
+    ]
+    differing = [f"{point['cell']}: {', '.join(point['differs'])}" for point in result["points"] if point["differs"]]
+    known = "; ".join(differing) or "nothing"
+    lines.append(f"differs by more than {FAR:.0%} and by more than chance: {known}")
+    untold = sum(_wide(figure) for point in result["points"] for figure in point["figures"].values())
+    if untold:
+        lines.append(f"{untold} intervals reach beyond {FAR:.0%} to both sides: take more pairs, on a quieter machine")
+    lines.append(
+        f"{result['fio_version']}; {result['repeats']} pairs of {result['seconds']:g} s, seed {result['seed']}"
+    )
+    return "\n".join(lines)

@@ -1,0 +1,186 @@
+"""What is measured side by side: which work, how much data, how large a pool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay import rivals
+from assay.binary import Binary
+from assay.dbms.target import target_of
+from assay.dbms.tpcc.bench import Bench, Snapshot
+from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.run import bench_of, drive, load
+from assay.error import BAD_JOB, AssayError
+from assay.index import Wish, job
+from assay.study.work import run_work
+
+Json = dict[str, Any]
+# 8-byte keys with values of 120 bytes, as LeanStore's and vmcache's benchmarks have them.
+VALUE_BYTES = 120
+ENTRY_BYTES = 8 + VALUE_BYTES
+# Ids that the runner looks up after each window: enough to see damage, few enough where each costs a read.
+CHECKED = 2000
+BOTH = ("ssd-btree", "ssd-hash")
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One kind of work."""
+
+    name: str
+    workload: str
+    # Of the data: what the pool holds.
+    pool_share: float
+    ours: tuple[str, ...] = BOTH
+    # Loaded once and opened for each run; not where the window adds keys.
+    kept: bool = True
+
+
+CONTESTS = (
+    Contest("cold-lookups", "lookup", 0.25),
+    Contest("hot-lookups", "lookup", 4.0),
+    Contest("inserts", "insert", 8.0, kept=False),
+    Contest("scans", "scan", 4.0, ours=("ssd-btree",)),
+    Contest("ycsb-a", "ycsb-a", 4.0),
+    Contest("ycsb-b", "ycsb-b", 4.0),
+    Contest("ycsb-c", "ycsb-c", 4.0),
+    Contest("ycsb-d", "ycsb-d", 8.0, kept=False),
+    Contest("ycsb-e", "ycsb-e", 8.0, ours=("ssd-btree",), kept=False),
+    Contest("ycsb-f", "ycsb-f", 4.0),
+    Contest("cold-ycsb-a", "ycsb-a", 0.25),
+    Contest("tpcc-memory", "tpcc", 8.0, ours=("assay",), kept=False),
+    Contest("tpcc-twice-the-pool", "tpcc", 0.5, ours=("assay",), kept=False),
+)
+# What TPC-C calls durabilities of rivals; the storage engine has the first and the last.
+SYNCHRONOUS = {"none": "off", "wal": "normal", "fsync": "full"}
+# Servers, which have TPC-C alone and are durable at every commit.
+SERVERS = ("postgres",)
+# Bytes of a warehouse with its keys, as the storage engine has it.
+WAREHOUSE_BYTES = 110 << 20
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much of it."""
+
+    keys: int = 1_000_000
+    threads: int = 2
+    duration_s: float = 3.0
+    warmup_s: float = 1.0
+    warehouses: int = 2
+    durability: str = "none"
+    seed: int = 1
+
+
+class Ring:
+    """Where contestants meet: their data in a folder, loaded once where a contest allows."""
+
+    def __init__(self, folder: Path, size: Size, keep: Callable[[Json], None]) -> None:
+        self._folder, self._size, self._keep = folder, size, keep
+        self._tables: dict[tuple[str, str], tuple[Bench, Snapshot | None]] = {}
+
+    def close(self) -> None:
+        """Ends servers, and removes what was loaded."""
+        for bench, snapshot in self._tables.values():
+            if snapshot is not None:
+                snapshot.remove()
+            bench.remove()
+        self._tables.clear()
+
+    def program(self, name: str) -> Binary:
+        """The program that has an index, or drives a database."""
+        return rivals.program(name) if name in rivals.NAMES else Binary.find()
+
+    def load(self, contest: Contest, name: str) -> None:
+        """Loads what a contest keeps, with no window to speak of."""
+        if contest.workload == "tpcc":
+            self._loaded(contest, name)
+        elif contest.kept and not self._pool(name).exists():
+            # In memory, however small the contest's pool is.
+            room = max(64 << 20, 8 * self._size.keys * ENTRY_BYTES)
+            self._index(contest, name, {"window": {"operations": 1}, "warmup_s": 0.0, "pool_bytes": room})
+
+    def measure(self, contest: Contest, name: str) -> Json:
+        """One run; its record."""
+        record = self._tpcc(contest, name) if contest.workload == "tpcc" else self._index(contest, name, {})
+        self._keep(record)
+        return record
+
+    def _pool(self, name: str) -> Path:
+        return self._folder / f"{name}-pool"
+
+    def _index(self, contest: Contest, name: str, more: Json) -> Json:
+        size = self._size
+        wish = Wish(
+            index=name,
+            workload=contest.workload,
+            on=str(self._folder),
+            keys=str(size.keys),
+            threads=size.threads,
+            duration=f"{size.duration_s}s",
+            warmup=f"{size.warmup_s}s",
+            value_bytes=str(VALUE_BYTES),
+            pool=f"{pool_bytes(contest, size) >> 20}MiB",
+            pool_file=self._pool(name) if contest.kept else None,
+            count="0",
+            seed=size.seed,
+            options=[f"durability={size.durability}"] if name in rivals.NAMES else [],
+        )
+        document = job(wish) | {"checked_entries": CHECKED} | more
+        return run_work(self.program(name), ["index"], document)[0]
+
+    def _tpcc(self, contest: Contest, name: str) -> Json:
+        bench, snapshot = self._loaded(contest, name)
+        return drive(self._order(contest, name), Binary.find(), bench, snapshot)
+
+    def _loaded(self, contest: Contest, name: str) -> tuple[Bench, Snapshot | None]:
+        """A database as it was loaded, and its copy: each run begins with that."""
+        if (contest.name, name) not in self._tables:
+            order, binary = self._order(contest, name), Binary.find()
+            folder = self._folder / f"{contest.name}-{name}"
+            folder.mkdir()
+            bench = bench_of(order, binary, target_of(binary, str(folder)))
+            self._tables[contest.name, name] = bench, None
+            load(order, binary, bench)
+            self._tables[contest.name, name] = bench, bench.snapshot()
+        return self._tables[contest.name, name]
+
+    def _order(self, contest: Contest, name: str) -> Order:
+        size = self._size
+        return Order(
+            engine=name,
+            warehouses=size.warehouses,
+            terminals=size.threads,
+            duration_s=size.duration_s,
+            ramp_s=size.warmup_s,
+            synchronous=SYNCHRONOUS[size.durability],
+            buffers=pool_bytes(contest, size),
+            seed=size.seed,
+        )
+
+
+def pool_bytes(contest: Contest, size: Size) -> int:
+    """What every contestant may keep in memory, in whole MiB."""
+    data = size.warehouses * WAREHOUSE_BYTES if contest.workload == "tpcc" else size.keys * ENTRY_BYTES
+    return max(4, int(data * contest.pool_share) >> 20) << 20
+
+
+def can_meet(contest: Contest, rival: str) -> bool:
+    """Whether a rival has what a contest asks for."""
+    return contest.workload == "tpcc" or rival not in SERVERS
+
+
+def named(names: Sequence[str]) -> list[Contest]:
+    """Contests by name; all where none is named.
+
+    Raises:
+        AssayError: where one is none.
+    """
+    known = {one.name: one for one in CONTESTS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise AssayError(f"there is no contest `{unknown[0]}`", hint=f"there are {', '.join(known)}", code=BAD_JOB)
+    return [known[name] for name in names] if names else list(CONTESTS)

@@ -1,0 +1,22 @@
+"""`assay clean`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.flags import Json
+
+
+def clean(
+    directories: Annotated[
+        list[Path] | None, typer.Argument(metavar="DIR...", help="Folders that were measured.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Remove what killed runs left in folders."""
+    from assay.cli.about.cleaning import clean_up
+
+    raise typer.Exit(clean_up(directories or [Path()], json))

@@ -1,0 +1,17 @@
+"""`assay doctor`."""
+
+from __future__ import annotations
+
+import typer
+
+from assay.cli.flags import Json, On
+
+
+def doctor(on: On = None, json: Json = False) -> None:
+    """Look at the machine before measuring.
+
+    Says what it saw, why it matters, and the command that mends it.
+    """
+    from assay.cli.parts import part
+
+    raise typer.Exit(part("machine").doctor(on or ["."], json))

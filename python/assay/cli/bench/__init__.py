@@ -1,0 +1,1 @@
+"""`assay bench`: Assay's own cost beside fio's."""

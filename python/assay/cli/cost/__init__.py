@@ -1,0 +1,1 @@
+"""`assay cost` and `assay choose`: what hardware costs, and what a dollar of it does."""

@@ -1,0 +1,1 @@
+"""`assay engine`: Assay's own storage engine."""

@@ -1,0 +1,127 @@
+"""The flags that all workloads of `assay engine` share: declared once, and added to each command."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.cli.flags import Json
+
+
+class Durability(StrEnum):
+    """What makes an acknowledged transaction durable."""
+
+    NONE = "none"
+    FDATASYNC = "fdatasync"
+    PLP = "plp"
+    PMEM = "pmem"
+
+
+class Way(StrEnum):
+    """How pages and log are reached."""
+
+    IO_URING = "io_uring"
+    LIBAIO = "libaio"
+    PREAD = "pread"
+
+
+class Placement(StrEnum):
+    """What becomes of a page in the memory below that is read."""
+
+    COPY = "copy"
+    IN_PLACE = "in-place"
+    HOT = "hot"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """Where and how the engine runs."""
+
+    on: Annotated[
+        str,
+        typer.Option("--on", metavar="DIR|DEVICE|twin:NAME", help="For the pages; A+B stripes them over several."),
+    ] = "."
+    log: Annotated[
+        str, typer.Option("--log", metavar="DIR|DEVICE|twin:NAME", help="For the log; that of the pages.")
+    ] = ""
+    pmem: Annotated[
+        str, typer.Option("--pmem", metavar="DIR|twin:NAME", help="Persistent memory for the log's tail.")
+    ] = ""
+    pool: Annotated[str, typer.Option("--pool", metavar="BYTES", help="The buffer pool.")] = "1GiB"
+    page: Annotated[str, typer.Option("--page", metavar="BYTES", help="A page: 4 to 64 KiB.")] = "4KiB"
+    log_size: Annotated[
+        str, typer.Option("--log-size", metavar="BYTES", help="The log's file, of several together; given when made.")
+    ] = "1GiB"
+    logs: Annotated[
+        int | None,
+        typer.Option(
+            "--logs",
+            metavar="N",
+            min=1,
+            max=16,
+            help="Logs that threads share out among them; 1, or as many as are kept.",
+        ),
+    ] = None
+    path: Annotated[Way, typer.Option("--path", help="How pages and log are reached.")] = Way.IO_URING
+    write_rate: Annotated[
+        str, typer.Option("--write-rate", metavar="RATE", help="Writes dirty pages in the background, such as 250MB/s.")
+    ] = ""
+    serial: Annotated[
+        list[str] | None, typer.Option("--serial", metavar="S", help="Of each device: of --on first, then of --log.")
+    ] = None
+    yes_destroy: Annotated[bool, typer.Option("--yes-destroy", help="The content of the devices may be destroyed.")] = (
+        False
+    )
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads.")] = 1
+    tasks: Annotated[
+        int, typer.Option("--tasks", min=1, help="Cooperative tasks of each thread; of TPC-C each is a terminal.")
+    ] = 32
+    duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the window.")] = "10s"
+    warmup: Annotated[str, typer.Option("--warmup", metavar="TIME", help="Before the window.")] = "2s"
+    durability: Annotated[Durability, typer.Option("--durability", help="What makes a commit durable.")] = (
+        Durability.FDATASYNC
+    )
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="DIR", help="Keeps the database there, or opens it.")
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", help="Of everything that is left to chance.")] = 0
+    tier: Annotated[
+        str,
+        typer.Option("--tier", metavar="DIR|twin:NAME:BYTES", help="Memory below the pool, such as /mnt/pmem:4GiB."),
+    ] = ""
+    placement: Annotated[
+        Placement | None, typer.Option("--placement", help="What becomes of a page below that is read; hot.")
+    ] = None
+    host: Annotated[
+        str, typer.Option("--host", metavar="NAME", help="Runs the engine on a twin; `assay list hosts`.")
+    ] = ""
+    cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores of that host.")] = None
+    clock: Annotated[float | None, typer.Option("--clock", metavar="GHZ", min=0.1, help="Its clock.")] = None
+    turn: Annotated[
+        str, typer.Option("--turn", metavar="TIME", help="CPU time of a turn on a twin; measured without it.")
+    ] = ""
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder.")] = None
+    json: Json = False
+
+
+def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the shared flags behind its own; it gets them together as `flags`."""
+    shared = inspect.signature(Flags, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True).parameters
+
+    def called(**given: Any) -> None:
+        flags = Flags(**{name: given.pop(name) for name in shared})
+        command(**given, flags=flags)
+
+    listed = [one for name, one in own.items() if name != "flags"] + list(shared.values())
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    called.__signature__ = inspect.Signature([one.replace(kind=keyword) for one in listed])  # type: ignore[attr-defined]
+    called.__annotations__ = {one.name: one.annotation for one in listed}
+    called.__name__, called.__doc__ = command.__name__, command.__doc__
+    return called

@@ -1,0 +1,1 @@
+"""`assay fio`: job files of fio's."""

@@ -1,0 +1,124 @@
+"""`assay index run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.flags import Json
+from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, ValueBytes
+
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder; records go to DIR/work.")]
+
+
+Workload = Annotated[
+    str,
+    typer.Option(
+        "--workload", metavar="NAME", help="lookup, missing, insert, update, remove, scan, mixed, ycsb-a to -f."
+    ),
+]
+
+
+Law = Annotated[
+    str,
+    typer.Option("--distribution", metavar="LAW", help="uniform, zipf[:0.99], self-similar[:0.2], latest[:0.99]."),
+]
+
+
+PoolFile = Annotated[
+    Path | None,
+    typer.Option("--pool-file", metavar="FILE", help="Keep the pool in this file; open it where it is there."),
+]
+
+
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="An option of the index; may be repeated.")
+]
+
+
+Batch = Annotated[
+    int,
+    typer.Option("--batch", metavar="N", min=1, max=256, help="Lookups of a thread that wait for the drive together."),
+]
+
+
+Split = Annotated[
+    bool, typer.Option("--split", help="Each thread has a file, a pool and a part of the keys alone; on a drive.")
+]
+
+
+Path_ = Annotated[
+    str, typer.Option("--path", metavar="PATH", help="To the drive: io_uring (usual), libaio, pread (and pwrite).")
+]
+
+
+def run(
+    index: Annotated[str, typer.Option("--index", metavar="KIND", help="Which; `assay index list`.")],
+    workload: Workload,
+    on: Annotated[
+        str, typer.Option("--on", metavar="TARGET", help="Folder or device-DAX node; /dev/shm for indexes in memory.")
+    ] = "",
+    keys: Keys = "1e6",
+    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads that load and work.")] = 1,
+    duration: Duration = "",
+    operations: Annotated[
+        str, typer.Option("--operations", metavar="N", help="End the window after so many instead.")
+    ] = "",
+    warmup: Annotated[str, typer.Option("--warmup", metavar="TIME", help="Before the window.")] = "0.5s",
+    distribution: Law = "",
+    key_bytes: KeyBytes = "8",
+    value_bytes: ValueBytes = "8",
+    scan_length: Annotated[int, typer.Option("--scan-length", min=1, help="Entries of a scan.")] = 100,
+    pool: Annotated[
+        str, typer.Option("--pool", metavar="BYTES", help="Of the pool in memory, or in front of the drive.")
+    ] = "",
+    pool_file: PoolFile = None,
+    batch: Batch = 1,
+    split: Split = False,
+    path: Path_ = "",
+    pin: Annotated[bool, typer.Option("--pin", help="Each thread keeps to a CPU.")] = False,
+    huge_pages: Annotated[bool, typer.Option(help="Ask for huge pages, as a file system on DAX has them.")] = True,
+    as_if: AsIf = "",
+    count: Annotated[
+        str, typer.Option("--count", metavar="N", help="Operations of the pass that counts flushes, fences and blocks.")
+    ] = "100000",
+    seed: Seed = 1,
+    settings: Settings = None,
+    out: Out = None,
+    json: Json = False,
+) -> None:
+    """Run a workload on an index: load, window, checks, recovery, cost per operation.
+
+    For example: assay index run --index fptree --workload ycsb-a --keys 1e6 --threads 2
+    """
+    from assay.cli.index.running import run_one
+    from assay.index import Wish
+
+    wish = Wish(
+        index=index,
+        workload=workload,
+        on=on,
+        keys=keys,
+        threads=threads,
+        duration=duration,
+        operations=operations,
+        warmup=warmup,
+        distribution=distribution,
+        key_bytes=key_bytes,
+        value_bytes=value_bytes,
+        scan_length=scan_length,
+        pool=pool,
+        pool_file=pool_file,
+        batch=batch,
+        split=split,
+        path=path,
+        pin=pin,
+        huge_pages=huge_pages,
+        as_if=as_if,
+        count=count,
+        seed=seed,
+        options=settings or [],
+    )
+    raise typer.Exit(run_one(wish, out, json))

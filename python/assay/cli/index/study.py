@@ -1,0 +1,57 @@
+"""`assay index study`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.flags import Json
+from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, ValueBytes
+
+
+class Study(StrEnum):
+    """Sweeps that are ready-made."""
+
+    JUNGLE = "jungle"
+
+
+def study(
+    name: Annotated[Study, typer.Argument(metavar="jungle", help="Which sweep.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Result folder; a started one is continued.")],
+    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Where indexes in memory lie.")] = "",
+    on_drive: Annotated[str, typer.Option("--on-drive", metavar="DIR", help="Where indexes on a drive lie.")] = "",
+    keys: Keys = "1e6",
+    duration: Duration = "2s",
+    key_bytes: KeyBytes = "8",
+    value_bytes: ValueBytes = "8",
+    pool: Annotated[str, typer.Option("--pool", metavar="BYTES", help="Buffer pool in front of the drive.")] = "",
+    as_if: AsIf = "",
+    only: Annotated[
+        list[str] | None, typer.Option("--index", metavar="KIND", help="Only this one; may be repeated.")
+    ] = None,
+    threads: Annotated[int, typer.Option("--threads", min=0, help="At most so many; 0: as the machine has CPUs.")] = 0,
+    seed: Seed = 1,
+    json: Json = False,
+) -> None:
+    """Sweep indexes, workloads and threads, as a published study did; go on where it was stopped.
+
+    For example: assay index study jungle --out results --keys 1e6
+    """
+    from assay.cli.index.running import run_study
+    from assay.index import Wish
+
+    base = Wish(
+        index="",
+        workload="",
+        keys=keys,
+        duration=duration,
+        key_bytes=key_bytes,
+        value_bytes=value_bytes,
+        pool=pool,
+        as_if=as_if,
+        seed=seed,
+    )
+    raise typer.Exit(run_study(name.value, base, {True: on, False: on_drive}, only or [], threads, out, json))

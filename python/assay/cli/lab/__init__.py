@@ -1,0 +1,1 @@
+"""`assay lab`: the emulated machine."""

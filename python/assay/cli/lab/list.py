@@ -1,0 +1,14 @@
+"""`assay lab list`."""
+
+from __future__ import annotations
+
+import typer
+
+from assay.cli.flags import Json
+
+
+def list_(json: Json = False) -> None:
+    """List the suites with their checks."""
+    from assay_lab.command import listing
+
+    raise typer.Exit(listing(json))

@@ -1,0 +1,1 @@
+"""Commands that measure: their options, and what they print."""

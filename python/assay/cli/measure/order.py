@@ -1,0 +1,167 @@
+"""`assay quick` and `assay run`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.binary import Binary
+from assay.cli import output
+from assay.cli.parts import part
+from assay.error import BAD_JOB, DONE, AssayError
+from assay.study import again, folder, progress, run
+from assay.study.consent import Consent
+from assay.study.demand import Demand
+from assay.study.execute import Observer
+from assay.study.request import Prepared, Wish, prepare
+from assay.study.run import Summary
+from assay.study.settings import parse_settings
+from assay.target.host import SETTINGS, from_settings
+from assay.target.target import DEVICES, Target, parse_all
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was typed."""
+
+    study: str
+    on: list[str]
+    out: Path | None = None
+    settings: list[str] = field(default_factory=list)
+    profile: str | None = None
+    repeats: int | None = None
+    seed: int = 1
+    dry_run: bool = False
+    serials: list[str] = field(default_factory=list)
+    host: str = ""
+    yes_destroy: bool = False
+    report: bool = True
+    json: bool = False
+    counting: str | None = None
+    pins: list[str] = field(default_factory=list)
+    judges: bool = True
+    """A missed objective ends the command with a code of its own."""
+    turns: bool = False
+    """What the answers quote runs again until it has its turns."""
+
+
+def measure(order: Order) -> int:
+    """Plans, runs and reports; returns the exit code."""
+    if not order.study:
+        raise AssayError("which study?", hint="`assay list` shows them; `assay quick` needs none", code=BAD_JOB)
+    binary = Binary.find()
+    prepared = prepare(wish(order), binary)
+    if order.dry_run:
+        return show_plan(prepared, order.json)
+    check_devices(prepared)
+    directory = order.out or folder.default(prepared.name)
+    observer = progress.observer(order.json)
+    summary = run.start(prepared, directory, binary, observer, ["assay", *sys.argv[1:]])
+    if order.turns:
+        summary = _quoted_again(summary, binary, observer)
+    summary.judges = order.judges
+    return _conclude(summary, order.report, order.json)
+
+
+def _quoted_again(summary: Summary, binary: Binary, observer: Observer) -> Summary:
+    """Repeats what the first screen quotes. Which cell leads may change with that: then the new one has turns too."""
+    while not summary.ending.interrupted and (added := again.extend(summary.directory, _quoted(summary.directory))):
+        observer.note(f"{added} more runs: each cell that an answer quotes has {again.TURNS} turns")
+        summary = run.resume(summary.directory, binary, observer, Consent())
+    return summary
+
+
+def _quoted(directory: Path) -> set[str]:
+    """Ids of the cells that the answers quote; none where a report cannot be made, which is told later."""
+    if not any((directory / "records").glob("*.json")):
+        return set()
+    try:
+        return {row.cell.id for answer in part("report").answers(directory) for row in answer.sources}
+    except AssayError:
+        return set()
+
+
+def proceed(directory: Path, more: bool, allowed: Consent, report: bool, as_json: bool) -> int:
+    """Continues a run; returns the exit code."""
+    if more:
+        hint = (
+            "give --resume alone (with --serial and --yes-destroy for devices); the plan of that folder says the rest"
+        )
+        raise AssayError("--resume continues a run as it was planned", hint=hint, code=BAD_JOB)
+    summary = run.resume(directory, Binary.find(), progress.observer(as_json), allowed)
+    return _conclude(summary, report, as_json)
+
+
+def wish(order: Order) -> Wish:
+    """What an order asks for."""
+    settings = parse_settings(order.settings)
+    targets = parse_all(order.on, order.serials, order.yes_destroy, from_settings(order.host, settings))
+    if any(target.twin for target in targets):
+        settings = {key: value for key, value in settings.items() if key not in SETTINGS}
+    elif order.host:
+        raise AssayError("--host drives twins, and no target is one", hint="name a twin: --on twin:NAME", code=BAD_JOB)
+    demand = Demand.of(order.counting, order.pins)
+    return Wish(order.study, tuple(targets), settings, order.profile, order.repeats, order.seed, demand)
+
+
+def check_devices(prepared: Prepared) -> None:
+    """A device is written to only when its serial number and the permission to destroy were typed."""
+    targets = {target for request in prepared.requests for target in request.targets if target.kind in DEVICES}
+    for target in sorted(targets, key=lambda found: found.label):
+        if not target.yes_destroy or (target.kind == "block-device" and len(target.serials) < len(target.members)):
+            raise _destroys(target)
+
+
+def _destroys(target: Target) -> AssayError:
+    serial = " --serial SERIAL" * len(target.members) if target.kind == "block-device" else ""
+    hint = f"if that is meant: --on {target.label}{serial} --yes-destroy (lsblk -o NAME,SERIAL shows serial numbers)"
+    return AssayError(f"measuring {target.label} destroys what is on it", hint=hint, code=BAD_JOB)
+
+
+def show_plan(prepared: Prepared, as_json: bool) -> int:
+    """Prints a plan; returns the exit code."""
+    if as_json:
+        document = prepared.plan.document()
+        changes = {request.name: request.chosen.changes for request in prepared.requests}
+        document["scaled"] = {
+            name: {key: change.document() for key, change in found.items()} for name, found in changes.items() if found
+        }
+        output.emit({"study": prepared.name, **document})
+        return DONE
+    from assay.cli.measure.plan import show
+
+    show(prepared)
+    return DONE
+
+
+def _conclude(summary: Summary, wanted: bool, as_json: bool) -> int:
+    """Writes the report and says the short answer; a report that fails does not hide what was measured."""
+    report, answer = _report(summary) if wanted else (None, [])
+    if as_json:
+        output.emit(summary.document() | {"report": report, "answer": answer})
+        return summary.exit_code
+    from assay.cli.measure.summary import show
+
+    show(summary, report, answer)
+    return summary.exit_code
+
+
+def _report(summary: Summary) -> tuple[str | None, list[str]]:
+    if not any((summary.directory / "records").glob("*.json")):
+        return None, []
+    try:
+        module = part("report")
+        path = module.write(summary.directory)
+        return str(path), _answer(module, summary.directory)
+    except Exception as error:  # noqa: BLE001  What was measured must not be lost to a defect of the report.
+        known = output.as_assay_error(error)
+        reason = known.message if known is not None else f"{type(error).__name__}: {error}"
+        summary.problems.append(f"the report could not be written: {reason}")
+        return None, []
+
+
+def _answer(module: Any, directory: Path) -> list[str]:
+    """The short answers in words."""
+    return [f"{answer.question}\n  {answer.plain}" for answer in module.answers(directory)]

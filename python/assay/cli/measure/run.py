@@ -1,0 +1,60 @@
+"""`assay run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.flags import Counting, Destroy, DryRun, Host, Json, NoReport, On, Out, Pin, Seed, Serial, Set, _studies
+
+
+def run(
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY|FILE", autocompletion=_studies, help="Name or TOML file.")
+    ] = "",
+    on: On = None,
+    settings: Set = None,
+    out: Out = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Settings of the study file, such as quick.")] = None,
+    repeats: Annotated[int | None, typer.Option("--repeats", min=1, help="How often each cell runs.")] = None,
+    seed: Seed = 1,
+    dry_run: DryRun = False,
+    resume: Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="Continue a run.")] = None,
+    serial: Serial = None,
+    yes_destroy: Destroy = False,
+    host: Host = "",
+    pin: Pin = None,
+    counting: Counting = None,
+    no_report: NoReport = False,
+    json: Json = False,
+) -> None:
+    """Run a study, by name or file.
+
+    A study is a declared matrix of scenarios, targets, paths and parameters; `assay list` shows the ready-made ones.
+    """
+    from assay.cli.measure.order import Order, measure, proceed
+    from assay.study.consent import Consent
+
+    if resume is not None:
+        allowed, more = Consent(tuple(serial or ()), yes_destroy), (study, on, settings, out, pin, counting)
+        raise typer.Exit(proceed(resume, any(more), allowed, not no_report, json))
+    order = Order(
+        study=study,
+        on=on or ["."],
+        settings=settings or [],
+        out=out,
+        profile=profile,
+        repeats=repeats,
+        seed=seed,
+        dry_run=dry_run,
+        serials=serial or [],
+        yes_destroy=yes_destroy,
+        host=host,
+        report=not no_report,
+        json=json,
+        counting=counting,
+        pins=pin or [],
+    )
+    raise typer.Exit(measure(order))

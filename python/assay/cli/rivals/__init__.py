@@ -1,0 +1,1 @@
+"""`assay rivals`: other engines for runs side by side."""

@@ -1,0 +1,3 @@
+"""What the commands of `assay rivals` share."""
+
+from __future__ import annotations

@@ -1,0 +1,191 @@
+"""A comparison as a table: one row a figure, with both sides, their ratio and what may be said of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from assay.compare import questions, words
+from assay.compare.comparison import Comparison
+from assay.compare.line import Line
+from assay.results import row
+from assay.results.row import Row
+from assay.stats import need
+from assay.units import show
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row. `times` is how many times as well B does, above one where B is better; `bounds` are those of `times`."""
+
+    title: str
+    a: str
+    b: str
+    times: float | None
+    bounds: tuple[float, float] | None
+    outcome: str
+    line: Line
+
+    @property
+    def ratio(self) -> str:
+        """`2.1x (1.9 to 2.3)`, empty where there is none."""
+        if self.times is None:
+            return ""
+        inside = f" ({significant(self.bounds[0])} to {significant(self.bounds[1])})" if self.bounds else ""
+        return f"{significant(self.times)}x{inside}"
+
+    def document(self) -> Json:
+        """As `--json` prints it."""
+        low, high = self.bounds or (None, None)
+        return {"title": self.title, "a": self.a, "b": self.b, "times_as_good": self.times, "low": low, "high": high,
+                "outcome": self.outcome}  # fmt: skip
+
+
+def significant(value: float) -> str:
+    """A ratio: two digits, three where it is near one."""
+    return show.significant(value, 3 if 0.8 < value < 10 else 2)
+
+
+def entries(comparison: Comparison) -> list[Entry]:
+    """The rows, in the order of the questions; those of another study in the order of its cells."""
+    found = [_entry(line, comparison) for line in comparison.lines]
+    order = {(one.ask, one.metric): place for place, one in enumerate(questions.QUESTIONS)}
+    asked = {id(entry): questions.of(entry.line) for entry in found}
+    place = {key: order[one.ask, one.metric] if one else len(order) for key, one in asked.items()}
+    return sorted(found, key=lambda entry: place[id(entry)])
+
+
+def _entry(line: Line, comparison: Comparison) -> Entry:
+    question = questions.of(line)
+    a, b = (show.figure(value, row.unit(line.metric)) if value is not None else "" for value in line.medians())
+    title = question.title if question else line.name
+    return Entry(title, a, b, _times(line), _bounds(line), _outcome(line, comparison), line)
+
+
+def _times(line: Line) -> float | None:
+    ratio = line.ratio
+    return None if ratio is None else 1 / ratio if line.cost else ratio
+
+
+def _bounds(line: Line) -> tuple[float, float] | None:
+    """95 % interval from pairs; of figures that a model computed what their bands leave open."""
+    found = line.bounds if line.evidence is not None else _bands(line)
+    if found is None:
+        return None
+    return (1 / found[1], 1 / found[0]) if line.cost else found
+
+
+def _bands(line: Line) -> tuple[float, float] | None:
+    """Lowest and highest ratio of B over A that the bands of modelled figures allow."""
+    sides = [[_band(one, line.metric) for one in side] for side in zip(*((p.a, p.b) for p in line.pairs), strict=True)]
+    if len(sides) != 2 or not line.mixed:
+        return None
+    (a_low, a_high), (b_low, b_high) = (
+        (median(low for low, _ in side), median(high for _, high in side)) for side in sides
+    )
+    return (b_low / a_high, b_high / a_low) if a_low > 0 and a_high > 0 else None
+
+
+def _band(one: Row, metric: str) -> tuple[float, float]:
+    """Band of a figure; one that was measured is its own."""
+    value = one.metric(metric) or 0.0
+    head, _, tail = row.canonical(metric).rpartition("_")
+    widths = (one.distribution(head) or {}).get("widths") if head else None
+    if widths is not None:
+        width = float((widths.get("tail") if tail.startswith("p99") else widths.get("latency")) or 0.0)
+        return value / (1 + width), value * (1 + width)
+    figure = one.result.get(row.canonical(metric))
+    band = figure.get("band") if isinstance(figure, dict) else None
+    return (float(band["low"]), float(band["high"])) if isinstance(band, dict) else (value, value)
+
+
+def _outcome(line: Line, comparison: Comparison) -> str:
+    """`B better`, `A better`, `equivalent`, or why it is undecided."""
+    if line.outcome == "different":
+        return f"{line.better} better"
+    if line.outcome == "equivalent":
+        return "equivalent"
+    if line.reason == "provenance":
+        return _by_model(line, comparison)
+    if line.reason in {"scatter", "few-pairs"} and line.evidence is not None:
+        needed = line.evidence.needed
+        count = f"more than {need.MOST}" if needed >= need.MOST else f"about {needed}"
+        return f"undecided ({count} fresh pairs would decide)"
+    why = {"unfinished": "pairs are still to come", "no-pairs": "no pair is left", "few-pairs": "too few pairs"}
+    return f"undecided ({why.get(line.reason, 'not run side by side')})"
+
+
+def _by_model(line: Line, comparison: Comparison) -> str:
+    """No test speaks of what a model computed; the ratio does, with what the bands leave open."""
+    kinds = " and ".join(dict.fromkeys(line.provenance))
+    if abs(math.log(line.ratio or 1.0)) <= math.log1p(comparison.rules.margin):
+        return f"alike ({kinds})"
+    bounds = _bounds(line)
+    open_ = ", bands overlap" if bounds and bounds[0] <= 1 <= bounds[1] else ""
+    return f"{line.better} better ({kinds}{open_})"
+
+
+def sentence(comparison: Comparison, names: tuple[str, str]) -> str:
+    """The whole in one sentence: what each side does better, what is equivalent, what is undecided."""
+    found = entries(comparison)
+    parts = [text for side, name in zip("AB", names, strict=True) if (text := _better(found, side, name))]
+    parts += [text for word in ("equivalent", "alike", "undecided") if (text := _rest(found, word))]
+    text = "; ".join(parts) or "nothing could be compared"
+    return f"{text if text.startswith(names) else text[:1].upper() + text[1:]}."
+
+
+def _better(found: Sequence[Entry], side: str, name: str) -> str:
+    said = [_does(entry) for entry in found if entry.outcome.startswith(f"{side} better")]
+    return f"{name} {listed(said)}" if said else ""
+
+
+def _does(entry: Entry) -> str:
+    times = entry.times or 1.0
+    text = f"{significant(max(times, 1 / times))}x"
+    question = questions.of(entry.line)
+    model = " (modelled)" if "modelled" in entry.outcome else ""
+    return (question.does.format(text) if question else f"is {text} as good in {entry.title}") + model
+
+
+def _rest(found: Sequence[Entry], word: str) -> str:
+    nouns = [_noun(entry) for entry in found if entry.outcome.startswith(word)]
+    return f"{word}: {listed(nouns)}" if nouns else ""
+
+
+def _noun(entry: Entry) -> str:
+    question = questions.of(entry.line)
+    return question.noun if question else entry.title
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return f"{', '.join(texts[:-1])} and {texts[-1]}" if len(texts) > 1 else "".join(texts)
+
+
+def suspicions(comparison: Comparison) -> Mapping[str, int]:
+    """Codes of what makes runs suspect, with the number of comparisons that stand on such runs."""
+    found: dict[str, int] = {}
+    for line in comparison.lines:
+        for code in line.suspect:
+            found[code] = found.get(code, 0) + 1
+    return found
+
+
+def trust(comparison: Comparison) -> str:
+    """How many runs are valid, suspect and left out, and of what."""
+    runs = {id(one): one for line in comparison.lines for pair in line.pairs for one in (pair.a, pair.b)}
+    suspect = sum(1 for one in runs.values() if one.status == "suspect")
+    dropped = max((len(line.dropped) for line in comparison.lines), default=0)
+    codes = ", ".join(sorted(suspicions(comparison)))
+    text = f"{len(runs) - suspect} of {len(runs)} runs are valid, {suspect} suspect"
+    text += f" ({codes})" if codes else ""
+    return (
+        text
+        + (f"; pairs left out: {dropped}" if dropped else "")
+        + f". Margin: {words.percent(comparison.rules.margin)}."
+    )

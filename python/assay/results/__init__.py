@@ -1,0 +1,1 @@
+"""Reading any result folder: records, rows, histograms, labels, conditions, and tables over all of them."""

@@ -1,0 +1,90 @@
+"""Repeats of one cell taken together: a value, how sure it is, and what stands against it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from assay.results import labels, row
+from assay.results.interval import Interval, over_runs
+from assay.results.row import Row
+
+
+@dataclass(frozen=True)
+class Point:
+    """One figure over all repeats of a cell."""
+
+    value: float
+    interval: Interval | None
+    rows: tuple[Row, ...]
+    metric: str
+
+    @property
+    def anchor(self) -> str:
+        """Record that the figure links to: the run in the middle."""
+        return min(self.rows, key=lambda one: abs((one.metric(self.metric) or 0.0) - self.value)).anchor
+
+    @property
+    def status(self) -> str:
+        """Gravest verdict among the runs."""
+        return labels.worst([one.status for one in self.rows])
+
+    @property
+    def provenance(self) -> str:
+        """Where the figure came from."""
+        return self.rows[0].provenance
+
+    @property
+    def weak(self) -> bool:
+        """A percentile with fewer than 100 values beyond it, in any of the runs."""
+        return not all(one.supported(self.metric) for one in self.rows)
+
+    @property
+    def at_least(self) -> bool:
+        """A lower bound, in any of the runs."""
+        return any(one.at_least(self.metric) for one in self.rows)
+
+    @property
+    def method(self) -> str:
+        """Instrument that gave it."""
+        return self.rows[0].method(self.metric)
+
+
+def point(rows: Iterable[Row], metric: str) -> Point | None:
+    """The median over repeats, without invalid runs where others are left. None where nothing was measured."""
+    having = [one for one in rows if one.metric(metric) is not None]
+    usable = tuple(one for one in having if one.status != "invalid") or tuple(having)
+    if not usable:
+        return None
+    values = [value for one in usable if (value := one.metric(metric)) is not None]
+    interval = over_runs(values) if len(usable) > 1 else usable[0].interval(metric)
+    return Point(median(values), interval, usable, row.canonical(metric))
+
+
+def by(rows: Iterable[Row], dimensions: Sequence[str]) -> dict[tuple[Hashable, ...], list[Row]]:
+    """Rows that agree on all of `dimensions`, in order of first appearance."""
+    found: dict[tuple[Hashable, ...], list[Row]] = {}
+    for one in rows:
+        found.setdefault(tuple(key(one.dimension(name)) for name in dimensions), []).append(one)
+    return found
+
+
+def key(value: Any) -> Hashable:
+    """A factor's value as something that can be a key."""
+    return tuple(key(part) for part in value) if isinstance(value, list) else _dict_key(value)
+
+
+def _dict_key(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        return tuple(sorted((name, key(part)) for name, part in value.items()))
+    hashable: Hashable = value
+    return hashable
+
+
+def ordered(values: Iterable[Hashable]) -> list[Hashable]:
+    """Distinct values: numbers by size, anything else in order of first appearance."""
+    distinct = list(dict.fromkeys(values))
+    numbers = [one for one in distinct if isinstance(one, (int, float)) and not isinstance(one, bool)]
+    return [*sorted(numbers)] if len(numbers) == len(distinct) else distinct

@@ -1,0 +1,269 @@
+"""One class of one record, flat: what tables show and figures draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from assay.record import Class, ClassResult, Distribution, IntervalPoint, Record, Target
+from assay.results import labels
+from assay.results.folder import Cell
+from assay.results.interval import Interval, over_intervals
+
+_CPU = (
+    "cycles_per_op",
+    "cycles_per_byte",
+    "instructions_per_op",
+    "tlb_misses_per_op",
+    "context_switches_per_op",
+    "system_calls_per_op",
+    "page_faults_per_op",
+    "user_s",
+    "kernel_s",
+    "helper_s",
+    "wait_s",
+)
+_SHARES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9, "p9999": 99.99}
+_DISTRIBUTIONS = ("service", "response", "read_service", "write_service", "flush", "lateness")
+# Other names that a study may use for the same column.
+_ALIASES = {
+    "bandwidth_bytes_per_s": "bandwidth",
+    "bytes_per_s": "bandwidth",
+    "ops_per_s": "ops_rate",
+    "ops_rate_per_s": "ops_rate",
+    "ops_rate_ops_per_s": "ops_rate",
+    "iops": "ops_rate",
+}
+_UNITS = {"bandwidth": "bytes/s", "ops_rate": "ops/s", "cycles_per_byte": "cycles/byte", "cycles_per_op": "cycles/op"}
+_TITLES = {
+    "bandwidth": "bandwidth",
+    "ops_rate": "operations per second",
+    "cycles_per_byte": "CPU cycles per byte",
+    "cycles_per_op": "CPU cycles per operation",
+    "tlb_misses_per_op": "data TLB misses per operation",
+    "system_calls_per_op": "system calls per operation",
+    "context_switches_per_op": "context switches per operation",
+    "achieved_depth": "operations in flight",
+}
+
+
+def canonical(metric: str) -> str:
+    """One name for a metric, whatever a study calls it."""
+    name = _ALIASES.get(metric, metric).removeprefix("cpu_")
+    if name in _ALIASES:
+        return _ALIASES[name]
+    stem = name.removesuffix("_ns")
+    if stem in _SHARES or stem in {"mean", "min", "max"}:
+        return f"service_{stem}"
+    return stem
+
+
+def unit(metric: str) -> str:
+    """Unit of a metric."""
+    name = canonical(metric)
+    if name in _UNITS:
+        return _UNITS[name]
+    if _is_latency(name):
+        return "ns"
+    return (
+        "bytes" if name.endswith("_bytes") else "s" if name.endswith("_s") else "1/op" if "per_op" in name else "count"
+    )
+
+
+def metric_title(metric: str) -> str:
+    """A metric as an axis title."""
+    name = canonical(metric)
+    head, _, tail = name.rpartition("_")
+    if _is_latency(name):
+        noun = {"service": "latency", "response": "response time", "flush": "flush latency"}.get(
+            head, head + " latency"
+        )
+        return f"{percentile_name(tail)} {noun}".replace("_", " ")
+    return _TITLES.get(name, name.replace("_", " "))
+
+
+def percentile_name(stem: str) -> str:
+    """`p99.9` for `p999`."""
+    share = _SHARES.get(stem)
+    return f"p{share:g}" if share else stem
+
+
+def is_cost(metric: str) -> bool:
+    """Whether less is better."""
+    name = canonical(metric)
+    return _is_latency(name) or "per_op" in name or "per_byte" in name
+
+
+def _is_latency(name: str) -> bool:
+    head, _, tail = name.rpartition("_")
+    return head in _DISTRIBUTIONS and (tail in _SHARES or tail in {"mean", "min", "max", "stdev"})
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A class's result with what was asked of it."""
+
+    cell: Cell
+    record: Record
+    result: ClassResult
+    asked: Class
+
+    @property
+    def name(self) -> str:
+        """Name of the class."""
+        return labels.clean(str(self.result.get("name") or "?"))
+
+    @property
+    def anchor(self) -> str:
+        """Where the report shows the record."""
+        return f"cell-{self.cell.id}"
+
+    @cached_property
+    def status(self) -> str:
+        """Verdict on the record."""
+        return str((self.record.get("verdict") or {}).get("status") or "invalid")
+
+    @property
+    def provenance(self) -> str:
+        """Where the figures came from."""
+        return str((self.result.get("bandwidth") or {}).get("provenance") or "assumed")
+
+    @property
+    def path_label(self) -> str:
+        """Path with options."""
+        return labels.path(self.asked.get("path") or {})
+
+    @property
+    def closed(self) -> bool:
+        """Whether arrivals are closed."""
+        return str((self.asked.get("arrivals") or {}).get("kind") or "closed") == "closed"
+
+    def distribution(self, which: str) -> Distribution | None:
+        """A latency distribution."""
+        found = self.result.get(which)
+        return cast("Distribution", found) if isinstance(found, dict) else None
+
+    def metric(self, name: str) -> float | None:
+        """Value of a metric in its base unit; none where it was not measured."""
+        name = canonical(name)
+        head, _, tail = name.rpartition("_")
+        if _is_latency(name):
+            return _plain((self.distribution(head) or {}).get(f"{tail}_ns"))
+        holder = self.result.get("cpu") if name in _CPU else self.result
+        return _plain((holder or {}).get(name))
+
+    def method(self, name: str) -> str:
+        """Instrument that gave a metric; empty where the record does not say."""
+        name = canonical(name)
+        holder = self.result.get("cpu") if name in _CPU else self.result
+        found = (holder or {}).get(name)
+        return str(found.get("method") or "") if isinstance(found, dict) else ""
+
+    @property
+    def counted_by(self) -> str:
+        """When hardware counters ran; empty where the record does not say."""
+        counted = (self.result.get("cpu") or {}).get("counted") or {}
+        return str(counted.get("by") or "")
+
+    def supported(self, name: str) -> bool:
+        """Whether a percentile has at least 100 values beyond it; true for everything else."""
+        head, _, tail = canonical(name).rpartition("_")
+        if tail not in _SHARES or head not in _DISTRIBUTIONS:
+            return True
+        ceiling = float((self.distribution(head) or {}).get("supported_percentile") or 0.0)
+        return _SHARES[tail] <= ceiling + 1e-9
+
+    def at_least(self, name: str) -> bool:
+        """Whether a latency is a lower bound: operations that were due and never ended may move it."""
+        name = canonical(name)
+        head, _, tail = name.rpartition("_")
+        bound = (self.distribution(head) or {}).get("at_least") if _is_latency(name) and tail != "min" else None
+        found = self.metric(name)
+        if not isinstance(bound, dict) or found is None:
+            return False
+        return tail not in _SHARES or found >= float(bound["from_ns"])
+
+    def interval(self, name: str) -> Interval | None:
+        """Interval of a metric from the run's own series, where the series has that metric."""
+        point = self.metric(name)
+        series = [entry for entry in self.result.get("intervals") or () if isinstance(entry, dict)]
+        if point is None or not series:
+            return None
+        values, weights = _series(canonical(name), series)
+        return over_intervals(point, values, weights) if values else None
+
+    @property
+    def beside(self) -> str:
+        """The company that the class had, seen from itself."""
+        scenario = self.cell.scenario
+        if scenario.startswith("pair:"):
+            return "beside " + " ".join(name for name in scenario[5:].split("+") if name != self.name)
+        return "all together" if scenario == "all" and len(self.record["classes"]) > 1 else "alone"
+
+    def dimension(self, name: str) -> Any:
+        """Value of a factor, or of what the class says where the study has no such factor."""
+        if name in self.cell.factors:
+            return self.cell.factors[name]
+        known = {
+            "class": self.name,
+            "study": self.cell.study,
+            "scenario": self.cell.scenario,
+            "beside": self.beside,
+            "repeat": self.cell.repeat,
+            "path": self.path_label,
+            "size": self.asked.get("size"),
+            "size_bytes": self.asked.get("size"),
+            "page_bytes": self.asked.get("size"),
+            "threads": self.asked.get("threads", 1),
+            "depth": self.asked.get("depth", 1),
+            "asked_depth": self.result.get("asked_depth"),
+            "batch": self.asked.get("batch", 1),
+            "operation": labels.operation(self.asked.get("operation") or {}),
+            "pattern": labels.pattern(self.asked.get("pattern") or {}),
+            "durability": labels.durability(self.asked.get("durability") or {}),
+            "cache": (self.record.get("job") or {}).get("cache", "as-found"),
+            "on": (self.record["job"].get("labels") or {}).get("on") or _target(self.record),
+        }
+        return known.get(name)
+
+
+def _target(record: Record) -> str:
+    targets = record["job"].get("targets") or ()
+    members = [member for target in targets for member in target.get("members") or _label(target)]
+    return ", ".join(str(member) for member in members)
+
+
+def _label(target: Target) -> list[str]:
+    twin = target.get("twin")
+    return [twin["label"]] if isinstance(twin, dict) else []
+
+
+def _plain(found: Any) -> float | None:
+    raw = found.get("value") if isinstance(found, dict) else found
+    return float(raw) if isinstance(raw, (int, float)) and not isinstance(raw, bool) else None
+
+
+def _series(name: str, series: list[IntervalPoint]) -> tuple[list[float], list[float]]:
+    if name in {"bandwidth", "ops_rate"}:
+        amounts = [float((e.get("bytes") if name == "bandwidth" else e.get("operations")) or 0) for e in series]
+        spans = [float(entry.get("length_s") or 0) for entry in series]
+        pairs = zip(amounts, spans, strict=True)
+        return [amount / span if span > 0 else 0.0 for amount, span in pairs], spans
+    column = {"service_mean": "mean_ns", "service_p50": "p50_ns", "service_p99": "p99_ns"}.get(name)
+    if column is None:
+        return [], []
+    return [_plain(e.get(column)) or 0.0 for e in series], [float(e.get("operations") or 0) for e in series]
+
+
+def rows(cells: Iterable[Cell]) -> list[Row]:
+    """All classes of all cells that left a record."""
+    found = []
+    for cell in cells:
+        if cell.record is None:
+            continue
+        asked = {str(one.get("name")): one for one in cell.record["job"].get("classes") or () if isinstance(one, dict)}
+        results = (one for one in cell.record["classes"] if isinstance(one, dict))
+        found += [Row(cell, cell.record, result, asked.get(str(result.get("name")), {})) for result in results]
+    return found

@@ -1,0 +1,90 @@
+"""A result folder as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from assay.error import AssayError
+from assay.record import Record
+from assay.results.files import read_json
+from assay.results.journal import last_states, read
+from assay.results.store import flatten, merge
+
+if TYPE_CHECKING:
+    import duckdb
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Results:
+    """Tables of one result folder: rows as they were flattened, and the Parquet files that hold them."""
+
+    directory: Path
+    tables: dict[str, list[Json]]
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB with a view for every table."""
+        from assay.results.store.query import connect
+
+        return connect([self.directory])
+
+
+def load(directory: Path) -> Results:
+    """Reads the records of a result folder and writes its tables as Parquet."""
+    from assay.results.store import tables
+
+    found = _tables(directory)
+    for name, rows in found.items():
+        tables.write(directory, name, rows)
+    return Results(directory, found)
+
+
+def _tables(directory: Path) -> dict[str, list[Json]]:
+    records = list(_records(directory))
+    classes = [row for cell, record in records for row in flatten.class_rows(cell, record)]
+    cells = list(merge.cell_rows(classes))
+    missing = [row for cell, record in records for row in flatten.not_measured_rows(cell, record)]
+    return {
+        "runs": [flatten.run_row(cell, record) for cell, record in records],
+        "classes": classes,
+        "intervals": [row for cell, record in records for row in flatten.interval_rows(cell, record)],
+        "verdicts": [row for cell, record in records for row in flatten.verdict_rows(cell, record)],
+        "not_measured": [*_refused(directory), *missing],
+        "cells": cells,
+        "interference": list(merge.interference_rows(cells)),
+    }
+
+
+def _records(directory: Path) -> Iterator[tuple[str, Record]]:
+    for path in sorted((directory / "records").glob("*.json")):
+        record = read_json(path)
+        if not isinstance(record, dict) or "classes" not in record or "verdict" not in record:
+            raise AssayError(f"{path} is no record", hint="remove it and run its cell again with --resume")
+        yield path.stem, cast("Record", record)
+
+
+def _refused(directory: Path) -> Iterator[Json]:
+    """Cells that were refused or failed, from plan and journal."""
+    planned = {cell["id"]: cell for cell in read_json(directory / "plan.json")["cells"]}
+    for cell, entry in last_states(read(directory / "journal.ndjson")).items():
+        if entry["state"] in ("refused", "failed") and cell in planned:
+            yield _refused_row(planned[cell], entry)
+
+
+def _refused_row(planned: Json, entry: Json) -> Json:
+    return {
+        "run_id": None,
+        "cell": planned["id"],
+        "study": planned["study"],
+        "scenario": planned["scenario"],
+        "repeat": planned["repeat"],
+        **{f"factor_{key}": str(value) for key, value in planned["factors"].items()},
+        "state": entry["state"],
+        "what": planned["job"]["name"],
+        "reason": entry["reason"],
+        "fix": entry["fix"],
+    }

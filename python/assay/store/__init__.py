@@ -1,5 +1,0 @@
-"""Results as tables: Parquet files beside the records, read with DuckDB."""
-
-from assay.store.results import Results, load
-
-__all__ = ["Results", "load"]

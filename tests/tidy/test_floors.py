@@ -1,0 +1,110 @@
+"""The Python rooms stand on floors: arrows go down, nothing imports in a circle, and the house is not too tall."""
+
+import pytest
+from tidy.files import ROOT, matching, place, text
+from tidy.floors import circles, floors, graph, imports, modules, rooms
+
+FLOORS = 9
+# Who may use whom. A room that is not named here has no place yet: give it one.
+GROUND = {"error", "home", "lease", "record", "version"}
+ARROWS: dict[str, set[str]] = {
+    "stats": set(),
+    "binary": GROUND,
+    "own": GROUND | {"binary"},
+    "document": GROUND,
+    "machine": GROUND,
+    "units": GROUND,
+    "fio": GROUND | {"document", "units"},
+    "results": GROUND | {"document", "units"},
+    "rivals": GROUND | {"binary"},
+    "target": GROUND | {"document", "units"},
+    "trace": GROUND | {"document"},
+    "charts": GROUND | {"units", "results"},
+    "study": GROUND | {"lease", "stats", "binary", "document", "units", "results", "target"},
+    "compare": GROUND | {"stats", "binary", "units", "results", "target", "charts", "study"},
+    "twin": GROUND | {"stats", "binary", "document", "units", "results", "target", "study"},
+    "advise": GROUND | {"binary", "units", "results", "target", "study", "compare"},
+    "dbms": GROUND | {"own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
+    "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},
+    "claim": GROUND | {"binary", "document", "units", "results", "target", "study", "price"},
+    "index": GROUND | {"binary", "units", "results", "target", "study", "twin", "price"},
+    "report": GROUND | {"units", "results", "charts", "advise", "price"},
+    "bench": GROUND
+    | {"own", "stats", "binary", "units", "compare", "fio", "rivals", "target", "study", "twin", "dbms", "index"},
+    "notebook": GROUND | {"results", "charts", "report"},
+    "cli": {
+        *(
+            *GROUND,
+            "own",
+            "binary",
+            "document",
+            "units",
+            "results",
+            "rivals",
+            "target",
+            "trace",
+            "study",
+            "compare",
+            "twin",
+        ),
+        *("stats", "advise", "dbms", "price", "claim", "index", "report", "bench", "fio", "machine"),
+    },
+    # The doors: `import assay` and `python -m assay`.
+    "assay": {"version", "notebook"},
+    "__main__": {"cli"},
+    **{name: set() for name in GROUND},
+}
+# Files that import each other, as they were found. The list may only become shorter.
+KNOWN_CIRCLES: list[list[str]] = [
+    ["assay.results.store.query", "assay.results.store.results"],
+    ["assay.compare.comparison", "assay.compare.words"],
+    ["assay.price.breakeven", "assay.price.history"],
+    ["assay.price.record", "assay.price.seen"],
+    ["assay.study.live", "assay.study.progress"],
+    ["assay.dbms.postgres.find", "assay.dbms.postgres.install"],
+    ["assay.dbms.tpch.check", "assay.dbms.tpch.leave", "assay.dbms.tpch.run", "assay.dbms.tpch.steps"],
+]
+
+
+def test_rooms_use_only_rooms_below() -> None:
+    found = []
+    for name, used in sorted(rooms(graph(ROOT / "python", "assay")).items()):
+        if name not in ARROWS:
+            found.append(f"python/assay/{name} has no place among the arrows; give it one in {__file__}")
+        else:
+            found += [f"{name} -> {other}: this arrow runs against the design" for other in sorted(used - ARROWS[name])]
+    assert not found, "\n".join(found)
+
+
+def test_the_drawn_arrows_have_no_circle_and_few_floors() -> None:
+    assert not circles(ARROWS)
+    inside = {name: used for name, used in ARROWS.items() if name not in {"assay", "__main__"}}
+    assert len(floors(inside)) <= FLOORS
+
+
+def test_files_do_not_import_in_circles() -> None:
+    found = [one for one in circles(graph(ROOT / "python", "assay")) if one not in KNOWN_CIRCLES]
+    assert not found, "\n".join(f"in a circle: {' '.join(one)}" for one in found)
+
+
+def test_the_product_reaches_the_lab_through_its_commands_only() -> None:
+    lab = set(modules(ROOT / "lab", "assay_lab"))
+    found = [
+        f"{place(path)} imports {name}"
+        for path in matching("python/**/*.py")
+        if "cli" not in path.parts
+        for name in imports(text(path), "x", lab)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_circles_and_floors_are_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    assert circles({"a": {"b"}, "b": set()}) == []
+    assert floors({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == [{"c"}, {"b"}, {"a"}]
+    with pytest.raises(ValueError, match="circles"):
+        floors({"a": {"b"}, "b": {"a"}})
+    known = {"p", "p.a", "p.b", "p.b.c"}
+    assert imports("from p.b import c\nfrom p.a import x", "q", known) == {"p.b.c", "p.a"}
+    assert imports("def f():\n    from .b import c\n    import p.a", "p.x", known) == {"p.b.c", "p.a"}
+    assert imports("from . import c", "p.b", known, is_package=True) == {"p.b.c"}
