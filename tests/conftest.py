@@ -1,7 +1,10 @@
 """What every test may use."""
 
+import atexit
+import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +19,11 @@ settings.load_profile("assay")
 # A shell that runs the tests behind itself has them ignore interrupts, and so would every program that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What programs note of what they make is noted here, and not in the home of whoever runs the tests.
+_STATE = tempfile.mkdtemp(prefix="assay-state-")
+atexit.register(shutil.rmtree, _STATE, ignore_errors=True)
+os.environ["XDG_STATE_HOME"] = _STATE
 
 ROOT = Path(__file__).resolve().parent.parent
 

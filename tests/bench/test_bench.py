@@ -7,12 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from assay.bench import ceiling, pairs, process
+from assay.bench import agreement, ceiling, pairs, process
 from assay.bench.engines import Cost, Work, cost
 from assay.bench.engines import Point as EnginePoint
 from assay.bench.show import show
 from assay.bench.stores import Point as StorePoint
 from assay.error import AssayError
+from commands import assay
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,6 +96,13 @@ def test_cycles_come_from_perf_where_it_counts(programs: Path) -> None:
     assert process.run(["echo", "x"]).cycles is None
 
 
+def test_perf_is_not_used_where_counters_slow_what_they_count(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(programs, "perf", "exit 1")
+    monkeypatch.setenv("ASSAYER", str(program(programs, "assayer", 'echo \'{"cost": null, "bends": true}\'')))
+    process.counters_work.cache_clear()
+    assert not process.counters_work()
+
+
 def test_a_program_that_fails_is_named(programs: Path) -> None:
     failing = program(programs, "failing", "echo it broke >&2; exit 3")
     with pytest.raises(AssayError, match="failing ended with exit code 3: it broke"):
@@ -138,3 +146,49 @@ def test_both_do_the_same() -> None:
     assert point.assay()["path"]["direct"] == bool(point.fio("f", 1)["direct"])
     store = StorePoint(write=True, random=True, size=64)
     assert (store.fio("f", 1)["rw"], store.assay()["durability"]["kind"]) == ("randwrite", "persist")
+
+
+def test_agreement_is_of_the_same_loads() -> None:
+    found = agreement.cells()
+    assert {cell.threads * cell.depth for cell in found} == {1, 8, 32, 128}
+    assert {(cell.operation, cell.durable) for cell in found} == {("read", False), ("write", False), ("write", True)}
+    for cell in found:
+        ours, theirs = cell.assay(), cell.fio("a:b", 1.0)
+        assert (ours["threads"], ours["depth"]) == (theirs["numjobs"], theirs["iodepth"])
+        assert ("durability" in ours) == ("fdatasync" in theirs) == cell.durable
+        assert ours["path"]["direct"]
+        assert theirs["direct"] == 1
+        assert theirs["filename"] == "a\\:b"
+    assert len({cell.name for cell in found}) == len(found)
+
+
+def test_what_differs_is_said_and_chance_is_not() -> None:
+    cell = agreement.cells()[0]
+
+    def figures(rate: float, p99: float) -> agreement.Figures:
+        return {"ops_per_s": rate, "mean_ns": 100.0, "p50_ns": 90.0, "p99_ns": p99}
+
+    pairs_of = [(figures(1000 + one, 200), figures(1000 - one, 100 + one)) for one in range(5)]
+    point = agreement.judged(cell, pairs_of)
+    assert point["differs"] == ["p99_ns"]
+    found = agreement.summary([point])
+    assert found["ops_per_s"]["close"]
+    assert not found["p99_ns"]["close"]
+    assert found["p99_ns"]["worst_cell"] == cell.name
+    result = {"points": [point], "summary": found, "fio_version": "fio-9", "repeats": 5, "seconds": 1.0, "seed": 1}
+    assert f"more than chance: {cell.name}: p99_ns" in agreement.words(result)
+
+
+def test_a_durable_write_is_its_write_and_its_sync() -> None:
+    cell = next(cell for cell in agreement.cells() if cell.durable)
+    spread = {"percentile": {"50.000000": 50.0, "99.000000": 99.0}}
+    job = {"write": {"iops": 10.0, "lat_ns": {"mean": 5.0} | spread}, "sync": {"lat_ns": {"mean": 7.0} | spread}}
+    assert agreement.by_fio(cell, job) == {"ops_per_s": 10.0, "mean_ns": 12.0, "p50_ns": 50.0, "p99_ns": 99.0}
+    flush = {"p50_ns": 40, "p99_ns": 80}
+    record = {"classes": [{"ops_rate": {"value": 9.0}, "service": {"mean_ns": 11.0}, "flush": flush}]}
+    assert agreement.by_assay(cell, record) == {"ops_per_s": 9.0, "mean_ns": 11.0, "p50_ns": 40, "p99_ns": 80}
+
+
+@pytest.mark.parametrize("arguments", [["--on", "/nowhere-at-all"], ["--pairs", "1"], ["--seconds", "0"]])
+def test_nonsense_for_agreement_is_refused(arguments: list[str]) -> None:
+    assert assay("bench", "fio", "--agree", *arguments).returncode == 2

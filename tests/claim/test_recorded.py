@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 from advise.folders import Bench
-from assay.claim import page, priced, recorded
+from assay.charts.palette import Palette
+from assay.claim import priced, recorded
 from assay.claim.answer import Answers, RunAnswer
 from assay.claim.model import Claim, Study, known, load, parse
 from assay.claim.question import points
 from assay.claim.reproduce import held, held_here, measured_here
 from assay.claim.take import names
 from assay.claim.worked import Worked
-from assay.report import folder
-from assay.report.figures import Palette
+from assay.report.view import claims as page
+from assay.results import folder
 from report.synthetic.drive import KINDS
 from report.synthetic.record import Shape, asked
 

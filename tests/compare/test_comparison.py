@@ -12,10 +12,10 @@ import pytest
 from assay.compare import side, words
 from assay.compare.comparison import Comparison, compare
 from assay.compare.error import CompareError
-from assay.compare.gate import UNDECIDED, gate, share
+from assay.compare.gate import gate, share
 from assay.compare.judgement import Rules
 from assay.compare.line import Line
-from assay.error import DONE, FAILED
+from assay.error import DONE, MISSED, UNDECIDED
 
 from compare.folders import Made, write
 
@@ -231,7 +231,7 @@ def test_what_is_unfinished_is_not_judged(sides: Sides) -> None:
 
 @pytest.mark.parametrize(
     ("factor", "bound", "code", "strict"),
-    [(0.9, 0.05, FAILED, FAILED), (0.97, 0.05, DONE, DONE), (0.95, 0.05, DONE, UNDECIDED), (1.2, 0.05, DONE, DONE)],
+    [(0.9, 0.05, MISSED, MISSED), (0.97, 0.05, DONE, DONE), (0.95, 0.05, DONE, UNDECIDED), (1.2, 0.05, DONE, DONE)],
 )
 def test_the_gate_fails_only_where_the_loss_is_shown(
     sides: Sides, factor: float, bound: float, code: int, strict: int

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from assay.compare import blocks, bootstrap, correction, need, selftest, signed_rank, walsh, words
+from assay.compare import blocks, selftest, words
 from assay.compare.judgement import FEWEST, Evidence, Rules, judge, weigh
+from assay.stats import bootstrap, correction, need, signed_rank, walsh
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats

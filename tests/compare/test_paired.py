@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from assay.compare.match import CELL_LABEL, SIDE_LABEL
 from assay.compare.paired import PAIRS, Sides, plan
-from assay.study.target import parse
+from assay.target.target import parse
 from scipy import stats
 from study.conftest import Assay
 
@@ -57,7 +57,7 @@ def test_equal_sides_run_as_pairs_are_equivalent(assay: Assay) -> None:
 def test_pairs_that_were_interrupted_are_not_judged_and_go_on_whole(assay: Assay) -> None:
     assay.behave(**{"-": "slow"})
     process = assay.start("compare", "--study", str(assay.study()), "--on", str(assay.target), "--out",
-                          str(assay.results), "--a", "threads=1", "--b", "threads=2", "--pairs", "6")  # fmt: skip
+                          str(assay.results), "--a", "threads=1", "--b", "threads=2", "--pairs", "8")  # fmt: skip
     deadline = time.monotonic() + 60
     while len(assay.runs()) < 1 and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -68,7 +68,7 @@ def test_pairs_that_were_interrupted_are_not_judged_and_go_on_whole(assay: Assay
     assay.behave()
     done = assay("compare", "--resume", str(assay.results), "--json")
     assert done.returncode == 0, done.stderr
-    assert {one["pairs"] for one in json.loads(done.stdout)["comparisons"]} == {6}
+    assert {one["pairs"] for one in json.loads(done.stdout)["comparisons"]} == {8}
 
 
 def test_the_half_of_a_torn_pair_is_run_again(assay: Assay) -> None:
@@ -137,3 +137,10 @@ def test_what_was_typed_wrongly_is_a_sentence(assay: Assay, words: list[str], sa
 
 def test_the_default_number_of_pairs_is_what_the_documentation_says(root: Path) -> None:
     assert f"{PAIRS} pairs" in (root / "docs" / "compare.md").read_text()
+
+
+def test_pairs_that_could_decide_nothing_are_refused_before_anything_runs(assay: Assay) -> None:
+    done = compared(assay, "--pairs", "6")
+    assert (done.returncode, assay.runs()) == (2, [])
+    assert "6 pairs cannot decide any of 4 comparisons" in done.stderr
+    assert "--pairs 8" in done.stderr

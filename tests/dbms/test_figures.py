@@ -1,12 +1,13 @@
 """Figures of databases: what records say is what is drawn."""
 
-from typing import Any
+from typing import Any, cast
 
-from assay.dbms import figures
+from assay.charts.palette import Palette
 from assay.dbms.wtperf.distribution import distribution
 from assay.dbms.wtperf.parse import Latencies
-from assay.report.figures import Palette
-from assay.report.work import Work
+from assay.record import WorkRecord
+from assay.report.figures import databases
+from assay.results.work import Work
 
 Json = dict[str, Any]
 
@@ -21,7 +22,7 @@ def record(workload: str, target: str, parts: list[Json], figures_: Json | None 
         "parts": parts,
         "verdict": {"status": "valid"},
     }
-    return Work(f"{workload}-{target}".replace("/", "-"), document)
+    return Work(f"{workload}-{target}".replace("/", "-"), cast("WorkRecord", document))
 
 
 def value(number: float, **more: Any) -> Json:
@@ -48,7 +49,7 @@ def test_queries_are_bars_by_target_and_protocol() -> None:
         for target in ("/a", "/b")
         for protocol in ("cold", "hot")
     ]
-    figure = figures.queries(works, Palette())
+    figure = databases.queries(works, Palette())
     assert figure is not None
     assert [panel.title for panel in figure.panels] == ["cold", "hot"]
     assert [key.label for key in figure.keys] == ["duckdb on /a", "duckdb on /b"]
@@ -60,7 +61,7 @@ def test_queries_are_bars_by_target_and_protocol() -> None:
 
 def test_bands_of_predictions_are_the_whiskers() -> None:
     part = {"name": "q01", "figures": {"time_s": value(1.0, band={"low": 0.2, "high": 3.0})}}
-    figure = figures.queries([record("tpch", "twin:x", [part], protocol="cold")], Palette())
+    figure = databases.queries([record("tpch", "twin:x", [part], protocol="cold")], Palette())
     assert figure is not None
     assert [(row["low"], row["high"]) for row in drawn(figure)] == [(0.2e9, 3e9)]
 
@@ -70,7 +71,7 @@ def test_transactions_have_throughput_and_latency() -> None:
     parts = [{"name": "new_order", "figures": {}, "service": timed}, {"name": "payment", "figures": {}}]
     work = record("tpcc", "/a", parts, {"transactions_per_s": value(100.0)})
     work.record["intervals"] = [{"at_s": 1.0, "length_s": 0.5, "operations": 50}, {"at_s": 2, "length_s": 0}]
-    over_time, latency = figures.series([work], Palette()), figures.latency([work], Palette())
+    over_time, latency = databases.series([work], Palette()), databases.latency([work], Palette())
     assert over_time is not None
     assert latency is not None
     assert [(row["x"], row["y"]) for row in drawn(over_time)] == [(1.0, 100.0)]
@@ -82,15 +83,15 @@ def test_transactions_have_throughput_and_latency() -> None:
 
 def test_ratios_of_wtperf_are_points() -> None:
     part = {"name": "read", "figures": {"of_first_ratio": value(0.5)}, "facts": {"against_first": "half"}}
-    figure = figures.ratios([record("wtperf-small-btree", "/b", [part], page_cache="cold")], Palette())
+    figure = databases.ratios([record("wtperf-small-btree", "/b", [part], page_cache="cold")], Palette())
     assert figure is not None
     assert [(row["x"], row["y"]) for row in drawn(figure)] == [("small-btree: read, page cache cold", 0.5)]
 
 
 def test_nothing_is_drawn_of_nothing_and_nothing_of_what_is_invalid() -> None:
-    assert list(figures.draw([], Palette())) == []
-    assert list(figures.draw([record("ycsb-a", "/a", [])], Palette())) == []
+    assert list(databases.draw([], Palette())) == []
+    assert list(databases.draw([record("ycsb-a", "/a", [])], Palette())) == []
     work = record("tpch", "/a", [query("q01", 1.0)], protocol="cold")
-    assert [figure.id for figure in figures.draw([work], Palette())] == ["database-queries"]
+    assert [figure.id for figure in databases.draw([work], Palette())] == ["database-queries"]
     work.record["verdict"]["status"] = "invalid"
-    assert list(figures.draw([work], Palette())) == []
+    assert list(databases.draw([work], Palette())) == []

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 from assay.dbms.place import Place, PlaceError, clean, leftovers, require_space
 from assay.dbms.postgres import Cluster, External, Layout, PostgresError, Server, Settings, find, tuned
@@ -168,17 +171,77 @@ def test_settings_follow_the_hardware_and_freeze() -> None:
         parse(["nonsense"])
 
 
-def test_a_place_is_made_marked_and_found_again_when_its_maker_is_gone(tmp_path: Path) -> None:
+def left_behind(target: Path, *, keep: bool) -> Path:
+    """A folder whose maker was killed; where it is to be kept, as if all were killed that could have removed it."""
+    script = (
+        "import sys, time\nfrom pathlib import Path\nfrom assay import own\nfrom assay.dbms.place import Place\n"
+        f"made = Place.make(Path({str(target)!r}))\n{'own.keep(made.path)' if keep else ''}\n"
+        "print(made.path, flush=True)\ntime.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as maker:
+        assert maker.stdout is not None
+        path = Path(maker.stdout.readline().strip())
+        maker.kill()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (path.exists() if not keep else not is_left(target, path)):
+        time.sleep(0.05)
+    return path
+
+
+def is_left(target: Path, path: Path) -> bool:
+    return path in leftovers(target)
+
+
+@pytest.mark.usefixtures("assayer")
+def test_a_place_is_removed_with_its_maker_and_found_again_where_even_that_was_not_possible(tmp_path: Path) -> None:
     place = Place.make(tmp_path)
     assert leftovers(tmp_path) == []
-    mark = place.path / ".assay-dbms.json"
-    mark.write_text('{"pid": 999999999, "began": 1}')
-    assert clean(tmp_path) == [place.path]
-    assert not place.path.exists()
+    assert clean(tmp_path)[0]["alive"]
+    place.remove()
+    killed = left_behind(tmp_path, keep=False)
+    assert not killed.exists(), "who was asked to make it removes it"
+    killed = left_behind(tmp_path, keep=True)
+    assert leftovers(tmp_path) == [killed]
     foreign = tmp_path / "assay-dbms-x"
-    foreign.mkdir()
-    assert clean(tmp_path) == []
-    assert foreign.exists(), "a folder without our mark is nobody's business"
+    (foreign / "data").mkdir(parents=True)
+    (foreign / "data" / "postgresql.auto.conf").write_text(f"unix_socket_directories = '{tmp_path}/assay-pg-v/'\n")
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "assay-pg-v").symlink_to(tmp_path / "victim")
+    found = {one["path"]: one for one in clean(tmp_path)}
+    assert not killed.exists()
+    assert found[str(foreign)]["refused"], "a folder that the register does not know is told of"
+    assert foreign.exists()
+    assert (tmp_path / "victim").exists()
+
+
+def as_stranger(words: list[str]) -> subprocess.CompletedProcess[str]:
+    """A program as a user who owns nothing; needs root."""
+    return subprocess.run(words, user=65534, group=65534, extra_groups=[], capture_output=True, text=True, check=False)
+
+
+def test_nobody_else_gets_in_by_socket_or_port(binaries: Binaries, target: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with Cluster.create(binaries, Layout(target)) as cluster, Server(cluster, Settings(SMALL.values, port)) as server:
+        assert f"127.0.0.1:{port}" in server.listens
+        assert "trust" not in (cluster.data / "pg_hba.conf").read_text()
+        word = server.password_file.read_text().strip().rsplit(":", 1)[1]
+        assert server.password_file.stat().st_mode & 0o777 == 0o600
+        where = f"host=127.0.0.1 port={port} user=assay dbname=postgres"
+        with psycopg.connect(f"{where} password={word}") as connection:
+            assert connection.execute("select 1").fetchone() == (1,)
+        with pytest.raises(psycopg.OperationalError, match="no password supplied"):
+            psycopg.connect(where, passfile="/dev/null")
+        with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+            psycopg.connect(f"{where} password=wrong")
+        log = (cluster.places["data"].path / "server.log").read_text()
+        assert word not in log + (cluster.data / "postgresql.auto.conf").read_text()
+        if os.geteuid() != 0:
+            pytest.skip("only root can try it as another user")
+        for path in (f"{server.socket_folder}/.s.PGSQL.{port}", str(server.password_file)):
+            done = as_stranger(["cat", path])
+            assert "Permission denied" in done.stderr, (path, done.stderr)
 
 
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
@@ -207,4 +270,6 @@ def test_a_killed_maker_takes_its_server_along(binaries: Binaries, target: Path)
     while Path(f"/proc/{postmaster}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{postmaster}").exists()
-    assert len(clean(target)) == 1
+    while list(target.glob("assay-dbms-*")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert clean(target) == []

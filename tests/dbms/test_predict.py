@@ -17,7 +17,6 @@ from assay.error import AssayError
 from hypothesis import given
 from hypothesis import strategies as st
 
-Json = dict[str, Any]
 seconds = st.floats(0.001, 1000)
 
 
@@ -94,7 +93,7 @@ def test_twins_are_asked_with_the_demands_own_sizes() -> None:
     assert reads.seconds < unsynced.seconds < synced.seconds
 
 
-def query_record(name: str = "q01", **figures: float) -> Json:
+def query_record(name: str = "q01", **figures: float) -> Any:
     values = {"time_s": 1.0, "wait_ratio": 0.5, "device_read_bytes": 50e6, **figures}
     part = {"name": name, "figures": {key: {"value": value} for key, value in values.items()}, "facts": {}}
     return {
@@ -109,7 +108,7 @@ def query_record(name: str = "q01", **figures: float) -> Json:
     }
 
 
-def window_record() -> Json:
+def window_record() -> Any:
     names = {"read_bytes": 80e6, "written_bytes": 40e6, "reads": 1e4, "writes": 5e3, "flushes": 2e3}
     values = {**names, "mean_in_flight": 0.5, "utilisation": 0.5}
     record = query_record()
@@ -162,8 +161,8 @@ def test_a_query_waits_no_longer_than_its_cpu_time_leaves() -> None:
 def test_hot_and_modelled_records_are_no_source() -> None:
     hot = query_record()
     hot["workload"] = {"name": "tpch", "parameters": {"protocol": "hot"}}
-    modelled = query_record() | {"verdict": {"reasons": [{"code": "modelled-target"}]}}
-    memory = query_record() | {"targets": [{"role": "data", "target": "/dev/shm", "emulated": True}]}
+    modelled: Any = query_record() | {"verdict": {"reasons": [{"code": "modelled-target"}]}}
+    memory: Any = query_record() | {"targets": [{"role": "data", "target": "/dev/shm", "emulated": True}]}
     assert usable([query_record(), hot, modelled, memory]) == [query_record()]
 
 

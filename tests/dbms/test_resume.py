@@ -16,8 +16,9 @@ from assay.dbms.tpcc.order import Order
 from assay.dbms.tpcc.run import run as tpcc
 from assay.dbms.tpch import data, run
 from assay.dbms.tpch.engine import Wish
-from assay.study.files import ResultError
-from assay.work import load
+from assay.record import WorkRecord
+from assay.results.files import ResultError
+from assay.study.work import load
 
 Json = dict[str, Any]
 
@@ -64,7 +65,7 @@ def test_transactions_go_on_with_the_runs_that_are_left(target: Path, tmp_path: 
     assert again.exit_code == 0
 
 
-def finished(record: Json) -> bool:
+def finished(record: WorkRecord) -> bool:
     return "interrupted" not in {one["code"] for one in record["verdict"]["reasons"]}
 
 
@@ -115,7 +116,7 @@ def test_queries_go_on_with_those_that_are_left(
     assert run.run(order(Progress.resume(out, "tpch"))).records == sorted(records, key=order_of)
 
 
-def order_of(record: Json) -> str:
+def order_of(record: WorkRecord) -> str:
     return str(record["workload"]["parameters"]["protocol"])
 
 

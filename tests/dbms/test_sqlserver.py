@@ -256,7 +256,6 @@ def test_a_query_that_the_server_refuses_is_told(server: StandIn, tmp_path: Path
     ("text", "part"),
     [
         ("", "no server"),
-        ("Server=x;User Id=y", "no password"),
         ("Server=x,port;User Id=y;Password=z", "no port"),
         ("Colour=blue", "`Colour` is no part"),
     ],

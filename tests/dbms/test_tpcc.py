@@ -20,7 +20,6 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from assay import home
 from assay.binary import Binary
-from assay.dbms.place import Place
 from assay.dbms.postgres import find
 from assay.dbms.target import target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot
@@ -30,7 +29,7 @@ from assay.dbms.tpcc.order import Order
 from assay.dbms.tpcc.run import drive, load, run
 from assay.dbms.tpcc.stores import PostgresBench
 from assay.error import AssayError
-from assay.work import load as records_of
+from assay.study.work import load as records_of
 
 Json = dict[str, Any]
 QUICK = ["--warehouses", "2", "--terminals", "2", "--duration", "1500ms", "--ramp", "500ms", "--small"]
@@ -273,12 +272,16 @@ def wait_for_drive(process: subprocess.Popen[str], target: Path) -> int:
 
 
 def test_what_a_killed_run_left_is_cleaned(target: Path) -> None:
-    place = Place.make(target)
-    (place.path / ".assay-dbms.json").write_text('{"pid": 999999999, "began": 1}')
+    script = (
+        "import sys\nfrom pathlib import Path\nfrom assay import own\nfrom assay.dbms.place import Place\n"
+        "place = Place.make(Path(sys.argv[1]))\nown.keep(place.path)\nprint(place.path)\n"
+    )
+    made = subprocess.run([sys.executable, "-c", script, str(target)], capture_output=True, text=True, check=True)
+    path = made.stdout.strip()
     command = [sys.executable, "-m", "assay", "clean", str(target)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert f"{place.path} is removed" in done.stdout
+    assert f"{path} is removed" in done.stdout
 
 
 def test_targets_are_compared_only_with_how_much_of_the_device_was_used(tmp_path: Path) -> None:

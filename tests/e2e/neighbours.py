@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -47,3 +48,56 @@ def reader(place: Path, block: int = 128 << 10) -> Iterator[None]:
     """Direct reads of a file or device, over and over."""
     with process(sys.executable, "-c", _READER, str(place), str(block)):
         yield
+
+
+_WRITER = """
+import mmap, os, sys
+name, size = sys.argv[1], int(sys.argv[2])
+file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_DIRECT)
+page = mmap.mmap(-1, 128 << 10)
+page.write(os.urandom(len(page)))
+while True:
+    for at in range(0, size, len(page)):
+        os.pwrite(file, page, at)
+"""
+
+
+@contextlib.contextmanager
+def writer(file: Path, size: int) -> Iterator[None]:
+    """Direct writes of a file of this size, over and over."""
+    with process(sys.executable, "-c", _WRITER, str(file), str(size)):
+        yield
+
+
+_FLUSHER = """
+import os, sys
+file = os.open(sys.argv[1], os.O_RDONLY)
+while True:
+    os.fsync(file)
+"""
+
+
+@contextlib.contextmanager
+def flusher(device: Path) -> Iterator[None]:
+    """Flushes of a device, one after the other; no bytes are moved."""
+    with process(sys.executable, "-c", _FLUSHER, str(device)):
+        yield
+
+
+@contextlib.contextmanager
+def copier() -> Iterator[None]:
+    """Copies of a large piece of memory, over and over."""
+    with process(sys.executable, "-c", "a = bytearray(64 << 20)\nb = bytearray(64 << 20)\nwhile True: a[:] = b"):
+        yield
+
+
+@contextlib.contextmanager
+def one_cpu() -> Iterator[int]:
+    """Everything that is started in the block shares one CPU."""
+    all_of_them = os.sched_getaffinity(0)
+    one = max(all_of_them)
+    os.sched_setaffinity(0, {one})
+    try:
+        yield one
+    finally:
+        os.sched_setaffinity(0, all_of_them)

@@ -66,7 +66,7 @@ class Outcome:
 
     def was_robbed(self) -> bool:
         """Somebody else had a fifth of this machine's CPU time or more: what was to be seen may not show."""
-        return any(one["numbers"].get("stolen_share", 0.0) >= 0.2 for one in self.reasons())
+        return any(one.get("numbers", {}).get("stolen_share", 0.0) >= 0.2 for one in self.reasons())
 
     def reason(self, code: str) -> Json:
         """The gravest reason with this code; without one the test fails and shows what there is."""

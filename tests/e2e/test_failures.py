@@ -136,7 +136,10 @@ def unprivileged() -> Iterator[tuple[list[str], Path, Path]]:
         copy.chmod(0o755)
         place = base / "measured"
         place.mkdir()
-        prefix = [setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
+        state = base / "state"
+        state.mkdir()
+        os.chown(state, 65534, 65534)
+        prefix = ["env", f"XDG_STATE_HOME={state}", setpriv, "--reuid=65534", "--regid=65534", "--clear-groups"]
         yield prefix, copy, place
         assert not list(place.iterdir())
 

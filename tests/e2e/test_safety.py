@@ -150,7 +150,7 @@ def test_two_runs_do_not_share_a_scratch_folder(folder: Path) -> None:
     first = program.start(job(folder, measure_s=30))
     try:
         assert first.until("interval")
-        assert "another run uses it" in refused(job(folder))
+        assert "measures there" in refused(job(folder))
         first.signal(signal.SIGINT)
     finally:
         outcome = first.end()
@@ -169,9 +169,9 @@ def test_free_space_that_would_fall_under_5_percent_is_refused(tmp_path: Path) -
 # Kills.
 
 
-def killed(folder: Path) -> None:
+def killed(folder: Path, **changes: object) -> None:
     """A run that is killed in its window; its scratch folder stays."""
-    run = program.start(job(folder, measure_s=30))
+    run = program.start(job(folder, measure_s=30) | changes)
     try:
         assert run.until("interval")
     finally:
@@ -211,8 +211,7 @@ def test_the_next_run_takes_over_what_a_killed_one_left(folder: Path) -> None:
 
 
 def test_what_a_killed_study_left_is_offered_at_the_next_start(folder: Path, tmp_path: Path) -> None:
-    killed(folder)
-    (folder / "assay-scratch").rename(folder / "assay-before")
+    killed(folder, scratch="assay-before")
     (tmp_path / "tiny.toml").write_text(TINY)
     words = ["run", "tiny.toml", "--on", str(folder), "--out", str(tmp_path / "out"), "--no-report"]
     done = program.assay(*words, cwd=tmp_path)

@@ -52,7 +52,7 @@ def test_page_cache_served_a_cold_read(folder: Path, small_reads: Json) -> None:
 
 
 def test_direct_reads_are_not_taken_for_the_page_cache(folder: Path) -> None:
-    found = program.run(job(folder, klass(), cache="bypassed", datasets=[dataset(size=4 * MIB)])).codes()
+    found = program.run(job(folder, klass(), cache="bypassed", datasets=[dataset(size=32 * MIB)])).codes()
     assert not found & {"page-cache-served", "file-smaller-than-caches", "cache-not-warm"}
 
 
@@ -198,6 +198,35 @@ def test_a_disk_is_not_emulated(folder: Path) -> None:
     outcome = program.run(job(folder))
     assert "emulated-target" not in outcome.codes()
     assert outcome.result()["bandwidth"]["provenance"] == "measured"
+
+
+# Layers beneath.
+
+
+def test_page_cache_served_by_a_loop_device(tmp_path: Path) -> None:
+    # The loop device is asked for every read; the disk beneath is not.
+    with places.disk(tmp_path / "image", tmp_path / "mnt", 128 * MIB, direct=False) as (device, place):
+        outcome = program.run(job(place, klass(), measure_s=0.5))
+        kinds = [layer["kind"] for layer in outcome.record["environment"]["targets"][0]["layers"]]
+    reason = outcome.reason("page-cache-served")
+    assert reason["severity"] in ("suspect", "invalid")
+    assert device.name in reason["evidence"]
+    assert kinds[:3] == ["file-system", "loop", "file-system"]
+
+
+def test_memory_beneath_takes_writes(tmp_path: Path) -> None:
+    with places.disk(tmp_path / "image", tmp_path / "mnt", 128 * MIB, direct=False) as (device, place):
+        reason = program.run(job(place, writes(), measure_s=0.5)).reason("memory-beneath")
+    assert reason["severity"] in ("suspect", "invalid")
+    assert device.name in reason["evidence"]
+
+
+def test_a_loop_device_with_direct_io_takes_nothing_into_memory(tmp_path: Path) -> None:
+    with places.disk(tmp_path / "image", tmp_path / "mnt", 128 * MIB) as (_, place):
+        both = klass(operation={"kind": "mix", "write_percent": 50}, size=16 * KIB)
+        found = program.run(job(place, both, measure_s=0.5))
+    grave = {reason["code"] for reason in found.record["verdict"]["reasons"] if reason["severity"] != "note"}
+    assert not grave & {"memory-beneath", "page-cache-served"}
 
 
 # Bytes of the device.

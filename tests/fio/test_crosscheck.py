@@ -4,9 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from assay.bench import crosscheck
+from assay.bench.prepared import prepared
 from assay.error import AssayError
-from assay.fio import crosscheck
 
 Json = dict[str, Any]
 
@@ -15,15 +17,30 @@ def figures(ops: float, mean: float) -> crosscheck.Figures:
     return {"point": {"ops_per_s": ops, "mean_ns": mean}}
 
 
-def test_intervals_that_overlap_agree() -> None:
-    found = crosscheck.judged(
-        [figures(100, 10), figures(104, 11), figures(96, 12)], [figures(101, 30), figures(99, 31), figures(103, 30)]
-    )
+def sides(ratio: float, scatter: float, pairs: int = 12) -> tuple[list[crosscheck.Figures], list[crosscheck.Figures]]:
+    """Runs of both; Assay's rate is `ratio` of fio's."""
+    random = np.random.default_rng(4)
+    ours = [figures(100 * ratio * float(np.exp(random.normal(0, scatter))), 10) for _ in range(pairs)]
+    return ours, [figures(100, 10) for _ in range(pairs)]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "scatter", "pairs", "outcome"),
+    [
+        (1.0, 0.003, 12, "equivalent"),
+        (0.75, 0.01, 12, "different"),
+        # Means of five runs at 0.75 with this scatter have intervals that overlap; that is no agreement.
+        (0.75, 0.4, 5, "undecided"),
+        (1.0, 0.2, 12, "undecided"),
+    ],
+)
+def test_agreement_has_to_be_shown(ratio: float, scatter: float, pairs: int, outcome: str) -> None:
+    found = crosscheck.judged(*sides(ratio, scatter, pairs))
     point = found["classes"]["point"]
-    assert point["ops_per_s"]["agree"]
-    assert not point["mean_ns"]["agree"]
-    assert not found["agree"]
-    assert point["ops_per_s"]["assay"]["mean"] == 100
+    assert point["ops_per_s"]["outcome"] == outcome
+    assert found["agree"] == (outcome == "equivalent")
+    assert point["mean_ns"]["outcome"] == ("equivalent" if pairs >= 6 else "undecided")
+    assert point["ops_per_s"]["ratio_low"] <= point["ops_per_s"]["ratio"] <= point["ops_per_s"]["ratio_high"]
 
 
 def test_a_durable_write_counts_its_sync() -> None:
@@ -78,6 +95,15 @@ def test_both_run_on_the_same_files_and_nothing_is_left(
     assert "scratch" not in asked, "the caller's job stays as it was"
     assert f"directory={tmp_path}/assay-scratch-" in found["jobfile"]
     for figure in found["classes"]["point"].values():
-        assert figure["assay"]["mean"] > 0
-        assert figure["fio"]["mean"] > 0
+        assert figure["assay"] > 0
+        assert figure["fio"] > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_that_prepares_runs_a_load(assayer: Path, tmp_path: Path) -> None:
+    """Sixty-four threads of which none needs a turn on a CPU: preparing takes no window."""
+    asked = job(tmp_path, READ | {"threads": 64}, 1) | {"window": {"measure_s": 86_400}}
+    with prepared(asked) as files:
+        assert files["data"].stat().st_size == 8 << 20
+        assert files["data"].stat().st_blocks * 512 >= 8 << 20, "the data is there"
     assert list(tmp_path.iterdir()) == []

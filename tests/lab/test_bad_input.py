@@ -13,14 +13,13 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from assay.cli import lab as command
-from assay.lab import apt, emulator, guest, machine, workspace
-from assay.lab.cache import Cache
-from assay.lab.error import GuestError, LabError
-from assay.lab.guest import Guest
-from assay.lab.qemu import MachineSpec
-from assay.lab.workspace import Workspace
-from assay.study.files import ResultError
+from assay.results.files import ResultError
+from assay_lab import apt, command, emulator, guest, machine, workspace
+from assay_lab.cache import Cache
+from assay_lab.error import GuestError, LabError
+from assay_lab.guest import Guest
+from assay_lab.qemu import MachineSpec
+from assay_lab.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 # A machine as the host sees it: the console's file, and the agent's port.
@@ -189,7 +188,7 @@ def test_too_little_memory_or_disk_is_refused_before_anything_starts(monkeypatch
 
 
 def test_the_folder_goes_away_even_when_its_owner_is_killed() -> None:
-    lines = ("from assay.lab.workspace import Workspace", "print(Workspace(0).folder, flush=True)")
+    lines = ("from assay_lab.workspace import Workspace", "print(Workspace(0).folder, flush=True)")
     script = "\n".join([*lines, "input()"])
     environment = os.environ | {"PYTHONPATH": str(ROOT / "python")}
     owner = subprocess.Popen(
@@ -210,7 +209,7 @@ def test_the_folder_goes_away_even_when_its_owner_is_killed() -> None:
 
 
 def test_a_report_of_lab_records_is_refused(tmp_path: Path) -> None:
-    from assay.report import folder
+    from assay.results import folder
 
     (tmp_path / "lab.json").write_text("{}")
     with pytest.raises(Exception, match="behaviour, not speed"):

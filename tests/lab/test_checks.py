@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from assay.lab import check
-from assay.lab.error import LabError
+from assay_lab import check
+from assay_lab.error import LabError
 
 
 def test_every_check_has_a_name_of_its_own_and_says_what_it_asserts() -> None:

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from assay.lab import apt, emulator
-from assay.lab.cache import Cache
-from assay.lab.error import LabError
+from assay_lab import apt, emulator
+from assay_lab.cache import Cache
+from assay_lab.error import LabError
 
 PROGRAM = """#!/bin/sh
 echo "QEMU emulator version 9 with $LD_LIBRARY_PATH"

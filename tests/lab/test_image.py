@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from assay.lab.kernel import bootable
-from assay.lab.newc import Archive
+from assay_lab.kernel import bootable
+from assay_lab.newc import Archive
 
 NOTED = b"\x7fELF" + bytes(64) + b"Xen\x00" + bytes(64)
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from assay.lab import emulator
-from assay.lab.cache import Cache
-from assay.lab.error import LabError
+from assay_lab import emulator
+from assay_lab.cache import Cache
+from assay_lab.error import LabError
 
 pytestmark = pytest.mark.e2e
 ROOT = Path(__file__).resolve().parent.parent.parent

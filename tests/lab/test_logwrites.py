@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from assay.lab import logwrites
-from assay.lab.logwrites import DISCARD, FLUSH, FUA, HEADER, MARK, LogError
+from assay_lab import logwrites
+from assay_lab.logwrites import DISCARD, FLUSH, FUA, HEADER, MARK, LogError
 from hypothesis import given, settings
 from hypothesis import strategies as some
 

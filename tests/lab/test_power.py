@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assay.lab import cut
-from assay.lab.cut import Found, Outcome
-from assay.lab.qemu import MIB, Drive, MachineSpec, command
-from assay.lab.rebuild import KEEPS_NOTHING, Cache
-from assay.lab.site import Cell, Expect, Site
-from assay.lab.suites import power
+from assay_lab import cut
+from assay_lab.cut import Found, Outcome
+from assay_lab.qemu import MIB, Drive, MachineSpec, command
+from assay_lab.rebuild import KEEPS_NOTHING, Cache
+from assay_lab.site import Cell, Expect, Site
+from assay_lab.suites import power
 from jsonschema.validators import validator_for  # type: ignore[import-untyped]
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schema" / "job.schema.json").read_text())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from assay.lab.error import LabError
-from assay.lab.qemu import GIB, MIB, Drive, MachineSpec, Nvdimm, Share, command
+from assay_lab.error import LabError
+from assay_lab.qemu import GIB, MIB, Drive, MachineSpec, Nvdimm, Share, command
 
 SPEC = MachineSpec(Path("/k/image"), Path("/k/initrd"))
 

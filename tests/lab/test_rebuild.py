@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
-from assay.lab import logwrites
-from assay.lab.error import LabError
-from assay.lab.logwrites import DISCARD, FLUSH, FUA
-from assay.lab.rebuild import KEEPS_ALL, KEEPS_NOTHING, Cache, Fates, copy_sparse, rebuild
+from assay_lab import logwrites
+from assay_lab.error import LabError
+from assay_lab.logwrites import DISCARD, FLUSH, FUA
+from assay_lab.rebuild import KEEPS_ALL, KEEPS_NOTHING, Cache, Fates, copy_sparse, rebuild
 from hypothesis import given, settings
 from hypothesis import strategies as some
 

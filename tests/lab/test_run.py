@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from assay.lab import run
-from assay.lab.check import Body, Broken, Check, Skip
-from assay.lab.error import GuestError
-from assay.lab.lab import Lab, Outcome
-from assay.lab.machine import Parts
-from assay.lab.qemu import MachineSpec
+from assay_lab import run
+from assay_lab.check import Body, Broken, Check, Skip
+from assay_lab.error import GuestError
+from assay_lab.lab import Lab, Outcome
+from assay_lab.machine import Parts
+from assay_lab.qemu import MachineSpec
 
 
 class Pieces:
@@ -114,7 +114,7 @@ def test_drives_of_a_guest_that_is_off_are_released_when_the_next_one_boots(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     guest = Boots()
-    monkeypatch.setattr("assay.lab.lab.Guest", guest)
+    monkeypatch.setattr("assay_lab.lab.Guest", guest)
     lab = Lab.__new__(Lab)
     lab._guest, lab.folder, lab.spec = None, tmp_path, cast("MachineSpec", None)
     lab.release()

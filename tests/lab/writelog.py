@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.lab.logwrites import DISCARD, FLUSH, FUA, HEADER, MAGIC, SUPER, VERSION
+from assay_lab.logwrites import DISCARD, FLUSH, FUA, HEADER, MAGIC, SUPER, VERSION
 
 SECTOR = 512
 SECTORS = 32

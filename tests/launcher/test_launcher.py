@@ -30,7 +30,10 @@ esac
 CARGO = """#!/usr/bin/env bash
 [[ $1 == --version ]] && echo "cargo ${CARGO_VERSION:-1.85.0} (stand-in)" && exit
 echo cargo >>"$NOTES"
-mkdir -p target/release && cp "$0" target/release/assayer
+program=$*
+program=${program##*-p }
+program=${program%% *}
+mkdir -p target/release && cp "$0" "target/release/$program"
 """
 
 
@@ -103,6 +106,52 @@ def test_first_call_sets_up_and_the_second_does_not(checkout: Checkout) -> None:
     second = checkout.call("list")
     assert (second.returncode, second.stderr) == (0, "")
     assert checkout.done() == []
+
+
+def test_the_version_is_told_without_a_set_up(checkout: Checkout, root: Path) -> None:
+    (checkout.root / "python" / "assay").mkdir(parents=True)
+    shutil.copy(root / "python" / "assay" / "version.py", checkout.root / "python" / "assay")
+    seen = checkout.call("--version")
+    assert (seen.returncode, seen.stderr) == (0, "")
+    assert seen.stdout.startswith("assay 0."), seen.stdout
+    assert checkout.done() == []
+
+
+def test_a_checkout_of_another_user_is_refused_with_one_sentence(checkout: Checkout) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can act as another user")
+    for folder in (checkout.root, *checkout.root.parents):
+        if folder.is_relative_to("/tmp/") and folder.stat().st_uid == 0:
+            folder.chmod(0o755)
+    (checkout.root / ".venv" / "bin").mkdir(parents=True)
+    environment = {"PATH": f"{checkout.bin}:/usr/bin:/bin", "HOME": "/nonexistent", "NOTES": "/dev/null"}
+    done = subprocess.run(
+        [str(checkout.root / "assay"), "list"],
+        user=65534, group=65534, extra_groups=[], cwd="/", env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert "belongs to root" in done.stderr
+    assert "another set-up" not in done.stderr
+    assert (checkout.root / ".venv").is_dir()
+    assert checkout.done() == []
+
+
+def test_second_program_is_built_when_it_is_first_needed_and_again_when_its_sources_change(checkout: Checkout) -> None:
+    checkout.call("list")
+    assert checkout.done() == FIRST
+    assert not (checkout.root / "target" / "release" / "assayer-db").exists()
+    second = checkout.root / "setup" / "second.sh"
+    first = checkout.call(launcher=second)
+    assert (first.returncode, first.stdout) == (0, "")
+    assert "indexes, engine and databases" in first.stderr
+    assert checkout.done() == ["cargo"]
+    assert checkout.call(launcher=second).stderr == ""
+    assert checkout.done() == []
+    newer(checkout.root / "crates" / "new.rs")
+    assert "sources changed" in checkout.call(launcher=second).stderr
+    assert checkout.done() == ["cargo"]
 
 
 def test_current_folder_stays_the_users_through_a_symbolic_link(checkout: Checkout, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from advise.folders import Bench, append, read
-from assay.cli.costrun import order_of
+from assay.cli.cost.session import order_of
 from assay.error import AssayError
 from assay.price.curve import of_records, usable_iops
 from assay.price.error import PriceError

@@ -13,7 +13,7 @@ from assay.price.choose.latency import LOCAL, Ask, CatalogLatencies
 from assay.price.choose.plan import Planner
 from assay.price.choose.twinned import LOADS, SHARES, STAND_IN, Curve, TwinLatencies, curves, with_twin
 from assay.price.choose.volume import catalog_volumes
-from assay.twin import catalog
+from assay.target import catalog
 from assay.twin.predict import Point, predict
 from hypothesis import given
 from hypothesis import strategies as some

@@ -7,8 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from assay.report import answers, units
-from assay.report.answer import Answer, pick
+from assay.report import answers
+from assay.report.answer import Answer
+from assay.results import pick
+from assay.results.interval import over_runs
+from assay.units import show
 from report.synthetic import drive, folder
 from report.synthetic.folder import Synthetic
 from report.synthetic.record import Json, Shape, asked, reason
@@ -55,11 +58,11 @@ def test_latency_in_words_is_the_records(tmp_path: Path, seed: int) -> None:
     single, deep = (records(tmp_path)[f"raw-00{index}-all-0"]["classes"][0] for index in (0, 1))
     found = by_topic(tmp_path)["latency"]
     said = [number.text for number in found.numbers]
-    assert said[0] == units.time(single["service"]["p50_ns"])
-    assert said[1] == units.time(single["service"]["p99_ns"])
-    assert said[2] == units.count(single["ops_rate"]["value"])
-    assert said[3] == units.count(deep["ops_rate"]["value"])
-    assert said[4] == units.times(deep["ops_rate"]["value"] / single["ops_rate"]["value"])
+    assert said[0] == show.time(single["service"]["p50_ns"])
+    assert said[1] == show.time(single["service"]["p99_ns"])
+    assert said[2] == show.count(single["ops_rate"]["value"])
+    assert said[3] == show.count(deep["ops_rate"]["value"])
+    assert said[4] == show.times(deep["ops_rate"]["value"] / single["ops_rate"]["value"])
     assert "8 in flight" in found.plain
 
 
@@ -69,11 +72,11 @@ def test_commit_in_words_is_the_records(tmp_path: Path, seed: int) -> None:
     folder.write(tmp_path, [logs], seed=seed)
     each, shared = (records(tmp_path)[f"log-00{index}-all-0"]["classes"][0] for index in (0, 1))
     found = by_topic(tmp_path)["commit"]
-    assert found.numbers[0].text == units.time(each["service"]["p50_ns"])
-    assert found.numbers[2].text == units.count(each["ops_rate"]["value"])
-    assert units.percent(each["flush"]["p50_ns"] / each["service"]["p50_ns"]) in found.plain
+    assert found.numbers[0].text == show.time(each["service"]["p50_ns"])
+    assert found.numbers[2].text == show.count(each["ops_rate"]["value"])
+    assert show.percent(each["flush"]["p50_ns"] / each["service"]["p50_ns"]) in found.plain
     assert "One flush for 32 writes" in found.plain
-    assert units.count(shared["ops_rate"]["value"]).replace("\u00a0", " ") in found.plain
+    assert show.count(shared["ops_rate"]["value"]).replace("\u00a0", " ") in found.plain
 
 
 def test_a_commit_that_shares_its_flush_is_not_taken_for_one_that_does_not(tmp_path: Path) -> None:
@@ -81,15 +84,18 @@ def test_a_commit_that_shares_its_flush_is_not_taken_for_one_that_does_not(tmp_p
     assert "commit" not in by_topic(folder.write(tmp_path, [logs]))
 
 
-def test_repeats_give_their_range_and_the_run_in_the_middle_is_linked(tmp_path: Path) -> None:
+def test_repeats_give_their_interval_and_the_run_in_the_middle_is_linked(tmp_path: Path) -> None:
     reads = study("raw", lambda *_: [drive.read_shape("r", "pread+direct")], {}, repeats=3)
     folder.write(tmp_path, [reads])
     found = by_topic(tmp_path)["latency"].numbers[0]
     medians = {name: one["classes"][0]["service"]["p50_ns"] for name, one in records(tmp_path).items()}
     low, middle, high = sorted(medians.values())
-    assert found.text == units.time(middle)
-    assert found.bounds == units.span(low, high, "ns")
-    assert found.how_sure == "range of 3 runs"
+    assert found.text == show.time(middle)
+    interval = over_runs([low, middle, high])
+    assert interval is not None
+    assert interval.low < low < high < interval.high, "three runs know little"
+    assert found.bounds == show.span(interval.low, interval.high, "ns")
+    assert found.how_sure == "95 % over 3 runs"
     assert medians[found.anchor.removeprefix("cell-")] == middle
 
 
@@ -109,7 +115,7 @@ def test_scans_are_compared_where_all_paths_were_measured_alike(tmp_path: Path) 
     found = by_topic(folder.write(tmp_path, [scans]))["scan"]
     fast, slow = (records(tmp_path)[f"scan-00{index}-all-0"]["classes"][0]["bandwidth"]["value"] for index in (0, 2))
     assert "with 4 threads" in found.plain
-    assert units.percent(slow / fast) in found.plain
+    assert show.percent(slow / fast) in found.plain
     assert found.status == "valid"
 
 
@@ -128,7 +134,7 @@ def test_a_suspect_record_that_is_much_faster_is_not_said_to_be_slower(tmp_path:
     mmap, libaio = (records(tmp_path)[f"scan-00{at}-all-0"]["classes"][0]["bandwidth"]["value"] for at in (0, 1))
     assert libaio > 1.2 * mmap
     assert found.plain.startswith("libaio direct is fastest")
-    assert f"mmap reaches {units.percent(mmap / libaio)}".replace("\u00a0", " ") in found.plain
+    assert f"mmap reaches {show.percent(mmap / libaio)}".replace("\u00a0", " ") in found.plain
     assert found.standing == "suspect"
 
 
@@ -194,8 +200,8 @@ def test_the_ladder_in_words_is_the_sum_of_its_classes(finished: Path) -> None:
         sum(one["bandwidth"]["value"] for one in all_records[f"dana-ladder-00{index}-all-0"]["classes"])
         for index in (0, 3)
     ]
-    assert units.rate(totals[1]) in found.plain
-    assert units.times(totals[1] / totals[0]) in found.plain
+    assert show.rate(totals[1]) in found.plain
+    assert show.times(totals[1] / totals[0]) in found.plain
     assert "Not measured: #5 no file system." in found.plain
 
 
@@ -212,9 +218,7 @@ def test_interference_in_words_is_the_ratio_of_two_records(finished: Path) -> No
         )
         for scenario in ("all", "alone:wal")
     )
-    assert (
-        f"wal answers at p99 in {units.time(together)}, {units.times(together / alone)} the time alone" in found.plain
-    )
+    assert f"wal answers at p99 in {show.time(together)}, {show.times(together / alone)} the time alone" in found.plain
     assert "1 of 2 objectives met; missed: wal" in found.plain
 
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from advise.folders import Bench, read
-from assay.claim.page import document as documents
-from assay.claim.page import write as write_claims
 from assay.claim.reproduce import document, reproduce
-from assay.report import folder, write
+from assay.report import write
+from assay.report.view.claims import document as documents
+from assay.report.view.claims import write as write_claims
+from assay.results import folder
 from report.browser import Browser
 
 # What says a number in the tables and statements of claims, and where it leads.

@@ -8,11 +8,13 @@ from pathlib import Path
 import assay
 import pytest
 from advise.folders import Bench, append, read, scan
+from assay.charts import shell
+from assay.charts.palette import Palette
 from assay.error import AssayError
-from assay.report import answers, document, folder, headroom, shell, summary, write
-from assay.report.figures import Palette
+from assay.report import answers, document, headroom, summary, write
 from assay.report.page import gather
 from assay.report.view import explorer
+from assay.results import folder
 from report.page import parse
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import altair as alt
 import pytest
+from assay.charts import marks
+from assay.charts.export import file_name, whole
+from assay.charts.model import Figure
 from assay.report import write
-from assay.report.export import file_name, whole
-from assay.report.figures import Figure, marks
-from assay.report.folder import read
-from assay.report.row import rows
+from assay.results.folder import read
+from assay.results.row import rows
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet

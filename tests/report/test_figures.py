@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assay.report import row
-from assay.report.figures import Ask, Figure, Palette, draw, draw_all, marks
+from assay.charts import marks
+from assay.charts.model import Ask, Figure
+from assay.charts.palette import Palette
+from assay.report.figures import draw, draw_all
 from assay.report.figures.choose import choose
-from assay.report.folder import Folder, read
+from assay.results import row
+from assay.results.folder import Folder, read
 from hypothesis import given
 from hypothesis import strategies as st
 

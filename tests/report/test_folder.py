@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from assay.error import AssayError
-from assay.report import ReportError, answers, write
-from assay.report.folder import read
+from assay.report import answers, write
+from assay.results.folder import ReportError, read
 from report.synthetic import folder, studies
 
 

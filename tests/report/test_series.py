@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from assay.report import change, sample
+from assay.results import change, sample
 from hypothesis import given
 from hypothesis import strategies as st
 

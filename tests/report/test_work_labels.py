@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+from assay.record import WorkRecord
 from assay.report.view.workfigures import _label
-from assay.report.work import Work
+from assay.results.work import Work
 
 MIB = 1 << 20
 
@@ -22,7 +23,7 @@ def _run(pool_mib: int, placement: str = "", tier_mib: int = 24) -> Work:
         "environment": {},
         "durability": "none",
     }
-    return Work(f"{pool_mib}-{placement}-{tier_mib}", record)
+    return Work(f"{pool_mib}-{placement}-{tier_mib}", cast("WorkRecord", record))
 
 
 def _labels(*works: Work) -> list[str]:

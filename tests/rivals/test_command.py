@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from assay import rivals
+from assay.bench.contest import CONTESTS, Size, named, pool_bytes
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals import build
 from assay.rivals.build import rocksdb
-from assay.rivals.contest import CONTESTS, Size, named, pool_bytes
 
 Json = dict[str, Any]
 BUILT = {str(one["name"]) for one in rivals.listed()}

@@ -84,9 +84,12 @@ def schema(words: list[str]) -> int:
 
 def scratch(words: list[str]) -> int:
     action, *folders = words
+    named = ""
+    if folders[0] == "--named":
+        _, named, *folders = folders
     found = []
     for folder in folders:
-        for marker in Path(folder).glob(f"*/{MARKER}"):
+        for marker in Path(folder).glob(f"{named}*/{MARKER}"):
             alive = Path(f"/proc/{json.loads(marker.read_text())['pid']}").exists()
             found.append({"path": str(marker.parent), "owner": None, "alive": alive, "bytes": 5})
             if action == "clean" and not alive:

@@ -146,7 +146,35 @@ def test_a_wrong_query_is_a_sentence(assay: Assay) -> None:
     done = assay("query", "select nonsense from classes", "--in", str(assay.results))
     assert done.returncode == 2
     assert done.stderr.startswith("error: the query failed: ")
-    assert "hint: the views are" in done.stderr
+    assert "hint: the tables are" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "copy (select 1) to '{out}'",
+        "copy runs to '{out}' (format csv)",
+        "export database '{out}'",
+        "attach '{out}' as other",
+        "install httpfs",
+        "set enable_external_access = true",
+        "pragma enable_external_access",
+        "select * from read_csv('/etc/passwd')",
+        "select * from '/etc/passwd'",
+        "select * from glob('/*')",
+        "delete from runs",
+        "select 1; copy runs to '{out}'",
+    ],
+)
+def test_a_query_reads_results_and_reaches_nothing_else(assay: Assay, sql: str) -> None:
+    assay.run()
+    before = sorted(assay.folder.rglob("*"))
+    out = assay.folder / "written"
+    done = assay("query", sql.format(out=out), "--in", str(assay.results))
+    assert done.returncode == 2, done.stdout
+    assert done.stderr.startswith("error: ")
+    assert "hint: " in done.stderr
+    assert sorted(assay.folder.rglob("*")) == before
 
 
 def test_a_reader_that_has_seen_enough_is_no_error(assay: Assay) -> None:

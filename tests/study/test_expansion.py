@@ -13,7 +13,7 @@ from assay.study.expand import Request, expand
 from assay.study.model import Study
 from assay.study.plan import in_order
 from assay.study.settings import Chosen, apply
-from assay.study.target import Target, TargetError, parse, parse_all
+from assay.target.target import Target, TargetError, parse, parse_all
 from hypothesis import given
 from hypothesis import strategies as st
 

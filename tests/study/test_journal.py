@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from assay.error import AssayError
+from assay.results.journal import Journal, last_states
 from assay.study import execute as executing
 from assay.study.cell import Cell
 from assay.study.execute import execute
 from assay.study.interrupts import Interrupts
-from assay.study.journal import Journal, last_states
 from assay.study.plan import Plan
 from assay.study.progress import Silent
 

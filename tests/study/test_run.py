@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assay.cli.measure import check_devices
+from assay.cli.measure.order import check_devices
 from assay.error import AssayError
 from assay.study.request import Wish, prepare
-from assay.study.target import Target
+from assay.target.target import Target
 
 from .conftest import ROOT, Assay
 

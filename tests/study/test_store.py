@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from assay.error import AssayError
-from assay.store import load, merge
-from assay.store.histogram import merged_summary
-from assay.store.tables import COLUMNS, TABLES
+from assay.results.store import load, merge
+from assay.results.store.histogram import merged_summary
+from assay.results.store.tables import COLUMNS, TABLES
 from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st

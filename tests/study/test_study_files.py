@@ -13,7 +13,7 @@ from assay.study.model import Composition, Study, schema
 from assay.study.request import Wish, prepare
 from assay.study.settings import apply, with_profile
 from assay.study.source import StudyError
-from assay.study.target import Target, parse
+from assay.target.target import Target, parse
 
 READY_MADE = [
     *("drop-in-scan", "drop-in-buffer", "drop-in-log", "lessons-size", "lessons-threads", "lessons-memory", "scm-raw"),

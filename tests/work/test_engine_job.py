@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assay.cli import enginetiers
-from assay.cli.engineflags import Durability, Flags, Placement, Way
-from assay.cli.enginerun import job
+from assay.cli.engine import tiering as enginetiers
+from assay.cli.engine.flags import Durability, Flags, Placement, Way
+from assay.cli.engine.job import job
 from assay.error import BAD_JOB, AssayError
 
 WORKLOAD: dict[str, Any] = {"kind": "tpcc", "warehouses": 1, "small": True}

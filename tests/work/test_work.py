@@ -13,9 +13,9 @@ from assay import home
 from assay.binary import Binary
 from assay.binary import said as told
 from assay.error import AssayError
-from assay.work import WorkDraft, check, figure, folder, part, run_work, show
-from assay.work.run import exit_code
-from assay.work.view import label, said
+from assay.study.work import WorkDraft, check, figure, folder, part, run_work, show
+from assay.study.work.run import exit_code
+from assay.study.work.view import label, said
 from rich.console import Console
 
 Json = dict[str, Any]

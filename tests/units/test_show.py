@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from assay.report import units
+from assay.units import show
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ def number_of(text: str) -> float:
     return float(match[1].replace("\u00a0", "")) * FACTORS[match[2] or ""]
 
 
-@given(st.floats(min_value=1e-3, max_value=1e14), st.sampled_from([units.rate, units.time, units.count, units.size]))
+@given(st.floats(min_value=1e-3, max_value=1e14), st.sampled_from([show.rate, show.time, show.count, show.size]))
 def test_words_are_within_half_a_percent_of_the_number(value: float, say: object) -> None:
     assert callable(say)
     assert number_of(say(value)) == pytest.approx(value, rel=5.1e-3)
@@ -28,7 +28,7 @@ def test_words_are_within_half_a_percent_of_the_number(value: float, say: object
 
 @given(st.floats(min_value=1, max_value=1e12))
 def test_no_words_have_a_thousand_of_a_unit_that_has_a_larger_one(value: float) -> None:
-    for text in (units.rate(value), units.time(value)):
+    for text in (show.rate(value), show.time(value)):
         found = re.match(r"[\d\u00a0.]+", text)
         assert found is not None
         if not text.endswith((" GB/s", " s")):
@@ -38,23 +38,23 @@ def test_no_words_have_a_thousand_of_a_unit_that_has_a_larger_one(value: float) 
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (units.time(999.9), "1.00 us"),
-        (units.time(81_234), "81.2 us"),
-        (units.rate(2.5e9), "2.50 GB/s"),
-        (units.block(16384), "16 KiB"),
-        (units.block(500), "500 B"),
-        (units.count(0), "0"),
-        (units.count(12_048), "12\u00a0048"),
-        (units.count(616_400), "616 k"),
-        (units.duration(75), "1 min 15 s"),
-        (units.duration(3600), "1 h"),
-        (units.percent(0.567), "57 %"),
-        (units.times(46.2), "46x"),
-        (units.article("8 KiB"), "An 8 KiB"),
-        (units.article("80 B"), "An 80 B"),
-        (units.article("4 KiB"), "A 4 KiB"),
-        (units.span(80e3, 84e3, "ns"), "80.0 to 84.0 us"),
-        (units.span(990e3, 1.2e6, "ns"), "990 us to 1.20 ms"),
+        (show.time(999.9), "1.00 us"),
+        (show.time(81_234), "81.2 us"),
+        (show.rate(2.5e9), "2.50 GB/s"),
+        (show.block(16384), "16 KiB"),
+        (show.block(500), "500 B"),
+        (show.count(0), "0"),
+        (show.count(12_048), "12\u00a0048"),
+        (show.count(616_400), "616 k"),
+        (show.duration(75), "1 min 15 s"),
+        (show.duration(3600), "1 h"),
+        (show.percent(0.567), "57 %"),
+        (show.times(46.2), "46x"),
+        (show.article("8 KiB"), "An 8 KiB"),
+        (show.article("80 B"), "An 80 B"),
+        (show.article("4 KiB"), "A 4 KiB"),
+        (show.span(80e3, 84e3, "ns"), "80.0 to 84.0 us"),
+        (show.span(990e3, 1.2e6, "ns"), "990 us to 1.20 ms"),
     ],
 )
 def test_words(said: str, expected: str) -> None:

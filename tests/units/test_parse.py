@@ -6,15 +6,7 @@ import contextlib
 
 import pytest
 from assay.error import AssayError
-from assay.study.units import (
-    BYTE_UNITS,
-    exact_size,
-    format_bytes,
-    number_of,
-    parse_bytes,
-    parse_rate,
-    parse_seconds,
-)
+from assay.units.parse import BYTE_UNITS, exact_size, format_bytes, number_of, parse_bytes, parse_rate, parse_seconds
 from hypothesis import assume, given
 from hypothesis import strategies as st
 

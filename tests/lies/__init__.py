@@ -1,0 +1,1 @@
+"""Ways to bend a number, staged for real, and what Assay says to each."""

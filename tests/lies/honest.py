@@ -1,0 +1,172 @@
+"""Cells on honest targets, and what the machine itself shows meanwhile."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import resource
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from e2e import program
+from e2e.jobs import KIB, MIB, Json, dataset, fixed, job, klass, writes
+
+PATHS = {
+    "null": ("null",),
+    "tmpfs": ("pread", "io_uring", "mmap"),
+    "disk": ("pread+direct", "libaio+direct", "io_uring+direct"),
+}
+WINDOW_S = 1.2
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One honest question."""
+
+    target: str
+    path: str
+    kind: str
+    depth: int
+    size: int
+    rate: bool
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        arrivals = "rate" if self.rate else "closed"
+        return f"{self.target} {self.path} {self.kind} depth {self.depth} {self.size // KIB} KiB {arrivals}"
+
+    def job(self, folder: Path) -> Json:
+        """The job; `folder` lies on the target."""
+        more: dict[str, Any] = {"depth": self.depth, "size": self.size}
+        if self.rate:
+            more["arrivals"] = fixed(300)
+        if self.kind == "commit":
+            more["durability"] = {"kind": "fdatasync"}
+        one = klass(path=self.path, **more) if self.kind == "read" else writes(path=self.path, **more)
+        target: Json | Path = {"id": "main", "kind": "null"} if self.target == "null" else folder
+        # In memory it is memory that shall be measured; on a disk no cache.
+        cache = {"tmpfs": "warm", "disk": "bypassed", "null": "as-found"}[self.target]
+        bytes_ = 64 * MIB if self.target == "disk" else 32 * MIB
+        return job(
+            target, one, datasets=[dataset(size=bytes_)], cache=cache, measure_s=WINDOW_S, window={"warmup_s": 0.2}
+        )
+
+
+def cells() -> list[Cell]:
+    """All of them, in an order that does not change, each sort spread over the whole list."""
+    found = [
+        Cell(target, path, kind, depth, size, rate)
+        for target, paths in PATHS.items()
+        for path, kind, depth, size, rate in itertools.product(
+            paths, ("read", "write", "commit"), (1, 8), (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB), (False, True)
+        )
+        if _makes_sense(target, path, kind, depth)
+    ]
+    mixed = sorted(found, key=lambda cell: hashlib.sha256(cell.name.encode()).digest())
+    in_turn = itertools.zip_longest(*([cell for cell in mixed if cell.target == target] for target in PATHS))
+    return [cell for turn in in_turn for cell in turn if cell is not None]
+
+
+def _makes_sense(target: str, path: str, kind: str, depth: int) -> bool:
+    """Paths that block know depth 1; nothing is durable in memory; the null path has only reads worth asking for."""
+    queued = path.startswith(("io_uring+", "libaio+"))
+    durable = target == "disk" and path != "mmap"
+    return (depth == 1 or queued) and (kind != "commit" or durable) and (target != "null" or kind == "read")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The machine at one moment, as it shows itself: Assay's counters have no part in it."""
+
+    at: float
+    busy_s: float
+    stolen_s: float
+    disk_bytes: float
+    own_cpu_s: float
+    own_bytes: float
+
+    @classmethod
+    def now(cls, disk: Path) -> Reading:
+        """Reads it; `disk` is a `stat` file. Our own are this process and the children that have ended."""
+        tick = os.sysconf("SC_CLK_TCK")
+        fields = [int(word) / tick for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+        user, nice, system, _idle, _wait, interrupts, soft, stolen = fields
+        moved = [int(word) for word in disk.read_text().split()]
+        used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+        return cls(
+            at=time.monotonic(),
+            busy_s=user + nice + system + interrupts + soft,
+            stolen_s=stolen,
+            disk_bytes=(moved[2] + moved[6]) * 512.0,
+            own_cpu_s=sum(one.ru_utime + one.ru_stime for one in used),
+            own_bytes=sum(one.ru_inblock + one.ru_oublock for one in used) * 512.0,
+        )
+
+
+@dataclass(frozen=True)
+class Others:
+    """What others did between two readings."""
+
+    cpus: float
+    bytes_per_s: float
+    stolen_share: float
+
+    @classmethod
+    def between(cls, before: Reading, after: Reading) -> Others:
+        """The machine's, less our own."""
+        seconds = max(after.at - before.at, 1e-9)
+        busy = (after.busy_s - before.busy_s) - (after.own_cpu_s - before.own_cpu_s)
+        moved = (after.disk_bytes - before.disk_bytes) - (after.own_bytes - before.own_bytes)
+        stolen = (after.stolen_s - before.stolen_s) / seconds / (os.cpu_count() or 1)
+        return cls(max(busy, 0.0) / seconds, max(moved, 0.0) / seconds, stolen)
+
+    def disturbed(self) -> bool:
+        """The machine was not the run's alone."""
+        return self.cpus > QUIET_CPUS or self.bytes_per_s > QUIET_BYTES_PER_S or self.stolen_share > QUIET_STOLEN
+
+
+def stat_of(folder: Path) -> Path:
+    """The counters of the whole disk that a folder lies on."""
+    number = folder.stat().st_dev
+    block = Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}").resolve()
+    return (block.parent if (block / "partition").exists() else block) / "stat"
+
+
+# What a machine that is not quiet can really do to a record.
+BY_OTHERS = {
+    *("cpu-taken", "foreign-load", "not-steady", "steadiness-lost", "generator-late", "generator-bound"),
+    *("frequency-changed", "rate-not-reached", "windows-differ", "process-stopped", "depth-not-reached"),
+}
+QUIET_CPUS, QUIET_BYTES_PER_S, QUIET_STOLEN = 0.15, 2 << 20, 0.02
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What Assay said to an honest cell."""
+
+    cell: Cell
+    status: str
+    false: tuple[str, ...]
+    """Reasons that nothing accounts for: code and evidence."""
+    excused: tuple[str, ...]
+    """Reasons that others on this machine account for."""
+
+
+def ask(cell: Cell, folder: Path, disk: Path) -> Answer:
+    """Runs a cell."""
+    before = Reading.now(disk)
+    outcome = program.run(cell.job(folder))
+    others = Others.between(before, Reading.now(disk))
+    against = [one for one in outcome.reasons() if one["severity"] != "note"]
+    excused = {one["code"] for one in against if others.disturbed() and one["code"] in BY_OTHERS}
+    told = [(one["code"], f"{one['code']}: {one['evidence']}") for one in against]
+    return Answer(
+        cell,
+        outcome.record["verdict"]["status"],
+        tuple(text for code, text in told if code not in excused),
+        tuple(code for code, _ in told if code in excused),
+    )

@@ -1,0 +1,94 @@
+"""Writes docs/lies.md from what Assay said in real runs.
+
+pytest tests/lies/test_lies.py --said FILE; python -m lies.page FILE > docs/lies.md
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from e2e.jobs import Json
+
+from .gallery import GALLERY, REFUSED, Lie
+from .stages import caches, clocks, data, flushes, layers, machine, repeats, targets, windows  # noqa: F401
+
+GROUPS = {
+    "caches": "Memory that answers for a device",
+    "clocks": "Clocks that are wrong",
+    "data": "Data that is not there, or is cheap to serve",
+    "flushes": "Flushes that flush nothing",
+    "layers": "Layers that do less than they seem to",
+    "machine": "A machine that is not the run's alone, or stands still",
+    "played": "A file system that a program plays",
+    "repeats": "Repeats, and other work than plain I/O",
+    "targets": "A target that is another one in the end, or breaks",
+    "windows": "What is counted, and when",
+}
+HEAD = """# The gallery of lies
+
+{count} ways to bend a number, each staged for real, and what Assay says. The tests stage all of them
+(`tests/lies`); none may end `valid`, and each must have the reason that is its own. The sentences below come from real
+runs on a virtual machine with {cpus} CPUs ({model}), {memory:.0f} GiB of memory and Linux {kernel}.
+Other work ran beside them, so the records had further reasons, which are left out.
+
+`pytest tests/lies/test_lies.py --said FILE` stages them, and `python -m lies.page FILE` writes this page.
+"""
+TAIL = """## What no program can see
+
+The host's cache beneath a virtual disk, the memory inside of a drive beyond what is said above, a drive that answers a
+flush and keeps the bytes in a cache, a hypervisor that lies about time to the whole machine. [Limits](limits.md) says
+more, and [the lab](power-cuts.md) cuts the power.
+"""
+
+
+def page(said: Json) -> str:
+    """The page."""
+    told = {one["name"]: one for one in said["lies"]}
+    known = [entry for entry in GALLERY if entry.name in told and not entry.awaits]
+    here = said["machine"]
+    head = HEAD.format(
+        count=len(known),
+        cpus=here["cpu"]["logical"],
+        model=here["cpu"]["model"],
+        memory=here["memory"]["total_bytes"] / 2**30,
+        kernel=here["kernel"],
+    )
+    return "\n".join([head, *(line for group in GROUPS for line in _group(group, known, told)), TAIL])
+
+
+def _group(group: str, known: list[Lie], told: dict[str, Json]) -> Iterator[str]:
+    entries = [entry for entry in known if entry.group == group]
+    if not entries:
+        return
+    yield f"## {GROUPS[group]}\n"
+    yield "| lie | how it is staged | what Assay says |\n| --- | --- | --- |"
+    yield from (f"| `{entry.name}` | {_cell(entry.how)} | {_says(entry, told[entry.name])} |" for entry in entries)
+    yield ""
+
+
+def _says(entry: Lie, said: Json) -> str:
+    if entry.reason == REFUSED:
+        return f"refused: {_cell(_without_paths(said['refused']['reason']))}"
+    found = [one for one in said["verdict"]["reasons"] if one["code"] == entry.reason]
+    first = min(found, key=lambda one: entry.says not in one["evidence"])
+    link = f"[`{entry.reason}`](verdicts/{entry.reason}.md) ({first['severity']})"
+    return f"{link}: {_cell(_without_paths(first['evidence']))}"
+
+
+def _without_paths(text: str) -> str:
+    """Temporary folders are nobody's business."""
+    return " ".join(
+        "..." + word[word.rindex("/") :] if word.startswith("/") and word.count("/") > 2 else word
+        for word in text.split()
+    )
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page(json.loads(Path(sys.argv[1]).read_text())))

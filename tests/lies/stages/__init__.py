@@ -1,0 +1,1 @@
+"""The stages, by what is bent."""
