@@ -50,7 +50,7 @@ def run(
     if (folder / "lab.json").exists() or (folder / "plan.json").exists():
         raise LabError(f"{folder} holds results already", hint="choose another folder with --out", code=BAD_JOB)
     make_folder(folder)
-    parts = machine.assemble(options.wanted(), home.binary(), output.tell)
+    parts = machine.assemble(options.wanted(), _programs(), output.tell)
     output.tell(
         f"{len(checks)} checks in an emulated machine: {parts.kernel.version}, {parts.accel} ({parts.accel_reason})"
     )
@@ -68,10 +68,15 @@ def run(
 
 def shell(options: Options) -> int:
     """Gives the terminal to a guest."""
-    parts = machine.assemble(options.wanted(), home.binary(), output.tell)
+    parts = machine.assemble(options.wanted(), _programs(), output.tell)
     output.tell(f"booting {parts.kernel.version} with {parts.accel} ({parts.accel_reason})")
     with Lab(parts) as lab:
         return person.shell(lab)
+
+
+def _programs() -> tuple[Path, ...]:
+    """Both: checks of power cuts write through the engine."""
+    return home.binary(), home.second_program()
 
 
 def examine(as_json: bool) -> int:

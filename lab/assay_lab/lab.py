@@ -189,7 +189,8 @@ class Lab:
     def _standard(self) -> MachineSpec:
         for name in ("share", "host"):
             (self.folder / name).mkdir()
-        _stage(self.parts.assayer, self.folder / "host" / "assayer")
+        for program in self.parts.programs:
+            _stage(program, self.folder / "host" / program.name)
         drives = [self.drive(f"nv{index}") for index in range(DRIVES)]
         nvdimms = [
             Nvdimm(f"pm{index}", sparse(self.folder / f"pm{index}", size), size)

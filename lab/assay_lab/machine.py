@@ -41,7 +41,7 @@ class Parts:
     initrd: Path
     accel: str
     accel_reason: str
-    assayer: Path
+    programs: tuple[Path, ...]
     memory_bytes: int
 
     def spec(self) -> MachineSpec:
@@ -63,8 +63,8 @@ class Parts:
         }
 
 
-def assemble(wanted: Wanted, assayer: Path, tell: Callable[[str], None]) -> Parts:
-    """Finds and makes all parts. `tell` hears what takes long."""
+def assemble(wanted: Wanted, programs: tuple[Path, ...], tell: Callable[[str], None]) -> Parts:
+    """Finds and makes all parts for a guest that runs `programs`. `tell` hears what takes long."""
     _check(wanted)
     cache = Cache.of_user()
     if emulator.pending(cache):
@@ -73,12 +73,12 @@ def assemble(wanted: Wanted, assayer: Path, tell: Callable[[str], None]) -> Part
     version = emulator.version(program)
     if cache.newest("kernel") is None or cache.newest("rootfs") is None:
         tell(f"assembling the guest in {cache.root}: kernel and tools out of packages, about 100 MB, once")
-    found = tools.assemble(cache, [assayer])
+    found = tools.assemble(cache, programs)
     image = kernel.assemble(cache, found.programs["kmod"], wanted.kernel, wanted.modules)
     initrd = rootfs.assemble(cache, image, found)
     spec = MachineSpec(image.image, initrd, program=program, memory_bytes=wanted.memory_bytes)
     chosen, reason = accel.choose(cache, spec, wanted.accel, f"{version} {image.version} {platform.release()}", tell)
-    return Parts(program, version, image, found, initrd, chosen, reason, assayer, wanted.memory_bytes)
+    return Parts(program, version, image, found, initrd, chosen, reason, programs, wanted.memory_bytes)
 
 
 def _check(wanted: Wanted) -> None:

@@ -184,7 +184,7 @@ def test_too_little_memory_or_disk_is_refused_before_anything_starts(monkeypatch
         Workspace(1 << 30)
     assert "TMPDIR" in caught.value.hint
     with pytest.raises(LabError, match="256 MiB of memory does not come up"):
-        machine.assemble(machine.Wanted(memory_bytes=256 << 20), Path("/bin/true"), print)
+        machine.assemble(machine.Wanted(memory_bytes=256 << 20), (Path("/bin/true"),), print)
 
 
 def test_the_folder_goes_away_even_when_its_owner_is_killed() -> None:

@@ -163,7 +163,9 @@ fn flash(
 }
 
 /// The share of a drive's writes at which what is written comes to just that share: more writes make everything slower, and
-/// so less is written. Found by halving, since taking turns between the two swings without end near the knee.
+/// so less is written. Found by halving, since taking turns between the two swings without end near the knee. Beyond the
+/// knee writes wait in the network and no longer beside others, so each side has an answer of its own: where what is written
+/// keeps the drive beyond the knee, that is where it is.
 fn beside_share(
     drive: &Nand,
     capacity: f64,
@@ -172,16 +174,20 @@ fn beside_share(
     pieces: &[Pieces],
     answers: &[DeviceAnswer],
 ) -> f64 {
-    if drive.under_load.is_none() || loads.iter().all(|load| load.write_share <= 0.0) {
+    let Some(known) = &drive.under_load else { return 0.0 };
+    if loads.iter().all(|load| load.write_share <= 0.0) {
         return 0.0;
     }
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..HALVINGS {
-        let share = 0.5 * (low + high);
+    let written = |share: f64| {
         let mut tried = answers.to_vec();
         flash_round(drive, capacity, count, loads, pieces, &mut tried, share);
-        let written = Writes::share_of(drive, count, loads, pieces, &tried);
-        (low, high) = if written > share { (share, high) } else { (low, share) };
+        Writes::share_of(drive, count, loads, pieces, &tried)
+    };
+    let knee = known.knee.value.min(1.0);
+    let (mut low, mut high) = if written(knee) >= knee { (knee, 1.0) } else { (0.0, knee) };
+    for _ in 0..HALVINGS {
+        let share = 0.5 * (low + high);
+        (low, high) = if written(share) > share { (share, high) } else { (low, share) };
     }
     high
 }
