@@ -25,7 +25,7 @@ modprobe -a nfit nd_pmem nd_btt dax_pmem device_dax
 options=trans=virtio,version=9p2000.L,msize=262144,cache=none
 busybox mount -t 9p -o "$options" share /share
 busybox mount -t 9p -o "$options,ro" host /host
-[ -e /host/assayer ] && cp /host/assayer /bin/assayer
+for program in /host/assayer*; do [ -e "$program" ] && cp "$program" /bin/; done
 
 # Whatever is measured here ran on hardware that a program plays; the measuring program says so in its records.
 export ASSAY_LAB=1
@@ -33,7 +33,7 @@ export ASSAY_LAB=1
 case $(word lab.mode) in
 hello) echo "lab: hello" ;;
 shell)
-    echo "The lab: /dev/pmem*, /dev/nvme*, folder /share of the host, program assayer. exit or Ctrl-D ends it."
+    echo "The lab: /dev/pmem*, /dev/nvme*, folder /share of the host, programs assayer and assayer-db. exit or Ctrl-D ends it."
     cd /tmp
     setsid -c /sbin/dash -i
     ;;
