@@ -36,9 +36,9 @@ class Browser:
     def __init__(self, driver: Chrome) -> None:
         self.driver = driver
 
-    def open(self, path: Path, *, width: int = 1280, dark: bool = False, anchor: str = "") -> None:
+    def open(self, path: Path, *, width: int = 1280, height: int = 900, dark: bool = False, anchor: str = "") -> None:
         """Opens a page and waits until all its figures are drawn."""
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.call("Emulation.setDeviceMetricsOverride", **size)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="", features=[scheme])

@@ -83,6 +83,7 @@ def test_another_load_leads_to_its_own_record(desktop: Browser) -> None:
 
 def test_sliders_move_by_keyboard(desktop: Browser) -> None:
     before = ratio(desktop)
+    desktop.ask("document.querySelector('#cost details').open = true")
     desktop.ask("document.querySelector('[data-field=\"memory-count\"]').focus()")
     for kind in ("rawKeyDown", "keyUp"):
         desktop.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)

@@ -12,11 +12,11 @@ from assay.charts import shell
 from assay.charts.model import Figure
 from assay.charts.palette import Palette
 from assay.report import answer, headroom
-from assay.report.answer import layers, trust
+from assay.report.answer import headline, known, layers, rungs, trust
 from assay.report.view import claims, explorer, gaps, works
 from assay.report.view.counsel import Counsel, counsel
 from assay.report.view.section import Section, section
-from assay.results import machine
+from assay.results import machine, row
 from assay.results.folder import Folder
 from assay.version import __version__
 
@@ -90,15 +90,19 @@ def render(folder: Folder, parts: Parts) -> str:
     common = gaps.everywhere([one.gaps for one in sections])
     sections = [replace(one, gaps=tuple(gaps.without(one.gaps, common))) for one in sections]
     scripts = shell.scripts()
+    answers, ladder = answer.of(folder), rungs.find(folder)
     context: dict[str, Any] = {
         "title": what,
         "where": where,
         "folder": folder,
-        "answers": answer.of(folder),
+        "answers": answers,
+        "sentence": headline.find(answers),
+        "known": known.scales(row.rows(folder.cells)),
+        "ladder": ladder,
         "counts": trust.counts(folder),
         "findings": trust.findings(folder),
         "sections": sections,
-        "lead": _lead(folder, sections),
+        "lead": None if ladder else _lead(folder, sections),
         "works": parts.works,
         "claims": parts.claims,
         "counsel": parts.counsel,

@@ -11,15 +11,18 @@ from assay.units import show
 _KINDS = {"io_uring": "io_uring", "nvme_passthrough": "NVMe passthrough", "nvme_polled": "NVMe polled"}
 _CACHED = {"pread", "io_uring", "libaio"}
 # Words that are names of programs and calls, and stay small at the beginning of a sentence.
-_NAMES = {*_CACHED, "mmap", "pmem", "fdatasync", "fsync", "msync", "assay", "assayer", "perf", "fio"}
+_NAMES = {*_CACHED, "pwrite", "mmap", "pmem", "fdatasync", "fsync", "msync", "assay", "assayer", "perf", "fio"}
 _OPTIONS = {"iopoll": "polled", "sqpoll": "kernel submits"}
 _REACH = {"vfio": "through VFIO", "no_iommu": "through VFIO without an IOMMU", "uio": "through UIO"}
 
 
-def path(spec: PathSpec) -> str:
-    """A path with the options that set it apart: `io_uring direct, polled`."""
+_CALLS = {"write": "pwrite", "mix": "pread and pwrite"}
+
+
+def path(spec: PathSpec, operation: str = "read") -> str:
+    """A path with the options that set it apart: `io_uring direct, polled`. Of `pread` the call that was made."""
     kind = str(spec.get("kind") or "?")
-    words = _KINDS.get(kind, kind)
+    words = _CALLS.get(operation, kind) if kind == "pread" else _KINDS.get(kind, kind)
     if kind in _CACHED:
         words += " direct" if spec.get("direct") else " buffered"
     extras = [_OPTIONS.get(str(spec.get("poll")), ""), "registered" if spec.get("fixed") else ""]

@@ -133,7 +133,8 @@ class Row:
     @property
     def path_label(self) -> str:
         """Path with options."""
-        return labels.path(self.asked.get("path") or {})
+        operation = str((self.asked.get("operation") or {}).get("kind") or "read")
+        return labels.path(self.asked.get("path") or {}, operation)
 
     @property
     def closed(self) -> bool:

@@ -112,7 +112,7 @@
     }
     const all = wanted.size === 3 && words.length === 0;
     document.getElementById("filter-count").textContent = all ? `${bodies.length} records` : `${shown} of ${bodies.length} records`;
-    if (words.length) for (const part of document.querySelectorAll("details.cells")) part.open = Boolean(part.querySelector("tbody:not([hidden])"));
+    if (words.length) for (const part of document.querySelectorAll("details.part:has(details.cells), details.cells")) part.open = Boolean(part.querySelector("table.records > tbody:not([hidden])"));
   }
 
   form.addEventListener("input", apply);

@@ -35,15 +35,36 @@
     if (document.getElementById(to)) location.hash = to;
   }
 
-  async function drawAll() {
-    for (const node of document.querySelectorAll(".plot")) {
-      try {
-        await draw(node);
-      } catch (error) {
-        node.textContent = "This figure could not be drawn; its data are in the table below.";
-        console.error(error);
-      }
+  async function drawOne(node) {
+    try {
+      await draw(node);
+    } catch (error) {
+      node.textContent = "This figure could not be drawn; its data are in the table below.";
+      console.error(error);
     }
+  }
+
+  // What is folded has no width to draw for: it is laid out unseen, drawn, and folded again.
+  async function drawFolded(nodes) {
+    const parts = new Set();
+    for (const node of nodes)
+      for (let part = node; part; part = part.parentElement) if (part.tagName === "DETAILS" && !part.open) parts.add(part);
+    for (const part of parts) {
+      part.classList.add("sizing");
+      part.open = true;
+    }
+    for (const node of nodes) await drawOne(node);
+    for (const part of parts) {
+      part.open = false;
+      part.classList.remove("sizing");
+    }
+  }
+
+  async function drawAll() {
+    const nodes = [...document.querySelectorAll(".plot")];
+    const folded = nodes.filter((node) => node.closest("details:not([open])"));
+    for (const node of nodes) if (!folded.includes(node)) await drawOne(node);
+    await drawFolded(folded);
     return document.querySelectorAll(".plot svg").length;
   }
 
@@ -61,8 +82,8 @@
     if (!target) return;
     for (let part = target; part; part = part.parentElement) if (part.tagName === "DETAILS") part.open = true;
     const own = target.querySelector("details");
-    if (own && target.tagName === "TBODY") own.open = true;
-    target.scrollIntoView({ block: "center" });
+    if (own && (target.tagName === "TBODY" || own.classList.contains("part"))) own.open = true;
+    target.scrollIntoView({ block: target.tagName === "SECTION" ? "start" : "center" });
   }
 
   // The page's colours are variables of its style sheet; files need them written out.
@@ -159,6 +180,8 @@
     for (const part of closed) part.open = false;
   });
   addEventListener("hashchange", reveal);
+  // A window that changed while a part was folded: its figures take the width that there is now.
+  document.addEventListener("toggle", (event) => event.target.open && event.target.querySelector(".plot") && dispatchEvent(new Event("resize")), true);
   addEventListener("resize", redrawWhereCrossed);
 
   globalThis.assay = { drawn: drawAll(), image, csv };

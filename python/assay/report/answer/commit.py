@@ -16,18 +16,31 @@ _LAYOUTS = {"written": "recycled file", "grow": "growing file", "preallocated": 
 
 def find(rows: Sequence[Row]) -> Answer | None:
     """The answer; none where no write was made durable by itself."""
-    writes = [one for one in pick.lone(rows) if pick.does(one, "write") and pick.durability(one)["kind"] != "none"]
-    each = [one for one in writes if _every(one) == 1 and one.asked.get("threads", 1) == 1]
-    each = [one for one in each if one.closed] or each
-    each = pick.nearest_size([one for one in each if pick.does(one, "write", "sequential")] or each, 4096)
-    medians = pick.points(each, _dimensions(each), "service_p50_ns")
-    median = pick.leading(medians, lowest=True)
-    if median is None:
+    each, found = _alone(rows), median(rows)
+    if found is None:
         return None
-    parts, used = _cost(median, pick.where(median, each))
-    for more, points in (_slowest(median, medians), _grouped(writes, median)):
+    parts, used = _cost(found, pick.where(found, each))
+    medians = pick.points(each, _dimensions(each), "service_p50_ns")
+    for more, points in (_slowest(found, medians), _grouped(_writes(rows), found)):
         parts, used = parts + more, used + points
     return answer("commit", _QUESTION, parts, used)
+
+
+def median(rows: Sequence[Row]) -> Point | None:
+    """Median of one durable write at a time, by the means that is fastest."""
+    each = _alone(rows)
+    return pick.leading(pick.points(each, _dimensions(each), "service_p50_ns"), lowest=True)
+
+
+def _writes(rows: Sequence[Row]) -> list[Row]:
+    return [one for one in pick.lone(rows) if pick.does(one, "write") and pick.durability(one)["kind"] != "none"]
+
+
+def _alone(rows: Sequence[Row]) -> list[Row]:
+    """Writes of one thread that share no flush, of the size nearest to 4 KiB."""
+    each = [one for one in _writes(rows) if _every(one) == 1 and one.asked.get("threads", 1) == 1]
+    each = [one for one in each if one.closed] or each
+    return pick.nearest_size([one for one in each if pick.does(one, "write", "sequential")] or each, 4096)
 
 
 def _dimensions(rows: Sequence[Row]) -> list[str]:

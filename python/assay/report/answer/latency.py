@@ -16,15 +16,25 @@ _ENOUGH = 0.9
 
 def find(rows: Sequence[Row]) -> Answer | None:
     """The answer; none where single random reads from the device were not measured."""
+    reads, found = _reads(rows), median(rows)
+    return None if found is None else _told(reads, found)
+
+
+def median(rows: Sequence[Row]) -> Point | None:
+    """Median of one random read at a time, on the path that is fastest."""
+    single = pick.nearest_size([one for one in _reads(rows) if pick.in_flight(one) == 1], 4096)
+    return pick.leading(pick.points(single, ["path", "size"], "service_p50_ns"), lowest=True)
+
+
+def _reads(rows: Sequence[Row]) -> list[Row]:
+    """Random reads in a closed loop that were not served from a warm cache; past it where there are such."""
     reads = [
         one for one in pick.lone(rows) if pick.does(one, "read", "uniform") and one.closed and pick.cache(one) != "warm"
     ]
-    reads = [one for one in reads if pick.direct(one)] or reads
-    single = pick.nearest_size([one for one in reads if pick.in_flight(one) == 1], 4096)
-    medians = pick.points(single, ["path", "size"], "service_p50_ns")
-    median = pick.leading(medians, lowest=True)
-    if median is None:
-        return None
+    return [one for one in reads if pick.direct(one)] or reads
+
+
+def _told(reads: Sequence[Row], median: Point) -> Answer:
     tail, pace = group.point(median.rows, "service_p99_ns"), group.point(median.rows, "ops_rate")
     size = show.block(float(pick.size(median.rows[0]) or 0))
     place = pick.where(median, reads)

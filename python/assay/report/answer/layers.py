@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from assay.charts.model import Ask
 from assay.report.answer.model import Answer, Number, Part, answer
@@ -35,8 +36,9 @@ def find(folder: Folder) -> Answer | None:
     if len(measured) < 2:
         return _too_few(rungs, measured)
     base, best = measured[0], max(measured, key=lambda step: step.total)
-    parts = _no_gain(base, measured) if best is base else _gain(base, best)
-    parts += _rest(rungs)
+    alike = best.bounds[0] <= base.bounds[1]
+    parts = _no_gain(base, measured) if best is base else _alike(base, best) if alike else _gain(base, best)
+    parts += _losses(measured) + _rest(rungs)
     points = [point for step in (base, best) for point in step.classes.values()]
     return answer("ladder", _QUESTION, parts, points)
 
@@ -67,6 +69,29 @@ def _gain(base: Step, best: Step) -> list[Part]:
         ratio = best.cycles_per_byte / base.cycles_per_byte
         parts += [", at ", _ratio(best, base, ratio), " the CPU cycles per byte"]
     return [*parts, "."]
+
+
+def _alike(base: Step, best: Step) -> list[Part]:
+    return [
+        f"No step is shown to move more: {base.label} moves ",
+        _rate(base),
+        f", {best.label} ",
+        _rate(best),
+        ", and the intervals of both overlap.",
+    ]
+
+
+def _losses(measured: Sequence[Step]) -> list[Part]:
+    """Steps that do less than the one before them, by more than the intervals of both allow."""
+    parts: list[Part] = []
+    for before, step in pairwise(measured):
+        if step.total < before.total and step.bounds[1] < before.bounds[0]:
+            lost = Number(
+                show.percent(1 - step.total / before.total), "", "ratio of two figures", step.anchor, step.status,
+                next(iter(step.classes.values())).provenance,
+            )  # fmt: skip
+            parts += [f" {step.label} loses ", lost, f" of what {before.label} moves."]
+    return parts
 
 
 def _no_gain(base: Step, measured: Sequence[Step]) -> list[Part]:

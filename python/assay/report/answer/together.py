@@ -57,7 +57,7 @@ def _clause(hurt: Hurt) -> list[Part]:
 
 
 def _objectives(rows: Sequence[Row]) -> list[Part]:
-    judged = [one for one in rows if one.cell.scenario == "all" and one.result.get("objective")]
+    judged = _middle([one for one in rows if one.cell.scenario == "all" and one.result.get("objective")])
     if not judged:
         return []
     missed = [one for one in judged if not (one.result["objective"] or {}).get("met")]
@@ -80,6 +80,18 @@ def _objectives(rows: Sequence[Row]) -> list[Part]:
             f", bound {bound})",
         ]
     return [*parts, "."]
+
+
+def _middle(rows: Sequence[Row]) -> list[Row]:
+    """Of repeats of one cell the run in the middle, by what its objective saw."""
+    keyed: dict[tuple[str, str, str], list[Row]] = {}
+    for one in rows:
+        keyed.setdefault((one.cell.study, repr(one.cell.factors), one.name), []).append(one)
+    return [sorted(part, key=_seen)[len(part) // 2] for part in keyed.values()]
+
+
+def _seen(one: Row) -> float:
+    return float((one.result["objective"] or {}).get("seen") or 0.0)
 
 
 def _short(wanted: Objective) -> str:

@@ -12,9 +12,11 @@ from assay.report.figures.choose import View, choose
 from assay.results import group, labels, row
 from assay.results.folder import Cell, Study
 from assay.results.row import Row
+from assay.units import show
 
 __all__ = ["Ask", "Figure", "Key", "Palette", "Panel", "draw", "draw_all"]
 
+_AHEAD = 2.0
 _LOADS = ("depth", "queue_depth", "rate_per_s", "rate", "threads")
 _SERIAL: dict[str, Callable[[View, Palette], Figure | None]] = {
     "line": line.draw,
@@ -86,9 +88,28 @@ def _noted(figure: Figure, view: View) -> Figure:
         notes.append("Hollow or pale: suspect, or weakly supported.")
     if any(entry.get("bad") for entry in figure.data):
         notes.append("A cross: invalid; the table has the reasons.")
+    notes += _read_ahead(view.rows)
     if view.left_out():
         notes.append(f"{view.left_out()} more panels are left out; all figures are in the table and the Parquet files.")
     return replace(figure, notes=tuple(notes))
+
+
+def _read_ahead(rows: Sequence[Row]) -> list[str]:
+    """Why some reads take far longer than the device does: it read many times what was asked for."""
+    most: dict[str, float] = {}
+    for one in rows:
+        for reason in one.record["verdict"].get("reasons") or ():
+            numbers = reason.get("numbers") or {}
+            asked = float(numbers.get("asked_bytes") or 0)
+            if reason.get("code") == "device-bytes-differ" and asked > 0:
+                times = float(numbers.get("device_bytes") or 0) / asked
+                most[one.path_label] = max(times, most.get(one.path_label, 0.0))
+    return [
+        f"Through {name} the device read up to {show.times(times)} what was asked for: the kernel reads ahead around"
+        " each miss, and a miss waits for all of it."
+        for name, times in most.items()
+        if times >= _AHEAD
+    ]
 
 
 def _default(rows: Sequence[Row]) -> Ask:

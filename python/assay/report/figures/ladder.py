@@ -20,6 +20,8 @@ from assay.results.row import Row
 from assay.units import show
 
 _BODY = 17.0
+ALONE = 1.5
+"""A single run without an interval may be off by this factor either way."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,18 @@ class Step:
     def total(self) -> float:
         """Bytes per second of all classes together."""
         return sum(point.value for point in self.classes.values())
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lowest and highest total that the intervals of the classes allow; a class without one counts by half."""
+        found = [_bounds(point) for point in self.classes.values()]
+        return sum(low for low, _ in found), sum(high for _, high in found)
+
+
+def _bounds(point: Point) -> tuple[float, float]:
+    """An interval of bytes/s. One run without an interval was seen to be off by half."""
+    found = point.interval
+    return (found.low, found.high) if found is not None else (point.value / ALONE, point.value * ALONE)
 
 
 def dimension(ask: Ask, cells: Sequence[Cell]) -> str:
