@@ -1,11 +1,11 @@
 //! A page cache of a given size in front of drives, in virtual time.
 
+use assay_libtwin::stations::uniform;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::{
     Target, TwinError,
     array::ArrayStations,
-    block::simulate::uniform,
     des::Pages,
     memory::{
         MemoryStation,

@@ -88,3 +88,15 @@ impl TwinError {
         }
     }
 }
+
+impl From<assay_libtwin::Error> for TwinError {
+    fn from(error: assay_libtwin::Error) -> Self {
+        use assay_libtwin::Error;
+        match error {
+            Error::Document(why) => Self::Document(why),
+            Error::Version { seen, wanted } => Self::Version { seen, wanted },
+            Error::Field { field, seen, fix } => Self::Field { field, seen, fix },
+            Error::NotADrive { name, family } => Self::NoModel { name, family },
+        }
+    }
+}

@@ -31,4 +31,4 @@ pub use solve::solve;
 pub use stream::{Stream, StreamPath};
 
 /// Version of the documents of this crate. A reader refuses any other.
-pub const TWIN_VERSION: u32 = 1;
+pub const TWIN_VERSION: u32 = assay_libtwin::VERSION;

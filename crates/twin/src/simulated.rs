@@ -10,25 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::{Target, TwinError, array::ArrayStations, cached::CachedStations, memory::MemoryStation};
 
-/// Virtual time, picoseconds: a load of 64 bytes at 100 GB/s takes less than a nanosecond. 2^64 ps are 213 days.
-pub type Picoseconds = u64;
-
-/// Picoseconds of a nanosecond.
-pub const PS_PER_NS: f64 = 1e3;
-/// Picoseconds of a second.
-pub const PS_PER_S: f64 = 1e12;
-
-/// What a request does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Action {
-    /// Reads.
-    #[default]
-    Read,
-    /// Writes.
-    Write,
-    /// Makes all writes that ended before it durable.
-    Flush,
-}
+pub use assay_libtwin::request::{Action, PS_PER_NS, PS_PER_S, Picoseconds};
 
 /// A request on its way through a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,6 +33,15 @@ pub struct Request {
     pub note: u32,
     /// Which part of a composition serves it.
     pub route: u8,
+}
+
+impl Request {
+    /// As a drive sees it.
+    #[inline]
+    pub fn at_drive(&self) -> assay_libtwin::request::Request {
+        let Self { action, offset, bytes, sequential, .. } = *self;
+        assay_libtwin::request::Request { action, offset, bytes, sequential }
+    }
 }
 
 /// What comes next for a request.

@@ -1,10 +1,10 @@
 //! Arrays in virtual time: which members a request meets, and the slowest of them.
 
+use assay_libtwin::stations::Drive;
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
 
 use crate::{
     Target, TwinError,
-    block::simulate::Drive,
     document::{Device, StripeKind},
     simulated::{Action, Picoseconds, Request, Step},
 };
@@ -17,15 +17,6 @@ pub struct ArrayStations {
     layout: StripeKind,
     /// The member that is missing.
     missing: Option<usize>,
-    flushing: Flushing,
-}
-
-/// The flush that is under way. Linux merges flushes (`block/blk-flush.c`): whoever asks while one is under way waits for
-/// its end, and all who wait share the next one.
-#[derive(Clone, Copy, Debug, Default)]
-struct Flushing {
-    began: Picoseconds,
-    ends: Picoseconds,
 }
 
 impl ArrayStations {
@@ -58,7 +49,7 @@ impl ArrayStations {
             }
         }
         let missing = (missing > 0).then(|| drives.len() - 1);
-        Ok(Self { drives, chunk: chunk.max(1), layout, missing, flushing: Flushing::default() })
+        Ok(Self { drives, chunk: chunk.max(1), layout, missing })
     }
 
     /// Serves a request; a write of RAID 5 comes twice, as reads and then as writes.
@@ -68,7 +59,7 @@ impl ArrayStations {
             return self.flush(now, request, random);
         }
         if self.drives.len() == 1 {
-            return Step::Done(self.drives[0].serve(now, request, random));
+            return Step::Done(self.drives[0].serve(now, &request.at_drive(), random));
         }
         let (first, touched, part) = self.meets(request);
         let write = request.action == Action::Write;
@@ -79,21 +70,11 @@ impl ArrayStations {
         }
     }
 
+    /// Each member merges those that wait for it.
     fn flush(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Step {
-        let Flushing { began, ends } = self.flushing;
-        if began == now && ends > now {
-            return Step::Done(ends);
-        }
-        if now < ends {
-            return Step::At(ends);
-        }
         let missing = self.missing;
         let there = self.drives.iter_mut().enumerate().filter(|(index, _)| Some(*index) != missing);
-        let ends = there.map(|(_, drive)| drive.serve(now, request, random)).max().unwrap_or(now);
-        if self.drives.iter().any(Drive::merges_flushes) {
-            self.flushing = Flushing { began: now, ends };
-        }
-        Step::Done(ends)
+        Step::Done(there.map(|(_, drive)| drive.serve(now, &request.at_drive(), random)).max().unwrap_or(now))
     }
 
     /// First member of a request, how many members it meets, and the bytes of each.
@@ -128,7 +109,7 @@ impl ArrayStations {
         let (mut member, mut end) = (first, now);
         for _ in 0..if lost { count } else { touched } {
             if Some(member) != self.missing {
-                end = end.max(self.drives[member].serve(now, &part, random));
+                end = end.max(self.drives[member].serve(now, &part.at_drive(), random));
             }
             member = if member + 1 == count { 0 } else { member + 1 };
         }
@@ -161,7 +142,7 @@ impl ArrayStations {
             for copy in 0..2 {
                 let wanted = request.action == Action::Write || copy == chosen || lonely;
                 if wanted && Some(pair + copy) != self.missing {
-                    end = end.max(self.drives[pair + copy].serve(now, &part, random));
+                    end = end.max(self.drives[pair + copy].serve(now, &part.at_drive(), random));
                 }
             }
         }
@@ -229,7 +210,7 @@ impl ArrayStations {
         let all = self.drives.len();
         let part = Request { bytes: part, offset: request.offset / all as u64, ..*request };
         let members = (0..count).map(|step| (first + step) % all).filter(|member| Some(*member) != self.missing);
-        let ends = members.map(|member| self.drives[member].serve(now, &part, random)).max();
+        let ends = members.map(|member| self.drives[member].serve(now, &part.at_drive(), random)).max();
         ends.unwrap_or(now)
     }
 

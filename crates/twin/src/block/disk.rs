@@ -1,5 +1,7 @@
 //! Rotating disks: one arm, seeks, rotation, zones, an elevator.
 
+use assay_libtwin::rules::service_ns;
+
 use super::{
     network::{At, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
@@ -19,22 +21,6 @@ pub fn group(members: f64) -> Group {
         flush_blocks: 0.0,
         flush_drain: f64::INFINITY,
     }
-}
-
-/// Time of the arm for one request, ns, where `queued` requests let the elevator choose.
-///
-/// The shortest of q random seeks falls about as `1 / sqrt(q)`; rotational waits fall likewise where the drive orders by
-/// position. One request waits half a turn on average.
-pub fn service_ns(disk: &Disk, bytes: f64, sequential: bool, queued: f64) -> f64 {
-    let rate = f64::midpoint(disk.outer_bytes_per_s.value, disk.inner_bytes_per_s.value);
-    let transfer = bytes / rate * 1e9;
-    if sequential {
-        return transfer;
-    }
-    let ease = queued.max(1.0).sqrt();
-    let half_turn = 30e9 / disk.revolutions_per_minute.value;
-    let (track, seek) = (disk.track_seek_ns.value, disk.seek_ns.value);
-    track + (seek - track) / ease + half_turn / ease.sqrt() + transfer
 }
 
 /// A load on a group of disks.

@@ -8,10 +8,11 @@ pub mod optane;
 mod pace;
 mod percentile;
 pub mod pieces;
-pub mod simulate;
 mod together;
 pub mod volume;
 mod writes;
+
+use assay_libtwin::rules::limited;
 
 use crate::{
     BoundBy, Device, Twin, TwinError,
@@ -122,15 +123,6 @@ pub fn members(
         _ => return Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() }),
     }
     Ok(())
-}
-
-/// A drive of an instance, held to its share of what the vendor grants the instance.
-pub(crate) fn limited(instance: &CloudInstance) -> Nand {
-    let mut drive = instance.drive.clone();
-    let drives = instance.drives.value;
-    drive.read_iops.value = drive.read_iops.value.min(instance.read_iops.value / drives);
-    drive.write_iops.value = drive.write_iops.value.min(instance.write_iops.value / drives);
-    drive
 }
 
 fn each(loads: &[DeviceLoad], pieces: &[Pieces], one: impl Fn(&DeviceLoad, &Pieces) -> Customer) -> Vec<Customer> {

@@ -1,5 +1,7 @@
 //! Flash drives: dies, channels, controller, link, write buffer, SLC cache, garbage collection, flush.
 
+use assay_libtwin::rules::{UNIT_BYTES, mapped, penalty_ns, program_bytes, spare, write_amplification};
+
 use super::{
     network::{At, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
@@ -8,27 +10,6 @@ use crate::{
     analytic::DeviceLoad,
     document::{Nand, OrElse},
 };
-
-/// Bytes of an operation that data sheets count: IOPS are of this size.
-pub const UNIT_BYTES: f64 = 4096.0;
-
-/// Write amplification of greedy collection under uniform random writes: `a / (a + W0(-a exp(-a)))` with
-/// `a = 1 + over-provisioning` (Xiang and Kurkoski 2012).
-pub fn write_amplification(over_provisioning: f64) -> f64 {
-    let a = 1.0 + over_provisioning.max(1e-3);
-    // W0 on (-1/e, 0) by Newton from 0: -x exp(-x) has its other branch at -a.
-    let wanted = -a * (-a).exp();
-    let mut w: f64 = -0.5;
-    for _ in 0..64 {
-        let e = w.exp();
-        let next = w - (w * e - wanted) / (e * (1.0 + w)).max(1e-12);
-        if (next - w).abs() < 1e-13 {
-            break;
-        }
-        w = next.clamp(-0.999_999, 0.0);
-    }
-    a / (a + w)
-}
 
 /// Dies that a read of `bytes` asks at once, and the bytes of each.
 pub fn spread(nand: &Nand, bytes: f64) -> (f64, f64) {
@@ -43,11 +24,6 @@ pub fn spread(nand: &Nand, bytes: f64) -> (f64, f64) {
 pub fn paged(nand: &Nand, bytes: f64) -> (f64, f64) {
     let wide = (bytes / nand.page_bytes.value).ceil().clamp(1.0, nand.dies.value.max(1.0));
     (wide, bytes / wide)
-}
-
-/// Bytes that a die programs at a time: what makes the sustained bandwidth of all dies together.
-pub fn program_bytes(nand: &Nand) -> f64 {
-    nand.sustained_bytes_per_s.value * nand.program_ns.value / 1e9 / nand.dies.value
 }
 
 /// Mean time that flushes and programs take a die for, and how much a written byte costs of it.
@@ -77,23 +53,6 @@ pub fn wear(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_p
     Wear { programs_per_byte: programs, program_ns: busy / programs }
 }
 
-/// Share of the drive that is spare, as collection feels it: the one with which greedy collection gives the amplification
-/// that was seen, with writes of 4 KiB, or else the nominal one. None where nothing is ever copied.
-///
-/// With `u = 1 - 1 / amplification`, the share of a victim that is still valid, `1 + spare = ln(1 / u) / (1 - u)`: what
-/// [`write_amplification`] says, solved for its argument.
-pub fn spare(nand: &Nand) -> Option<f64> {
-    let Some(known) = &nand.collection.write_amplification else {
-        return Some(nand.collection.over_provisioning.value);
-    };
-    let collected = known.value / mapped(OrElse::or(&nand.mapping_bytes, UNIT_BYTES), UNIT_BYTES);
-    let valid = 1.0 - 1.0 / collected;
-    (valid > VALID_AT_LEAST).then(|| -valid.ln() / (1.0 - valid) - 1.0)
-}
-
-/// Less of a victim than this is nothing to copy.
-const VALID_AT_LEAST: f64 = 0.01;
-
 /// Bytes programmed per byte written: 1 for sequential writes, what collection costs for random ones. What the load does
 /// not work on is taken as free, so that it is spare. A load of a given duration finds its data written once, in order, and
 /// copies nothing until the free blocks have been used up.
@@ -111,12 +70,6 @@ pub fn amplification(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, writte
     let written = written_bytes_per_s * load.duration_s;
     let fresh = if load.duration_s <= 0.0 { 0.0 } else { (free / written.max(1.0)).min(1.0) };
     mapped * (fresh + (1.0 - fresh) * steady)
-}
-
-/// Bytes rewritten per byte of a random write because the drive maps units of `unit` bytes.
-pub fn mapped(unit: f64, bytes: f64) -> f64 {
-    let unit = unit.max(UNIT_BYTES);
-    (bytes / unit).ceil() * unit / bytes.max(UNIT_BYTES)
 }
 
 /// Share of the written bytes that an SLC cache takes in the time of the load; 0 in steady state.
@@ -311,18 +264,4 @@ pub fn turn(share: f64, work_ns: f64) -> Visit {
         return Visit::default();
     }
     Visit { stages: share, fork: 1.0, service_ns: work_ns / share, ..Visit::default() }
-}
-
-/// Time that an even mix costs per operation beyond the currency, ns.
-pub fn penalty_ns(nand: &Nand) -> f64 {
-    let Some(mixed) = &nand.mixed_iops else {
-        return 0.0;
-    };
-    let steady = nand
-        .collection
-        .write_amplification
-        .as_ref()
-        .map_or_else(|| write_amplification(nand.collection.over_provisioning.value), |known| known.value);
-    let alone = 0.7e9 / nand.read_iops.value + 0.3e9 * UNIT_BYTES * steady / nand.sustained_bytes_per_s.value;
-    ((1e9 / mixed.value - alone) / 0.84).max(0.0)
 }

@@ -5,6 +5,8 @@
 //! servers and join (the mean of the largest of k waits that are each exponential with the probability of waiting), and
 //! work in the background that nobody waits for but that blocks whoever arrives (programs, erases, copies).
 
+use assay_libtwin::rules::FLUSH_SPREAD;
+
 use super::{alone, together};
 
 /// Stations that a drive has.
@@ -27,10 +29,6 @@ pub enum At {
     /// The part of writes in it.
     WriteTurn = 6,
 }
-
-/// Share of a drive's attention that is kept for writes where they ask for it, and likewise for reads: a write that comes
-/// at a rate is taken into the buffer however many reads are queued. What one of the two leaves, the other has.
-pub const KEPT: f64 = 0.5;
 
 /// How many kinds of stations there are.
 pub const STATIONS: usize = 7;
@@ -61,9 +59,6 @@ pub struct Group {
     /// Bytes per ns at which dirty bytes leave a member during a flush; infinite where they need not.
     pub flush_drain: f64,
 }
-
-/// Relative spread of the time of a flush, of which an array sees the largest.
-pub const FLUSH_SPREAD: f64 = 0.3;
 
 /// What an operation asks of a kind of station.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

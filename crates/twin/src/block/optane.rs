@@ -1,14 +1,13 @@
 //! Drives of 3D XPoint: reads and writes in place, no collection.
 
+use assay_libtwin::rules::{UNIT_BYTES, alone_ns, sent_ns};
+
 use super::{
-    nand::{UNIT_BYTES, blend, turn},
+    nand::{blend, turn},
     network::{At, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
-use crate::{
-    analytic::DeviceLoad,
-    document::{OptaneSsd, OrElse},
-};
+use crate::{analytic::DeviceLoad, document::OptaneSsd};
 
 /// A group of equal drives.
 pub fn group(drive: &OptaneSsd, members: f64) -> Group {
@@ -80,20 +79,4 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
 /// Time that requests take of a drive that does nothing else: what its busiest part takes for them.
 fn attention_ns(drive: &OptaneSsd, piece: &Piece, write: bool) -> f64 {
     piece.fork * alone_ns(drive, piece.bytes, write)
-}
-
-/// The inverse of what a drive reaches with requests of `bytes` alone, ns.
-pub fn alone_ns(drive: &OptaneSsd, bytes: f64, write: bool) -> f64 {
-    let (unit, rate, iops) = if write {
-        (&drive.write_ns, &drive.write_bytes_per_s, &drive.write_iops)
-    } else {
-        (&drive.read_ns, &drive.read_bytes_per_s, &drive.read_iops)
-    };
-    let units = unit.value * (bytes / UNIT_BYTES).ceil().max(1.0) / drive.units.value;
-    units.max(sent_ns(drive, bytes, rate.value)).max(1e9 / iops.value)
-}
-
-/// Time that a request takes of a link, ns.
-pub fn sent_ns(drive: &OptaneSsd, bytes: f64, bytes_per_s: f64) -> f64 {
-    OrElse::or(&drive.command_ns, 0.0) + bytes / bytes_per_s * 1e9
 }

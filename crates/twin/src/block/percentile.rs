@@ -2,7 +2,9 @@
 
 use std::f64::consts::{LN_2, LN_10};
 
-use super::network::{At, Customer, FLUSH_SPREAD, Flow, Group, State};
+use assay_libtwin::rules::FLUSH_SPREAD;
+
+use super::network::{At, Customer, Flow, Group, State};
 use crate::Percentile;
 
 /// How much longer the 99th of a hundred unqueued operations takes, over the mean: AnandTech's Intel P3700 and Micron 9100

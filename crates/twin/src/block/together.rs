@@ -6,9 +6,11 @@
 //! that work would let more through than the station can do, the least wait that does not. So a station that is full
 //! takes the same time from all closed classes, and none of them is starved.
 
+use assay_libtwin::rules::{FLUSH_SPREAD, KEPT};
+
 use super::network::{
-    At, CLOSE_ENOUGH, Customer, FLUSH_SPREAD, Flow, Group, KEPT, ROUNDS_AT_MOST, STATIONS, State, Visit, apart, close,
-    flush_ns, largest, sum,
+    At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, Visit, apart, close, flush_ns, largest,
+    sum,
 };
 
 /// The wait for room in the write buffers stands behind those of the stations.

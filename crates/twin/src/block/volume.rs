@@ -1,15 +1,12 @@
 //! Network volumes: token buckets and a latency.
 
+use assay_libtwin::rules::tokens;
+
 use crate::{
     BoundBy, Percentile,
     analytic::{DeviceAnswer, DeviceLoad},
     document::{Bucket, CloudVolume, OrElse},
 };
-
-/// Tokens that an operation of `bytes` costs in a bucket of operations: one for every unit begun.
-pub fn tokens(bytes: f64, unit_bytes: f64) -> f64 {
-    (bytes / unit_bytes).ceil().max(1.0)
-}
 
 /// Mean rate of a bucket over `duration_s`, beginning with all its credit; the plain rate in steady state (0).
 pub fn mean_rate(bucket: &Bucket, duration_s: f64) -> f64 {

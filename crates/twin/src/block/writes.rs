@@ -1,6 +1,8 @@
 //! How much a drive is written to, and what that does to latencies where somebody measured it.
 
-use super::{nand::UNIT_BYTES, percentile::RANKS, pieces::Pieces};
+use assay_libtwin::rules::UNIT_BYTES;
+
+use super::{percentile::RANKS, pieces::Pieces};
 use crate::{
     Percentile,
     analytic::{DeviceAnswer, DeviceLoad},

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Device, Twin, UnderLoad};
-use crate::{TWIN_VERSION, TwinError};
+use super::Twin;
+use crate::TwinError;
 
 /// How a stripe lays out data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -166,9 +166,6 @@ fn validate_missing(layout: StripeKind, missing: u32) -> Result<(), TwinError> {
 }
 
 fn validate_device(twin: &Twin, modules: u32) -> Result<(), TwinError> {
-    if twin.version != TWIN_VERSION {
-        return Err(TwinError::Version { seen: twin.version, wanted: TWIN_VERSION });
-    }
     let most = if twin.device.is_memory() { 64 } else { 1 };
     if !(1..=most).contains(&modules) {
         return Err(TwinError::field(
@@ -177,17 +174,5 @@ fn validate_device(twin: &Twin, modules: u32) -> Result<(), TwinError> {
             "use 1 to 64 modules of memory; of drives make a stripe instead",
         ));
     }
-    match &twin.device {
-        Device::Nand(nand) if nand.dies.value < 1.0 => {
-            Err(TwinError::field("dies", nand.dies.value, "a flash drive has at least one die"))
-        }
-        Device::Nand(nand) if nand.under_load.as_ref().is_some_and(|load| load.fault().is_some()) => {
-            let fault = nand.under_load.as_ref().and_then(UnderLoad::fault).unwrap_or_default();
-            Err(TwinError::field("under_load", "a fault", fault))
-        }
-        Device::OptaneSsd(drive) if drive.units.value < 1.0 => {
-            Err(TwinError::field("units", drive.units.value, "a drive has at least one unit"))
-        }
-        _ => Ok(()),
-    }
+    Ok(twin.validate()?)
 }

@@ -1,9 +1,9 @@
 //! What changes in time: buckets, caches, flushes.
 
+use assay_libtwin::stations::{Drive, FlashStations};
 use assay_twin::{
     Device,
     analytic::DeviceLoad,
-    block::simulate::{Drive, FlashStations},
     document::{Bucket, SlcCache, StripeKind},
     simulated::{Action, PS_PER_S, Request},
 };
@@ -75,7 +75,7 @@ fn write_seconds(drive: &mut FlashStations, bytes_per_s: f64, seconds: u64) -> V
     let (mut now, mut offset, mut slowest) = (0, 0u64, vec![0.0f64; seconds as usize]);
     while now < seconds * PS_PER_S as u64 {
         let request = Request { action: Action::Write, offset, bytes: size, sequential: true, ..Request::default() };
-        let done = drive.serve(now, &request, &mut random);
+        let done = drive.serve(now, &request.at_drive(), &mut random);
         let second = (now as f64 / PS_PER_S) as usize;
         slowest[second] = slowest[second].max((done - now) as f64 / 1e3);
         offset = (offset + u64::from(size)) % 900_000_000_000;

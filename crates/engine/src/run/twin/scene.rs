@@ -206,6 +206,8 @@ impl Scene {
                 doings.written_bytes += u64::from(request.bytes);
             }
             simulated::Action::Flush => doings.flushes += 1,
+            // The engine trims nothing.
+            simulated::Action::Trim => {}
         }
     }
 

@@ -4,9 +4,9 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::{
-    block::volume::tokens,
     document::{Bucket, CloudVolume, OrElse},
-    simulated::{Action, PS_PER_S, Picoseconds, Request},
+    request::{Action, PS_PER_S, Picoseconds, Request},
+    rules::tokens,
 };
 
 /// A bucket: tokens flow in at a rate; who finds too few waits for them, in order. With credit a faster rate holds until
@@ -101,7 +101,7 @@ impl VolumeStations {
         if request.action == Action::Flush {
             return now + latency;
         }
-        let bytes = f64::from(request.bytes);
+        let bytes = if request.action == Action::Trim { 0.0 } else { f64::from(request.bytes) };
         let count = tokens(bytes, self.unit_bytes);
         let mut paid = now;
         for bucket in &mut self.operations {

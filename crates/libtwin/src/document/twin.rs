@@ -9,7 +9,7 @@ use super::{CloudInstance, CloudVolume, Cxl, Disk, Dram, Nand, Nvdimm, OptaneSsd
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Twin {
-    /// [`crate::TWIN_VERSION`].
+    /// [`crate::VERSION`].
     pub version: u32,
     /// Name as in `twin:NAME`.
     pub name: String,

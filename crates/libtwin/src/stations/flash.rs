@@ -4,11 +4,15 @@ use std::collections::VecDeque;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::{Attention, Beside, Collector, Server, below, ps, ps_per_byte, uniform};
+use super::{
+    Attention, Beside, Collector, Server, below,
+    facts::{Facts, PART_OF_BUFFER, ReadShape},
+    ps, uniform,
+};
 use crate::{
-    block::nand::{UNIT_BYTES, mapped, program_bytes, spare},
-    document::{Nand, OrElse, SlcCache},
-    simulated::{Action, Picoseconds, Request},
+    document::Nand,
+    request::{Action, Picoseconds, Request},
+    rules::{FLUSH_SPREAD, UNIT_BYTES, mapped, spare},
 };
 
 /// A sequential read that begins so near to where the last one ended is one of the same stream.
@@ -21,63 +25,15 @@ struct Die {
     program_ends: Picoseconds,
 }
 
-/// What never changes.
-#[derive(Clone, Debug)]
-struct Facts {
-    read_delay: Picoseconds,
-    spread_delay: Picoseconds,
-    sequential_delay: Picoseconds,
-    reads_ahead: bool,
-    write_latency: Picoseconds,
-    sense: f64,
-    range: f64,
-    page_bytes: f64,
-    fan: u32,
-    channel: f64,
-    read_byte: f64,
-    write_byte: f64,
-    sustained_byte: f64,
-    read_command: Picoseconds,
-    write_command: Picoseconds,
-    program: Picoseconds,
-    quick_program: Picoseconds,
-    unit_bytes: f64,
-    buffer_bytes: f64,
-    suspend: Picoseconds,
-    slc_bytes: f64,
-    fold_per_ps: f64,
-    flush_base: f64,
-    flush_blocks: f64,
-    safe: bool,
-    flush_byte: f64,
-    mapping: f64,
-    /// Bytes programmed for each that is written at random.
-    amplified: f64,
-    /// How many times as fast as the rest what changes slowly does.
-    lapse: f64,
+/// A flush that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Flush {
+    /// When it is answered.
+    pub ends: Picoseconds,
+    /// Until when the drive serves nothing else.
+    pub blocks_until: Picoseconds,
 }
 
-/// What reads of one size ask of a drive. Most loads have one size, so that it is worked out once.
-#[derive(Clone, Copy, Debug, Default)]
-struct ReadShape {
-    bytes: u32,
-    /// Share of the reads that ask dies at all: of sequential ones of less than a page the others find theirs read.
-    chance: f64,
-    /// Dies asked at once, and how long each takes to send its part after it has sensed it.
-    wide: usize,
-    each: Picoseconds,
-    /// Sensing a page and sending the part, where pages do not differ.
-    service: Picoseconds,
-    /// What it takes of the drive's attention.
-    work: f64,
-    /// Time on the link.
-    sent: Picoseconds,
-    /// Delay after that.
-    delay: Picoseconds,
-}
-
-/// Most of the buffer that a write asks for at once.
-const PART_OF_BUFFER: f64 = 0.125;
 /// Gaps of less than a second are not idle time to a drive, ps.
 const SLC_RESTS_AFTER: f64 = 1e12;
 
@@ -124,15 +80,17 @@ impl FlashStations {
             }
             collector
         });
+        let facts = Facts::of(nand, used);
+        let leaving = VecDeque::with_capacity(facts.programs_at_most());
         Self {
-            facts: Facts::of(nand, used),
+            facts,
             shapes: [ReadShape::default(); 2],
             dies: vec![Die::default(); nand.dies.value.round().max(1.0) as usize],
             controllers: [Server::default(); 2],
             read_link: Server::default(),
             write_link: Server::default(),
             attention: Attention::new(nand),
-            leaving: VecDeque::new(),
+            leaving,
             read_up_to: 0,
             buffered: 0.0,
             room_at: 0,
@@ -155,7 +113,9 @@ impl FlashStations {
         match request.action {
             Action::Read => self.read(begin, request, random),
             Action::Write => self.write(begin, request, random),
-            Action::Flush => self.flush(begin, random),
+            Action::Trim => self.trim(begin, request),
+            // Flushes that wait for one another are the whole drive's affair.
+            Action::Flush => self.plan_flush(begin, random).ends,
         }
     }
 
@@ -241,6 +201,14 @@ impl FlashStations {
             beside.wait(true, random)
         });
         room + wait + self.facts.write_latency
+    }
+
+    /// Forgets what lay there. What it takes is published of no drive here: it is answered as a write that brings no bytes.
+    fn trim(&mut self, now: Picoseconds, request: &Request) -> Picoseconds {
+        if let Some(collector) = &mut self.collector {
+            collector.trim(request.offset, f64::from(request.bytes) * self.facts.lapse);
+        }
+        self.controllers[1].serve(now, self.facts.write_command) + self.facts.write_latency
     }
 
     /// Takes bytes over the link into the buffer, and says when the last of them are there. A large write enters part by
@@ -356,20 +324,34 @@ impl FlashStations {
         self.facts.slc_bytes > 0.0 || self.collector.is_some()
     }
 
-    fn flush(&mut self, now: Picoseconds, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
+    /// A flush that begins at `now` or later, as the drive is at this moment; it takes effect with [`Self::block_until`].
+    pub fn plan_flush(&mut self, now: Picoseconds, random: &mut Xoshiro256PlusPlus) -> Flush {
         if self.facts.safe {
-            return now + ps(self.facts.flush_base);
+            return Flush { ends: now + ps(self.facts.flush_base), blocks_until: 0 };
         }
-        let spread = crate::block::network::FLUSH_SPREAD * 3f64.sqrt() * (2.0 * uniform(random) - 1.0);
-        let own = ps(self.facts.flush_base * (1.0 + spread)) + (self.dirty * self.facts.flush_byte) as Picoseconds;
+        let spread = FLUSH_SPREAD * 3f64.sqrt() * (2.0 * uniform(random) - 1.0);
+        let own = ps(self.facts.flush_base * (1.0 + spread)) + self.drain();
         // Programs of the flush wait for what is queued at their dies.
         let queued = self.dies.iter().map(|die| die.server.free_at()).max().unwrap_or(0).saturating_sub(now);
-        self.dirty = 0.0;
         let begin = now + queued;
-        let end = begin + own;
-        self.blocked_until =
-            self.blocked_until.max(now + queued + (own as f64 * self.facts.flush_blocks) as Picoseconds);
-        end
+        Flush { ends: begin + own, blocks_until: begin + (own as f64 * self.facts.flush_blocks) as Picoseconds }
+    }
+
+    /// What is dirty, and was not at the last flush, also goes out with a flush that has not begun.
+    pub fn join_flush(&mut self, flush: &mut Flush) {
+        let more = self.drain();
+        flush.ends += more;
+        flush.blocks_until += (more as f64 * self.facts.flush_blocks) as Picoseconds;
+    }
+
+    /// Time in which what is dirty goes out; then nothing is.
+    fn drain(&mut self) -> Picoseconds {
+        (std::mem::take(&mut self.dirty) * self.facts.flush_byte) as Picoseconds
+    }
+
+    /// Nothing is served before `until`.
+    pub fn block_until(&mut self, until: Picoseconds) {
+        self.blocked_until = self.blocked_until.max(until);
     }
 
     /// The busiest station and its busy time.
@@ -391,99 +373,4 @@ impl FlashStations {
     pub fn amplification(&self) -> f64 {
         self.collector.as_ref().map_or(1.0, Collector::amplification)
     }
-}
-
-impl Facts {
-    fn of(nand: &Nand, used: f64) -> Self {
-        let quick = nand.sustained_bytes_per_s.value / nand.write_bytes_per_s.value;
-        let delay = nand.read_delay_ns.value;
-        Self {
-            read_delay: ps(delay),
-            spread_delay: ps(OrElse::or(&nand.spread_delay_ns, 0.0)),
-            sequential_delay: ps(OrElse::or(&nand.sequential_delay_ns, delay)),
-            reads_ahead: nand.sequential_delay_ns.is_some(),
-            write_latency: ps(nand.write_latency_ns.value),
-            sense: nand.read_ns.value * 1e3,
-            range: OrElse::or(&nand.read_range, 0.0),
-            page_bytes: nand.page_bytes.value,
-            fan: OrElse::or(&nand.spread_dies, 1.0) as u32,
-            channel: ps_per_byte(nand.channel_bytes_per_s.value),
-            read_byte: ps_per_byte(nand.read_bytes_per_s.value),
-            write_byte: ps_per_byte(nand.write_bytes_per_s.value),
-            sustained_byte: ps_per_byte(nand.sustained_bytes_per_s.value),
-            read_command: ps(1e9 / nand.read_iops.value),
-            write_command: ps(1e9 / nand.write_iops.value),
-            program: ps(nand.program_ns.value),
-            quick_program: ps(nand.program_ns.value * quick),
-            unit_bytes: program_bytes(nand),
-            buffer_bytes: nand.buffer_bytes.value,
-            // What was measured beside writes holds what programs cost: reads put them off at once.
-            suspend: match (&nand.under_load, &nand.suspend_ns) {
-                (Some(_), _) => 0,
-                (None, Some(suspend)) => ps(suspend.value),
-                (None, None) => Picoseconds::MAX,
-            },
-            slc_bytes: nand.slc.as_ref().map_or(0.0, |slc| slc_bytes(slc, used)),
-            fold_per_ps: nand.slc.as_ref().map_or(0.0, |slc| slc.fold_bytes_per_s.value / 1e12),
-            flush_base: nand.flush.base_ns.value,
-            flush_blocks: nand.flush.blocking_share.value,
-            safe: nand.flush.power_loss_protection.value > 0.5,
-            flush_byte: ps_per_byte(nand.flush.drain_bytes_per_s.value),
-            mapping: OrElse::or(&nand.mapping_bytes, UNIT_BYTES),
-            amplified: nand.collection.write_amplification.as_ref().map_or(1.0, |known| known.value.max(1.0)),
-            lapse: 1.0,
-        }
-    }
-
-    /// What reads of a size ask of a drive of some dies.
-    fn read_shape(&self, size: u32, sequential: bool, dies: usize) -> ReadShape {
-        let bytes = f64::from(size);
-        let pages = bytes / self.page_bytes;
-        let part = sequential && pages < 1.0;
-        let (chance, sensed_bytes) = if part { (pages, self.page_bytes) } else { (1.0, bytes) };
-        let fan = if sequential { 1.0 } else { f64::from(self.fan) };
-        let units = (bytes / UNIT_BYTES).ceil().clamp(1.0, fan.max(1.0));
-        let wide = (units.max(pages.ceil()) as usize).min(dies);
-        let each = (sensed_bytes / wide as f64 * self.channel) as Picoseconds;
-        let spread = if wide > 1 && !sequential { self.spread_delay } else { 0 };
-        ReadShape {
-            bytes: size,
-            chance,
-            wide,
-            each,
-            service: self.sense as Picoseconds + each,
-            work: self.read_work(bytes, chance, wide, dies),
-            sent: (bytes * self.read_byte) as Picoseconds,
-            delay: spread + if sequential { self.sequential_delay } else { self.read_delay },
-        }
-    }
-
-    /// Time of one die for a read.
-    #[inline]
-    fn die_service(&self, shape: &ReadShape, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
-        if self.range == 0.0 {
-            return shape.service;
-        }
-        let stretch = 1.0 + self.range * (2.0 * uniform(random) - 1.0);
-        (self.sense * stretch) as Picoseconds + shape.each
-    }
-
-    /// Attention for a read: what it takes of the dies, the link or the controller, whichever is most.
-    fn read_work(&self, bytes: f64, chance: f64, wide: usize, dies: usize) -> f64 {
-        let (wide, dies) = (wide as f64, dies as f64);
-        let page = bytes.max(if chance < 1.0 { self.page_bytes } else { 0.0 });
-        let sensed = chance * (wide * self.sense + page * self.channel) / dies;
-        sensed.max(bytes * self.read_byte).max(self.read_command as f64)
-    }
-
-    /// Attention for a write: what it takes of the dies, the link or the controller, whichever is most.
-    fn write_work(&self, bytes: f64, copied: f64, quick: bool) -> f64 {
-        let own = if quick { self.write_byte } else { self.sustained_byte };
-        (bytes * own + copied * self.sustained_byte).max(bytes * self.write_byte).max(self.write_command as f64)
-    }
-}
-
-/// Bytes of the SLC cache of a drive of which `used` holds data: what is free adds to it.
-fn slc_bytes(slc: &SlcCache, used: f64) -> f64 {
-    slc.full_bytes.value + (slc.empty_bytes.value - slc.full_bytes.value) * (1.0 - used.clamp(0.0, 1.0))
 }

@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{ps, uniform};
-use crate::{block::nand::UNIT_BYTES, document::UnderLoad, simulated::Picoseconds};
+use crate::{document::UnderLoad, request::Picoseconds, rules::UNIT_BYTES};
 
 /// What was measured beside writes, and how much is written.
 #[derive(Clone, Debug)]

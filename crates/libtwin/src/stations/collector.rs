@@ -33,6 +33,8 @@ pub struct Collector {
     page_bytes: f64,
     /// Bytes written since the last whole page, of random and of sequential writes.
     pending: [f64; 2],
+    /// Bytes trimmed since the last whole page.
+    trimmed: f64,
     written: u64,
     copied: u64,
     copies: f64,
@@ -54,6 +56,7 @@ impl Collector {
             open: 0,
             page_bytes: capacity_bytes / f64::from(pages),
             pending: [0.0; 2],
+            trimmed: 0.0,
             written: 0,
             copied: 0,
             copies: 0.0,
@@ -77,6 +80,21 @@ impl Collector {
         while self.pending[kind] >= self.page_bytes {
             self.pending[kind] -= self.page_bytes;
             self.put((page % self.place.len()) as u32);
+            page += 1;
+        }
+    }
+
+    /// The host no longer needs these bytes. As of small writes, a page of them goes where the last of them lay.
+    pub fn trim(&mut self, offset: u64, bytes: f64) {
+        self.trimmed += bytes;
+        let mut page = (offset as f64 / self.page_bytes) as usize;
+        while self.trimmed >= self.page_bytes {
+            self.trimmed -= self.page_bytes;
+            let index = page % self.place.len();
+            let block = std::mem::replace(&mut self.place[index], NOWHERE);
+            if block != NOWHERE {
+                self.valid[block as usize] -= 1;
+            }
             page += 1;
         }
     }
@@ -164,7 +182,7 @@ impl Collector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::nand::write_amplification;
+    use crate::rules::write_amplification;
 
     fn steady(over_provisioning: f64) -> f64 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
@@ -204,6 +222,22 @@ mod tests {
             }
         }
         assert!(collector.amplification() < 1.05, "{}", collector.amplification());
+    }
+
+    #[test]
+    fn what_was_trimmed_is_not_copied() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+        let mut collector = Collector::new(1e9, 0.1);
+        collector.age(5);
+        collector.trim(0, 0.5e9);
+        collector.churn(20_000, &mut random);
+        collector.reset_count();
+        let pages = collector.place.len() as u64 / 2;
+        for _ in 0..100_000 {
+            collector.put((pages + random.next_u64() % pages) as u32);
+        }
+        let full = write_amplification(0.1);
+        assert!(collector.amplification() < 0.6 * full, "{} against {full}", collector.amplification());
     }
 
     #[test]

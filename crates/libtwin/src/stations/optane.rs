@@ -4,9 +4,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{Server, attention::Attention, below, ps, ps_per_byte};
 use crate::{
-    block::{nand::UNIT_BYTES, optane::alone_ns},
     document::{OptaneSsd, OrElse},
-    simulated::{Action, Picoseconds, Request},
+    request::{Action, Picoseconds, Request},
+    rules::{UNIT_BYTES, alone_ns},
 };
 
 /// Stations of an Optane drive.
@@ -54,6 +54,9 @@ impl OptaneStations {
     pub fn serve(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
         if request.action == Action::Flush {
             return now + self.flush;
+        }
+        if request.action == Action::Trim {
+            return self.controllers[1].serve(now, self.command[1]) + self.delay;
         }
         let kind = usize::from(request.action == Action::Write);
         let bytes = f64::from(request.bytes);

@@ -2,9 +2,9 @@
 
 use super::{Server, ps};
 use crate::{
-    block::{nand, network::KEPT},
     document::Nand,
-    simulated::Picoseconds,
+    request::Picoseconds,
+    rules::{KEPT, penalty_ns},
 };
 
 /// Requests over which the share of writes is taken.
@@ -14,8 +14,7 @@ const COUNTED: Picoseconds = 500_000_000;
 const OF_LATE: f64 = 0.25;
 
 /// Two queues, of reads and of writes, each in order of arrival. Each has what the other does not take, and at least its
-/// part ([`KEPT`]). A command begins when the work of those before it is done; its own work it does elsewhere (see
-/// [`nand::attend`]).
+/// part ([`KEPT`]). A command begins when the work of those before it is done; its own work it does elsewhere.
 #[derive(Clone, Copy, Debug)]
 pub struct Attention {
     servers: [Server; 2],
@@ -33,7 +32,7 @@ pub struct Attention {
 impl Attention {
     /// Of an idle flash drive.
     pub fn new(drive: &Nand) -> Self {
-        Self { penalty: ps(nand::penalty_ns(drive)) as f64, ..Self::plain() }
+        Self { penalty: ps(penalty_ns(drive)) as f64, ..Self::plain() }
     }
 
     /// Of an idle drive where a mix costs nothing beyond its parts.

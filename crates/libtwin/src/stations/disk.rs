@@ -1,13 +1,18 @@
 //! A rotating disk in virtual time: one arm, first come, first served, with an elevator's gain from what is queued.
 
+use std::collections::VecDeque;
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{Server, ps, uniform};
 use crate::{
-    block::disk::service_ns,
     document::Disk,
-    simulated::{Action, Picoseconds, Request},
+    request::{Action, Picoseconds, Request},
+    rules::service_ns,
 };
+
+/// More requests than this give an elevator no more to choose from.
+const QUEUED_AT_MOST: usize = 4096;
 
 /// Stations of a disk.
 #[derive(Clone, Debug)]
@@ -16,13 +21,18 @@ pub struct DiskStations {
     arm: Server,
     capacity_bytes: f64,
     /// Ends of the requests that are queued or under way.
-    pending: std::collections::VecDeque<Picoseconds>,
+    pending: VecDeque<Picoseconds>,
 }
 
 impl DiskStations {
     /// An idle disk.
     pub fn new(disk: &Disk, capacity_bytes: f64) -> Self {
-        Self { disk: disk.clone(), arm: Server::default(), capacity_bytes, pending: std::collections::VecDeque::new() }
+        Self {
+            disk: disk.clone(),
+            arm: Server::default(),
+            capacity_bytes,
+            pending: VecDeque::with_capacity(QUEUED_AT_MOST),
+        }
     }
 
     /// Serves a request.
@@ -30,9 +40,15 @@ impl DiskStations {
         while self.pending.front().is_some_and(|end| *end <= now) {
             self.pending.pop_front();
         }
+        if request.action == Action::Trim {
+            return now;
+        }
         let turn = ps(60e9 / self.disk.revolutions_per_minute.value);
         let service = if request.action == Action::Flush { turn } else { self.service(request, random) };
         let end = self.arm.serve(now, service);
+        if self.pending.len() == QUEUED_AT_MOST {
+            self.pending.pop_front();
+        }
         self.pending.push_back(end);
         end
     }
