@@ -40,7 +40,10 @@ set_up() {
         rust_ready || set_up_rust
     fi
     # Tests ask for everything; whoever only measures a drive need not wait for what runs databases.
-    [[ $kind != test ]] || rust_ready assayer-db || set_up_second_program
+    if [[ $kind == test ]]; then
+        rust_ready assayer-db || set_up_program assayer-db
+        rust_ready assayer-mount || set_up_program assayer-mount
+    fi
     exec 9>&-
 }
 
@@ -97,11 +100,13 @@ set_up_rust() {
     build_program "$what" assayer rust
 }
 
-# Indexes, the storage engine and databases: built when a command first needs it.
-set_up_second_program() {
-    local what="building the program for indexes, engine and databases (a few minutes the first time)"
-    [[ -x $root/target/release/assayer-db ]] && what="building the program for indexes, engine and databases again, sources changed"
-    build_program "$what" assayer-db assayer-db
+# set_up_program NAME: one that is built when a command first needs it.
+set_up_program() {
+    local what='indexes, engine and databases'
+    [[ $1 == assayer-db ]] || what='folders that answer as a drive'
+    what="building the program for $what"
+    if [[ -x $root/target/release/$1 ]]; then what+=' again, sources changed'; else what+=' (a few minutes the first time)'; fi
+    build_program "$what" "$1" "$1"
 }
 
 # build_program WHAT PACKAGE STAMP

@@ -9,7 +9,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_PROGRAMS = ("assayer", "assayer-db")
+_PROGRAMS = ("assayer", "assayer-db", "assayer-mount")
 _FOLDERS = ("catalog", "studies", "schema")
 
 

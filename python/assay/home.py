@@ -32,18 +32,27 @@ def binary() -> Path:
 
 def second_program() -> Path:
     """`assayer-db` (indexes, engine, databases), which lies beside `assayer`; a checkout builds it when first asked."""
+    return _beside("assayer-db")
+
+
+def mount_program() -> Path:
+    """`assayer-mount` (folders that answer as a drive), as the second program."""
+    return _beside("assayer-mount")
+
+
+def _beside(name: str) -> Path:
     root = checkout()
     if root is not None and not os.environ.get("ASSAYER"):
-        _build_second(root)
-    return _existing(binary().with_name("assayer-db"), "build it: cargo build --release -p assayer-db")
+        _build(root, name)
+    return _existing(binary().with_name(name), f"build it: cargo build --release -p {name}")
 
 
-def _build_second(root: Path) -> None:
+def _build(root: Path, name: str) -> None:
     """What it prints while it builds goes to standard error."""
     script = root / "setup" / "second.sh"
-    done = subprocess.run([str(script)], stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run([str(script), name], stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
-        raise HomeError("the program for indexes, engine and databases could not be built; the lines above say why")
+        raise HomeError(f"the program {name} could not be built; the lines above say why")
 
 
 def studies() -> Path:

@@ -23,7 +23,8 @@ CARGO = """#!/usr/bin/env bash
 [[ $1 == --version ]] && echo "cargo 1.85.0 (stand-in)" && exit
 [[ $2 == --version ]] && exit
 echo "$$" >>"$NOTES"
-[[ $1 != build ]] || { mkdir -p target/release && cp "$0" target/release/assayer && cp "$0" target/release/assayer-db; }
+[[ $1 != build ]] || { mkdir -p target/release && cp "$0" target/release/assayer && cp "$0" target/release/assayer-db &&
+    cp "$0" target/release/assayer-mount; }
 [[ -z ${CARGO_WAITS-} || $1 != "$CARGO_WAITS" ]] || sleep 300
 [[ -z ${CARGO_FAILS-} || $1 != "$CARGO_FAILS" ]] || { echo what is wrong; exit 101; }
 echo "closing line of cargo $1"

@@ -11,6 +11,7 @@ ARROWS: dict[str, set[str]] = {
     "stats": set(),
     "binary": GROUND,
     "own": GROUND | {"binary"},
+    "mount": GROUND,
     "document": GROUND,
     "machine": GROUND,
     "units": GROUND,
@@ -36,6 +37,7 @@ ARROWS: dict[str, set[str]] = {
         *(
             *GROUND,
             "own",
+            "mount",
             "binary",
             "document",
             "units",

@@ -16,6 +16,7 @@ use crate::{
     files::Files,
     folder::{Folder, MARKER},
     identity::Facts,
+    mounted,
     note::{Kind, Owner},
     people,
     register::{Entry, Register},
@@ -60,6 +61,8 @@ pub struct Cleaned {
     pub fix: Option<String>,
     /// The register knows it: this user's Assay made it.
     pub known: bool,
+    /// It was a mount whose program was killed: it was taken off, and its files stay.
+    pub mount: bool,
 }
 
 /// What this user's Assay made directly inside a folder, with names that begin so.
@@ -71,7 +74,7 @@ pub fn list(folder: &Path, named: &str) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     for entry in entries {
         let (at, owner, alive) = (entry.content.head.path.clone(), entry.content.owner.clone(), entry.alive);
-        if at.symlink_metadata().is_err() {
+        if entry.content.head.kind == Kind::Mount || at.symlink_metadata().is_err() {
             continue;
         }
         let is_folder = entry.content.head.kind != Kind::Files;
@@ -118,7 +121,7 @@ pub fn clean(folder: &Path, named: &str) -> Result<Vec<Cleaned>> {
 impl Cleaned {
     fn of(path: PathBuf) -> Self {
         let (removed, left) = (Vec::new(), Vec::new());
-        Self { path, removed, left, alive: false, refused: None, fix: None, known: true }
+        Self { path, removed, left, alive: false, refused: None, fix: None, known: true, mount: false }
     }
 }
 
@@ -154,6 +157,9 @@ fn clean_one(folder: &Path, entry: Entry) -> Result<Option<Cleaned>> {
     if entry.alive {
         cleaned.alive = true;
         return Ok(Some(cleaned));
+    }
+    if entry.content.head.kind == Kind::Mount {
+        return Ok(mounted::take_off(entry)?.then_some(Cleaned { mount: true, ..cleaned }));
     }
     if cleaned.path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         return entry.note.remove().map(|()| None);

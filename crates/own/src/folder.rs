@@ -21,6 +21,7 @@ use crate::{
     error::{OwnError, failed, quoted},
     identity::{Facts, Identity},
     lease::Lease,
+    mounted,
     note::{Content, Kind, Note},
     people,
     register::{Entry, Register, random},
@@ -279,6 +280,7 @@ impl Folder {
     pub fn remove_all(&mut self) -> Result<(Vec<String>, Vec<String>)> {
         let mut removed = Vec::new();
         if self.kind == Kind::Whole {
+            mounted::take_off_beneath(&self.path)?;
             Tree { others: &self.others, spared: Some(MARKER) }.empty(self.open.as_fd(), &self.path)?;
         }
         for name in self.names.clone() {

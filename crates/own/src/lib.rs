@@ -12,6 +12,7 @@ mod files;
 mod folder;
 mod identity;
 mod lease;
+mod mounted;
 mod note;
 mod people;
 mod register;
@@ -24,6 +25,7 @@ pub use error::OwnError;
 pub use files::Files;
 pub use folder::{Folder, MARKER, Plan};
 pub use lease::Lease;
+pub use mounted::{MOUNTED_AS, Mounted, mount_state};
 pub use note::Owner;
 pub use serve::serve;
 

@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Whole,
     /// Files in a folder of the user's, with a mark beside them.
     Files,
+    /// A folder that is mounted.
+    Mount,
 }
 
 /// Who made something, or took it over.

@@ -119,7 +119,7 @@ fn look(path: PathBuf) -> Result<Option<Entry>> {
     }
 }
 
-fn state_folder() -> Result<PathBuf> {
+pub(crate) fn state_folder() -> Result<PathBuf> {
     let named = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(folder) = named("XDG_STATE_HOME") {
         return Ok(folder);

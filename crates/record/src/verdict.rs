@@ -107,6 +107,8 @@ pub enum ReasonCode {
     Extrapolated,
     /// The two engines of a twin give figures that are further apart than their bands together.
     EnginesDiffer,
+    /// A mount that plays a drive answered later than the drive would have.
+    PlayedLate,
 }
 
 /// One thing found, with evidence and remedy.

@@ -194,6 +194,9 @@ _TWINS_AND_CLAIMS = (
         "twins.fit",
         "Make a twin of a device in about four minutes, and say how far off it is on points it did not see.",
     ),
+    Command(
+        "mount", "twins.mount", "Play a twin under any program: a folder that answers as a drive that is not here."
+    ),
     Group("twin", "Hold a twin against published figures.", _TWIN_COMMANDS),
     Command("claims", "twins.claims", "Try what studies published: on twins of their hardware, and on this machine."),
     Command("reproduce", "twins.reproduce", "Try the claims of a published study on twins of its hardware."),

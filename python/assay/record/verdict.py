@@ -43,6 +43,7 @@ ReasonCode = Literal[
     "modelled-target",
     "extrapolated",
     "engines-differ",
+    "played-late",
 ]
 """What was found."""
 

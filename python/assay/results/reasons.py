@@ -40,6 +40,7 @@ TITLES = {
     "modelled-target": "A twin computed the figures",
     "extrapolated": "The twin was asked outside of its box",
     "engines-differ": "The twin's two engines disagree",
+    "played-late": "The drive was played late",
 }
 
 MEANINGS = {
@@ -80,6 +81,7 @@ MEANINGS = {
     "modelled-target": "No device was measured: each figure comes from a calibrated model and has a band.",
     "extrapolated": "The model was never compared with a device there; its bands are wider.",
     "engines-differ": "Simulated and solved figures are further apart than their bands together.",
+    "played-late": "A mount answered later than the drive that it plays: the figure is that of a slower drive.",
 }
 
 

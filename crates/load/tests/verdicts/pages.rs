@@ -51,6 +51,7 @@ const CODES: [ReasonCode; 37] = [
     ReasonCode::ModelledTarget,
     ReasonCode::Extrapolated,
     ReasonCode::EnginesDiffer,
+    ReasonCode::PlayedLate,
 ];
 
 #[test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from assay.study import scratch
 
 def clean_up(directories: Sequence[Path], as_json: bool) -> int:
     """Removes scratch folders and gives back drives whose owner is gone, and says so."""
+    directories = [path.absolute().parent if _is_dead_mount(path) else path for path in directories]
     missing = next((path for path in directories if not path.is_dir()), None)
     if missing is not None:
         raise AssayError(f"{missing} is no folder", hint="name the folders that were measured", code=BAD_JOB)
@@ -32,6 +34,15 @@ def clean_up(directories: Sequence[Path], as_json: bool) -> int:
     if not found and not drives:
         output.say("nothing was left behind")
     return _code(found, drives)
+
+
+def _is_dead_mount(path: Path) -> bool:
+    """What a killed program has mounted cannot be asked; it is found through the folder above."""
+    try:
+        path.stat()
+    except OSError as error:
+        return error.errno == errno.ENOTCONN
+    return False
 
 
 def _code(found: Sequence[Mapping[str, object]], drives: Sequence[Mapping[str, object]]) -> int:
@@ -57,4 +68,6 @@ def _sentence(entry: dict[str, object]) -> str:
     left = entry.get("left")
     if isinstance(left, list) and left:
         return f"{entry['path']} stays: it holds files that Assay did not make ({', '.join(map(str, left))})"
+    if entry.get("mount"):
+        return f"{entry['path']} was mounted by a program that was killed, and is not any more; its files stay"
     return f"{entry['path']} is removed"

@@ -1,0 +1,55 @@
+//! This machine's clock, and how long a sleep really is.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Moments since it was made, ns.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock(Instant);
+
+impl Clock {
+    /// Begins now.
+    pub fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// ns since it began.
+    pub fn now_ns(&self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+/// This thread's timers are not put together with others.
+pub fn exact_timers() {
+    // SAFETY: the call takes a number, and changes how late this thread's timers may be.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
+}
+
+/// CPU time of this thread, ns.
+pub fn thread_cpu_ns() -> u64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
+}
+
+/// CPU time of this process, ns.
+pub fn process_cpu_ns() -> u64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    spent.tv_sec as u64 * 1_000_000_000 + spent.tv_nsec as u64
+}
+
+/// How much longer than asked for nine of ten sleeps take, ns: what is spun instead.
+pub fn oversleep_ns() -> u64 {
+    const ASKED: Duration = Duration::from_micros(100);
+    exact_timers();
+    let mut over: Vec<u64> = (0..100)
+        .map(|_| {
+            let begin = Instant::now();
+            thread::sleep(ASKED);
+            begin.elapsed().saturating_sub(ASKED).as_nanos() as u64
+        })
+        .collect();
+    over.sort_unstable();
+    over[90]
+}

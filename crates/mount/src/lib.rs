@@ -1,0 +1,18 @@
+//! A folder that answers as a drive that is not here: reads, writes and flushes end at the moment at which a model says.
+
+pub mod clock;
+pub mod drive;
+pub mod error;
+pub mod extents;
+pub mod job;
+pub mod lateness;
+pub mod player;
+pub mod session;
+pub mod state;
+
+mod below;
+mod file_system;
+mod hold;
+mod node;
+mod probe;
+mod stage;

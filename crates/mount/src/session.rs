@@ -1,0 +1,244 @@
+//! A mount from its beginning to its end.
+
+use std::{
+    ffi::CString,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use assay_own::{Base, MOUNTED_AS, Mounted, mount_state};
+use fuser::{BackgroundSession, Config, MountOption, Session as Fuse, SessionACL};
+
+use crate::{
+    clock::{self, Clock},
+    drive::{Drive, Fixed, Op},
+    error::MountError,
+    file_system::FileSystem,
+    hold::Holder,
+    job::{Job, Played},
+    node::Nodes,
+    player::{Player, Way},
+    probe::{self, Probe},
+    stage::Stage,
+    state::State,
+};
+
+/// Threads that answer the kernel at least.
+const THREADS: usize = 4;
+/// What lies open on the mount when it ends has so long to be closed.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// A drive that is played.
+pub struct Session {
+    stage: Arc<Stage>,
+    fuse: BackgroundSession,
+    probe: Probe,
+    noted: Mounted,
+    state: State,
+    state_path: PathBuf,
+    began: Instant,
+}
+
+impl Session {
+    /// Mounts a folder.
+    ///
+    /// # Errors
+    /// Where the folder is not this user's, FUSE cannot be had, or this machine is too slow for the drive.
+    pub fn begin(job: &Job) -> Result<Self, MountError> {
+        check(job)?;
+        let drive = drive_of(job)?;
+        let noted = Mounted::begin(&job.at)?;
+        let (over, below) = below(job, noted.path())?;
+        raise_open_files();
+        let clock = Clock::start();
+        let failed = |source| MountError::Io { action: "mounting", path: noted.path().to_owned(), source };
+        let holder = Holder::start(clock, job.injected_ns).map_err(failed)?;
+        let capacity = drive.as_ref().map_or(1 << 50, |drive| drive.capacity_bytes());
+        let nodes = Nodes::new(below, capacity).map_err(|error| failed(error.into()))?;
+        let stage = Arc::new(Stage::new(nodes, holder, clock, job.sync_below));
+        let fuse = Fuse::new(FileSystem(Arc::clone(&stage)), noted.path(), &config(job)).map_err(failed)?;
+        let fuse = fuse.spawn().map_err(failed)?;
+        let state_path = mount_state(noted.path())?;
+        let floor_ns = probe::floor(&stage, noted.path()).map_err(|error| failed(error.into()))?;
+        let mut state = first_state(job, noted.path(), &over, floor_ns, stage.holder.watched_ns());
+        if let Some(drive) = drive {
+            let fits = fits(job, &mut state);
+            let way = Way { there_ns: floor_ns / 2, back_ns: floor_ns - floor_ns / 2 };
+            stage.play(Player::new(clock, drive, job.slow, way));
+            if let Err(error) = fits {
+                let _ = take_off(fuse, noted.path());
+                noted.end()?;
+                return Err(error);
+            }
+        }
+        let probe = Probe::start(Arc::clone(&stage), noted.path()).map_err(failed)?;
+        let session = Self { stage, fuse, probe, noted, state, state_path, began: Instant::now() };
+        session.state().write(&session.state_path)?;
+        Ok(session)
+    }
+
+    /// Somebody has unmounted it.
+    pub fn is_over(&self) -> bool {
+        self.fuse.guard.is_finished()
+    }
+
+    /// What it has played so far.
+    pub fn state(&self) -> State {
+        let (way_p50, way_p99) = self.probe.waits().unwrap_or((self.state.floor_ns, self.state.floor_ns));
+        State {
+            seconds: self.began.elapsed().as_secs_f64(),
+            cpu_s: clock::process_cpu_ns() as f64 / 1e9,
+            holder_cpu_s: self.stage.holder.cpu_ns() as f64 / 1e9,
+            played: self.stage.holder.told(),
+            way_p50_ns: way_p50.saturating_sub(self.state.floor_ns),
+            way_p99_ns: way_p99.saturating_sub(self.state.floor_ns),
+            ..self.state.clone()
+        }
+        .judged()
+    }
+
+    /// Writes what it has played so far.
+    ///
+    /// # Errors
+    /// Where the state folder takes no file.
+    pub fn tell(&self) -> Result<(), MountError> {
+        self.state().write(&self.state_path)
+    }
+
+    /// Unmounts it; what it has played.
+    ///
+    /// # Errors
+    /// Where that cannot be written.
+    pub fn end(mut self) -> Result<State, MountError> {
+        let last = self.state();
+        self.probe.end();
+        let closed = take_off(self.fuse, self.noted.path());
+        self.stage.holder.end();
+        self.state = State { mounted: false, played: self.stage.holder.told(), ..last };
+        if !closed {
+            let note = "files were open when it was unmounted: what was not flushed of them is lost";
+            self.state.notes.push(note.to_owned());
+        }
+        let state = self.state.judged();
+        state.write(&self.state_path)?;
+        self.noted.end()?;
+        Ok(state)
+    }
+}
+
+fn check(job: &Job) -> Result<(), MountError> {
+    if !(0.1..=1e6).contains(&job.slow) {
+        return Err(MountError::Job(format!("--slow {} is no factor between 0.1 and 1,000,000", job.slow)));
+    }
+    Ok(())
+}
+
+fn drive_of(job: &Job) -> Result<Option<Box<dyn Drive>>, MountError> {
+    Ok(match &job.drive {
+        Played::Pass => None,
+        Played::Fixed { read_ns, write_ns, flush_ns } => {
+            Some(Box::new(Fixed { read_ns: *read_ns, write_ns: *write_ns, flush_ns: *flush_ns }))
+        }
+    })
+}
+
+/// The folder below, open before anything lies over it.
+fn below(job: &Job, at: &Path) -> Result<(PathBuf, OwnedFd), MountError> {
+    let named = job.over.as_deref().unwrap_or(at);
+    let base = Base::open(named)?;
+    let path = base.path().to_owned();
+    let failed = |source: std::io::Error| MountError::Io { action: "opening", path: path.clone(), source };
+    let facts = rustix::fs::fstat(&base).map_err(|error| failed(error.into()))?;
+    if facts.st_uid != rustix::process::geteuid().as_raw() {
+        return Err(MountError::Foreign { path, uid: facts.st_uid });
+    }
+    let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
+    let open =
+        rustix::fs::openat(&base, ".", flags, rustix::fs::Mode::empty()).map_err(|error| failed(error.into()))?;
+    Ok((path, open))
+}
+
+fn config(job: &Job) -> Config {
+    let mut config = Config::default();
+    config.mount_options = vec![
+        MountOption::FSName(MOUNTED_AS.to_owned()),
+        MountOption::DefaultPermissions,
+        MountOption::NoSuid,
+        MountOption::NoDev,
+        MountOption::NoAtime,
+    ];
+    // The folder's mode keeps all others out; without others nobody else comes in at all.
+    config.acl = if job.others.is_empty() { SessionACL::Owner } else { SessionACL::All };
+    config.n_threads = Some(thread::available_parallelism().map_or(THREADS, |n| n.get().max(THREADS)));
+    config.clone_fd = true;
+    config
+}
+
+fn first_state(job: &Job, at: &Path, over: &Path, floor_ns: u64, watched_ns: u64) -> State {
+    State {
+        at: at.to_owned(),
+        over: over.to_owned(),
+        name: job.name.clone(),
+        slow: job.slow,
+        seed: job.seed,
+        pid: std::process::id(),
+        mounted: true,
+        floor_ns,
+        watched_ns,
+        ..State::default()
+    }
+}
+
+/// Whether this machine can answer as fast as the drive would; a drive of its own is asked, which is new.
+fn fits(job: &Job, state: &mut State) -> Result<(), MountError> {
+    let Some(mut idle) = drive_of(job)? else { return Ok(()) };
+    let mut takes = |op| idle.submit(0, op, 0, 4096) as f64 * job.slow;
+    let (read, write) = (takes(Op::Read), takes(Op::Write));
+    let floor = state.floor_ns as f64;
+    if read < floor {
+        return Err(MountError::TooFast { drive_us: read / job.slow / 1e3, floor_us: floor / 1e3, slow: job.slow });
+    }
+    if write < floor {
+        state.notes.push(format!(
+            "a write of 4 KiB takes the drive {:.1} \u{b5}s, and the way alone takes {:.1} \u{b5}s here: writes are \
+             late; --slow {:.0} plays them",
+            write / 1e3,
+            floor / 1e3,
+            (2.0 * floor / write * job.slow).ceil()
+        ));
+    }
+    Ok(())
+}
+
+/// Each file and folder that the kernel knows is held open.
+fn raise_open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where that fails fewer files can be known at a time, and the kernel is told so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+/// Takes a mount off; false where somebody kept files open on it.
+fn take_off(fuse: BackgroundSession, at: &Path) -> bool {
+    let Ok(named) = CString::new(at.as_os_str().as_bytes()) else { return false };
+    // SAFETY: the name ends with a zero and outlives the calls.
+    let unmount = |flags| unsafe { libc::umount2(named.as_ptr(), flags) } == 0;
+    if fuse.guard.is_finished() {
+        return fuse.umount_and_join().is_ok();
+    }
+    // Writes back what the page cache holds before it goes.
+    let closed = unmount(libc::UMOUNT_NOFOLLOW);
+    if !closed && !unmount(libc::UMOUNT_NOFOLLOW | libc::MNT_DETACH) {
+        return fuse.umount_and_join().is_ok();
+    }
+    let begin = Instant::now();
+    while !fuse.guard.is_finished() && begin.elapsed() < ENDS_WITHIN {
+        thread::sleep(Duration::from_millis(5));
+    }
+    // Its end would unmount whatever is mounted there by then.
+    std::mem::forget(fuse);
+    closed
+}

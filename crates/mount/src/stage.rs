@@ -1,0 +1,248 @@
+//! Where requests meet the drive: the real work is done in the folder below, and the answer waits until the drive's
+//! would come.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    os::unix::fs::FileExt,
+    sync::{
+        Arc, RwLock,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+};
+
+use fuser::{FileAttr, FileHandle, INodeNo, ReplyAttr, ReplyData, ReplyEmpty, ReplyWrite};
+use rustix::{
+    fs::{FallocateFlags, OFlags},
+    io::Errno,
+};
+
+use crate::{
+    clock::Clock,
+    drive::Op,
+    file_system::errno,
+    hold::{Answer, Held, Holder},
+    lateness::Class,
+    node::{Node, Nodes, Result},
+    player::Player,
+};
+
+/// Direct transfers begin and end at sectors, as they do on a drive.
+const SECTOR: u64 = 512;
+
+/// An open file.
+pub struct Open {
+    /// In the folder below.
+    pub file: File,
+    /// What it is.
+    pub node: Arc<Node>,
+    /// Opened with `O_DIRECT`.
+    pub direct: bool,
+}
+
+/// All that threads share which answer the kernel.
+pub struct Stage {
+    /// Files that the kernel knows.
+    pub nodes: Nodes,
+    /// Holds answers.
+    pub holder: Holder,
+    clock: Clock,
+    /// None: everything is answered at once.
+    player: RwLock<Option<Player>>,
+    opened: RwLock<HashMap<u64, Arc<Open>>>,
+    next_handle: AtomicU64,
+    probe: AtomicU32,
+    dead: AtomicBool,
+    /// Flushes reach the folder below, too.
+    sync_below: bool,
+}
+
+impl Stage {
+    /// With nothing to play yet.
+    pub fn new(nodes: Nodes, holder: Holder, clock: Clock, sync_below: bool) -> Self {
+        Self {
+            nodes,
+            holder,
+            clock,
+            player: RwLock::new(None),
+            opened: RwLock::default(),
+            next_handle: AtomicU64::new(1),
+            probe: AtomicU32::new(0),
+            dead: AtomicBool::new(false),
+            sync_below,
+        }
+    }
+
+    /// Plays a drive from now on.
+    pub fn play(&self, player: Player) {
+        *self.player.write().expect("no thread panics") = Some(player);
+    }
+
+    /// # Errors
+    /// EIO after the power was cut.
+    pub fn alive(&self) -> Result<()> {
+        if self.dead.load(Ordering::Relaxed) { Err(Errno::IO) } else { Ok(()) }
+    }
+
+    /// A thread of this process asks for facts only to learn how long that takes.
+    pub fn probe_by(&self, thread: u32) {
+        self.probe.store(thread, Ordering::Relaxed);
+    }
+
+    /// Whether a request is the probe's.
+    pub fn is_probe(&self, thread: u32) -> bool {
+        thread != 0 && thread == self.probe.load(Ordering::Relaxed)
+    }
+
+    /// The probe's answer goes the way of all that are held, and is due at once.
+    pub fn answer_probe(&self, facts: FileAttr, reply: ReplyAttr) {
+        self.hold(self.clock.now_ns(), None, None, Answer::Facts(reply, Box::new(facts)));
+    }
+
+    /// Keeps an open file; its handle.
+    pub fn keep(&self, open: Open) -> FileHandle {
+        let handle = self.next_handle.fetch_add(1, Ordering::Relaxed);
+        self.opened.write().expect("no thread panics").insert(handle, Arc::new(open));
+        FileHandle(handle)
+    }
+
+    /// The open file of a handle.
+    ///
+    /// # Errors
+    /// EBADF where it is none; EIO after the power was cut.
+    pub fn open(&self, handle: FileHandle) -> Result<Arc<Open>> {
+        self.alive()?;
+        self.opened.read().expect("no thread panics").get(&handle.0).cloned().ok_or(Errno::BADF)
+    }
+
+    /// Nobody uses a handle any more.
+    pub fn close(&self, handle: FileHandle) {
+        self.opened.write().expect("no thread panics").remove(&handle.0);
+    }
+
+    /// Bytes of a file, at the moment at which the drive has read them.
+    pub fn read(&self, handle: FileHandle, at: u64, bytes: u32, reply: ReplyData) {
+        let seen_ns = self.clock.now_ns();
+        let read = self.open(handle).and_then(|open| {
+            open.require_sectors(at, u64::from(bytes))?;
+            let (data, size) = open.read(at, bytes as usize)?;
+            let place = self.nodes.place(&open.node, at, u64::from(bytes), size);
+            Ok((data, place))
+        });
+        match read {
+            Err(error) => reply.error(errno(error)),
+            // Past its end a file has nothing that a drive could read.
+            Ok((data, _)) if data.is_empty() => reply.data(&data),
+            Ok((data, place)) => {
+                let due = self.due(seen_ns, Op::Read, place, data.len() as u64);
+                self.hold(seen_ns, due, Some(Class::Read), Answer::Data(reply, data));
+            }
+        }
+    }
+
+    /// Bytes go to a file, and are answered for at the moment at which the drive has them.
+    pub fn write(&self, handle: FileHandle, at: u64, data: &[u8], reply: ReplyWrite) {
+        let seen_ns = self.clock.now_ns();
+        let bytes = data.len() as u64;
+        let written = self.open(handle).and_then(|open| {
+            open.require_sectors(at, bytes)?;
+            open.file.write_all_at(data, at).map_err(|error| below(&error))?;
+            Ok(self.nodes.place(&open.node, at, bytes, at + bytes))
+        });
+        match written {
+            Err(error) => reply.error(errno(error)),
+            Ok(place) => {
+                let due = self.due(seen_ns, Op::Write, place, bytes);
+                self.hold(seen_ns, due, Some(Class::Write), Answer::Written(reply, data.len() as u32));
+            }
+        }
+    }
+
+    /// All that was written is on the medium when it is answered.
+    pub fn sync(&self, handle: FileHandle, data_only: bool, reply: ReplyEmpty) {
+        let done = |open: &Open| if data_only { open.file.sync_data() } else { open.file.sync_all() };
+        self.flush(reply, || {
+            let open = self.open(handle)?;
+            if self.sync_below { done(&open).map_err(|error| below(&error)) } else { Ok(()) }
+        });
+    }
+
+    /// A folder's names are on the medium when it is answered.
+    pub fn sync_folder(&self, number: INodeNo, reply: ReplyEmpty) {
+        self.flush(reply, || {
+            self.alive()?;
+            let node = self.nodes.node(number)?;
+            if !self.sync_below {
+                return Ok(());
+            }
+            node.open(OFlags::RDONLY | OFlags::DIRECTORY)?.sync_all().map_err(|error| below(&error))
+        });
+    }
+
+    fn flush(&self, reply: ReplyEmpty, work: impl FnOnce() -> Result<()>) {
+        let seen_ns = self.clock.now_ns();
+        // The drive begins when it is asked, and this machine works meanwhile.
+        let due = self.player.read().expect("no thread panics").as_ref().map(|player| player.flush(seen_ns));
+        match work() {
+            Err(error) => reply.error(errno(error)),
+            Ok(()) => self.hold(seen_ns, due, Some(Class::Flush), Answer::Done(reply)),
+        }
+    }
+
+    /// Changes the size of a file.
+    ///
+    /// # Errors
+    /// What the folder below says.
+    pub fn sized(&self, file: &File, _: &Node, size: u64) -> Result<()> {
+        file.set_len(size).map_err(|error| below(&error))
+    }
+
+    /// Makes room, or holes.
+    ///
+    /// # Errors
+    /// What the folder below says.
+    pub fn allocate(&self, handle: FileHandle, at: u64, bytes: u64, mode: i32) -> Result<()> {
+        let open = self.open(handle)?;
+        rustix::fs::fallocate(&open.file, FallocateFlags::from_bits_retain(mode as u32), at, bytes)
+    }
+
+    fn due(&self, seen_ns: u64, op: Op, place: u64, bytes: u64) -> Option<u64> {
+        let player = self.player.read().expect("no thread panics");
+        player.as_ref().map(|player| player.submit(seen_ns, op, place, bytes))
+    }
+
+    fn hold(&self, seen_ns: u64, due_ns: Option<u64>, class: Option<Class>, answer: Answer) {
+        match due_ns {
+            None if class.is_some() => answer.say(),
+            due => self.holder.hold(Held { seen_ns, due_ns: due.unwrap_or(seen_ns), class, answer }),
+        }
+    }
+}
+
+impl Open {
+    fn require_sectors(&self, at: u64, bytes: u64) -> Result<()> {
+        if self.direct && (at % SECTOR != 0 || bytes % SECTOR != 0) { Err(Errno::INVAL) } else { Ok(()) }
+    }
+
+    /// What is there of so many bytes, and how large the file is at least.
+    fn read(&self, at: u64, bytes: usize) -> Result<(Vec<u8>, u64)> {
+        let mut data = vec![0; bytes];
+        let mut got = 0;
+        while got < bytes {
+            match self.file.read_at(&mut data[got..], at + got as u64) {
+                Ok(0) => break,
+                Ok(more) => got += more,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(below(&error)),
+            }
+        }
+        data.truncate(got);
+        let size = self.file.metadata().map(|facts| facts.len()).unwrap_or(at + got as u64);
+        Ok((data, size))
+    }
+}
+
+/// What the folder below said.
+fn below(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,48 @@
+"""What a mount can play, by the name that was typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from assay import home
+from assay.error import BAD_JOB, AssayError, did_you_mean
+
+Json = dict[str, Any]
+
+PREFIX = "mount:"
+"""What names of targets begin with that are mounted for a run: `mount:twin:970evoplus`."""
+_TWIN = "twin:"
+_FIXED = "fixed:"
+
+
+def drive(name: str) -> Json:
+    """The part of a job that says what is played: `twin:NAME`, `twin:FILE`, or `fixed:READ,WRITE,FLUSH` in us.
+
+    Raises:
+        AssayError: where there is no such drive, or it is more than one.
+    """
+    if name.startswith(_FIXED):
+        return {"fixed": _fixed(name)}
+    return {"twin": {"text": text(name)}}
+
+
+def _fixed(name: str) -> Json:
+    try:
+        read, write, flush = (round(float(word) * 1000) for word in name.removeprefix(_FIXED).split(","))
+    except ValueError as error:
+        hint = "write three times in microseconds: fixed:READ,WRITE,FLUSH"
+        raise AssayError(f"`{name}` is no drive", hint=hint, code=BAD_JOB) from error
+    return {"read_ns": read, "write_ns": write, "flush_ns": flush}
+
+
+def text(name: str) -> str:
+    """The file of a twin, from the catalog or of the user's own."""
+    bare = name.removeprefix(_TWIN)
+    catalog = home.catalog() / "twins"
+    path = Path(bare).expanduser() if "/" in bare or bare.endswith(".toml") else catalog / f"{bare}.toml"
+    if not name.startswith(_TWIN) or not path.is_file():
+        known = did_you_mean(bare, [one.stem for one in catalog.glob("*.toml")])
+        hint = f"one drive is mounted, by its name or file (no arrays, no caches): {known}"
+        raise AssayError(f"`{name}` is no drive that can be mounted", hint=hint, code=BAD_JOB)
+    return path.read_text()
