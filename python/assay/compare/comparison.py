@@ -86,7 +86,7 @@ def compare(
     looking at part of them and going on would be a second chance for a false alarm.
     """
     matched = match(a, b)
-    named = () if callable(metrics) else metric.canonical(metrics)
+    named = () if callable(metrics) else metric.canonical(metrics, [*a.rows, *b.rows])
     lines: list[Line] = []
     left_out: list[str] = []
     for one in matched.matches:

@@ -20,6 +20,10 @@ SIDE_LABEL = "compare.side"
 """Label that says which side of a planned pair a run is: A or B."""
 
 
+# Factors that set the sides apart, and no cells, where all runs of a side have the same.
+_SIDES = ("on", "subject")
+
+
 @dataclass(frozen=True)
 class Match:
     """A class of a cell that both sides have, with its pairs; `alone` counts runs without a partner, by side."""
@@ -54,8 +58,7 @@ def match(a: Side, b: Side) -> Matched:
 
 
 def _grouped(side: Side) -> dict[Key, list[Row]]:
-    targets = {one.cell.factors.get("on") for one in side.rows}
-    left_out = {"on"} if len(targets) < 2 else set()
+    left_out = {name for name in _SIDES if len({one.cell.factors.get(name) for one in side.rows}) < 2}
     found: dict[Key, list[Row]] = {}
     for one in side.rows:
         factors = {name: value for name, value in one.cell.factors.items() if name not in left_out}
@@ -103,7 +106,8 @@ def _title(rows: Sequence[Row], others: Sequence[Row] = ()) -> str:
     """Scenario and factors that both sides share; the study where there are none."""
     cell = rows[0].cell
     shared = others[0].cell.factors if others else cell.factors
-    factors = {name: value for name, value in cell.factors.items() if shared.get(name) == value}
+    said_once = _SIDES if rows[0].of_work else ()
+    factors = {n: value for n, value in cell.factors.items() if shared.get(n) == value and n not in said_once}
     said = [f"{labels.dimension(name)} {labels.value(name, value)}" for name, value in factors.items()]
     planned = (rows[0].record["job"].get("labels") or {}).get(CELL_LABEL)
     scenario = [cell.scenario] if cell.scenario != "all" else []

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.compare.error import CompareError
-from assay.results import folder, row
+from assay.results import folder, row, work, work_cell
 from assay.results.folder import VERSION, Cell, Folder
 from assay.results.row import Row
 
@@ -44,7 +44,7 @@ def read(name: str, text: str, inside: Path | None) -> Side:
     path = Path(text)
     if path.is_dir():
         return of_folder(name, text, opened(path), lambda _: True)
-    if path.parent.is_dir() and (path.parent / "plan.json").is_file():
+    if path.parent.is_dir() and any((path.parent / one).exists() for one in ("plan.json", work.FOLDER)):
         return of_cell(name, text, path.parent, path.name)
     if inside is not None and "/" not in text:
         return of_cell(name, text, inside, text)
@@ -55,18 +55,31 @@ def read(name: str, text: str, inside: Path | None) -> Side:
 def of_cell(name: str, label: str, directory: Path, cell: str) -> Side:
     """All repeats of one cell; a repeat may be named in its place, and then stands for its cell."""
     found = opened(directory)
-    wanted = cell if any(_group(one) == cell for one in found.cells) else cell.rpartition("-r")[0]
-    if not any(_group(one) == wanted for one in found.cells):
+    groups = {_group(one) for one in every(found)}
+    wanted = cell if cell in groups else _of_file(cell, found) or cell.rpartition("-r")[0]
+    if wanted not in groups:
         from assay.error import did_you_mean
 
-        hint = did_you_mean(cell, {_group(one) for one in found.cells})
+        hint = did_you_mean(cell, groups)
         raise CompareError(f"there is no cell `{cell}` in {directory}", hint)
     return replace(of_folder(name, label, found, lambda one: _group(one) == wanted), chosen=True)
 
 
+def every(found: Folder) -> tuple[Cell, ...]:
+    """All cells of a folder: of I/O, and those of its work records."""
+    return (*found.cells, *work_cell.cells(found.works))
+
+
+def _of_file(name: str, found: Folder) -> str:
+    """The cell of a work record that was named by its file."""
+    stem = name.removesuffix(".json")
+    labels = ((one, one.record["job"].get("labels") or {}) for one in work_cell.cells(found.works) if one.record)
+    return next((_group(one) for one, said in labels if said.get("work") == stem), "")
+
+
 def of_folder(name: str, label: str, found: Folder, wanted: Callable[[Cell], bool]) -> Side:
     """The cells of a folder that are wanted."""
-    planned = tuple(cell for cell in found.cells if wanted(cell))
+    planned = tuple(cell for cell in every(found) if wanted(cell))
     rows = tuple(_distinct(row.rows(planned)))
     return Side(name, label, found.directory, rows, planned, tuple(_problems(found, planned)))
 

@@ -11,12 +11,16 @@ from typing import Any
 from assay.compare import questions, words
 from assay.compare.comparison import Comparison
 from assay.compare.line import Line
+from assay.compare.side import run_id
 from assay.results import row
 from assay.results.row import Row
 from assay.stats import need
 from assay.units import show
 
 Json = dict[str, Any]
+
+# So many figures are named in the sentence; more are counted.
+_LISTED = 4
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,8 @@ def _does(entry: Entry) -> str:
 
 def _rest(found: Sequence[Entry], word: str) -> str:
     nouns = [_noun(entry) for entry in found if entry.outcome.startswith(word)]
+    if len(nouns) > _LISTED:
+        return f"{word}: {len(nouns)} of {len(found)} comparisons"
     return f"{word}: {listed(nouns)}" if nouns else ""
 
 
@@ -178,7 +184,7 @@ def suspicions(comparison: Comparison) -> Mapping[str, int]:
 
 def trust(comparison: Comparison) -> str:
     """How many runs are valid, suspect and left out, and of what."""
-    runs = {id(one): one for line in comparison.lines for pair in line.pairs for one in (pair.a, pair.b)}
+    runs = {run_id(one): one for line in comparison.lines for pair in line.pairs for one in (pair.a, pair.b)}
     suspect = sum(1 for one in runs.values() if one.status == "suspect")
     dropped = max((len(line.dropped) for line in comparison.lines), default=0)
     codes = ", ".join(sorted(suspicions(comparison)))

@@ -27,6 +27,8 @@ _CPU = (
 )
 _SHARES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p999": 99.9, "p9999": 99.99}
 _DISTRIBUTIONS = ("service", "response", "read_service", "write_service", "flush", "lateness")
+# Parts of the names of figures of which less is better.
+_COSTS = ("per_op", "per_byte", "per_transaction", "amplification")
 # Other names that a study may use for the same column.
 _ALIASES = {
     "bandwidth_bytes_per_s": "bandwidth",
@@ -67,6 +69,8 @@ def unit(metric: str) -> str:
         return _UNITS[name]
     if _is_latency(name):
         return "ns"
+    if name.endswith("_per_s"):
+        return f"{name.removesuffix('_per_s').removeprefix('load_')}/s"
     return (
         "bytes" if name.endswith("_bytes") else "s" if name.endswith("_s") else "1/op" if "per_op" in name else "count"
     )
@@ -81,6 +85,8 @@ def metric_title(metric: str) -> str:
             head, head + " latency"
         )
         return f"{percentile_name(tail)} {noun}".replace("_", " ")
+    if name.endswith("_per_s"):
+        return f"{name.removesuffix('_per_s').replace('_', ' ')} per second"
     return _TITLES.get(name, name.replace("_", " "))
 
 
@@ -93,7 +99,9 @@ def percentile_name(stem: str) -> str:
 def is_cost(metric: str) -> bool:
     """Whether less is better."""
     name = canonical(metric)
-    return _is_latency(name) or "per_op" in name or "per_byte" in name
+    if name.endswith("_per_s"):
+        return False
+    return _is_latency(name) or any(word in name for word in _COSTS) or name.endswith("_s")
 
 
 def _is_latency(name: str) -> bool:
@@ -128,7 +136,18 @@ class Row:
     @property
     def provenance(self) -> str:
         """Where the figures came from."""
-        return str((self.result.get("bandwidth") or {}).get("provenance") or "assumed")
+        own = self.result.get("provenance") or (self.result.get("bandwidth") or {}).get("provenance")
+        return str(own or "assumed")
+
+    @property
+    def of_work(self) -> bool:
+        """Whether it is of an index, an engine or a database, and no class of I/O."""
+        return "kind" in self.record
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of its figures that have a number."""
+        return tuple(name for name in self.result if self.metric(name) is not None)
 
     @property
     def path_label(self) -> str:

@@ -140,6 +140,15 @@ class Work:
         return tuple(_spoken(name, self.parameters[name]) for name in _PROBLEM if name in self.parameters)
 
 
+def problem_parameters(parameters: Json) -> Json:
+    """The parameters that must be alike for two records to compare, by name; lists and mixes in words."""
+    known = {name: parameters[name] for name in _PROBLEM if name in parameters}
+    return {
+        name: value if isinstance(value, (int, float, str)) else _spoken(name, value).removeprefix(f"{name} ")
+        for name, value in known.items()
+    }
+
+
 def _spoken(name: str, value: object) -> str:
     """A parameter in a few words: shares of a mix as one line, many queries as their number."""
     if isinstance(value, dict):

@@ -18,7 +18,7 @@ from assay.cli import output
 from assay.cli.engine.flags import Durability, Flags
 from assay.cli.engine.job import job
 from assay.document import limits
-from assay.error import BAD_JOB, AssayError
+from assay.error import BAD_JOB, DONE, AssayError
 from assay.results.files import make_folder
 from assay.study import work
 from assay.study.work.run import exit_code
@@ -90,6 +90,24 @@ def run_study(name: str, on: Path, log: Path | None, changes: list[str], out: Pa
         Console().print(_table(study, records))
         output.say(f"{len(records)} records in {out}/work")
     return exit_code(records)
+
+
+def show(name: str, changes: list[str], as_json: bool) -> int:
+    """Prints what would run."""
+    study = read(name, changes)
+    given = {key: str(value) for key, value in study.parameters.items()}
+    planned = [
+        {"run": one.name, "pool": Template(one.pool).safe_substitute(given), "durability": one.durability.value}
+        for one in study.run
+    ]
+    if as_json:
+        output.emit({"study": study.name, "parameters": study.parameters, "runs": planned})
+        return DONE
+    output.say(f"{study.title}: {', '.join(f'{key} {value}' for key, value in given.items())}")
+    for entry in planned:
+        output.say(f"  {entry['run']}: pool {entry['pool']}, durability {entry['durability']}")
+    output.say(f"{len(planned)} runs, each with {given.get('warmup', '?')} of warm-up and {given.get('duration', '?')}")
+    return DONE
 
 
 def _job(study: EngineStudy, one: EngineRun, on: Path, log: Path | None) -> Json:

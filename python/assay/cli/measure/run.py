@@ -32,7 +32,8 @@ def run(
 ) -> None:
     """Run a study, by name or file.
 
-    A study is a declared matrix of scenarios, targets, paths and parameters; `assay list` shows the ready-made ones.
+    A study is a declared matrix of scenarios, targets, paths and parameters; `assay list` shows the ready-made ones,
+    those of engines and of tiers of memory among them.
     """
     from assay.cli.measure.order import Order, measure, proceed
     from assay.study.consent import Consent
@@ -57,4 +58,7 @@ def run(
         counting=counting,
         pins=pin or [],
     )
-    raise typer.Exit(measure(order))
+    from assay.cli.measure import other_kind
+
+    kind = other_kind.kind_of(study)
+    raise typer.Exit(other_kind.measure(kind, order) if kind else measure(order))

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from assay.error import BAD_JOB, AssayError
+from assay.results import work
 from assay.results.store.results import load
 from assay.results.store.tables import TABLES
 
@@ -43,11 +44,15 @@ def connect(directories: Sequence[Path]) -> duckdb.DuckDBPyConnection:
 
 def _ensure_tables(directory: Path) -> None:
     """Writes the tables where they are missing or older than a record, as after a kill."""
-    if not (directory / "plan.json").is_file():
+    if not (directory / "plan.json").is_file() and not (directory / work.FOLDER).is_dir():
         hint = "name the folder that a run wrote"
         raise AssayError(f"{directory} holds no results", hint=hint, code=BAD_JOB)
     written = [directory / f"{table}.parquet" for table in TABLES]
-    sources = [directory / "journal.ndjson", *(directory / "records").glob("*.json")]
+    sources = [
+        directory / "journal.ndjson",
+        *(directory / "records").glob("*.json"),
+        *(directory / work.FOLDER).glob("*.json"),
+    ]
     newest = max((path.stat().st_mtime_ns for path in sources if path.exists()), default=0)
     if any(not path.is_file() or path.stat().st_mtime_ns < newest for path in written):
         load(directory)

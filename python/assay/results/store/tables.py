@@ -100,6 +100,23 @@ COLUMNS: dict[str, dict[str, pa.DataType]] = {
         **_summary(MERGED_SUMMARY),
         **_OBJECTIVE,
     },
+    "works": {
+        **_IDENTITY,
+        **dict.fromkeys(("kind", "subject", "subject_version", "workload", "targets", "durability"), _TEXT),
+        "started_at": _TEXT,
+        **dict.fromkeys(("wall_s", "measured_s"), _REAL),
+        "rate": _TEXT,
+        "rate_per_s": _REAL,
+        **dict.fromkeys(("status", "provenance"), _TEXT),
+        "checks_failed": _WHOLE,
+        **dict.fromkeys(("settings", "parameters", "record"), _TEXT),
+    },
+    "work_figures": {
+        **_IDENTITY,
+        **dict.fromkeys(("part", "figure"), _TEXT),
+        **dict.fromkeys(("value", "low", "high"), _REAL),
+        **dict.fromkeys(("unit", "provenance", "method"), _TEXT),
+    },
     "interference": {
         **dict.fromkeys(("study", "scenario", "class", "beside", "latency"), _TEXT),
         **dict.fromkeys(("alone_ops_per_s", "ops_per_s", "ops_ratio", "p99_ratio"), _REAL),
