@@ -6,7 +6,7 @@ oldest_python_minor=11
 
 # Programs that tests use, and the package that brings each. Tests that miss one are skipped, and say so.
 test_programs=(fio:fio chromium:chromium chromedriver:chromium-driver mkfs.xfs:xfsprogs mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs losetup:mount
-    unshare:util-linux qemu-system-x86_64:qemu-system-x86 busybox:busybox-static initdb:postgresql)
+    unshare:util-linux qemu-system-x86_64:qemu-system-x86 busybox:busybox-static initdb:postgresql cbindgen:cbindgen pkg-config:pkg-config)
 # Folders of programs that are on nobody's PATH.
 off_path=/usr/sbin:/sbin$(printf ':%s' /usr/lib/postgresql/*/bin)
 

@@ -18,6 +18,7 @@ ARROWS: dict[str, set[str]] = {
     "path": {"record", "own"},
     "load": {"record", "path"},
     "libtwin": set(),
+    "libtwin-c": {"libtwin"},
     "twin": {"record", "path", "load", "libtwin"},
     "pmem": {"record", "path"},
     "buffer": {"record", "path", "load"},
