@@ -21,7 +21,7 @@ NAMES = {
     "gp3": "AWS gp3, 3000 IOPS",
     "io2": "AWS io2",
     "970evoplus": "970 EVO Plus (consumer)",
-    "7450-pro-960g": "7450 PRO (server)",
+    "pm9a3-960g": "PM9A3 (server)",
     "p5800x": "Optane P5800X",
 }
 READ = {"path": "pread+direct"}

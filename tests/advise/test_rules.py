@@ -162,10 +162,10 @@ def test_hot_pages(bench: Bench) -> None:
 
 
 def test_the_bottleneck_is_named(bench: Bench) -> None:
-    bench.add(read(10_000), "depth")
+    bench.add(read(10_000, depth=32, path="libaio+direct"), "depth")
     bench.add(read(100_000, depth=32), "depth")
     found = judged(bench.done(), "bottleneck")
-    assert "latency is the limit" in found.says
+    assert "libaio direct uses 10 % of what the device gave when asked the same" in found.says.replace("\u00a0", " ")
 
 
 def test_work_records_alone_are_enough(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_work_records_alone_are_enough(tmp_path: Path) -> None:
             bench.work("index", name, "ycsb-b", rate * factor, medium="memory")
     for folder in (bench.directory / "records",):
         folder.rmdir()
-    assert judged(bench.directory, "faster-storage").outcome == "depends"
+    assert judged(bench.directory, "faster-storage").outcome == "undecided"
     index = judged(bench.directory, "index")
     assert index.outcome == "advised"
     assert index.says.startswith("fptree")

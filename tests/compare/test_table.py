@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import random
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from assay import home
 from assay.cli.measure import versus
 from assay.compare import side, table
 from assay.compare.comparison import Comparison
@@ -118,3 +121,65 @@ def test_two_twins_are_told_apart_in_the_right_direction(tmp_path: Path, assay: 
     assert {one["metric"] for one in json.loads(again.stdout)["comparisons"]} <= {
         "service_p50", "ops_rate", "bandwidth", "read_service_p99",
     }  # fmt: skip
+
+
+def on_disks(tmp_path: Path, first: str, second: str) -> Comparison:
+    """Twelve pairs of two places, B three times as fast, as one paired run has them."""
+    places = {"a": ("/mnt/a", first), "b": ("/mnt/b", second)}
+    for name, (path, disk) in places.items():
+        more = {"targets.path": path, "targets.device.name": disk}
+        rate = 1000.0 if name == "a" else 3000.0
+        write(tmp_path / name, Made([rate] * 12, [2.0 * at + (name == "b") for at in range(12)], environment=more))
+    sides = [side.read(name, str(tmp_path / name.lower()), None) for name in ("A", "B")]
+    found = judge(sides[0], sides[1], Rules(margin=0.05), metrics=("ops_rate",), by_lot=True)
+    return replace(found, b=replace(found.b, directory=found.a.directory))
+
+
+def test_two_folders_of_one_disk_are_never_so_many_times_as_fast(tmp_path: Path) -> None:
+    found = on_disks(tmp_path, "vda", "vda")
+    assert table.sentence(found, ("d1", "d2")).startswith("Both lie on one disk (vda), so that neither is the faster")
+    (entry,) = table.entries(found)
+    assert entry.outcome == table.ONE_DISK
+    assert entry.ratio == ""
+    assert "x as" not in table.sentence(found, ("d1", "d2"))
+
+
+def test_two_disks_are_told_apart(tmp_path: Path) -> None:
+    found = on_disks(tmp_path, "vda", "vdb")
+    assert table.sentence(found, ("d1", "d2")).startswith("d2 is 3.00x as good")
+
+
+def test_two_folders_of_this_disk_end_to_end(tmp_path: Path, assay: Assay, assayer: Path) -> None:
+    assay.environment["ASSAYER"] = str(assayer)
+    places = [tmp_path / name for name in ("d1", "d2")]
+    for place in places:
+        place.mkdir()
+    words = ["--set", "ask=durable commit", "--set", "measure=60ms", "--set", "data=8MiB", "--no-report", "--json"]
+    done = assay("quick", *map(str, places), "--out", str(tmp_path / "out"), *words)
+    assert done.returncode == 0, done.stderr
+    (answer,) = json.loads(done.stdout)["answers"]
+    if "Both lie on one disk" not in answer["sentence"]:
+        pytest.skip(f"no disk is seen beneath {tmp_path}: {answer['sentence']}")
+    assert "x as" not in answer["sentence"]
+
+
+def test_twins_a_fifth_apart_are_told_apart_in_the_right_direction(tmp_path: Path, assay: Assay, assayer: Path) -> None:
+    """Every time of the slower one is a fifth longer."""
+    assay.environment["ASSAYER"] = str(assayer)
+    text = (home.catalog() / "twins" / "970evoplus.toml").read_text()
+    for before, after in (("28700", "34440"), ("8990", "10788"), ("32000", "38400")):
+        assert f"value = {before}," in text
+        text = text.replace(f"value = {before},", f"value = {after},")
+    text = re.sub(r", low = [0-9.e]+, high = [0-9.e]+", "", text)
+    slow = tmp_path / "slow.toml"
+    slow.write_text(text.replace('name = "970evoplus"', 'name = "slow"'))
+    for first, second, better in (("970evoplus", slow, "A"), (slow, "970evoplus", "B")):
+        done = assay(
+            "quick", "--on", f"twin:{first}", "--on", f"twin:{second}", "--out", str(tmp_path / better), "--json"
+        )
+        assert done.returncode == 0, done.stderr
+        (answer,) = json.loads(done.stdout)["answers"]
+        read = next(row for row in answer["table"] if row["title"] == "one 4 KiB read, median")
+        assert read["outcome"].startswith(f"{better} better (modelled"), read
+        times = read["times_as_good"]
+        assert max(times, 1 / times) == pytest.approx(1.2, rel=0.05)

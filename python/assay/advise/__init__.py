@@ -10,7 +10,7 @@ from assay.advise.rule import Rule
 
 __all__ = ["Advice", "Facts", "Gain", "Outcome", "Rule", "of", "of_folder"]
 
-_RANK = {"advised": 0, "depends": 1, "no gain here": 2, "no evidence": 3}
+_RANK = {"advised": 0, "depends": 1, "undecided": 2, "no gain here": 3, "no evidence": 4}
 
 
 def of(facts: Facts) -> list[Advice]:

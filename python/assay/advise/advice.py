@@ -8,15 +8,14 @@ from typing import Any, Literal
 
 from assay.results import labels
 from assay.results.group import Point
+from assay.results.pick import ALONE
 from assay.units import show
 
 Json = dict[str, Any]
-Outcome = Literal["advised", "depends", "no gain here", "no evidence"]
+Outcome = Literal["advised", "depends", "undecided", "no gain here", "no evidence"]
 
 # A gain below this is not worth a change: machines wander by as much.
 MARGIN = 1.05
-# Without an interval a single run may be off by this factor either way (repeats on shared machines were seen to).
-ALONE = 1.5
 
 
 @dataclass(frozen=True)
@@ -42,6 +41,13 @@ class Gain:
     kind: str
     provenance: str
     status: str
+    some: bool = False
+    """Of several settings together: at least one gains for sure, so that it depends on the setting."""
+
+    @property
+    def spans_one(self) -> bool:
+        """Whether the band allows a gain and a loss: then the factor says nothing and is not printed."""
+        return self.low <= 1.0 <= self.high
 
     @property
     def outcome(self) -> Outcome:
@@ -50,11 +56,15 @@ class Gain:
             return "no evidence"
         if self.low > MARGIN:
             return "advised"
-        return "no gain here" if self.high < MARGIN else "depends"
+        if self.high < MARGIN:
+            return "no gain here"
+        return "undecided" if self.spans_one and not self.some else "depends"
 
     @property
     def said(self) -> str:
-        """In words."""
+        """In words; without a factor where the band spans one."""
+        if self.spans_one:
+            return f"not shown: these records allow {show.times(self.low)} to {show.times(self.high)} {self.metric}"
         return f"{show.times(self.ratio)} {self.metric} ({show.times(self.low)} to {show.times(self.high)})"
 
     def document(self) -> Json:
@@ -163,4 +173,5 @@ def joined(gains: Sequence[Gain]) -> Gain:
     kind = middle.kind if len(gains) == 1 else f"over {len(gains)} settings; {middle.kind}"
     status = labels.worst([one.status for one in gains])
     low, high = min(one.low for one in gains), max(one.high for one in gains)
-    return Gain(middle.ratio, low, high, middle.metric, kind, middle.provenance, status)
+    some = any(one.low > MARGIN for one in gains)
+    return Gain(middle.ratio, low, high, middle.metric, kind, middle.provenance, status, some)

@@ -29,7 +29,7 @@ class Question:
 QUESTIONS = (
     Question("one read", "service_p50", "one 4 KiB read, median", "reads a block {} as fast", "single reads"),
     Question("32 reads at once", "ops_rate", "4 KiB reads, 32 in flight", "does {} the deep reads", "deep reads"),
-    Question("durable commit", "service_p50", "durable 4 KiB commit, median", "commits {} as fast", "commits"),
+    Question("durable commit", "ops_rate", "durable 4 KiB commits, one thread", "commits {} as fast", "commits"),
     Question("scan", "bandwidth", "scan, 256 KiB at a time", "scans {} as fast", "scans"),
     Question("reads and writes mixed", "ops_rate", "70 % reads, 30 % writes", "does {} the mixed load", "mixed load"),
     Question("reads and writes mixed", "read_service_p99", "p99 of those reads", "has a tail {} as short", "tail"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from assay.compare import questions, words
+from assay.compare import onedisk, questions, words
 from assay.compare.comparison import Comparison
 from assay.compare.line import Line
 from assay.compare.side import run_id
@@ -21,6 +21,9 @@ Json = dict[str, Any]
 
 # So many figures are named in the sentence; more are counted.
 _LISTED = 4
+
+ONE_DISK = "differs by place or age of the data: one disk"
+"""In place of a side that is better, where both sides lie on the same disk."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class Entry:
     @property
     def ratio(self) -> str:
         """`2.1x (1.9 to 2.3)`, empty where there is none."""
-        if self.times is None:
+        if self.times is None or self.outcome == ONE_DISK:
             return ""
         inside = f" ({significant(self.bounds[0])} to {significant(self.bounds[1])})" if self.bounds else ""
         return f"{significant(self.times)}x{inside}"
@@ -111,7 +114,7 @@ def _band(one: Row, metric: str) -> tuple[float, float]:
 def _outcome(line: Line, comparison: Comparison) -> str:
     """`B better`, `A better`, `equivalent`, or why it is undecided."""
     if line.outcome == "different":
-        return f"{line.better} better"
+        return ONE_DISK if onedisk.of(comparison) else f"{line.better} better"
     if line.outcome == "equivalent":
         return "equivalent"
     if line.reason == "provenance":
@@ -137,10 +140,18 @@ def _by_model(line: Line, comparison: Comparison) -> str:
 def sentence(comparison: Comparison, names: tuple[str, str]) -> str:
     """The whole in one sentence: what each side does better, what is equivalent, what is undecided."""
     found = entries(comparison)
+    if disk := onedisk.of(comparison):
+        return f"Both lie on one disk ({disk}), so that neither is the faster one{_places(found)}."
     parts = [text for side, name in zip("AB", names, strict=True) if (text := _better(found, side, name))]
     parts += [text for word in ("equivalent", "alike", "undecided") if (text := _rest(found, word))]
     text = "; ".join(parts) or "nothing could be compared"
     return f"{text if text.startswith(names) else text[:1].upper() + text[1:]}."
+
+
+def _places(found: Sequence[Entry]) -> str:
+    """What differs all the same."""
+    differing = [_noun(entry) for entry in found if entry.outcome == ONE_DISK]
+    return f"; their places on it differ in {listed(differing)}" if differing else ""
 
 
 def _better(found: Sequence[Entry], side: str, name: str) -> str:

@@ -107,6 +107,22 @@ def leading(points: Sequence[Point], *, lowest: bool = False) -> Point | None:
     return min(near, key=lambda point: (point.status != "valid", sign * point.value))
 
 
+# One run without an interval may be off by this factor either way: repeats on shared machines were seen to.
+ALONE = 1.5
+
+
+def overlap(one: Point, other: Point) -> bool:
+    """Whether the intervals of two figures meet: then they have not been shown to differ."""
+    first, second = bounds(one), bounds(other)
+    return first[0] <= second[1] and second[0] <= first[1]
+
+
+def bounds(point: Point) -> tuple[float, float]:
+    """The interval of a figure; what one run may be off where there is none."""
+    found = point.interval
+    return (found.low, found.high) if found is not None else (point.value / ALONE, point.value * ALONE)
+
+
 def ranked(points: Sequence[Point]) -> list[Point]:
     """The leading point, then the others from the highest to the lowest."""
     first = leading(points)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Gain, Outcome
-from assay.advise.facts import Facts, ids, where
+from collections.abc import Sequence
+
+from assay.advise.advice import Evidence, Finding, Gain, Outcome, gain
+from assay.advise.facts import Facts, ids, of_path, where
 from assay.advise.rule import Rule
 from assay.advise.usage import Usage, usages
 from assay.results import group, pick
 from assay.results.group import Point
+from assay.results.row import Row
 from assay.units import show
 
 _FAR, _BUSY = 0.5, 0.9
@@ -38,15 +41,34 @@ def _of_work(one: Usage) -> str:
 
 
 def _far(facts: Facts) -> tuple[Point, Point] | None:
-    """The read that leaves most of the device unused, beside the one that uses most, of the same size and pattern."""
+    """The path that leaves most of the device unused, beside the best of its class that was asked the same.
+
+    Alike are study, place, order of offsets, size, threads, depth, state of the page cache and class of the path. What
+    differs by more than the way to the device says nothing of that way.
+    """
     reads = where(facts.lone, lambda one: pick.does(one, "read") and one.closed and pick.cache(one) != "warm")
     pairs = []
-    for part in group.by(reads, ("on", "pattern", "size")).values():
-        found = [group.point(rows, "bandwidth") for rows in group.by(part, ("path", "threads", "depth")).values()]
-        points = [one for one in found if one is not None and one.value > 0]
-        if len(points) > 1:
-            pairs.append((min(points, key=_value), max(points, key=_value)))
-    return min(pairs, key=lambda pair: pair[0].value / pair[1].value, default=None)
+    for part in group.by(reads, ("study", "on", "pattern", "size", "threads", "depth")).values():
+        for alike in _classes(part).values():
+            found = [group.point(rows, "bandwidth") for rows in group.by(alike, ("path",)).values()]
+            points = [one for one in found if one is not None and one.value > 0]
+            if len(points) > 1:
+                pairs.append((min(points, key=_value), max(points, key=_value)))
+    shown = [(slow, fast) for slow, fast in pairs if not gain(fast, slow, "").spans_one] or pairs
+    return min(shown, key=lambda pair: pair[0].value / pair[1].value, default=None)
+
+
+def _classes(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for one in rows:
+        found.setdefault(path_class(one), []).append(one)
+    return found
+
+
+def path_class(one: Row) -> tuple[str, str]:
+    """Past the page cache, through it, or mapped; and the state of the cache."""
+    kind = "mapped" if of_path(one) == "mmap" else "direct" if pick.direct(one) else "buffered"
+    return kind, pick.cache(one)
 
 
 def _value(point: Point) -> float:
@@ -56,18 +78,18 @@ def _value(point: Point) -> float:
 def _told(far: tuple[Point, Point]) -> tuple[str, Gain | None, Outcome | None]:
     slow, fast = far
     share, busy = slow.value / fast.value, utilisation(slow)
+    found = gain(fast, slow, "the bandwidth, by another way to the same device")
+    if found.spans_one:
+        return "No way to the device is shown to leave much of it unused.", None, "no gain here"
     if share > _FAR:
         return "What was measured reaches most of what the device gave at its best.", None, "no gain here"
     if busy is not None and busy > _BUSY:
         cause = f"its threads are on the CPU {show.percent(min(1.0, busy))} of the time: the CPU is the limit"
-    elif pick.in_flight(slow.rows[0]) == 1 < pick.in_flight(fast.rows[0]):
-        cause = "it waits for one request at a time: latency is the limit, and more in flight is the remedy"
     else:
         cause = "neither the device nor the CPU is busy all the time: the path between them is what waits"
-    says = f"{slow.rows[0].path_label} uses {show.percent(share)} of what the device gave at its best, and {cause}."
-    from assay.advise.advice import gain
-
-    return says, gain(fast, slow, "the bandwidth, when the device is the limit"), None
+    name = slow.rows[0].path_label
+    says = f"{name} uses {show.percent(share)} of what the device gave when asked the same, and {cause}."
+    return says, found, None
 
 
 def utilisation(point: Point) -> float | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from assay.advise.advice import ALONE, Evidence, Finding, Gain, Outcome, joined
+from assay.advise.advice import Evidence, Finding, Gain, Outcome, joined
 from assay.advise.facts import Facts
 from assay.advise.rule import Rule
 from assay.results import labels
+from assay.results.pick import ALONE
 from assay.results.work import Work
 from assay.units import show
 

@@ -6,10 +6,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.advise.advice import ALONE, Evidence, Finding, Gain, joined
+from assay.advise.advice import Evidence, Finding, Gain, joined
 from assay.advise.facts import Facts
 from assay.advise.rule import Rule
 from assay.results import labels
+from assay.results.pick import ALONE
 from assay.results.work import Work
 from assay.units import show
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
-from assay.advise.advice import ALONE, Evidence, Finding, Gain
+from assay.advise.advice import Evidence, Finding, Gain
 from assay.advise.facts import Facts, ids, of_path, where
 from assay.advise.rule import Rule
 from assay.results import group, labels, pick
 from assay.results.group import Point
+from assay.results.pick import ALONE
 from assay.units import show
 
 _RECORD, _RECORDS = 64, 1e9

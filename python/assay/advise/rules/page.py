@@ -39,6 +39,8 @@ def _told(points: list[Point], small: Point, chosen: Point) -> Finding:
     longer = _wait(chosen) / _wait(small) if _wait(small) else 0.0
     wait = f" A read then takes {show.times(longer)} as long." if longer else ""
     says = f"{pages} pages give {show.times(found.ratio)} the bandwidth of 4 KiB pages.{wait}"
+    if found.spans_one:
+        says = f"The intervals of these reads overlap: {pages} pages are not shown to give more than 4 KiB pages."
     outcome: Outcome = found.outcome
     if outcome == "advised":
         # What a scan gains a point read pays: only the mix of both decides.

@@ -17,6 +17,7 @@ from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError, did_you_
 from assay.study import folder, progress
 
 _SHOWN = ("advised", "depends")
+_TRIED = (*_SHOWN, "undecided")
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,12 @@ def _print(advice: Sequence[Advice], order: Order, directory: Path) -> None:
         output.say(("" if number == 1 else "\n") + f"{number}. {one.title} [{one.outcome}; {one.rule}]")
         _lines(one)
     rest = [one for one in advice if one not in shown]
-    counts = [(name, sum(one.outcome == name for one in rest)) for name in ("no gain here", "no evidence")]
-    said = ", ".join(f"{count} with {name.replace(' here', '')}" for name, count in counts if count)
+    counts = [(name, sum(one.outcome == name for one in rest)) for name in ("undecided", "no gain here", "no evidence")]
+    said = ", ".join(
+        f"{count} {'' if name == 'undecided' else 'with '}{name.replace(' here', '')}"
+        for name, count in counts
+        if count
+    )
     if said:
         output.say(f"\nOther rules: {said}; --all shows them, and what to run to get evidence.")
     output.say(f"\nRecords: {directory}. Bands are over these records alone; --try measures both sides here.")
@@ -95,7 +100,7 @@ def _lines(one: Advice) -> None:
         _say(f"expected: {one.gain.said} [{one.gain.kind}{origin}{against}]")
     _say(f"costs:    {one.costs}")
     _say(f"check:    {one.check}")
-    if one.outcome in ("no evidence", "depends"):
+    if one.outcome in ("no evidence", "undecided", "depends"):
         _say(f"to see:   {one.wants}")
     _say(f"source:   {one.source}")
 
@@ -111,7 +116,7 @@ def _attempts(advice: Sequence[Advice], order: Order, facts: Facts) -> tuple[lis
     from assay.advise import trial
 
     on = order.on or facts.place
-    wanted = [one for one in advice if one.trial is not None and (one.outcome in _SHOWN or order.rules)]
+    wanted = [one for one in advice if one.trial is not None and (one.outcome in _TRIED or order.rules)]
     if not wanted:
         output.tell("nothing to try: no rule with evidence has a trial")
     elif not on:

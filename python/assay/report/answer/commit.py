@@ -74,9 +74,12 @@ def _cost(median: Point, place: str) -> tuple[list[Part], list[Point]]:
 def _slowest(median: Point, medians: Sequence[Point]) -> tuple[list[Part], list[Point]]:
     """What another layout of the log costs."""
     first = median.rows[0]
-    same = [point for point in medians if point.rows[0].path_label == first.path_label and point is not median]
-    worst = max(same, key=lambda point: point.value, default=None)
-    if worst is None or worst.value < 1.2 * median.value:
+    place = first.dimension("on")
+    same = [
+        one for one in medians if one.rows[0].path_label == first.path_label and one.rows[0].dimension("on") == place
+    ]
+    worst = max((one for one in same if one is not median), key=lambda point: point.value, default=None)
+    if worst is None or worst.value < 1.2 * median.value or pick.overlap(worst, median):
         return [], []
     layout = _differs(worst.rows[0], first)
     ratio = derived(show.times(worst.value / median.value), worst, median)

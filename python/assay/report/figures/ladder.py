@@ -13,15 +13,13 @@ from assay.charts.model import Ask, Datum, Figure, Key, Panel
 from assay.charts.palette import Palette
 from assay.record import Record
 from assay.report.figures.choose import facet_title, factors, varying
-from assay.results import group, labels
+from assay.results import group, labels, pick
 from assay.results.folder import Cell
 from assay.results.group import Point
 from assay.results.row import Row
 from assay.units import show
 
 _BODY = 17.0
-ALONE = 1.5
-"""A single run without an interval may be off by this factor either way."""
 
 
 @dataclass(frozen=True)
@@ -42,15 +40,9 @@ class Step:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lowest and highest total that the intervals of the classes allow; a class without one counts by half."""
-        found = [_bounds(point) for point in self.classes.values()]
+        """Lowest and highest total that the intervals of the classes allow (`pick.bounds`)."""
+        found = [pick.bounds(point) for point in self.classes.values()]
         return sum(low for low, _ in found), sum(high for _, high in found)
-
-
-def _bounds(point: Point) -> tuple[float, float]:
-    """An interval of bytes/s. One run without an interval was seen to be off by half."""
-    found = point.interval
-    return (found.low, found.high) if found is not None else (point.value / ALONE, point.value * ALONE)
 
 
 def dimension(ask: Ask, cells: Sequence[Cell]) -> str:

@@ -15,6 +15,9 @@ from assay.results.folder import Folder
 
 Json = dict[str, Any]
 
+# What these records do not decide is no advice; it is folded away with the command that would decide it.
+_SILENT = ("undecided", "no evidence")
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -39,7 +42,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Counsel:
-    """Pieces with evidence, and rules without any."""
+    """Pieces that these records decide, and rules that they do not."""
 
     pieces: tuple[Piece, ...]
     silent: tuple[Advice, ...]
@@ -49,8 +52,10 @@ def counsel(folder: Folder) -> Counsel:
     """The advice of a folder, ready for the page."""
     found = of(Facts(folder))
     trials = read(folder.directory)
-    pieces = tuple(_piece(one, trials) for one in found if one.outcome != "no evidence")
-    return Counsel(pieces, tuple(one for one in found if one.outcome == "no evidence"))
+    tried = {str(each.get("rule")) for each in trials}
+    shown = [one for one in found if one.outcome not in _SILENT or one.rule in tried]
+    pieces = tuple(_piece(one, trials) for one in shown)
+    return Counsel(pieces, tuple(one for one in found if one not in shown))
 
 
 def _piece(one: Advice, trials: Sequence[Json]) -> Piece:
