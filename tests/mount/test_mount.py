@@ -251,3 +251,26 @@ def test_the_command_says_what_it_has_played(tmp_path: Path) -> None:
         subprocess.run(["umount", "--lazy", str(tmp_path / "mnt")], capture_output=True, check=False)
     assert said.startswith("played: ")
     assert "writes p50 +" in assay("mount", "--status", tmp_path / "mnt").stdout
+
+
+def test_a_twin_of_the_catalog_is_played(tmp_path: Path) -> None:
+    with mounted(tmp_path, "twin:gp3") as one:
+        path = tmp_path / "mnt" / "file"
+        path.write_bytes(_DATA * 8)
+        direct = os.open(path, os.O_RDONLY | os.O_DIRECT)
+        block = mmap.mmap(-1, 4096)
+        for n in range(20):
+            assert os.preadv(direct, [block], n * 4096) == 4096
+        os.close(direct)
+        told = by_class(one.end())["reads"]
+    assert told["count"] == 20
+    assert 300_000 <= told["time_p50_ns"] <= 3_000_000, "what the twin takes, whatever this machine does"
+
+
+@pytest.mark.parametrize("name", ["twin:pmem100-128g", "twin:no-such-drive", "twin:p4610*4"])
+def test_what_is_no_drive_is_refused_with_a_sentence(tmp_path: Path, name: str) -> None:
+    require_fuse()
+    with pytest.raises(AssayError) as refused:
+        play.Playing.start(job(tmp_path / "mnt", tmp_path / "files", name))
+    assert refused.value.hint
+    assert refused.value.code == 2

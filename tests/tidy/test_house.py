@@ -30,7 +30,7 @@ ARROWS: dict[str, set[str]] = {
     "rivals": {"record", "own", "index", "tpcc"},
     "soak": {"record", "path", "load", "pmem", "buffer", "btree", "index", "tpcc", "engine"},
     "assayer": {"record", "own", "path", "load", "twin"},
-    "mount": {"own", "assayer"},
+    "mount": {"own", "libtwin", "assayer"},
     "assayer-db": {"record", "load", "pmem", "index", "engine", "tpcc", "tpcc-sql", "soak", "assayer"},
 }
 

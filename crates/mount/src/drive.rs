@@ -21,6 +21,12 @@ pub trait Drive: Send {
 
     /// Bytes that it takes.
     fn capacity_bytes(&self) -> u64;
+
+    /// What a lone read and a lone write of 4 KiB take, ns.
+    fn idle_ns(&self) -> (u64, u64);
+
+    /// Bytes of written data that it holds at most, and loses with the power.
+    fn volatile_bytes(&self) -> u64;
 }
 
 /// Every request takes as long; for tests.
@@ -50,5 +56,13 @@ impl Drive for Fixed {
 
     fn capacity_bytes(&self) -> u64 {
         1 << 50
+    }
+
+    fn idle_ns(&self) -> (u64, u64) {
+        (self.read_ns, self.write_ns)
+    }
+
+    fn volatile_bytes(&self) -> u64 {
+        1 << 20
     }
 }

@@ -21,6 +21,9 @@ pub enum MountError {
     /// The job is none.
     #[error("{0}")]
     Job(String),
+    /// What is to be played is no drive.
+    #[error(transparent)]
+    Twin(#[from] assay_libtwin::Error),
     /// Not this user's folder, or not safe.
     #[error(transparent)]
     Own(#[from] assay_own::OwnError),
@@ -63,6 +66,7 @@ impl MountError {
             Self::Io { path, .. } => format!("look at {} and at dmesg, then run it again", path.display()),
             Self::Job(_) => "see docs/mount.md".to_owned(),
             Self::Own(error) => error.fix(),
+            Self::Twin(error) => error.fix(),
             Self::Foreign { .. } => "name a folder of your own".to_owned(),
             Self::TooFast { drive_us, floor_us, .. } => {
                 let slow = (2.0 * floor_us / drive_us).ceil();
@@ -75,7 +79,7 @@ impl MountError {
     /// As all programs of Assay end.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Job(_) | Self::Own(_) | Self::Foreign { .. } | Self::Unknown { .. } => 2,
+            Self::Job(_) | Self::Twin(_) | Self::Own(_) | Self::Foreign { .. } | Self::Unknown { .. } => 2,
             Self::Io { action: "mounting", .. } | Self::TooFast { .. } => 4,
             Self::Io { .. } => 1,
         }

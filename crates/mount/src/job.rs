@@ -50,6 +50,11 @@ pub enum Played {
         /// A flush.
         flush_ns: u64,
     },
+    /// A drive of the catalog, or of a file like those there.
+    Twin {
+        /// The file's text, TOML or JSON.
+        text: String,
+    },
 }
 
 fn one() -> f64 {

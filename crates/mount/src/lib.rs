@@ -9,6 +9,7 @@ pub mod lateness;
 pub mod player;
 pub mod session;
 pub mod state;
+pub mod twin;
 
 mod below;
 mod file_system;

@@ -13,8 +13,8 @@ use assay_own::{Base, MOUNTED_AS, Mounted, mount_state};
 use fuser::{BackgroundSession, Config, MountOption, Session as Fuse, SessionACL};
 
 use crate::{
-    clock::{self, Clock},
-    drive::{Drive, Fixed, Op},
+    clock::{self, Clock, FirstInLine},
+    drive::{Drive, Fixed},
     error::MountError,
     file_system::FileSystem,
     hold::Holder,
@@ -24,6 +24,7 @@ use crate::{
     probe::{self, Probe},
     stage::Stage,
     state::State,
+    twin,
 };
 
 /// Threads that answer the kernel at least.
@@ -55,17 +56,22 @@ impl Session {
         raise_open_files();
         let clock = Clock::start();
         let failed = |source| MountError::Io { action: "mounting", path: noted.path().to_owned(), source };
+        let first = FirstInLine::begin();
         let holder = Holder::start(clock, job.injected_ns).map_err(failed)?;
         let capacity = drive.as_ref().map_or(1 << 50, |drive| drive.capacity_bytes());
         let nodes = Nodes::new(below, capacity).map_err(|error| failed(error.into()))?;
         let stage = Arc::new(Stage::new(nodes, holder, clock, job.sync_below));
         let fuse = Fuse::new(FileSystem(Arc::clone(&stage)), noted.path(), &config(job)).map_err(failed)?;
         let fuse = fuse.spawn().map_err(failed)?;
+        // What answers keeps it; what asks and tells waits with all others.
+        let first_in_line = first.is_allowed();
+        drop(first);
         let state_path = mount_state(noted.path())?;
         let floor_ns = probe::floor(&stage, noted.path()).map_err(|error| failed(error.into()))?;
         let mut state = first_state(job, noted.path(), &over, floor_ns, stage.holder.watched_ns());
+        state.first_in_line = first_in_line;
         if let Some(drive) = drive {
-            let fits = fits(job, &mut state);
+            let fits = fits(job, drive.idle_ns(), &mut state);
             let way = Way { there_ns: floor_ns / 2, back_ns: floor_ns - floor_ns / 2 };
             stage.play(Player::new(clock, drive, job.slow, way));
             if let Err(error) = fits {
@@ -142,6 +148,7 @@ fn drive_of(job: &Job) -> Result<Option<Box<dyn Drive>>, MountError> {
         Played::Fixed { read_ns, write_ns, flush_ns } => {
             Some(Box::new(Fixed { read_ns: *read_ns, write_ns: *write_ns, flush_ns: *flush_ns }))
         }
+        Played::Twin { text } => Some(Box::new(twin::Played::open(text, job.seed)?)),
     })
 }
 
@@ -192,11 +199,9 @@ fn first_state(job: &Job, at: &Path, over: &Path, floor_ns: u64, watched_ns: u64
     }
 }
 
-/// Whether this machine can answer as fast as the drive would; a drive of its own is asked, which is new.
-fn fits(job: &Job, state: &mut State) -> Result<(), MountError> {
-    let Some(mut idle) = drive_of(job)? else { return Ok(()) };
-    let mut takes = |op| idle.submit(0, op, 0, 4096) as f64 * job.slow;
-    let (read, write) = (takes(Op::Read), takes(Op::Write));
+/// Whether this machine can answer as fast as the drive would.
+fn fits(job: &Job, (read_ns, write_ns): (u64, u64), state: &mut State) -> Result<(), MountError> {
+    let (read, write) = (read_ns as f64 * job.slow, write_ns as f64 * job.slow);
     let floor = state.floor_ns as f64;
     if read < floor {
         return Err(MountError::TooFast { drive_us: read / job.slow / 1e3, floor_us: floor / 1e3, slow: job.slow });

@@ -38,6 +38,8 @@ pub struct State {
     pub way_p99_ns: u64,
     /// The clock is watched for so long before an answer is due.
     pub watched_ns: u64,
+    /// Its threads run before others that wait for a CPU (SCHED_FIFO).
+    pub first_in_line: bool,
     /// Seconds since it was mounted.
     pub seconds: f64,
     /// CPU seconds of the whole program.
