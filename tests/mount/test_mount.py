@@ -102,7 +102,10 @@ def test_each_answer_waits_for_its_moment_and_lateness_is_told(tmp_path: Path) -
     assert took_s >= 20 * 0.0055, "no answer came before it was due"
     assert told["flushes"]["time_p50_ns"] <= 5_000_000
     assert "flushes p50 +" in state["sentence"]
-    assert play.status(tmp_path / "mnt")["played"] == state["played"]
+    kept = by_class(play.status(tmp_path / "mnt"))
+    assert {name: one["late_p99_ns"] for name, one in kept.items()} == {
+        name: one["late_p99_ns"] for name, one in told.items()
+    }
 
 
 def test_an_injected_delay_shows_as_lateness(tmp_path: Path) -> None:
@@ -232,6 +235,15 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
         play.Playing.start(wanted)
 
 
+def unmount(at: Path) -> None:
+    """By hand; the program itself may be asking something there just then."""
+    for _ in range(100):
+        if subprocess.run(["umount", str(at)], capture_output=True, check=False).returncode == 0:
+            return
+        time.sleep(0.02)
+    pytest.fail(f"{at} stays busy")
+
+
 def test_the_command_says_what_it_has_played(tmp_path: Path) -> None:
     require_fuse()
     for name in ("mnt", "files"):
@@ -242,7 +254,7 @@ def test_the_command_says_what_it_has_played(tmp_path: Path) -> None:
         assert process.stdout is not None
         assert "answers as fixed:300,100,500" in process.stdout.readline()
         (tmp_path / "mnt" / "file").write_bytes(_DATA)
-        subprocess.run(["umount", str(tmp_path / "mnt")], check=True)
+        unmount(tmp_path / "mnt")
         said = process.stdout.read()
         assert process.wait() == 0
     finally:

@@ -24,7 +24,7 @@ const WARM: usize = 100;
 /// Pause between questions while a drive is played.
 const PAUSE: Duration = Duration::from_millis(25);
 /// Questions in a row.
-const AGAIN: usize = 4;
+const AGAIN: usize = 2;
 const MOST_NS: u64 = 60_000_000_000;
 
 /// Asks again and again.

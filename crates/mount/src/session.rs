@@ -80,7 +80,10 @@ impl Session {
                 return Err(error);
             }
         }
+        // What the asking thread waits for a CPU is no part of the way; and while it asks, nobody can unmount.
+        let first = FirstInLine::begin();
         let probe = Probe::start(Arc::clone(&stage), noted.path()).map_err(failed)?;
+        drop(first);
         let session = Self { stage, fuse, probe, noted, state, state_path, began: Instant::now() };
         session.state().write(&session.state_path)?;
         Ok(session)
