@@ -67,6 +67,14 @@ def test_scale_factors_that_make_no_sense_are_refused(wrong: str) -> None:
         data.scale_of(wrong)
 
 
+def test_the_least_scale_factors_with_a_supplier_twice_are_refused_and_no_traceback() -> None:
+    """`--scale 0.001` ended in a traceback of SQLite's: a UNIQUE constraint failed."""
+    for wrong in ("0.001", "0.005", "0.012"):
+        with pytest.raises(data.DataError, match="same supplier twice"):
+            data.scale_of(wrong)
+    assert [data.scale_of(good) for good in ("0.008", "0.01", "0.1", "1")] == [0.008, 0.01, 0.1, 1.0]
+
+
 rows = st.lists(st.tuples(st.integers(0, 9), st.text("abc", max_size=3), st.floats(-1e6, 1e6)), min_size=1, max_size=9)
 
 

@@ -75,3 +75,23 @@ def test_bad_input_is_a_sentence_and_leaves_nothing(flags: list[str], said: str,
     assert done.returncode == 2
     assert said in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_a_soak_that_is_interrupted_after_its_first_kill_keeps_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from assay import own
+    from assay.cli.measure import soak
+
+    def interrupted(rounds: Any) -> bool:
+        rounds.kills = 5
+        raise KeyboardInterrupt
+
+    kept: list[Path] = []
+    monkeypatch.setattr(own, "make", lambda place, _prefix: place)
+    monkeypatch.setattr(own, "keep", kept.append)
+    monkeypatch.setattr(soak._Rounds, "go", interrupted)
+    wanted = soak.Wanted("engine", tmp_path, None, None, None, "fdatasync", 9, 1, 64, 1)
+    with pytest.raises(KeyboardInterrupt):
+        soak.run(wanted, as_json=False)
+    assert not kept

@@ -34,6 +34,11 @@ class Case:
     #: What was acknowledged is noted here: it is not lost with what a crash takes.
     note: str = ""
 
+    @property
+    def ring(self) -> bool:
+        """Whether its bytes go through `io_uring`: what its transfers are cut short of is the kernel's business."""
+        return any(word in self.name for word in ("io_uring", "index ssd", "soak", "engine"))
+
     def run(self, at: Path) -> subprocess.CompletedProcess[str]:
         """Runs it on a folder; one that hangs is killed and raises."""
         _journal(at).unlink(missing_ok=True)

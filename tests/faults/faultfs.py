@@ -77,6 +77,13 @@ class FaultFs:
         return {name: int(count) for name, count in (word.split("=") for word in self.tell("calls").split())}
 
 
+def moved(fs: FaultFs, way: str) -> str:
+    """What became of 64 KiB that a path wrote and read again in `file`: `whole`, what is wrong, or the path's error."""
+    command = [str(program()), "moves", *way.split(), str(fs.at / "file")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_ANSWERS_WITHIN_S, check=False)
+    return done.stdout.strip() or done.stderr.strip()
+
+
 @contextlib.contextmanager
 def mounted(at: Path, *, seed: int = 1, space: int = 64 << 30) -> Iterator[FaultFs]:
     """Mounts one; at the end it is gone, also where somebody still uses it or it hangs."""

@@ -3,6 +3,8 @@
 //! It says `mounted`, then answers each line of its standard input with one line. At the end of its input it unmounts and
 //! ends, so that whoever started it cannot leave it behind.
 //!
+//! `assay-faultfs moves PATH buffered|direct FILE` says whether what a path moves arrives (`moves.rs`).
+//!
 //! | line | what it does |
 //! | --- | --- |
 //! | `rule OPERATION EFFECT [from=N] [count=N] [name=PART]` | the N-th such call and `count` after it (all) on names that hold PART |
@@ -14,6 +16,7 @@
 
 mod body;
 mod file_system;
+mod moves;
 mod node;
 mod rule;
 mod world;
@@ -32,6 +35,10 @@ const BYTES: u64 = 64 << 30;
 
 fn main() -> io::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    if let ["moves", path, how, file] = words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        println!("{}", moves::moved(path, how == "direct", file.as_ref())?);
+        return Ok(());
+    }
     let [at, numbers @ ..] = words.as_slice() else {
         return Err(io::Error::other("usage: assay-faultfs MOUNTPOINT [SEED [BYTES]]"));
     };

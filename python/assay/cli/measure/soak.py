@@ -85,8 +85,8 @@ def run(wanted: Wanted, as_json: bool) -> int:
     rounds = _Rounds(Binary.find(), wanted, made, as_json)
     try:
         whole = rounds.go()
-    except BaseException:
-        # After a kill that it survived, what cannot be opened any more shows a defect.
+    except Exception:
+        # After a kill that it survived, what cannot be opened any more shows a defect. An interrupt shows none.
         if rounds.kills > 1:
             _keep(made)
         raise
