@@ -90,7 +90,8 @@ impl FileSystem {
         // The kernel reads what it writes in part, and knows itself where a file ends.
         let wanted = if flags & libc::O_ACCMODE == libc::O_RDONLY { OFlags::RDONLY } else { OFlags::RDWR };
         let file = node.open(wanted)?;
-        Ok(self.0.keep(Open { file, node, direct: flags & libc::O_DIRECT != 0 }))
+        let direct = flags & libc::O_DIRECT != 0;
+        Ok(self.0.keep(Open { file, node, direct, durable: direct && flags & libc::O_DSYNC != 0 }))
     }
 
     fn at_names(&self, parent: INodeNo, act: impl FnOnce(&Node) -> Result<()>) -> Result<()> {

@@ -7,13 +7,13 @@ use std::{
     hint,
     sync::{
         Arc, Condvar, Mutex, MutexGuard,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
     time::Duration,
 };
 
-use fuser::{ReplyAttr, ReplyData, ReplyEmpty, ReplyWrite};
+use fuser::{Errno, ReplyAttr, ReplyData, ReplyEmpty, ReplyWrite};
 
 use crate::{
     clock::{self, Clock},
@@ -60,6 +60,18 @@ pub struct Held {
     pub answer: Answer,
 }
 
+impl Answer {
+    /// EIO.
+    fn refuse(self) {
+        match self {
+            Self::Data(reply, _) => reply.error(Errno::EIO),
+            Self::Written(reply, _) => reply.error(Errno::EIO),
+            Self::Done(reply) => reply.error(Errno::EIO),
+            Self::Facts(reply, _) => reply.error(Errno::EIO),
+        }
+    }
+}
+
 impl PartialEq for Held {
     fn eq(&self, other: &Self) -> bool {
         self.due_ns == other.due_ns
@@ -99,6 +111,8 @@ struct Shared {
     cpu_ns: AtomicU64,
     watched_ns: u64,
     injected_ns: u64,
+    /// The power was cut: every answer is EIO.
+    dead: Arc<AtomicBool>,
 }
 
 /// Takes answers and says them at their moments.
@@ -112,7 +126,7 @@ impl Holder {
     ///
     /// # Errors
     /// Where no thread can be started.
-    pub fn start(clock: Clock, injected_ns: u64) -> std::io::Result<Self> {
+    pub fn start(clock: Clock, injected_ns: u64, dead: Arc<AtomicBool>) -> std::io::Result<Self> {
         let watched_ns = clock::oversleep_ns().clamp(*WATCHED.start(), *WATCHED.end());
         let shared = Arc::new(Shared {
             clock,
@@ -123,6 +137,7 @@ impl Holder {
             cpu_ns: AtomicU64::new(0),
             watched_ns,
             injected_ns,
+            dead,
         });
         let own = Arc::clone(&shared);
         let thread = thread::Builder::new().name("holder".to_owned()).spawn(move || own.work())?;
@@ -226,6 +241,9 @@ impl Shared {
 
     fn say(&self, held: Held) {
         let answered_ns = self.clock.now_ns();
+        if self.dead.load(Ordering::SeqCst) && held.class.is_some() {
+            return held.answer.refuse();
+        }
         held.answer.say();
         if let Some(class) = held.class {
             let mut lateness = self.lateness.lock().expect("no thread panics");

@@ -27,6 +27,8 @@ pub struct Job {
     /// Users besides this one who may use it, by number; root alone can give that.
     #[serde(default)]
     pub others: Vec<u32>,
+    /// When the power is cut.
+    pub cut: Option<Cut>,
     /// It ends when whoever started it does.
     #[serde(default)]
     pub ends_with_parent: bool,
@@ -63,4 +65,16 @@ fn one() -> f64 {
 
 fn yes() -> bool {
     true
+}
+
+/// When the power is cut, and what was written and is not durable is lost, torn or kept by seed.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Cut {
+    /// After so many reads, writes and flushes.
+    AfterRequests(u64),
+    /// So many seconds after it was mounted.
+    AfterSeconds(f64),
+    /// When the program hears SIGUSR1.
+    OnSignal,
 }

@@ -17,3 +17,4 @@ mod hold;
 mod node;
 mod probe;
 mod stage;
+mod volatile;

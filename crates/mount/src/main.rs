@@ -17,10 +17,12 @@ use std::{
 use assayer::{Failure, document, output};
 use assayer_mount::{error::MountError, job::Job, session::Session, state::State};
 use serde::Serialize;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
 /// It looks so often whether it is to end, and tells so often what it has played.
 const LOOKS: Duration = Duration::from_millis(20);
+/// The same where the power is to be cut.
+const CUTS: Duration = Duration::from_micros(200);
 const TELLS: Duration = Duration::from_secs(1);
 
 #[derive(Serialize)]
@@ -69,12 +71,16 @@ fn mount(job: &str) -> Result<(), Failure> {
         signal_hook::flag::register(signal, Arc::clone(&ended))
             .map_err(|error| Failure::new(format!("signals cannot be heard: {error}"), "run it again"))?;
     }
-    let session = Session::begin(&job).map_err(failed)?;
+    let cut = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, Arc::clone(&cut))
+        .map_err(|error| Failure::new(format!("signals cannot be heard: {error}"), "run it again"))?;
+    let mut session = Session::begin(&job).map_err(failed)?;
     output::line(&Event::Mounted { state: &session.state() })?;
     let parent = rustix::process::getppid();
     let mut told = Instant::now();
     while !ended.load(Ordering::Relaxed) && !session.is_over() {
-        thread::sleep(LOOKS);
+        thread::sleep(if job.cut.is_some() { CUTS } else { LOOKS });
+        session.cut_when_due(job.cut, cut.load(Ordering::Relaxed)).map_err(failed)?;
         if job.ends_with_parent && rustix::process::getppid() != parent {
             break;
         }

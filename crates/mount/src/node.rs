@@ -104,6 +104,11 @@ impl Nodes {
         }
     }
 
+    /// All that the kernel knows.
+    pub fn numbers(&self) -> Vec<u64> {
+        self.known.read().expect("no thread panics").keys().copied().collect()
+    }
+
     /// Where bytes of a file of this size lie on the drive.
     pub fn place(&self, node: &Node, at: u64, bytes: u64, size: u64) -> u64 {
         node.extents.lock().expect("no thread panics").place(&self.room, at, bytes, size)

@@ -4,13 +4,13 @@ use std::{
     ffi::CString,
     os::{fd::OwnedFd, unix::ffi::OsStrExt},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     thread,
     time::{Duration, Instant},
 };
 
 use assay_own::{Base, MOUNTED_AS, Mounted, mount_state};
-use fuser::{BackgroundSession, Config, MountOption, Session as Fuse, SessionACL};
+use fuser::{BackgroundSession, Config, INodeNo, MountOption, Session as Fuse, SessionACL};
 
 use crate::{
     clock::{self, Clock, FirstInLine},
@@ -18,7 +18,7 @@ use crate::{
     error::MountError,
     file_system::FileSystem,
     hold::Holder,
-    job::{Job, Played},
+    job::{Cut, Job, Played},
     node::Nodes,
     player::{Player, Way},
     probe::{self, Probe},
@@ -57,10 +57,16 @@ impl Session {
         let clock = Clock::start();
         let failed = |source| MountError::Io { action: "mounting", path: noted.path().to_owned(), source };
         let first = FirstInLine::begin();
-        let holder = Holder::start(clock, job.injected_ns).map_err(failed)?;
+        let dead = Arc::new(AtomicBool::new(false));
+        let holder = Holder::start(clock, job.injected_ns, Arc::clone(&dead)).map_err(failed)?;
         let capacity = drive.as_ref().map_or(1 << 50, |drive| drive.capacity_bytes());
         let nodes = Nodes::new(below, capacity).map_err(|error| failed(error.into()))?;
-        let stage = Arc::new(Stage::new(nodes, holder, clock, job.sync_below));
+        let mut stage = Stage::new(nodes, holder, clock, job.sync_below, dead);
+        if let Some(cut) = job.cut {
+            let after = if let Cut::AfterRequests(count) = cut { count } else { u64::MAX };
+            stage.may_be_cut(drive.as_ref().map_or(0, |drive| drive.volatile_bytes()), after);
+        }
+        let stage = Arc::new(stage);
         let fuse = Fuse::new(FileSystem(Arc::clone(&stage)), noted.path(), &config(job)).map_err(failed)?;
         let fuse = fuse.spawn().map_err(failed)?;
         // What answers keeps it; what asks and tells waits with all others.
@@ -92,6 +98,31 @@ impl Session {
     /// Somebody has unmounted it.
     pub fn is_over(&self) -> bool {
         self.fuse.guard.is_finished()
+    }
+
+    /// Cuts the power where it is time; `signalled`: somebody asked for it.
+    ///
+    /// # Errors
+    /// Where the folder below cannot be written.
+    pub fn cut_when_due(&mut self, cut: Option<Cut>, signalled: bool) -> Result<(), MountError> {
+        let due = match cut {
+            None => false,
+            Some(Cut::AfterRequests(count)) => self.stage.requests() >= count,
+            Some(Cut::AfterSeconds(seconds)) => self.began.elapsed().as_secs_f64() >= seconds,
+            Some(Cut::OnSignal) => signalled,
+        };
+        if !due || self.state.cut.is_some() {
+            return Ok(());
+        }
+        let over = self.state.over.clone();
+        let failed = |source| MountError::Io { action: "writing to", path: over, source };
+        self.state.cut = Some(self.stage.cut(self.state.seed).map_err(failed)?);
+        // What the page cache of this machine held is gone with its power, too.
+        let notifier = self.fuse.notifier();
+        for number in self.stage.nodes.numbers() {
+            let _ = notifier.inval_inode(INodeNo(number), 0, 0);
+        }
+        self.tell()
     }
 
     /// What it has played so far.

@@ -6,7 +6,7 @@ use std::{
     fs::File,
     os::unix::fs::FileExt,
     sync::{
-        Arc, RwLock,
+        Arc, Mutex, RwLock,
         atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
     },
 };
@@ -25,6 +25,7 @@ use crate::{
     lateness::Class,
     node::{Node, Nodes, Result},
     player::Player,
+    volatile::{Left, Volatile},
 };
 
 /// Direct transfers begin and end at sectors, as they do on a drive.
@@ -38,6 +39,8 @@ pub struct Open {
     pub node: Arc<Node>,
     /// Opened with `O_DIRECT`.
     pub direct: bool,
+    /// Each write is durable when it is answered, and the kernel sends no flush for that (`O_DIRECT` with `O_DSYNC`).
+    pub durable: bool,
 }
 
 /// All that threads share which answer the kernel.
@@ -52,14 +55,20 @@ pub struct Stage {
     opened: RwLock<HashMap<u64, Arc<Open>>>,
     next_handle: AtomicU64,
     probe: AtomicU32,
-    dead: AtomicBool,
+    dead: Arc<AtomicBool>,
+    /// What a loss of power would take; none where none is wanted.
+    volatile: Option<Mutex<Volatile>>,
+    /// Reads, writes and flushes so far.
+    requests: AtomicU64,
+    /// So many are answered before the power is cut.
+    ends_after: u64,
     /// Flushes reach the folder below, too.
     sync_below: bool,
 }
 
 impl Stage {
     /// With nothing to play yet.
-    pub fn new(nodes: Nodes, holder: Holder, clock: Clock, sync_below: bool) -> Self {
+    pub fn new(nodes: Nodes, holder: Holder, clock: Clock, sync_below: bool, dead: Arc<AtomicBool>) -> Self {
         Self {
             nodes,
             holder,
@@ -68,7 +77,10 @@ impl Stage {
             opened: RwLock::default(),
             next_handle: AtomicU64::new(1),
             probe: AtomicU32::new(0),
-            dead: AtomicBool::new(false),
+            dead,
+            volatile: None,
+            requests: AtomicU64::new(0),
+            ends_after: u64::MAX,
             sync_below,
         }
     }
@@ -76,6 +88,29 @@ impl Stage {
     /// Plays a drive from now on.
     pub fn play(&self, player: Player) {
         *self.player.write().expect("no thread panics") = Some(player);
+    }
+
+    /// The power may be cut of a drive that holds so much of what was written in a buffer, after so many requests at
+    /// the latest.
+    pub fn may_be_cut(&mut self, holds_bytes: u64, after_requests: u64) {
+        self.volatile = Some(Mutex::new(Volatile::new(holds_bytes)));
+        self.ends_after = after_requests;
+    }
+
+    /// Reads, writes and flushes so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The power is gone. The folder below holds then what would be there, and all is answered with EIO.
+    ///
+    /// # Errors
+    /// Where the folder below cannot be written.
+    pub fn cut(&self, seed: u64) -> std::io::Result<Left> {
+        let mut volatile = self.volatile.as_ref().map(|volatile| volatile.lock().expect("no thread panics"));
+        self.dead.store(true, Ordering::SeqCst);
+        // A flush that was answered before was due before now.
+        volatile.as_mut().map_or_else(|| Ok(Left::default()), |volatile| volatile.cut(self.clock.now_ns(), seed))
     }
 
     /// # Errors
@@ -146,25 +181,58 @@ impl Stage {
         let bytes = data.len() as u64;
         let written = self.open(handle).and_then(|open| {
             open.require_sectors(at, bytes)?;
-            open.file.write_all_at(data, at).map_err(|error| below(&error))?;
-            Ok(self.nodes.place(&open.node, at, bytes, at + bytes))
+            self.put(&open, at, data)?;
+            let place = self.nodes.place(&open.node, at, bytes, at + bytes);
+            let mut due = self.due(seen_ns, Op::Write, place, bytes);
+            if open.durable {
+                // The flush begins when the write has ended.
+                due = self.flush_due(seen_ns).zip(due).map(|(flush, write)| flush + write.saturating_sub(seen_ns));
+                self.covered(due.unwrap_or(seen_ns));
+                self.synced(&open, true)?;
+            }
+            Ok(due)
         });
         match written {
             Err(error) => reply.error(errno(error)),
-            Ok(place) => {
-                let due = self.due(seen_ns, Op::Write, place, bytes);
+            Ok(due) => {
                 self.hold(seen_ns, due, Some(Class::Write), Answer::Written(reply, data.len() as u32));
             }
         }
     }
 
+    fn put(&self, open: &Arc<Open>, at: u64, data: &[u8]) -> Result<()> {
+        let Some(volatile) = &self.volatile else {
+            return open.file.write_all_at(data, at).map_err(|error| below(&error));
+        };
+        let mut volatile = volatile.lock().expect("no thread panics");
+        // Asked again: the power may have gone while this waited.
+        self.alive()?;
+        volatile.write(open, at, data, self.clock.now_ns()).map_err(|error| below(&error))
+    }
+
     /// All that was written is on the medium when it is answered.
     pub fn sync(&self, handle: FileHandle, data_only: bool, reply: ReplyEmpty) {
-        let done = |open: &Open| if data_only { open.file.sync_data() } else { open.file.sync_all() };
-        self.flush(reply, || {
-            let open = self.open(handle)?;
-            if self.sync_below { done(&open).map_err(|error| below(&error)) } else { Ok(()) }
-        });
+        self.flush(reply, || self.synced(&*self.open(handle)?, data_only));
+    }
+
+    fn synced(&self, open: &Open, data_only: bool) -> Result<()> {
+        let done = match (self.sync_below, data_only) {
+            (false, _) => Ok(()),
+            (true, true) => open.file.sync_data(),
+            (true, false) => open.file.sync_all(),
+        };
+        done.map_err(|error| below(&error))
+    }
+
+    fn flush_due(&self, seen_ns: u64) -> Option<u64> {
+        self.player.read().expect("no thread panics").as_ref().map(|player| player.flush(seen_ns))
+    }
+
+    /// What was written so far is durable from that moment on.
+    fn covered(&self, due_ns: u64) {
+        if let Some(volatile) = &self.volatile {
+            volatile.lock().expect("no thread panics").flush(due_ns);
+        }
     }
 
     /// A folder's names are on the medium when it is answered.
@@ -182,7 +250,8 @@ impl Stage {
     fn flush(&self, reply: ReplyEmpty, work: impl FnOnce() -> Result<()>) {
         let seen_ns = self.clock.now_ns();
         // The drive begins when it is asked, and this machine works meanwhile.
-        let due = self.player.read().expect("no thread panics").as_ref().map(|player| player.flush(seen_ns));
+        let due = self.flush_due(seen_ns);
+        self.covered(due.unwrap_or(seen_ns));
         match work() {
             Err(error) => reply.error(errno(error)),
             Ok(()) => self.hold(seen_ns, due, Some(Class::Flush), Answer::Done(reply)),
@@ -193,7 +262,8 @@ impl Stage {
     ///
     /// # Errors
     /// What the folder below says.
-    pub fn sized(&self, file: &File, _: &Node, size: u64) -> Result<()> {
+    pub fn sized(&self, file: &File, node: &Node, size: u64) -> Result<()> {
+        self.settle(node);
         file.set_len(size).map_err(|error| below(&error))
     }
 
@@ -203,7 +273,15 @@ impl Stage {
     /// What the folder below says.
     pub fn allocate(&self, handle: FileHandle, at: u64, bytes: u64, mode: i32) -> Result<()> {
         let open = self.open(handle)?;
+        self.settle(&open.node);
         rustix::fs::fallocate(&open.file, FallocateFlags::from_bits_retain(mode as u32), at, bytes)
+    }
+
+    /// Sizes and room are durable at once, and with them what lies there.
+    fn settle(&self, node: &Node) {
+        if let Some(volatile) = &self.volatile {
+            volatile.lock().expect("no thread panics").settle_file(node.number);
+        }
     }
 
     fn due(&self, seen_ns: u64, op: Op, place: u64, bytes: u64) -> Option<u64> {
@@ -212,6 +290,10 @@ impl Stage {
     }
 
     fn hold(&self, seen_ns: u64, due_ns: Option<u64>, class: Option<Class>, answer: Answer) {
+        if self.requests.fetch_add(u64::from(class.is_some()), Ordering::Relaxed) >= self.ends_after {
+            // Whoever looks for the moment of the cut finds it later; until then nothing more is answered.
+            self.dead.store(true, Ordering::SeqCst);
+        }
         match due_ns {
             None if class.is_some() => answer.say(),
             due => self.holder.hold(Held { seen_ns, due_ns: due.unwrap_or(seen_ns), class, answer }),

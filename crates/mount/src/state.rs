@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::MountError, lateness::Told};
+use crate::{error::MountError, lateness::Told, volatile::Left};
 
 /// What is known of a mount. Times in ns of this machine's clock.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -28,8 +28,8 @@ pub struct State {
     pub pid: u32,
     /// It is mounted.
     pub mounted: bool,
-    /// The power was cut.
-    pub cut: bool,
+    /// The power was cut, and this became of writes that no flush had covered.
+    pub cut: Option<Left>,
     /// The way through FUSE and back when nothing else went on, taken off each request: measured at the start.
     pub floor_ns: u64,
     /// How much longer than at the start the way was while it played: the middle of all probes.

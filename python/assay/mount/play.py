@@ -142,4 +142,10 @@ def told(state: Json) -> Sequence[str]:
     """Sentences about what was played."""
     cpu = f"{state['cpu_s']:.1f} s of CPU, {state['holder_cpu_s']:.1f} s of it waiting for moments"
     late = [f"suspect: {reason} (docs/verdicts/{reason}.md)" for reason in state["reasons"]]
-    return [state["sentence"], f"{state['seconds']:.0f} s, {cpu}", *state["notes"], *late]
+    cut = state["cut"]
+    if cut:
+        left = ", ".join(f"{cut[word]} {word}" for word in ("kept", "lost", "torn"))
+        notes = [f"the power was cut: of the writes that no flush had covered {left}", *state["notes"]]
+    else:
+        notes = state["notes"]
+    return [state["sentence"], f"{state['seconds']:.0f} s, {cpu}", *notes, *late]

@@ -16,6 +16,9 @@ Slow = Annotated[float, typer.Option("--slow", metavar="N", min=0.1, help="The d
 Volatile = Annotated[
     bool, typer.Option("--volatile", help="Flushes do not reach FOLDER: a crash of this machine may lose them.")
 ]
+Cut = Annotated[
+    str, typer.Option("--cut", metavar="N|TIME|signal", help="Cut the power after N requests, at a time, at SIGUSR1.")
+]
 Status = Annotated[Path | None, typer.Option("--status", metavar="DIR", help="Say what is played there, or was.")]
 
 
@@ -27,6 +30,7 @@ def mount(
     seed: Annotated[int, typer.Option("--seed", help="Seed of all chance.")] = 1,
     passing: Annotated[bool, typer.Option("--pass", help="Play nothing: what FUSE alone costs here.")] = False,
     volatile: Volatile = False,
+    cut: Cut = "",
     status: Status = None,
     json: Json = False,
 ) -> None:
@@ -38,4 +42,4 @@ def mount(
 
     if status is not None:
         raise typer.Exit(tell(status, json))
-    raise typer.Exit(play(Wish(drive, at, over, slow, seed, passing, volatile), json))
+    raise typer.Exit(play(Wish(drive, at, over, slow, seed, passing, volatile, cut), json))

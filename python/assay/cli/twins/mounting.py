@@ -29,6 +29,7 @@ class Wish:
     seed: int
     passing: bool
     volatile: bool
+    cut: str = ""
 
 
 def play(wish: Wish, as_json: bool) -> int:
@@ -78,8 +79,28 @@ def job(wish: Wish) -> Json:
         "seed": wish.seed,
         "slow": wish.slow,
         "sync_below": not wish.volatile,
+        "cut": _cut(wish.cut),
         "injected_ns": int(os.environ.get(INJECTED, "0")),
     }
+
+
+def _cut(word: str) -> Json | str | None:
+    """When the power is cut: 1000 (requests), 2.5s, or signal.
+
+    Raises:
+        AssayError: where it is none of them.
+    """
+    if not word:
+        return None
+    if word == "signal":
+        return "on_signal"
+    try:
+        if word.endswith("s"):
+            return {"after_seconds": float(word.removesuffix("s"))}
+        return {"after_requests": int(word)}
+    except ValueError as error:
+        hint = "write a number of requests (--cut 1000), seconds (--cut 2.5s), or --cut signal (SIGUSR1)"
+        raise AssayError(f"--cut {word} is no moment", hint=hint, code=BAD_JOB) from error
 
 
 def tell(at: Path, as_json: bool) -> int:
