@@ -24,6 +24,8 @@ from assay.target.target import DEVICES, TWIN, Target, available_memory
 Model = TypeVar("Model", bound=BaseModel)
 Json = dict[str, Any]
 
+# How a target of a kind is typed.
+_NAMED = {"folder": "/some/folder", "block-device": "/dev/NAME", "dax-device": "/dev/daxN.M", "file": "/some/file"}
 IMPLICIT = {"memory": Target("memory", "memory"), "null": Target("null", "null")}
 
 
@@ -69,9 +71,17 @@ def main_targets(study: Study, targets: Sequence[Target]) -> list[Target]:
     wanted = ", ".join(study.targets)
     raise AssayError(
         f"the study `{study.name}` needs a target of kind {wanted}; {seen}",
-        hint="name one with --on",
+        hint=f"name one with --on: {' or '.join(_NAMED.get(kind, kind) for kind in study.targets)}",
         code=NOT_POSSIBLE,
     )
+
+
+def suits(study: Study, targets: Sequence[Target]) -> bool:
+    """Whether any of the targets is of a kind that the study runs on."""
+    try:
+        return bool(main_targets(study, targets))
+    except AssayError:
+        return False
 
 
 def expand(request: Request) -> list[Cell]:

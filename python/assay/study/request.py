@@ -11,7 +11,7 @@ from assay.error import NOT_POSSIBLE, AssayError, did_you_mean
 from assay.study import source
 from assay.study.cell import Cell
 from assay.study.demand import Demand
-from assay.study.expand import Request, expand
+from assay.study.expand import Request, expand, suits
 from assay.study.expression import is_template
 from assay.study.model import Composition, Fit, Study
 from assay.study.plan import Plan, bytes_needed, make
@@ -43,15 +43,27 @@ class Prepared:
     name: str
     requests: list[Request]
     plan: Plan
+    left_out: tuple[str, ...] = ()
+    """Parts of a composition that run on no target of this kind."""
 
 
 def prepare(wish: Wish, binary: Binary | None) -> Prepared:
     """Everything that is known before the run: cells, order, cost. Nothing is touched."""
     document = source.read(wish.study)
-    requests = _requests(document, wish)
+    requests, left_out = _suited(document, _requests(document, wish), wish.targets)
     requests = _fitting(document.fit, requests, wish.targets)
     cells = wish.demand.on(cell for request in requests for cell in expand(request))
-    return Prepared(document.name, requests, make(cells, wish.seed, binary))
+    return Prepared(document.name, requests, make(cells, wish.seed, binary), left_out)
+
+
+def _suited(
+    document: Study | Composition, requests: list[Request], targets: Sequence[Target]
+) -> tuple[list[Request], tuple[str, ...]]:
+    """The parts of a composition that the targets can run, and the names of the others; all where none can."""
+    kept = [request for request in requests if suits(request.study, targets)]
+    if isinstance(document, Study) or not kept:
+        return requests, ()
+    return kept, tuple(request.name for request in requests if request not in kept)
 
 
 def _requests(document: Study | Composition, wish: Wish) -> list[Request]:

@@ -53,6 +53,8 @@ def measure(order: Order) -> int:
         raise AssayError("which study?", hint="`assay list` shows them; `assay quick` needs none", code=BAD_JOB)
     binary = Binary.find()
     prepared = prepare(wish(order), binary)
+    if prepared.left_out:
+        output.tell(f"left out, as {', '.join(order.on)} is not what they run on: {', '.join(prepared.left_out)}")
     if order.dry_run:
         return show_plan(prepared, order.json)
     check_devices(prepared)
