@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from assay import home
 from assay.binary import Binary
+from assay.error import AssayError
 from assay.study import source
 from assay.study.model import Composition, Study, schema
 from assay.study.request import Wish, prepare
@@ -207,3 +208,16 @@ def test_the_measuring_program_accepts_every_job(
     wish = Wish(name, (parse(str(tmp_path)),), {}, profile, 1 if name != "quick" else None)
     prepared = prepare(wish, Binary(assayer))
     assert any(cell.refusal is None for cell in prepared.plan.cells)
+
+
+def test_quick_on_a_twin_leaves_out_the_part_that_runs_on_none() -> None:
+    prepared = prepare(Wish("quick", (parse("twin:970evoplus"),), {}), None)
+    assert prepared.left_out == ("raw-null",)
+    assert "raw-path" in {request.name for request in prepared.requests}
+    assert prepare(Wish("quick", (parse("/tmp"),), {}), None).left_out == ()
+
+
+def test_a_study_alone_that_its_target_cannot_run_is_refused() -> None:
+    with pytest.raises(AssayError, match="needs a target of kind null") as seen:
+        prepare(Wish("raw-null", (parse("twin:970evoplus"),), {}), None)
+    assert "null" in seen.value.hint

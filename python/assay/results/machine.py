@@ -41,9 +41,9 @@ def _machine(environment: Environment) -> str:
     parts = [
         str(environment.get("host") or "unnamed host"),
         str(cpu.get("model") or "unknown CPU"),
-        f"{cpu.get('usable') or '?'} CPUs",
-        f"{total:.3g} GiB of memory",
-        f"Linux {environment.get('kernel') or '?'}",
+        f"{usable} CPUs" if (usable := cpu.get("usable")) else "",
+        f"{total:.3g} GiB of memory" if total else "",
+        f"Linux {kernel}" if (kernel := environment.get("kernel")) else "",
         f"inside {virtual}" if virtual and virtual != "none" else "",
     ]
     return ", ".join(part for part in parts if part)
