@@ -14,6 +14,17 @@ NOT_POSSIBLE = 4
 UNDECIDED = 5
 MISSED = 6
 
+CODES = {
+    DONE: "done; nothing that was asked for failed",
+    FAILED: "failed: a cell, a check or the command itself",
+    BAD_JOB: "bad arguments or a bad file; nothing was touched",
+    INTERRUPTED: "interrupted; what was finished is kept, `--resume` continues",
+    NOT_POSSIBLE: "not possible on this machine, or there is no room",
+    UNDECIDED: "`--undecided-fails`: whether the bound of `--fail-if-slower` is kept is undecided",
+    MISSED: "an objective was missed, or B was shown to be slower than `--fail-if-slower` allows",
+}
+"""Every exit code with what it says. A failed cell goes before a regression: what failed was not compared."""
+
 
 class AssayError(Exception):
     """Something that ends a command.

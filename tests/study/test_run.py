@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assay.cli.measure.order import check_devices
+from assay.cli.measure.devices import check_devices
 from assay.error import AssayError
 from assay.study.request import Wish, prepare
 from assay.target.target import Target

@@ -182,6 +182,7 @@ _MEASURE = (
 )
 _READ_AND_DECIDE = (
     Command("report", "results.report", "Write report.html for a result folder."),
+    Command("export", "results.export", "Write figures for other programs: OpenMetrics text, or Apache Otava's CSV."),
     Command("query", "results.query", "Ask the results in SQL (DuckDB)."),
     Command("compare", "results.compare", "Compare two sides: different, equivalent, or undecided."),
     Command("history", "results.history", "Follow a figure over result folders and find where it changed."),

@@ -47,3 +47,17 @@ Pin = Annotated[
     list[str] | None,
     typer.Option("--pin", metavar="[CLASS=]CPUS", help="Threads keep to CPUs (0,2-5) or NUMA nodes (node:0), in turn."),
 ]
+Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write the outcome as JUnit's XML.")]
+Markdown = Annotated[
+    Path | None, typer.Option("--markdown", metavar="FILE", help="Also write the outcome as a table in Markdown.")
+]
+Baseline = Annotated[
+    Path | None, typer.Option("--baseline", metavar="DIR", help="Hold the run against this earlier result folder.")
+]
+Drift = Annotated[
+    str, typer.Option("--drift-at-most", metavar="SHARE", help="What may have drifted between sides run apart.")
+]
+Bound = Annotated[
+    str, typer.Option("--fail-if-slower", metavar="SHARE", help="Exit code 6 where B is shown to lose more.")
+]
+UndecidedFails = Annotated[bool, typer.Option("--undecided-fails", help="Exit code 5 where that bound is undecided.")]

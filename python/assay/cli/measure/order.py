@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
 from assay.cli import output
+from assay.cli.measure.devices import check_devices
 from assay.cli.parts import part
-from assay.error import BAD_JOB, DONE, AssayError
+from assay.cli.results.gating import NONE, Papers
+from assay.error import BAD_JOB, DONE, MISSED, AssayError
+from assay.results import cases
+from assay.results import folder as result_folder
 from assay.study import again, folder, progress, run
 from assay.study.consent import Consent
 from assay.study.demand import Demand
@@ -19,7 +23,7 @@ from assay.study.request import Prepared, Wish, prepare
 from assay.study.run import Summary
 from assay.study.settings import parse_settings
 from assay.target.host import SETTINGS, from_settings
-from assay.target.target import DEVICES, Target, parse_all
+from assay.target.target import parse_all
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,19 @@ class Order:
     """A missed objective ends the command with a code of its own."""
     turns: bool = False
     """What the answers quote runs again until it has its turns."""
+    papers: Papers = NONE
+    baseline: Path | None = None
+    bound: str = ""
+    drift: str = ""
 
 
 def measure(order: Order) -> int:
     """Plans, runs and reports; returns the exit code."""
     if not order.study:
         raise AssayError("which study?", hint="`assay list` shows them; `assay quick` needs none", code=BAD_JOB)
+    if order.baseline and order.json:
+        hint = "run without --baseline, then: assay compare NEW --baseline OLD --json"
+        raise AssayError("--baseline with --json would print two documents", hint=hint, code=BAD_JOB)
     binary = Binary.find()
     prepared = prepare(wish(order), binary)
     if prepared.left_out:
@@ -64,7 +75,19 @@ def measure(order: Order) -> int:
     if order.turns:
         summary = _quoted_again(summary, binary, observer)
     summary.judges = order.judges
-    return _conclude(summary, order.report, order.json)
+    code = _conclude(summary, order.report, order.json, order.papers)
+    return _held(order, directory) or code if order.baseline and code in (DONE, MISSED) else code
+
+
+def _held(order: Order, directory: Path) -> int:
+    """The run against the baseline that was named; returns the exit code."""
+    from assay.cli.results import comparing
+
+    papers = replace(order.papers, earlier=tuple(cases.of_folder(result_folder.read(directory))))
+    asked = comparing.Asked(
+        drift=order.drift, fail_if_slower=order.bound, page=order.report, out=directory, papers=papers
+    )
+    return comparing.against(order.baseline or directory, directory, asked)
 
 
 def _quoted_again(summary: Summary, binary: Binary, observer: Observer) -> Summary:
@@ -108,20 +131,6 @@ def wish(order: Order) -> Wish:
     return Wish(order.study, tuple(targets), settings, order.profile, order.repeats, order.seed, demand)
 
 
-def check_devices(prepared: Prepared) -> None:
-    """A device is written to only when its serial number and the permission to destroy were typed."""
-    targets = {target for request in prepared.requests for target in request.targets if target.kind in DEVICES}
-    for target in sorted(targets, key=lambda found: found.label):
-        if not target.yes_destroy or (target.kind == "block-device" and len(target.serials) < len(target.members)):
-            raise _destroys(target)
-
-
-def _destroys(target: Target) -> AssayError:
-    serial = " --serial SERIAL" * len(target.members) if target.kind == "block-device" else ""
-    hint = f"if that is meant: --on {target.label}{serial} --yes-destroy (lsblk -o NAME,SERIAL shows serial numbers)"
-    return AssayError(f"measuring {target.label} destroys what is on it", hint=hint, code=BAD_JOB)
-
-
 def show_plan(prepared: Prepared, as_json: bool) -> int:
     """Prints a plan; returns the exit code."""
     if as_json:
@@ -138,9 +147,11 @@ def show_plan(prepared: Prepared, as_json: bool) -> int:
     return DONE
 
 
-def _conclude(summary: Summary, wanted: bool, as_json: bool) -> int:
+def _conclude(summary: Summary, wanted: bool, as_json: bool, papers: Papers = NONE) -> int:
     """Writes the report and says the short answer; a report that fails does not hide what was measured."""
     report, answer = _report(summary) if wanted else (None, [])
+    if papers.wanted:
+        papers.write("assay run", answer, cases.of_folder(result_folder.read(summary.directory)))
     if as_json:
         output.emit(summary.document() | {"report": report, "answer": answer})
         return summary.exit_code

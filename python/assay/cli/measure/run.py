@@ -7,7 +7,26 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Counting, Destroy, DryRun, Host, Json, NoReport, On, Out, Pin, Seed, Serial, Set, _studies
+from assay.cli.flags import (
+    Baseline,
+    Bound,
+    Counting,
+    Destroy,
+    Drift,
+    DryRun,
+    Host,
+    Json,
+    Junit,
+    Markdown,
+    NoReport,
+    On,
+    Out,
+    Pin,
+    Seed,
+    Serial,
+    Set,
+    _studies,
+)
 
 
 def run(
@@ -27,6 +46,11 @@ def run(
     host: Host = "",
     pin: Pin = None,
     counting: Counting = None,
+    baseline: Baseline = None,
+    fail_if_slower: Bound = "",
+    drift_at_most: Drift = "",
+    junit: Junit = None,
+    markdown: Markdown = None,
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
@@ -36,6 +60,7 @@ def run(
     those of engines and of tiers of memory among them.
     """
     from assay.cli.measure.order import Order, measure, proceed
+    from assay.cli.results import gating
     from assay.study.consent import Consent
 
     if resume is not None:
@@ -57,6 +82,10 @@ def run(
         json=json,
         counting=counting,
         pins=pin or [],
+        papers=gating.Papers(junit, markdown),
+        baseline=gating.baseline(baseline) if baseline else None,
+        bound=fail_if_slower,
+        drift=drift_at_most,
     )
     from assay.cli.measure import other_kind
 

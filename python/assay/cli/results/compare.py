@@ -7,7 +7,21 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Destroy, DryRun, Json, On, Seed, Serial, Set
+from assay.cli.flags import (
+    Baseline,
+    Bound,
+    Destroy,
+    Drift,
+    DryRun,
+    Json,
+    Junit,
+    Markdown,
+    On,
+    Seed,
+    Serial,
+    Set,
+    UndecidedFails,
+)
 
 Setting = "KEY=VALUE"
 
@@ -15,19 +29,6 @@ Setting = "KEY=VALUE"
 Metric = Annotated[
     list[str] | None, typer.Option("--metric", metavar="NAME", help="Compare this figure only; may be repeated.")
 ]
-
-
-Drift = Annotated[
-    str, typer.Option("--drift-at-most", metavar="SHARE", help="What may have drifted between sides run apart.")
-]
-
-
-Bound = Annotated[
-    str, typer.Option("--fail-if-slower", metavar="SHARE", help="Exit code 6 where B is shown to lose more.")
-]
-
-
-UndecidedFails = Annotated[bool, typer.Option("--undecided-fails", help="Exit code 5 where that bound is undecided.")]
 
 
 def compare(
@@ -49,9 +50,7 @@ def compare(
     dry_run: DryRun = False,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="Continue interrupted pairs.")] = None,
     as_is: Annotated[bool, typer.Option("--as-is", help="Judge the pairs there are; no more will be run.")] = False,
-    aa: Annotated[
-        bool, typer.Option("--aa", help="Run one side against itself: false alarms, what can be seen.")
-    ] = False,
+    aa: Annotated[bool, typer.Option("--aa", help="Run one side against itself: what can be seen.")] = False,
     metric: Metric = None,
     margin: Annotated[str, typer.Option("--margin", help="Differences up to this are of no matter.")] = "2%",
     correction: Annotated[str, typer.Option("--correction", metavar="holm|bh", help="For many comparisons.")] = "holm",
@@ -60,6 +59,9 @@ def compare(
     undecided_fails: UndecidedFails = False,
     serial: Serial = None,
     yes_destroy: Destroy = False,
+    baseline: Baseline = None,
+    junit: Junit = None,
+    markdown: Markdown = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no compare.html.")] = False,
     json: Json = False,
 ) -> None:
@@ -67,8 +69,9 @@ def compare(
 
     Folders and cells are compared as they are; with --study both sides are run as adjacent pairs in random order.
     """
-    from assay.cli.results import comparing
+    from assay.cli.results import comparing, gating
 
+    sides = [*([str(gating.baseline(baseline))] if baseline else []), *(sides or [])]
     asked = comparing.Asked(
         metrics=tuple(metric or ()),
         margin=margin,
@@ -80,6 +83,7 @@ def compare(
         page=not no_page,
         out=out,
         json=json,
+        papers=gating.Papers(junit, markdown),
     )
     order = comparing.Order(
         study=study or ("aa" if aa else ""),
@@ -94,4 +98,4 @@ def compare(
         serials=tuple(serial or ()),
         yes_destroy=yes_destroy,
     )
-    raise typer.Exit(comparing.compare(tuple(sides or ()), inside, order, resume, aa, asked))
+    raise typer.Exit(comparing.compare(tuple(sides), inside, order, resume, aa, asked))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from assay.binary import Binary
 from assay.cli import output
-from assay.cli.measure.order import check_devices
-from assay.compare import folder, judgement, paired, questions, selftest, side, table, words
+from assay.cli.measure.devices import check_devices
+from assay.cli.results.gating import NONE, Papers
+from assay.compare import cases, folder, judgement, paired, questions, selftest, side, table, words
 from assay.compare.comparison import Comparison, correction_said
 from assay.compare.comparison import compare as judge
 from assay.compare.error import CompareError
@@ -42,6 +43,7 @@ class Asked:
     page: bool = True
     out: Path | None = None
     json: bool = False
+    papers: Papers = NONE
 
     @property
     def bound(self) -> float | None:
@@ -89,6 +91,12 @@ def compare(
             raise CompareError("--study runs both sides itself and takes no folders", hint)
         return _run(order, aa, asked, rules)
     return _judged(*_sides(texts, inside), asked, rules)
+
+
+def against(baseline: Path, directory: Path, asked: Asked) -> int:
+    """Holds a run against an earlier one; returns the exit code."""
+    sides = [side.read(name, str(one), None) for name, one in zip(paired.SIDES, (baseline, directory), strict=True)]
+    return _judged(sides[0], sides[1], False, False, asked, asked.rules())
 
 
 def _sides(texts: Sequence[str], inside: Path | None) -> tuple[side.Side, side.Side, bool, bool]:
@@ -225,6 +233,9 @@ def _judged(a: side.Side, b: side.Side, by_lot: bool, unfinished: bool, asked: A
     gated = gate(found, rules.bound) if rules.bound is not None else None
     tests = selftest.tests(found.lines) if _against_itself(found) else []
     page = _page(found, gated, tests, asked) if asked.page else None
+    if asked.papers.wanted:
+        lead = [table.sentence(found, (found.a.label, found.b.label)), *([gated.sentence] if gated else [])]
+        asked.papers.write("assay compare", lead, cases.of(found, gated, undecided_fails=asked.undecided_fails))
     if asked.json:
         own = [one.document() for one in tests]
         output.emit(

@@ -8,7 +8,8 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.cli import output
-from assay.cli.measure.order import Order, check_devices, show_plan, wish
+from assay.cli.measure.devices import check_devices
+from assay.cli.measure.order import Order, show_plan, wish
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
 from assay.results.files import explain
 from assay.study import folder, progress, run
