@@ -129,6 +129,11 @@ _FIO_COMMANDS = (
     Command("import", "fio.import_", "Make a study of a job file of fio's."),
     Command("export", "fio.export", "Write fio's job file for a cell, so that anyone can cross-check."),
     Command("crosscheck", "fio.crosscheck", "Run a cell by fio and by Assay in turn."),
+    Command(
+        "engine",
+        "fio.engine",
+        "Build the engine with which fio plays a drive that is not here, and print the line to use.",
+    ),
 )
 _RIVALS_COMMANDS = (
     Command("list", "rivals.list", "List the rivals, and which were built."),
@@ -224,7 +229,7 @@ _DATABASES_ENGINE_AND_INDEXES = (
     ),
 )
 _BESIDE_OTHER_PROGRAMS = (
-    Group("fio", "Read job files of fio, and write them.", _FIO_COMMANDS),
+    Group("fio", "Read job files of fio, write them, and let fio play twins.", _FIO_COMMANDS),
     Group(
         "rivals",
         "Other engines for runs side by side: LMDB, RocksDB, WiredTiger, redb. Built only on demand.",
