@@ -243,6 +243,7 @@ def test_device_bytes_differ_by_read_ahead(own_disk: tuple[Loop, Path]) -> None:
 def test_device_bytes_differ_when_writes_stay_in_memory(own_disk: tuple[Loop, Path]) -> None:
     outcome = program.run(job(own_disk[1], writes(path="pread"), measure_s=0.3))
     reason = outcome.reason("device-bytes-differ")
+    assert reason["severity"] == "suspect"
     assert "page cache" in reason["evidence"]
     assert reason["numbers"]["device_bytes"] < reason["numbers"]["asked_bytes"]
 

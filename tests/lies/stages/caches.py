@@ -96,7 +96,6 @@ def buffered_loop_writes(room: Room) -> Outcome:
     "writes-that-stay-in-memory",
     "Buffered writes that nothing makes durable, as figures of the disk.",
     "device-bytes-differ",
-    awaits="a rule for writes that memory takes",
 )
 def stay_in_memory(room: Room) -> Outcome:
     return program.run(job(room.place, writes(path="pread"), **small(32), measure_s=1.0))

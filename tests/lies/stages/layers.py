@@ -53,7 +53,7 @@ def zeros_on_zram(room: Room) -> Outcome:
 @lie(
     "disk-that-is-memory",
     "A file system on zram: the figures are memory's, and the device looks like any disk.",
-    "emulated-target",
+    "memory-beneath",
 )
 def memory_disk(room: Room) -> Outcome:
     with zram(256 * MIB) as device:
@@ -65,7 +65,7 @@ def memory_disk(room: Room) -> Outcome:
 @lie(
     "disk-whose-image-is-in-memory",
     "A loop device with direct I/O over an image that lies in tmpfs.",
-    "emulated-target",
+    "memory-beneath",
 )
 def image_in_memory(room: Room) -> Outcome:
     return program.run(job(room.place, **small(32), measure_s=1.0))

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     arrivals::total_rate,
     compress::{Compressibility, sample_file},
-    counters::{Roots, WriteCache, memory_beneath, plausible_hz},
+    counters::{Roots, WriteCache, plausible_hz},
     environment::usable_memory_bytes,
     generator::{largest_size, reads, writes},
     seat::is_queued,
@@ -254,7 +254,6 @@ impl Observe<'_> {
             hole: survey.holes,
         });
         seen.repeated_extents = dataset.extents.as_ref().map_or(0, |survey| survey.repeated);
-        seen.memory_beneath = dataset.device_names.iter().find_map(|device| memory_beneath(device));
         seen.devices.clone_from(&dataset.device_names);
         seen.compressibility = sample(dataset);
     }

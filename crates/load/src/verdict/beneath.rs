@@ -30,16 +30,18 @@ pub(super) fn memory_beneath(class: &ClassObservation) -> Option<Reason> {
 }
 
 fn is_memory(class: &ClassObservation) -> Option<Reason> {
-    // The file system at the top is told by `emulated-target`.
+    // A folder in memory at the top was asked for by its name: `emulated-target` tells of that.
     let below = class.layers.iter().skip(1).filter(|layer| layer.kind == "file-system" && serves_both(layer));
     let whole = class.layers.iter().filter(|layer| layer.kind == "memory");
     let layer = whole.chain(below.filter(|layer| matches!(layer.detail.as_str(), "tmpfs" | "ramfs"))).next()?;
     let by: Vec<&str> = layer.effects.iter().map(|effect| effect.by.as_str()).collect();
-    let evidence = format!("beneath the target lies {}, no device: {}", layer.name, by.join(", "));
-    // A file in memory is a stand-in, as a folder in memory is; a device that is memory looks like a drive.
-    let severity = if layer.kind == "memory" { Severity::Suspect } else { Severity::Note };
+    let evidence = format!(
+        "beneath the target lies {}, no device: {}. It looks like a disk, and the figures are memory's",
+        layer.name,
+        by.join(", ")
+    );
     let fix = "measure on a device; use these figures for the cost of the software only";
-    Some(of_class(&class.name, ReasonCode::MemoryBeneath, severity, evidence, fix))
+    Some(of_class(&class.name, ReasonCode::MemoryBeneath, Severity::Suspect, evidence, fix))
 }
 
 fn serves_both(layer: &assay_record::Layer) -> bool {

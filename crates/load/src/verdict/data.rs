@@ -152,7 +152,7 @@ pub(super) fn emulated_target(class: &ClassObservation) -> Option<Reason> {
             "its target is memory that stands in for a device: the code is real, the hardware is not",
             "measure on the device itself; use these figures for the cost of the software only",
         ),
-        (false, false) => return memory_disk(class),
+        (false, false) => return None,
     };
     let evidence = evidence.to_owned();
     Some(of_class(&class.name, ReasonCode::EmulatedTarget, Severity::Note, evidence, fix))
@@ -170,12 +170,4 @@ pub(super) fn not_kept(class: &ClassObservation) -> Option<Reason> {
         was written there is safe";
     let numbers = [("blocks", seen.blocks as f64), ("wrong", seen.wrong as f64)];
     Some(with(of_class(&class.name, ReasonCode::DataCorrupt, Severity::Invalid, evidence, fix), &numbers))
-}
-
-/// The block device is memory, and looks like any disk: that its figures are no disk's must not go unsaid.
-fn memory_disk(class: &ClassObservation) -> Option<Reason> {
-    let device = class.memory_beneath.as_ref()?;
-    let evidence = format!("{device}: a disk in name only, which the figures are not about");
-    let fix = "measure on the device itself; use these figures for the cost of the software only";
-    Some(of_class(&class.name, ReasonCode::EmulatedTarget, Severity::Suspect, evidence, fix))
 }

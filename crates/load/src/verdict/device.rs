@@ -1,6 +1,6 @@
 //! Block devices: who used them, and what of the bytes asked for reached them.
 
-use assay_record::{Layout, Reason, ReasonCode, Severity};
+use assay_record::{Cache, Layout, Reason, ReasonCode, Severity};
 
 use super::{
     observation::{ClassObservation, DeviceObservation, OwnTraffic, RunObservation},
@@ -145,14 +145,17 @@ fn read_ahead(class: &ClassObservation) -> Option<Reason> {
     Some(differ(class, "read", read, class.read_bytes, Severity::Note, fix))
 }
 
-/// Buffered writes that nothing made durable end in memory. That is what was asked for; it is not the device's figure.
+/// Buffered writes that nothing made durable end in memory, whatever takes them below: they are no device's figure. Where
+/// a warm cache was asked for, memory is what was to be measured.
 fn not_written_back(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
     if class.flushes > 0 || class.written_bytes < DIFFERENCE_AT_LEAST {
         return None;
     }
     let ours = run.devices.iter().filter(|device| class.devices.contains(&device.counters.device));
     let counts: Vec<f64> = ours.map(|device| device.counters.written_bytes.value).collect();
-    let (reached, asked) = (counts.iter().sum::<f64>(), class.written_bytes as f64);
+    // A loop device may have been given what its file's page cache still holds.
+    let bottom = class.beneath.map_or(f64::INFINITY, |beneath| beneath.written_bytes);
+    let (reached, asked) = (counts.iter().sum::<f64>().min(bottom), class.written_bytes as f64);
     if counts.is_empty() || reached >= WRITTEN_BACK * asked {
         return None;
     }
@@ -162,9 +165,11 @@ fn not_written_back(run: &RunObservation, class: &ClassObservation) -> Option<Re
         bytes(asked),
         bytes(reached)
     );
-    let fix = "name what makes the writes durable (durability), or use a direct path";
+    let fix = "name what makes the writes durable (durability), use a direct path, or say that memory is what is wanted \
+        (cache = \"warm\")";
+    let severity = if run.cache == Cache::Warm { Severity::Note } else { Severity::Suspect };
     let numbers = [("asked_bytes", asked), ("device_bytes", reached)];
-    Some(with(of_class(&class.name, ReasonCode::DeviceBytesDiffer, Severity::Note, evidence, fix), &numbers))
+    Some(with(of_class(&class.name, ReasonCode::DeviceBytesDiffer, severity, evidence, fix), &numbers))
 }
 
 fn differ(class: &ClassObservation, verb: &str, seen: u64, asked: u64, severity: Severity, fix: &str) -> Reason {

@@ -207,8 +207,6 @@ pub struct ClassObservation {
     pub repeated_extents: u64,
     /// File system that its target lies on; none for devices, and where unknown.
     pub file_system: Option<String>,
-    /// What makes its block device memory, in words.
-    pub memory_beneath: Option<String>,
     /// Bytes of its data set, all files.
     pub dataset_bytes: u64,
     /// Samples of its data set.
@@ -301,7 +299,6 @@ impl ClassObservation {
             changes: FileChanges::default(),
             repeated_extents: 0,
             file_system: None,
-            memory_beneath: None,
             dataset_bytes: 0,
             compressibility: None,
             null_ops_per_s: None,

@@ -69,12 +69,15 @@ fn writes_that_a_loop_device_took_into_memory_are_named() {
 #[test]
 fn a_device_that_is_memory_is_no_device() {
     let compressed = layer("zram0", "memory", "", serves("its blocks are memory"));
-    expect(&judged(move |_, class| class.layers = vec![compressed]), ReasonCode::MemoryBeneath, SUSPECT);
+    let on_zram = judged(move |_, class| class.layers = vec![compressed]);
+    expect(&on_zram, ReasonCode::MemoryBeneath, SUSPECT);
+    // One thing has one reason.
+    expect(&on_zram, ReasonCode::EmulatedTarget, None);
     let top = layer("/data", "file-system", "ext4", Vec::new());
     let image = layer("loop0", "loop", "/dev/shm/image", Vec::new());
     let shared = layer("/dev/shm", "file-system", "tmpfs", serves("its files are memory"));
     let all = vec![top, image, shared];
-    expect(&judged(move |_, class| class.layers = all), ReasonCode::MemoryBeneath, Some(Severity::Note));
+    expect(&judged(move |_, class| class.layers = all), ReasonCode::MemoryBeneath, SUSPECT);
 }
 
 fn limited(setting: &str, device: &str, value: f64, counted: u64) -> Verdict {

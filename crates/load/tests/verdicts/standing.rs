@@ -116,10 +116,8 @@ fn others_beside_a_load_in_memory_are_foreign_load() {
 }
 
 #[test]
-fn what_a_drive_can_hold_and_what_is_memory_are_named() {
+fn what_a_drive_can_hold_and_what_is_shared_are_named() {
     expect(&judged(|_, class| class.dataset_bytes = MIB), ReasonCode::FileSmallerThanCaches, SUSPECT);
     expect(&judged(|_, class| class.dataset_bytes = 32 * MIB), ReasonCode::FileSmallerThanCaches, None);
-    let memory = judged(|_, class| class.memory_beneath = Some("zram0 keeps its blocks in memory".to_owned()));
-    expect(&memory, ReasonCode::EmulatedTarget, SUSPECT);
     expect(&judged(|_, class| class.repeated_extents = 256 * MIB), ReasonCode::CompressibleData, SUSPECT);
 }
