@@ -70,6 +70,14 @@ def schema() -> Path:
     return _folder("schema")
 
 
+def state() -> Path | None:
+    """The folder of this user in which Assay keeps what it has learnt of this machine; none where there is no home."""
+    named = (os.environ.get(name, "") for name in ("XDG_STATE_HOME", "HOME"))
+    state_home, own = (Path(text) if text.startswith("/") else None for text in named)
+    found = state_home or (own / ".local" / "state" if own else None)
+    return found / "assay" if found else None
+
+
 def _folder(name: str) -> Path:
     root = checkout()
     return _existing((root or _DATA) / name, "the installation is incomplete; install assay again")

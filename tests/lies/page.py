@@ -13,7 +13,7 @@ from pathlib import Path
 from e2e.jobs import Json
 
 from .gallery import GALLERY, REFUSED, Lie
-from .stages import caches, clocks, data, flushes, layers, machine, repeats, targets, windows  # noqa: F401
+from .stages import caches, clocks, data, flushes, layers, machine, played, repeats, targets, windows  # noqa: F401
 
 GROUPS = {
     "caches": "Memory that answers for a device",

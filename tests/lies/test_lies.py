@@ -8,7 +8,7 @@ from e2e.program import Outcome
 from .gallery import GALLERY, REFUSED, Lie
 from .room import Room
 from .said import Said
-from .stages import caches, clocks, data, flushes, layers, machine, repeats, targets, windows  # noqa: F401
+from .stages import caches, clocks, data, flushes, layers, machine, played, repeats, targets, windows  # noqa: F401
 
 
 def wanted(entry: Lie) -> object:

@@ -90,3 +90,14 @@ def test_a_plan_has_what_was_demanded() -> None:
     assert jobs
     assert all(job["counting"] == "accounts" for job in jobs)
     assert all(entry["pin"] == {"cpus": [int(own)]} for job in jobs for entry in job["classes"])
+
+
+def test_a_size_of_the_page_cache_is_laid_over_cells_that_have_one() -> None:
+    demand = Demand.of(None, [], "10GiB")
+    in_memory = cell("memory")
+    both = demand.on([cell(), in_memory])
+    assert [one.job.get("cache_bytes") for one in both] == [10 << 30, None]
+    with pytest.raises(AssayError, match="no cell goes through a page cache"):
+        demand.on([in_memory])
+    with pytest.raises(AssayError, match="size"):
+        Demand.of(None, [], "much")

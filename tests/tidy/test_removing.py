@@ -13,7 +13,6 @@ _RUST = re.compile(r"\bremove_dir(?:_all)?\b")
 ALLOWED = {
     "python/assay/rivals/wiredtiger.py": "the half of a build, in this user's cache",
     "python/assay/trace/tracefs.py": "rmdir of an instance of the kernel's tracing, and of an empty mount point",
-    "crates/rivals/src/room.rs": "rmdir of an empty control group: there are no files in one",
 }
 
 

@@ -40,6 +40,21 @@ def test_twins_stand_in_the_place_of_all_folders_with_one_host() -> None:
     assert (hosts[0]["name"], hosts[0]["cores"]["value"]) == ("i9-9900k", 4)
 
 
+def test_what_turns_cost_is_learnt_and_kept_beside_what_else_assay_keeps(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    usual = job(WORKLOAD, Flags(on="twin:970evoplus"))["twins"]
+    assert usual["costs"] == str(tmp_path / "assay" / "costs")
+    assert not {"turn_ns", "learn"} & set(usual)
+    assert job(WORKLOAD, Flags(on="twin:970evoplus", turn="learn"))["twins"]["learn"] is True
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.delenv("HOME")
+    assert "costs" not in job(WORKLOAD, Flags(on="twin:970evoplus"))["twins"]
+    with pytest.raises(AssayError):
+        job(WORKLOAD, Flags(on="twin:970evoplus", turn="often"))
+
+
 def test_a_folder_beside_a_twin_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="is no twin"):
         job(WORKLOAD, Flags(on="twin:p4610", log=str(tmp_path)))

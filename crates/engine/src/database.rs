@@ -258,6 +258,11 @@ impl Database {
         Ok(database)
     }
 
+    /// The log is written when somebody waits for it alone, and nobody else makes checkpoints.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.shared.pace == Pace::Asked
+    }
+
     /// Keeps files, which are locked, as long as the database is open.
     pub(crate) fn hold(&mut self, files: Vec<std::fs::File>) {
         self.held = files;

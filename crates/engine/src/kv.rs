@@ -42,6 +42,11 @@ impl Kv for Tpcc<'_> {
         failed.into_inner().map_or(ran.map_err(told), Err)
     }
 
+    fn loaders(&self) -> usize {
+        // A log that is written only when somebody waits is one of a play, which is to be repeatable.
+        if self.0.is_repeatable() { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) }
+    }
+
     fn loaded(&self) -> Result<()> {
         self.0.checkpoint().and_then(|()| self.0.complete()).map_err(told)
     }

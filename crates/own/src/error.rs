@@ -27,6 +27,14 @@ pub enum OwnError {
         /// The mark.
         path: PathBuf,
     },
+    /// Not on this machine, or not for this user.
+    #[error("{reason}")]
+    NotPossible {
+        /// What was seen.
+        reason: String,
+        /// What to do.
+        fix: String,
+    },
     /// It is not this user's to touch, or somebody uses it.
     #[error("{path} is not touched: {reason}", path = path.display())]
     Refused {
@@ -47,7 +55,7 @@ impl OwnError {
     /// What to do about it: one sentence.
     pub fn fix(&self) -> String {
         match self {
-            Self::Refused { fix, .. } => fix.clone(),
+            Self::Refused { fix, .. } | Self::NotPossible { fix, .. } => fix.clone(),
             Self::Busy { .. } => "wait until that has ended, or name another folder".to_owned(),
             Self::Io { path, source, .. } => match source.raw_os_error() {
                 Some(libc::ENOSPC | libc::EDQUOT) => {

@@ -16,6 +16,7 @@ mod mounted;
 mod note;
 mod people;
 mod register;
+mod room;
 mod serve;
 mod tree;
 
@@ -27,6 +28,7 @@ pub use folder::{Folder, MARKER, Plan};
 pub use lease::Lease;
 pub use mounted::{MOUNTED_AS, Mounted, mount_state};
 pub use note::Owner;
+pub use room::Room;
 pub use serve::serve;
 
 /// What calls of this crate return.

@@ -72,6 +72,9 @@ impl From<OwnError> for PathError {
         match error {
             OwnError::Io { action, path, source } => Self::Io { action, path, source },
             OwnError::Refused { path, reason, fix } => Self::Refused { path, reason, fix },
+            OwnError::NotPossible { reason, fix } => {
+                Self::Unavailable { what: "a control group of its own".to_owned(), reason, fix }
+            }
             other => {
                 let reason = other.to_string();
                 Self::Refused { path: PathBuf::new(), reason, fix: other.fix() }

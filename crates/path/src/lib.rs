@@ -30,7 +30,7 @@ pub mod stamp;
 pub mod uring;
 
 pub use arena::Arena;
-pub use assay_own::{Folder as Scratch, Plan};
+pub use assay_own::{Folder as Scratch, Plan, Room};
 pub use error::PathError;
 pub use libaio::Libaio;
 pub use mmap::Mmap;

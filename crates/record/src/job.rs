@@ -103,6 +103,16 @@ pub struct Job {
     /// State of the page cache.
     #[serde(default)]
     pub cache: Cache,
+    /// Bytes that the page cache of the data sets may fill at most, by a control group of the run's own; none where memory
+    /// alone bounds it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_bytes: Option<u64>,
+    /// Seconds of rest between preparation and load, in which drives cool down and finish what they put off.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cool_down_s: f64,
+    /// Every data set is given back to the drive (discarded) and written anew before, so that each cell finds the drive alike.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trim: bool,
     /// Checks beyond measuring.
     #[serde(default)]
     pub checks: Checks,
@@ -121,6 +131,11 @@ pub struct Job {
     /// Anything that the caller wants to find again in the record (study, factors, repeat).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(seconds: &f64) -> bool {
+    *seconds == 0.0
 }
 
 fn scratch_default() -> String {

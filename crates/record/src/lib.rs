@@ -14,6 +14,7 @@ mod job;
 mod path;
 mod pin;
 mod record;
+mod state;
 mod target;
 mod validate;
 mod verdict;

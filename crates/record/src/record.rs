@@ -259,6 +259,10 @@ pub struct DeviceCounters {
     pub mean_in_flight: Figure,
     /// Share of the window in which it was busy.
     pub utilisation: Figure,
+    /// Of a cloud's volume: seconds of the window in which more was asked for than is allowed, as the volume counts them, by
+    /// what was exceeded; empty where a device does not say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub held_up: BTreeMap<String, Figure>,
 }
 
 /// Something that was asked for and could not be measured.

@@ -40,6 +40,7 @@ impl Job {
     /// [`JobError::Field`] that names the first field found wrong.
     pub fn validate(&self) -> Result<(), JobError> {
         self.validate_window()?;
+        self.validate_state()?;
         unique("targets", self.targets.iter().map(|target| target.id.as_str()))?;
         unique("datasets", self.datasets.iter().map(|dataset| dataset.name.as_str()))?;
         unique("classes", self.classes.iter().map(|class| class.name.as_str()))?;
@@ -293,11 +294,11 @@ fn file_name(field: &str, name: &str) -> Result<(), JobError> {
     check(plain, field, name, "use up to 100 letters, digits, '-' and '_'")
 }
 
-fn check(good: bool, field: impl Into<String>, seen: impl ToString, fix: &str) -> Result<(), JobError> {
+pub(crate) fn check(good: bool, field: impl Into<String>, seen: impl ToString, fix: &str) -> Result<(), JobError> {
     if good { Ok(()) } else { wrong(field, seen, fix) }
 }
 
-fn wrong(field: impl Into<String>, seen: impl ToString, fix: &str) -> Result<(), JobError> {
+pub(crate) fn wrong(field: impl Into<String>, seen: impl ToString, fix: &str) -> Result<(), JobError> {
     Err(JobError::Field { field: field.into(), seen: seen.to_string(), fix: fix.to_owned() })
 }
 

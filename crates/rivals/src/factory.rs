@@ -10,9 +10,8 @@ use serde_json::Value;
 
 use crate::{
     engine::{Engine, Reach, Settings},
-    error::Result,
+    error::{Result, RivalError},
     place::{Place, drop_cached},
-    room::Room,
 };
 
 /// Bytes for the program beside the engine: histograms, stacks, what the checks remember.
@@ -62,7 +61,8 @@ pub fn bounded<E: Engine>(settings: &Settings, pool_bytes: Option<u64>) -> Resul
         // Its allocator's waste must fit in as well: the kernel ends a process that goes beyond.
         Reach::Buffered => pool + E::beside_bytes(pool) + BESIDE_BYTES,
     };
-    let room = Room::enter(bytes)?;
+    let room = Room::enter(bytes)
+        .map_err(|error| RivalError::NotPossible { reason: error.to_string(), fix: error.fix() })?;
     Ok((Some(room), format!("at most {} MiB together with the process, by a control group", bytes >> 20)))
 }
 

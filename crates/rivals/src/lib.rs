@@ -15,7 +15,6 @@ mod place;
 pub mod redb;
 #[cfg(feature = "rocksdb")]
 pub mod rocksdb;
-mod room;
 mod run;
 pub mod serve;
 #[cfg(feature = "wiredtiger")]
@@ -26,5 +25,4 @@ pub use engine::{CACHE_BYTES, Engine, Reach, Settings};
 pub use error::{Result, RivalError};
 pub use factory::Rival;
 pub use list::{Listed, list};
-pub use room::Room;
 pub use run::{RivalStore, TpccJob, index, tpcc};

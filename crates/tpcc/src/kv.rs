@@ -45,6 +45,11 @@ pub trait Kv: Sync {
         terminals.into_iter().try_for_each(|terminal| crew.work(terminal, self.session()?))
     }
 
+    /// Threads that may fill it at the same time. With one the same rows are always in the same places.
+    fn loaders(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
     /// Called once after a load, before anything else: a store may write a checkpoint.
     ///
     /// # Errors

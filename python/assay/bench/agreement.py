@@ -21,6 +21,8 @@ Figures = dict[str, float]
 FILE_BYTES = 256 << 20
 SIZE = 4096
 DEPTHS = (1, 8, 32, 128)
+RAMP_S = 0.25
+"""Load before either counts: queues fill, and what the preparation has left to the drive is over."""
 CLOSE = 0.03
 """Distance of the ratio from 1 that half of the cells may have at most."""
 FAR = 0.10
@@ -77,6 +79,7 @@ class Cell:
             "lat_percentiles": 1,
             "time_based": 1,
             "runtime": f"{round(seconds * 1000)}ms",
+            "ramp_time": f"{round(RAMP_S * 1000)}ms",
         } | ({"fdatasync": 1} if self.durable else {})
 
 
@@ -100,6 +103,7 @@ def measure(repeats: int, seconds: float, folder: str, seed: int) -> Json:
         for _ in range(repeats):
             for cell in drawn.sample(every, len(every)):
                 job = folder_job(folder, cell.assay(), FILE_BYTES, seconds, "bypassed") | shared
+                job["window"]["warmup_s"] = RAMP_S
                 results[cell].append(_pair(cell, job, str(files["data"]), seconds, drawn.random() < 0.5))
     points = [judged(cell, found) for cell, found in results.items()]
     return {

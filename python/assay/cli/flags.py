@@ -43,6 +43,10 @@ Counting = Annotated[
         "--counting", metavar="HOW", help="When hardware counters run: auto, in-window, own-window, accounts."
     ),
 ]
+Cache = Annotated[
+    str | None,
+    typer.Option("--cache", metavar="BYTES", help="Bytes that the page cache may fill, by a control group."),
+]
 Pin = Annotated[
     list[str] | None,
     typer.Option("--pin", metavar="[CLASS=]CPUS", help="Threads keep to CPUs (0,2-5) or NUMA nodes (node:0), in turn."),

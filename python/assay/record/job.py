@@ -270,8 +270,10 @@ class Job(TypedDict, total=False):
     """A job: one cell of a study, complete in itself."""
 
     cache: Cache
+    cache_bytes: int | None
     checks: Checks
     classes: list[Class]
+    cool_down_s: float
     counting: CpuCounting
     datasets: list[Dataset]
     free_percent_at_least: float
@@ -281,5 +283,6 @@ class Job(TypedDict, total=False):
     scratch: str
     seed: int
     targets: list[Target]
+    trim: bool
     version: int
     window: Window

@@ -167,6 +167,7 @@ class DeviceCounters(TypedDict, total=False):
 
     device: str
     flushes: Figure
+    held_up: dict[str, Figure]
     mean_in_flight: Figure
     read_bytes: Figure
     reads: Figure

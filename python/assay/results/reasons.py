@@ -61,7 +61,7 @@ MEANINGS = {
     "limit-met": "A limit of the control group set the pace: the device can do more.",
     "device-hot": "A drive that is too hot slows down: the figure is not its lasting pace.",
     "memory-beneath": "Writes ended in memory, or the device is memory: the figure is not a drive's.",
-    "costs-unsteady": "CPU time was taken on a machine whose pace moved: the same command would give another figure.",
+    "costs-unsteady": "What turns cost was learnt on a machine whose pace moved: another time would give another cost.",
     "cpu-taken": "Threads that could have run waited while other processes ran: alone, the run would have done more.",
     "counting-bends": "Hardware counters ran in the window and cost more than 1 % of it: the figures are too slow.",
     "counters-disagree": "Counted cycles and CPU time would need a clock that this machine cannot have.",

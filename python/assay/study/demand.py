@@ -1,4 +1,4 @@
-"""What the command line demands of every cell: where threads run, and how CPU is counted."""
+"""What the command line demands of every cell: where threads run, how CPU is counted, how large the page cache is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.study.cell import Cell
 from assay.study.pin import PinError, parse_pin
 from assay.target.target import TWIN
+from assay.units.parse import parse_bytes
 
 Json = dict[str, Any]
 
@@ -19,13 +20,15 @@ COUNTINGS = ("auto", "in-window", "own-window", "accounts")
 
 @dataclass(frozen=True)
 class Demand:
-    """`counting` for all cells (none: as the study says); `pins` by class, under the empty name for all classes."""
+    """`counting` for all cells (none: as the study says); `pins` by class, under the empty name for all classes;
+    `cache_bytes` for all cells whose data go through the page cache (none: as the study says)."""
 
     counting: str | None = None
     pins: Mapping[str, Json | None] | None = None
+    cache_bytes: int | None = None
 
     @classmethod
-    def of(cls, counting: str | None, pins: Sequence[str]) -> Demand:
+    def of(cls, counting: str | None, pins: Sequence[str], cache: str | None = None) -> Demand:
         """From what was typed; a CPU that this process may not use is refused."""
         if counting is not None and counting not in COUNTINGS:
             hint = did_you_mean(counting, COUNTINGS)
@@ -37,7 +40,7 @@ class Demand:
                 raise PinError(text, "name a class once, or none for all")
             found[name] = parse_pin(place)
             _there(place, found[name])
-        return cls(counting, found or None)
+        return cls(counting, found or None, int(parse_bytes(cache)) if cache is not None else None)
 
     def on(self, cells: Iterable[Cell]) -> list[Cell]:
         """The cells with it. A class that no cell has is refused."""
@@ -47,6 +50,9 @@ class Demand:
             name = min(unknown)
             hint = did_you_mean(name, names)
             raise AssayError(f"--pin {name}=...: no cell has such a class", hint=hint, code=BAD_JOB)
+        if self.cache_bytes is not None and not any(_is_cached(cell.job) for cell in cells):
+            hint = "leave --cache out; it bounds the page cache of folders, files and block devices"
+            raise AssayError("--cache: no cell goes through a page cache", hint=hint, code=BAD_JOB)
         return [replace(cell, job=self._job(cell.job)) for cell in cells]
 
     def _job(self, job: Json) -> Json:
@@ -54,6 +60,8 @@ class Demand:
             hint = "leave --pin out; --host says which host drives it"
             raise AssayError("--pin: a twin's host has no CPUs to keep to", hint=hint, code=BAD_JOB)
         found = job | ({"counting": self.counting} if self.counting else {})
+        if self.cache_bytes is not None and _is_cached(job):
+            found["cache_bytes"] = self.cache_bytes
         return found | ({"classes": [self._class(entry) for entry in job["classes"]]} if self.pins else {})
 
     def _class(self, entry: Json) -> Json:
@@ -63,6 +71,11 @@ class Demand:
         pin = pins.get(entry["name"], pins.get(""))
         bare = {key: value for key, value in entry.items() if key != "pin"}
         return bare | ({"pin": pin} if pin else {})
+
+
+def _is_cached(job: Json) -> bool:
+    kinds = {target["kind"] for target in job.get("targets", [])}
+    return job.get("cache") != "bypassed" and kinds <= {"folder", "file", "block-device"}
 
 
 def _there(text: str, pin: Json | None) -> None:

@@ -56,6 +56,7 @@ class _Resolved:
     window: WindowTable
     cache: str
     counting: str
+    state: Json
     data_check: bool
 
 
@@ -164,6 +165,7 @@ def _resolve(study: Study, factors: matrix.Factors, target: Target) -> _Resolved
         datasets={name: _put(names, table, f"datasets.{name}", study, where) for name, table in study.datasets.items()},
         window=_put(names, study.window, "window", study, where),
         cache=str(substitute(study.cache, names)),
+        state=jobs.state_job(substitute(study.cache_limit, names), substitute(study.cool_down, names), study.trim),
         counting=str(substitute(study.counting, names)),
         data_check=study.checks.data,
     )
@@ -198,6 +200,7 @@ def _job(request: Request, cell: str, resolved: _Resolved, target: Target, class
         "cache": resolved.cache,
         "checks": {"data": resolved.data_check},
         **({"counting": resolved.counting} if resolved.counting != "auto" else {}),
+        **resolved.state,
         "scratch": request.scratch,
         "keep_scratch": True,
     }

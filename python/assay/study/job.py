@@ -190,6 +190,13 @@ def window_job(table: WindowTable) -> Json:
     }
 
 
+def state_job(cache_limit: Any, cool_down: Any, trim: bool) -> Json:
+    """State of cache and drive as the job states it; what was not asked for has no mention."""
+    limit, rest = parse_bytes(cache_limit), parse_seconds(cool_down)
+    found: Json = {"cache_bytes": limit} if limit else {}
+    return found | ({"cool_down_s": rest} if rest else {}) | ({"trim": True} if trim else {})
+
+
 def memory_bytes(job: Mapping[str, Any]) -> int:
     """Bytes of memory that a job takes: its buffers, and its data where the target is memory."""
     buffers = sum(_buffer_bytes(entry) for entry in job["classes"])

@@ -197,6 +197,11 @@ class Study(Head):
     scenarios: list[Scenario] = Field(default=["all"], min_length=1)
     window: WindowTable
     cache: kinds.Cache = "as-found"
+    cache_limit: kinds.Size = Field(
+        0, description="Bytes that the page cache may fill, by a control group of the run's own; 0: as memory allows."
+    )
+    cool_down: kinds.Duration = Field(0, description="Rest of each cell between its preparation and its load.")
+    trim: bool = Field(False, description="Each cell discards its data and writes them anew, so that drives are alike.")
     counting: kinds.Counting = Field("auto", description="When hardware counters run.")
     checks: ChecksTable = ChecksTable()
     figures: list[Figure] = Field(default_factory=list)

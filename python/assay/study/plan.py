@@ -181,10 +181,10 @@ def _answered(cell: Cell, answer: dict[str, Any] | None) -> Cell:
 
 
 def _window_s(job: dict[str, Any]) -> float:
-    """Seconds of warm-up and window; virtual time is short, however long the window."""
+    """Seconds of rest, warm-up and window; virtual time is short, however long the window."""
     if any(target["kind"] == "twin" for target in job["targets"]):
         return TWIN_CELL_S
-    return float(job["window"]["warmup_s"] + job["window"]["measure_s"])
+    return float(job["window"]["warmup_s"] + job["window"]["measure_s"] + job.get("cool_down_s", 0))
 
 
 def assumed_bytes_written(job: dict[str, Any]) -> int:

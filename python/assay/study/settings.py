@@ -15,6 +15,7 @@ from assay.study.source import StudyError
 
 Value = Scalar | list[Scalar]
 
+_STATE = ("cache", "cache_limit", "cool_down", "trim")
 _WINDOW = ("warmup", "measure", "steady_after", "interval", "bytes")
 
 
@@ -89,7 +90,7 @@ def apply(chosen: Chosen, settings: Mapping[str, Value], origin: str = "--set") 
 def keys_of(study: Study) -> set[str]:
     """Every key that can be set."""
     window = {f"window.{name}" for name in _WINDOW}
-    return {*study.parameters, *study.matrix, *window, "repeats", "cache", "scenarios"}
+    return {*study.parameters, *study.matrix, *window, "repeats", *_STATE, "scenarios"}
 
 
 def _apply_one(study: Study, key: str, value: Value, origin: str) -> tuple[Any, Any]:
@@ -99,12 +100,20 @@ def _apply_one(study: Study, key: str, value: Value, origin: str) -> tuple[Any, 
         return _swap(study.parameters, key, _single(key, value, origin))
     if key.startswith("window.") and key[7:] in _WINDOW:
         return _set_attribute(study.window, key[7:], _single(key, value, origin))
-    if key in ("repeats", "cache"):
+    if key == "cache" and _is_size(value):
+        # `cache=10GiB` bounds it, as it does for rivals and twins; `cache=cold` says in which state it is.
+        key = "cache_limit"
+    if key == "repeats" or key in _STATE:
         return _set_attribute(study, key, _single(key, value, origin))
     if key == "scenarios":
         return _set_attribute(study, key, value if isinstance(value, list) else [value])
     hint = did_you_mean(key, keys_of(study))
     raise StudyError(f"{origin}: the study `{study.name}` has no parameter and no factor `{key}`", hint)
+
+
+def _is_size(value: Value) -> bool:
+    """It begins as a quantity does; whether it is one is checked with everything else."""
+    return isinstance(value, int | float) or (isinstance(value, str) and value[:1].isdigit())
 
 
 def _single(key: str, value: Value, origin: str) -> Scalar:

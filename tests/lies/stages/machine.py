@@ -181,3 +181,23 @@ def frozen_group(room: Room) -> Outcome:
             groups.freeze(group, frozen=False)
 
         return during(job(room.folder, measure_s=1.5), freeze, 0.5, places.inside(group))
+
+
+@lie(
+    "counters-that-slow-what-they-count",
+    "Counters run in the window because somebody insists, and each context switch takes as long as an operation "
+    "(two hundred of the kernel's software events play a virtual PMU that traps).",
+    "counting-bends",
+)
+def counters(room: Room) -> Outcome:
+    wanted = job(room.folder, klass(), counting="in-window", measure_s=1.0)
+    return program.run(wanted, ("env", "ASSAY_PLAY_COUNTERS=hz=2.6e9,events=400"))
+
+
+@lie(
+    "counters-that-count-something-else",
+    "A hypervisor's counter of cycles runs at a tenth of the CPU's clock.",
+    "counters-disagree",
+)
+def disagree(room: Room) -> Outcome:
+    return program.run(job(room.folder, klass(), measure_s=1.0), ("env", "ASSAY_PLAY_COUNTERS=hz=1e8"))

@@ -4,7 +4,7 @@ use std::{cell::Cell, io, rc::Rc, thread::JoinHandle};
 
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 
-use super::{Picoseconds, Stage, current};
+use super::{Picoseconds, Stage, cpu::Role, current};
 
 /// Bytes of an actor's stack. Only what is used costs memory.
 const STACK_BYTES: usize = 1 << 20;
@@ -44,6 +44,10 @@ pub struct Account {
     pub others: Picoseconds,
     /// Asleep.
     pub asleep: Picoseconds,
+    /// Of the time on a CPU, what the meter of turns gave.
+    pub computed: Picoseconds,
+    /// Turns that ended.
+    pub turns: u64,
 }
 
 impl Account {
@@ -56,6 +60,8 @@ impl Account {
             device: self.device - earlier.device,
             others: self.others - earlier.others,
             asleep: self.asleep - earlier.asleep,
+            computed: self.computed - earlier.computed,
+            turns: self.turns - earlier.turns,
         }
     }
 
@@ -67,12 +73,15 @@ impl Account {
         self.device += other.device;
         self.others += other.others;
         self.asleep += other.asleep;
+        self.computed += other.computed;
+        self.turns += other.turns;
     }
 }
 
 /// One who plays.
 pub(super) struct Actor {
     pub name: String,
+    pub role: Role,
     pub fiber: Option<Fiber>,
     pub giving: Rc<Cell<*const Giving>>,
     pub wait: Wait,
@@ -127,6 +136,7 @@ impl Actor {
         });
         Ok(Self {
             name: name.to_owned(),
+            role: Role::of(name),
             fiber: Some(fiber),
             giving,
             wait: Wait::Turn,

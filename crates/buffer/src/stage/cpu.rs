@@ -20,6 +20,48 @@ pub enum Cpu {
         /// Nanoseconds.
         turn_ns: f64,
     },
+    /// What turns took on average when they were measured, by who takes them: as [`Cpu::Fixed`] as far as the play goes.
+    Learnt(TurnCosts),
+}
+
+/// Mean CPU time of a turn, ns, in the play's time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TurnCosts {
+    /// Of the work's own threads.
+    pub worker_ns: f64,
+    /// Of the log's writer.
+    pub log_ns: f64,
+    /// Of all others.
+    pub rest_ns: f64,
+}
+
+/// Who takes a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Worker,
+    Log,
+    Rest,
+}
+
+impl Role {
+    /// Of an actor by its name.
+    pub fn of(name: &str) -> Self {
+        match name {
+            "worker" => Self::Worker,
+            "log" => Self::Log,
+            _ => Self::Rest,
+        }
+    }
+}
+
+impl TurnCosts {
+    fn of(&self, role: Role) -> f64 {
+        match role {
+            Role::Worker => self.worker_ns,
+            Role::Log => self.log_ns,
+            Role::Rest => self.rest_ns,
+        }
+    }
 }
 
 /// Measures turns.
@@ -44,16 +86,12 @@ impl Meter {
         }
     }
 
-    /// What was used since [`Meter::begin`], and begins anew; `ends_turn` where this is the end of a turn.
-    pub fn take(&mut self, ends_turn: bool) -> Picoseconds {
+    /// What an actor used since [`Meter::begin`], and begins anew; `ends_turn` where this is the end of a turn.
+    pub fn take(&mut self, ends_turn: bool, role: Role) -> Picoseconds {
         match self.cpu {
-            Cpu::Fixed { turn_ns } => {
-                if ends_turn {
-                    (turn_ns * 1e3) as Picoseconds
-                } else {
-                    0
-                }
-            }
+            Cpu::Fixed { .. } | Cpu::Learnt(_) if !ends_turn => 0,
+            Cpu::Fixed { turn_ns } => (turn_ns * 1e3) as Picoseconds,
+            Cpu::Learnt(costs) => (costs.of(role) * 1e3) as Picoseconds,
             Cpu::Measured { factor } => {
                 let now = thread_ns();
                 let used = (now - self.since_ns).saturating_sub(self.reading_ns);

@@ -25,7 +25,7 @@ use std::{
 };
 
 pub use actor::{Account, Handle, spawn};
-pub use cpu::Cpu;
+pub use cpu::{Cpu, TurnCosts};
 pub use play::{Stage, World};
 pub use signal::Signal;
 

@@ -151,7 +151,13 @@ impl Stage {
 
     fn charge_turn(&self, ends_turn: bool) {
         let Some(actor) = self.current.get() else { return };
-        let work = self.meter.borrow_mut().take(ends_turn);
+        let role = self.actors.borrow()[actor].role;
+        let work = self.meter.borrow_mut().take(ends_turn, role);
+        {
+            let account = &mut self.actors.borrow_mut()[actor].account;
+            account.computed += work;
+            account.turns += u64::from(ends_turn);
+        }
         self.work(actor, work);
     }
 

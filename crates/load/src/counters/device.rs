@@ -1,6 +1,7 @@
 //! What block devices did: `/sys/block/*/stat`.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     time::Instant,
@@ -8,7 +9,10 @@ use std::{
 
 use assay_record::{DeviceCounters, Figure, Method, Unit};
 
-use super::roots::Roots;
+use super::{
+    roots::Roots,
+    volume::{VolumeSample, Volumes},
+};
 use crate::environment::own_provenance;
 
 const SECTOR: u32 = 512;
@@ -55,6 +59,7 @@ pub fn parse_device_stat(text: &str) -> Option<DeviceStat> {
 #[derive(Clone, Debug)]
 pub struct DeviceSampler {
     devices: Vec<(String, PathBuf)>,
+    volumes: Volumes,
 }
 
 /// Counters of the devices at one moment.
@@ -62,6 +67,7 @@ pub struct DeviceSampler {
 pub struct DeviceSample {
     at: Instant,
     stats: Vec<(String, Option<DeviceStat>)>,
+    volumes: VolumeSample,
 }
 
 impl DeviceSampler {
@@ -80,7 +86,8 @@ impl DeviceSampler {
             let class = roots.sys.join("class/block").join(name).join("stat");
             if class.exists() { class } else { roots.sys.join("block").join(name).join("stat") }
         };
-        Self { devices: names.into_iter().map(|name| (name.clone(), stat(&name))).collect() }
+        let volumes = Volumes::among(&names, roots);
+        Self { devices: names.into_iter().map(|name| (name.clone(), stat(&name))).collect(), volumes }
     }
 
     /// Reads all of them. A device that has vanished is left out of the differences.
@@ -89,6 +96,7 @@ impl DeviceSampler {
         DeviceSample {
             at: Instant::now(),
             stats: self.devices.iter().map(|(name, path)| (name.clone(), read(path))).collect(),
+            volumes: self.volumes.sample(),
         }
     }
 }
@@ -101,7 +109,11 @@ impl DeviceSample {
             let after = later.stats.iter().find(|(other, _)| other == name)?.1?;
             Some((name, (*before)?, after))
         });
-        pairs.map(|(name, before, after)| difference(name, before, after, seconds)).collect()
+        let counted = pairs.map(|(name, before, after)| DeviceCounters {
+            held_up: self.volumes.held_up(&later.volumes, name),
+            ..difference(name, before, after, seconds)
+        });
+        counted.collect()
     }
 }
 
@@ -120,6 +132,7 @@ fn difference(name: &str, before: DeviceStat, after: DeviceStat, seconds: f64) -
         mean_in_flight: figure(per_window(grown(before.weighted_ms, after.weighted_ms)), Unit::Count),
         // The kernel counts in ticks, so a short window may show a little more than all of it.
         utilisation: figure(per_window(grown(before.busy_ms, after.busy_ms)).min(1.0), Unit::Ratio),
+        held_up: BTreeMap::new(),
     }
 }
 

@@ -23,6 +23,7 @@ mod rusage;
 mod system;
 mod task;
 mod thread;
+mod volume;
 mod write_cache;
 
 pub use aggregate::{CountedApart, CpuTotals, Work, cpu_use};
@@ -47,4 +48,5 @@ pub use rusage::cpu_seconds;
 pub use system::{CpuTicks, SystemSample, SystemSampler, SystemUse, parse_cpu_mhz, parse_cpu_ticks};
 pub use task::{Helper, HelperKind, HelperUse, parse_helper_name, parse_run_wait, parse_schedstat, parse_task_stat};
 pub use thread::{HardwareCounters, ThreadCounters, ThreadUse};
+pub use volume::EXCEEDED;
 pub use write_cache::WriteCache;

@@ -9,7 +9,9 @@ mod judge;
 mod observe;
 mod pin;
 mod readback;
+mod rest;
 mod result;
+mod room;
 mod stage;
 
 pub use self::{
@@ -61,8 +63,11 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     let began = Instant::now();
     let clock = Clock::new();
     pin::possible(job, &Roots::default())?;
+    // Entered before data are made, so that their pages are the group's, and left after all else.
+    let _room = room::enter(job)?;
     let stage = Stage::set(job, &clock, watch)?;
     let ceilings = ceilings(job, clock)?;
+    rest::rest(job, watch)?;
     let counting = Counting::plan(job, clock);
     let prepared_s = began.elapsed().as_secs_f64();
     let tallies: Vec<Vec<Tally>> =

@@ -251,7 +251,13 @@ fn set_caches(
             return Err(PathError::Interrupted { action: "preparing the page cache" }.into());
         }
         let done = index as f64 / all.len() as f64;
+        // Pages that others brought in are in others' groups, and no limit of this run's holds them.
+        let bounded = job.cache_bytes.is_some();
+        if bounded && job.cache != Cache::Cold {
+            residency::evict(&open(path)?).map_err(|source| io_error("emptying the cache of", path, source))?;
+        }
         match job.cache {
+            Cache::AsFound if bounded => {}
             Cache::AsFound => return Ok(()),
             Cache::Warm => {
                 progress("warming the page cache", done, path.display().to_string());

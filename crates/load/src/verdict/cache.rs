@@ -4,6 +4,7 @@ use assay_record::{Cache, Reason, ReasonCode, Severity, TargetKind};
 
 use super::{
     beneath::serving,
+    flush::plays,
     observation::{ClassObservation, RunObservation},
     reason::{graded, of_class, with},
     words::{bytes, percent},
@@ -59,7 +60,7 @@ fn served_numbers(class: &ClassObservation, share: f64) -> Vec<(&'static str, f6
 fn served(run: &RunObservation, class: &ClassObservation) -> Option<(f64, String)> {
     let by_account = served_by_account(run, class);
     let by_residency = served_by_residency(class);
-    let found = [by_account, by_residency, served_beneath(class)].into_iter().flatten();
+    let found = [by_account, by_residency, served_beneath(class), served_elsewhere(class)].into_iter().flatten();
     found.reduce(|most, next| if next.0 > most.0 { next } else { most })
 }
 
@@ -115,6 +116,16 @@ fn served_beneath(class: &ClassObservation) -> Option<(f64, String)> {
     class
         .direct()
         .then(|| (CACHE_SERVED_SUSPECT, format!("{layer} reads through {by}, so memory may have served any read")))
+}
+
+/// A file system that a program plays, or another machine: where it has its bytes from nobody can say here.
+fn served_elsewhere(class: &ClassObservation) -> Option<(f64, String)> {
+    let kind = class.file_system.as_deref().filter(|kind| plays(kind) && class.devices.is_empty() && class.direct())?;
+    let evidence = format!(
+        "a program or another machine answers for a file system of type {kind}, so its memory may have served any read: \
+         nothing here shows that one reached a device"
+    );
+    Some((CACHE_SERVED_SUSPECT, evidence))
 }
 
 /// Reads that should have come from the page cache came from the device.

@@ -104,7 +104,8 @@ fn user_space(class: &ClassObservation) -> Option<Reason> {
     Some(with(of_class(&class.name, ReasonCode::FlushNotSeen, Severity::Suspect, evidence, fix), &numbers))
 }
 
-fn plays(kind: &str) -> bool {
+/// A program plays file systems of this type, or another machine does.
+pub(super) fn plays(kind: &str) -> bool {
     kind == "fuse" || kind.starts_with("fuse.") || matches!(kind, "fuseblk" | "9p" | "virtiofs")
 }
 

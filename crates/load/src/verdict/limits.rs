@@ -1,6 +1,6 @@
 //! Limits that somebody has set, and heat: what makes a device slower than it is.
 
-use assay_record::{Reason, ReasonCode, Severity};
+use assay_record::{DeviceCounters, Reason, ReasonCode, Severity};
 
 use super::{
     observation::RunObservation,
@@ -15,9 +15,31 @@ pub const LIMIT_MET: f64 = 0.9;
 /// Rise of a drive's temperature in a window that is worth knowing, degrees Celsius.
 pub const HEAT_RISE_C: f64 = 5.0;
 
-/// A limit of a control group was met.
+/// Share of the window for which a volume may be asked for more than it may serve: a burst at its beginning is none.
+pub const HELD_UP: f64 = 0.01;
+
+/// A limit of a control group was met, or one of a cloud's volume.
 pub(super) fn limit_met(run: &RunObservation) -> Vec<Reason> {
-    run.limits.iter().filter_map(|limit| met(run, limit)).collect()
+    let groups = run.limits.iter().filter_map(|limit| met(run, limit));
+    groups.chain(run.devices.iter().filter_map(|device| held_up(run, &device.counters))).collect()
+}
+
+/// A volume says for how long more was asked of it than it, or its instance, is allowed.
+fn held_up(run: &RunObservation, device: &DeviceCounters) -> Option<Reason> {
+    let (what, held) = device.held_up.iter().max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
+    if held.value < HELD_UP * run.measured_s {
+        return None;
+    }
+    let whose = if what.starts_with("instance") { "the instance" } else { "the volume" };
+    let kind = if what.contains("bytes") { "bytes" } else { "operations" };
+    let evidence = format!(
+        "{} says that for {:.1} s of the window's {:.1} s more {kind} per second were asked for than {whose} is allowed: its \
+         limit, or what was left of its burst credits, set the pace",
+        device.device, held.value, run.measured_s
+    );
+    let fix = "ask for less, provision more for the volume or the instance, or read the figure as the limit's";
+    let numbers: Vec<(&str, f64)> = device.held_up.iter().map(|(what, held)| (what.as_str(), held.value)).collect();
+    Some(with(of_run(ReasonCode::LimitMet, Severity::Suspect, evidence, fix), &numbers))
 }
 
 fn met(run: &RunObservation, limit: &LimitUse) -> Option<Reason> {

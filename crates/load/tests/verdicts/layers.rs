@@ -41,6 +41,19 @@ fn what_a_loop_device_served_is_told_by_the_disk_beneath() {
     expect(&direct, ReasonCode::PageCacheServed, None);
 }
 
+#[test]
+fn nobody_knows_where_a_file_system_that_a_program_plays_has_its_bytes_from() {
+    let read = |kind: &str, devices: &[&str]| {
+        let (kind, devices) = (kind.to_owned(), devices.iter().map(|one| (*one).to_owned()).collect());
+        judged(move |_, class| {
+            (class.file_system, class.devices, class.device_read_bytes) = (Some(kind), devices, None);
+        })
+    };
+    expect(&read("fuse.sshfs", &[]), ReasonCode::PageCacheServed, SUSPECT);
+    expect(&read("fuseblk", &["vda"]), ReasonCode::PageCacheServed, None);
+    expect(&read("ext4", &[]), ReasonCode::PageCacheServed, None);
+}
+
 fn written(durable: bool, moved: Option<f64>, layers: Vec<Layer>) -> Verdict {
     judged(move |_, class| {
         (class.writes, class.written_bytes) = (class.reads, class.read_bytes);
@@ -102,6 +115,20 @@ fn a_limit_that_was_met_is_named_and_one_that_was_not_is_silent() {
     expect(&limited("memory.max", "", 1e9, 0), ReasonCode::LimitMet, None);
 }
 
+/// A cloud's volume that used up its burst credits: it tells how long more was asked for than it may serve.
+#[test]
+fn a_volume_that_was_asked_for_more_than_it_may_serve_is_named() {
+    let held = |seconds: f64| {
+        judged(move |run, _| {
+            let of = |what: &str, seconds| (what.to_owned(), figure(seconds));
+            run.devices[0].counters.held_up =
+                [of("volume_operations_s", seconds), of("instance_bytes_s", 0.0)].into_iter().collect();
+        })
+    };
+    expect(&held(3.5), ReasonCode::LimitMet, SUSPECT);
+    expect(&held(0.01), ReasonCode::LimitMet, None);
+}
+
 #[test]
 fn a_drive_that_is_too_hot_is_suspect_and_one_that_warms_up_is_worth_a_note() {
     let heat = |before_c, after_c| {
@@ -111,4 +138,26 @@ fn a_drive_that_is_too_hot_is_suspect_and_one_that_warms_up_is_worth_a_note() {
     expect(&heat(70.0, 82.0), ReasonCode::DeviceHot, SUSPECT);
     expect(&heat(40.0, 55.0), ReasonCode::DeviceHot, Some(Severity::Note));
     expect(&heat(40.0, 42.0), ReasonCode::DeviceHot, None);
+}
+
+/// Gigabytes a second of a disk that wrote nothing, and the record was valid.
+#[test]
+fn writes_that_stay_in_memory_are_no_figures_of_a_disk() {
+    let lazy = |cache, beneath: Option<f64>| {
+        judge(&changed(cold(), move |run, class| {
+            run.cache = cache;
+            (class.writes, class.written_bytes) = (class.reads, class.read_bytes);
+            (class.reads, class.read_bytes, class.device_read_bytes) = (0, 0, Some(0));
+            class.beneath = beneath.map(|written_bytes| Beneath { read_bytes: 0.0, written_bytes });
+            if beneath.is_some() {
+                run.devices[0].counters.written_bytes = figure(class.written_bytes as f64);
+            }
+        }))
+    };
+    expect(&lazy(Cache::AsFound, None), ReasonCode::DeviceBytesDiffer, SUSPECT);
+    // Memory is what was asked for.
+    expect(&lazy(Cache::Warm, None), ReasonCode::DeviceBytesDiffer, NOTE);
+    // A loop device was given all of it, and the disk beneath nothing.
+    expect(&lazy(Cache::AsFound, Some(0.0)), ReasonCode::DeviceBytesDiffer, SUSPECT);
+    expect(&lazy(Cache::AsFound, Some(1e12)), ReasonCode::DeviceBytesDiffer, None);
 }

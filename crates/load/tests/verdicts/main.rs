@@ -6,7 +6,7 @@ use assay_load::{
     compress::Compressibility,
     counters::{FrequencyProbe, OwnCpusUse, SystemUse, Throttle},
     verdict::{
-        Beneath, ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnCpu, OwnTraffic, RunObservation,
+        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnCpu, OwnTraffic, RunObservation,
         cpu_taken_untold, judge, kernel_accounts,
     },
 };
@@ -41,6 +41,7 @@ fn device(read: u64, written: u64, requests: u64, in_flight: f64) -> DeviceCount
         flushes: figure(0.0),
         mean_in_flight: figure(in_flight),
         utilisation: figure(0.97),
+        held_up: BTreeMap::new(),
     }
 }
 
@@ -481,26 +482,4 @@ fn bytes_that_differ_are_said_and_read_ahead_is_noted() {
     expect(&writes(Layout::Written, 1.02), ReasonCode::DeviceBytesDiffer, None);
     expect(&writes(Layout::Written, 2.0), ReasonCode::DeviceBytesDiffer, SUSPECT);
     expect(&writes(Layout::Grow, 2.0), ReasonCode::DeviceBytesDiffer, None);
-}
-
-/// Gigabytes a second of a disk that wrote nothing, and the record was valid.
-#[test]
-fn writes_that_stay_in_memory_are_no_figures_of_a_disk() {
-    let lazy = |cache, beneath: Option<f64>| {
-        judge(&changed(cold(), move |run, class| {
-            run.cache = cache;
-            (class.writes, class.written_bytes) = (class.reads, class.read_bytes);
-            (class.reads, class.read_bytes, class.device_read_bytes) = (0, 0, Some(0));
-            class.beneath = beneath.map(|written_bytes| Beneath { read_bytes: 0.0, written_bytes });
-            if beneath.is_some() {
-                run.devices[0].counters.written_bytes = figure(class.written_bytes as f64);
-            }
-        }))
-    };
-    expect(&lazy(Cache::AsFound, None), ReasonCode::DeviceBytesDiffer, SUSPECT);
-    // Memory is what was asked for.
-    expect(&lazy(Cache::Warm, None), ReasonCode::DeviceBytesDiffer, NOTE);
-    // A loop device was given all of it, and the disk beneath nothing.
-    expect(&lazy(Cache::AsFound, Some(0.0)), ReasonCode::DeviceBytesDiffer, SUSPECT);
-    expect(&lazy(Cache::AsFound, Some(1e12)), ReasonCode::DeviceBytesDiffer, None);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_record::{Content, Layout, Placement};
 
-use super::{Work, fill::Filler, memory, sample, shape::Shape, writer};
+use super::{Work, fill::Filler, memory, sample, shape::Shape, trim, writer};
 use crate::{PathError, Segment, SegmentKind, guard::Admitted, space::in_words};
 
 const BLOCK_ALIGNMENT: u64 = 1 << 20;
@@ -40,6 +40,9 @@ pub(super) fn ranges(
         let mut segments = Vec::new();
         for member in shape.members_of(file) {
             let segment = range(shape, target, cursor, member)?;
+            if shape.trim {
+                trim::device_range(&segment)?;
+            }
             fill(shape, &segment, Filler::new(shape, file, member), work)?;
             segments.push(segment);
         }
@@ -91,7 +94,8 @@ fn fill(shape: &Shape<'_>, segment: &Segment, filler: Filler<'_>, work: &mut Wor
         return memory::fill(segment, filler, work);
     }
     let failed = |source| PathError::Io { action: "reading", path: segment.path.clone(), source };
-    let reusable = shape.dataset.content == Content::Random
+    let reusable = !shape.anew
+        && shape.dataset.content == Content::Random
         && sample::looks_random(&segment.path, segment.base, segment.bytes).map_err(failed)?;
     if reusable {
         work.advance(segment.bytes, "already filled with random bytes");

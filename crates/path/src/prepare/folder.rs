@@ -16,7 +16,7 @@ use super::{
     fill::Filler,
     memory, plan,
     shape::{Shape, emulated_on},
-    writer,
+    trim, writer,
 };
 use crate::{
     PathError, Scratch, Segment, SegmentKind,
@@ -208,6 +208,9 @@ impl Place {
         let path = self.scratch.claim(name)?;
         self.ledger.forget(name);
         self.scratch.remove(name)?;
+        if shape.trim {
+            trim::settle(self.scratch.path())?;
+        }
         self.fresh.push(name.to_owned());
         if shape.pmem {
             self.emulated_here()?;

@@ -8,6 +8,7 @@ mod memory;
 mod plan;
 mod sample;
 mod shape;
+mod trim;
 mod writer;
 
 use std::{collections::BTreeMap, io, sync::atomic::AtomicBool};

@@ -21,8 +21,11 @@ pub(super) struct Shape<'a> {
     pub(super) stamp_bytes: u64,
     /// A class writes to it.
     pub(super) writable: bool,
-    /// What an earlier run left is not good enough: its generations would hide that this run's writes were lost.
+    /// What an earlier run left is not good enough: its generations would hide that this run's writes were lost, or the drive
+    /// is to be as it is after a trim.
     pub(super) anew: bool,
+    /// What lies there is given back to the drive before.
+    pub(super) trim: bool,
     /// Whoever writes to it writes stamps.
     pub(super) keeps_stamps: bool,
     /// A class uses the `pmem` path on it.
@@ -56,7 +59,8 @@ impl<'a> Shape<'a> {
             stripe_bytes: stripe,
             stamp_bytes: if stamped { common_size(&classes, stripe) } else { 0 },
             writable,
-            anew: stamped && writable && job.checks.acknowledgements.is_some(),
+            anew: job.trim || (stamped && writable && job.checks.acknowledgements.is_some()),
+            trim: job.trim,
             keeps_stamps: !writable || job.checks.data || job.checks.acknowledgements.is_some(),
             pmem: classes.iter().any(|class| class.path.kind == PathKind::Pmem),
             members: target.members.len().max(1) as u64,

@@ -44,7 +44,7 @@ pub(super) fn load<K: Kv>(
             done.fetch_add(1, Relaxed);
         }
     };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_AT_MOST);
+    let threads = kv.loaders().clamp(1, THREADS_AT_MOST);
     thread::scope(|scope| {
         let workers: Vec<_> = (0..threads.min(scale.warehouses as usize)).map(|_| scope.spawn(worker)).collect();
         while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {

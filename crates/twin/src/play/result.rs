@@ -239,6 +239,7 @@ impl Played<'_> {
                 flushes: figure(sum(|class| class.device_requests[2]), Unit::Count),
                 mean_in_flight: figure(time as f64 / PS_PER_S / self.seconds(), Unit::Count),
                 utilisation: figure((busy as f64 / self.close.max(1) as f64).min(1.0), Unit::Ratio),
+                held_up: Default::default(),
             }
         };
         (0..self.scene.targets.len()).map(of).collect()

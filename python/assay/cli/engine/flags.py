@@ -104,7 +104,10 @@ class Flags:
     cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores of that host.")] = None
     clock: Annotated[float | None, typer.Option("--clock", metavar="GHZ", min=0.1, help="Its clock.")] = None
     turn: Annotated[
-        str, typer.Option("--turn", metavar="TIME", help="CPU time of a turn on a twin; measured without it.")
+        str,
+        typer.Option(
+            "--turn", metavar="TIME|learn", help="CPU time of a turn on a twin; learnt here once without it, or anew."
+        ),
     ] = ""
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder.")] = None
     json: Json = False

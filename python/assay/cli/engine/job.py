@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from assay import home
 from assay.binary import Binary
 from assay.cli import output
 from assay.cli.engine.flags import Durability, Flags, Placement, Way
@@ -22,6 +23,8 @@ from assay.units.parse import format_bytes, parse_bytes, parse_rate, parse_secon
 
 Json = dict[str, Any]
 _VERSION = 1
+LEARN = "learn"
+"""In the place of a turn's time: measure it anew."""
 
 
 def run(workload: Json, wanted: Flags) -> int:
@@ -162,7 +165,16 @@ def _twins(wanted: Flags, named: dict[str, str]) -> Json:
     host = (found["target"] or {})["host"]
     roles = {"target": "data", "log_target": "log", "tail_target": "tail", "tier": "tier"}
     twins: Json = {roles[key]: dict(twin or {}) | {"host": host} for key, twin in found.items()}
-    return twins | ({"turn_ns": parse_seconds(wanted.turn) * 1e9} if wanted.turn else {})
+    return twins | _turns(wanted.turn)
+
+
+def _turns(wanted: str) -> Json:
+    """What a turn costs: as typed, as it was learnt on this machine, or learnt now."""
+    if wanted and wanted != LEARN:
+        return {"turn_ns": parse_seconds(wanted) * 1e9}
+    state = home.state()
+    kept = {"costs": str(state / "costs")} if state is not None else {}
+    return kept | ({"learn": True} if wanted == LEARN else {})
 
 
 def _refuse_devices(wanted: Flags) -> None:

@@ -45,6 +45,7 @@ class Order:
     json: bool = False
     counting: str | None = None
     pins: list[str] = field(default_factory=list)
+    cache: str | None = None
     judges: bool = True
     """A missed objective ends the command with a code of its own."""
     turns: bool = False
@@ -127,7 +128,7 @@ def wish(order: Order) -> Wish:
         settings = {key: value for key, value in settings.items() if key not in SETTINGS}
     elif order.host:
         raise AssayError("--host drives twins, and no target is one", hint="name a twin: --on twin:NAME", code=BAD_JOB)
-    demand = Demand.of(order.counting, order.pins)
+    demand = Demand.of(order.counting, order.pins, order.cache)
     return Wish(order.study, tuple(targets), settings, order.profile, order.repeats, order.seed, demand)
 
 

@@ -10,6 +10,7 @@ import typer
 from assay.cli.flags import (
     Baseline,
     Bound,
+    Cache,
     Counting,
     Destroy,
     Drift,
@@ -46,6 +47,7 @@ def run(
     host: Host = "",
     pin: Pin = None,
     counting: Counting = None,
+    cache: Cache = None,
     baseline: Baseline = None,
     fail_if_slower: Bound = "",
     drift_at_most: Drift = "",
@@ -64,7 +66,7 @@ def run(
     from assay.study.consent import Consent
 
     if resume is not None:
-        allowed, more = Consent(tuple(serial or ()), yes_destroy), (study, on, settings, out, pin, counting)
+        allowed, more = Consent(tuple(serial or ()), yes_destroy), (study, on, settings, out, pin, counting, cache)
         raise typer.Exit(proceed(resume, any(more), allowed, not no_report, json))
     order = Order(
         study=study,
@@ -82,6 +84,7 @@ def run(
         json=json,
         counting=counting,
         pins=pin or [],
+        cache=cache,
         papers=gating.Papers(junit, markdown),
         baseline=gating.baseline(baseline) if baseline else None,
         bound=fail_if_slower,

@@ -1,7 +1,7 @@
 //! Whether CPU time that was taken here for virtual time cost the same from first to last.
 //!
-//! A turn costs the CPU time that it took on this machine. Where the machine's pace moved meanwhile, or other processes shared
-//! its caches, another run of the same command gives another figure.
+//! A turn costs what turns took on this machine when that was learnt. Where the machine's pace moved meanwhile, or other
+//! processes shared its caches, it would have learnt another figure at another time.
 
 use assay_load::{
     clock::Clock,
@@ -9,7 +9,7 @@ use assay_load::{
     verdict::{FREQUENCY_CHANGE, PROBE_SPREAD},
     work::{Done, WorkWatch},
 };
-use assay_record::{Provenance, Reason, ReasonCode, Severity, Verdict, WorkRecord};
+use assay_record::{Provenance, Reason, ReasonCode, Severity};
 
 /// Watches this machine while a play runs on it.
 pub(super) struct Costs {
@@ -24,8 +24,8 @@ impl Costs {
         Self { before: FrequencyProbe::run(&clock), watch: WorkWatch::open(clock, &[]), clock }
     }
 
-    /// Adds to the record what was found against its costs.
-    pub fn judge(self, record: &mut WorkRecord) {
+    /// What was found against the costs that were learnt meanwhile.
+    pub fn judge(self) -> Option<Reason> {
         let after = FrequencyProbe::run(&self.clock);
         let window = self.watch.close(&Done::operations(1, Provenance::Measured));
         let beside = window.reasons.iter().filter(|reason| {
@@ -33,12 +33,7 @@ impl Costs {
         });
         let mut found: Vec<String> = beside.map(|reason| reason.evidence.clone()).collect();
         found.extend(unsteady(&self.before, &after));
-        if found.is_empty() {
-            return;
-        }
-        let mut reasons = std::mem::take(&mut record.verdict.reasons);
-        reasons.push(reason(&found, &self.before, &after));
-        record.verdict = Verdict::from_reasons(reasons);
+        (!found.is_empty()).then(|| reason(&found, &self.before, &after))
     }
 }
 
@@ -59,9 +54,8 @@ fn reason(found: &[String], before: &FrequencyProbe, after: &FrequencyProbe) -> 
         code: ReasonCode::CostsUnsteady,
         severity: Severity::Suspect,
         class: None,
-        evidence: format!("CPU time was taken on a machine that was not steady: {}", found.join("; ")),
-        fix: "run it again on a quiet machine, or say what a turn costs (--turn 2us): then the same command gives the same"
-            .to_owned(),
+        evidence: format!("what turns cost was learnt on a machine that was not steady: {}", found.join("; ")),
+        fix: "learn it anew on a quiet machine (--turn learn), or say what a turn costs (--turn 2us)".to_owned(),
         numbers: numbers.map(|(name, value)| (name.to_owned(), value)).into(),
     }
 }

@@ -6,6 +6,7 @@
 
 mod costs;
 mod disk;
+mod learn;
 mod medium;
 mod result;
 mod rows;
@@ -15,6 +16,7 @@ mod tpcc;
 
 use std::{
     cell::Cell,
+    path::PathBuf,
     rc::Rc,
     sync::{
         Arc,
@@ -27,14 +29,13 @@ use assay_buffer::{
     Counters, Tier,
     stage::{self, Cpu, Stage},
 };
-use assay_load::clock::Clock;
 use assay_pmem::{Mapped, Medium};
-use assay_record::{Event, WorkRecord};
+use assay_record::{Event, Verdict, WorkRecord};
 use assay_twin::{Driven, TwinError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::{costs::Costs, disk::TwinDisk, medium::TwinMemory, result::Edge, scene::Shared};
+use self::{disk::TwinDisk, learn::Computed, medium::TwinMemory, result::Edge, scene::Shared};
 use super::{
     Watch,
     job::{EngineJob, Workload},
@@ -67,9 +68,16 @@ pub struct OnTwins {
     /// What is below the pool, where there is a tier: modules of memory.
     #[serde(default)]
     pub tier: Option<Driven>,
-    /// CPU time of each turn, ns, in the place of what it takes here: the same seed then gives the same play.
+    /// CPU time of each turn, ns, in the place of what it takes here.
     #[serde(default)]
     pub turn_ns: Option<f64>,
+    /// Folder in which it is kept what turns cost here, so that the same job gives the same play; learnt for this run alone
+    /// where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<PathBuf>,
+    /// Learn anew what turns cost, whatever is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub learn: bool,
 }
 
 impl OnTwins {
@@ -205,19 +213,31 @@ impl Set {
     }
 }
 
-/// Runs a job on twins.
+/// Runs a job on twins. What turns cost is settled before: the same job gives the same play.
 ///
 /// # Errors
 /// Where it cannot be played, or the database stops.
 pub(super) fn run(job: &EngineJob, twins: &OnTwins, watch: &mut Watch<'_>) -> Result<WorkRecord> {
+    let declared = twins.turn_ns.map(|turn_ns| (Cpu::Fixed { turn_ns }, learn::declared(turn_ns), None));
+    let (cpu, told, against) = match declared {
+        Some(declared) => declared,
+        None => learn::costs(job, twins, watch)?.into_parts(),
+    };
+    let (mut record, _) = play(job, twins, cpu, watch)?;
+    record.subject.settings.insert("cpu_time".to_owned(), told.into());
+    if let Some(reason) = against {
+        let reasons = record.verdict.reasons.drain(..).chain([reason]).collect();
+        record.verdict = Verdict::from_reasons(reasons);
+    }
+    Ok(record)
+}
+
+/// Plays a job; the record, and what was computed in its window.
+fn play(job: &EngineJob, twins: &OnTwins, cpu: Cpu, watch: &mut Watch<'_>) -> Result<(WorkRecord, Computed)> {
     let began = Instant::now();
     let set = Set::build(job, twins)?;
     let options = options(job)?;
     fill(job, &set, &options, watch)?;
-    let cpu = match twins.turn_ns {
-        Some(turn_ns) => Cpu::Fixed { turn_ns },
-        None => Cpu::Measured { factor: Clock::new().hz() / twins.data.host.clock_hz.value },
-    };
     let stage = Rc::new(Stage::new(Box::new(set.scene.clone()), cpu));
     let _entered = stage::enter(&stage);
     let options = Options { tier: set.tier(job)?, ..options };
@@ -225,25 +245,21 @@ pub(super) fn run(job: &EngineJob, twins: &OnTwins, watch: &mut Watch<'_>) -> Re
     preheat(&database, job.tier.as_ref().map_or(0, |tier| tier.bytes / database.pool().page_bytes() as u64))?;
     let prepared = began.elapsed();
     let counters = [Cell::new(database.counters()), Cell::default()];
-    let play = Play { job, twins, set: &set, stage: &stage, database: &database, began, prepared, counters };
-    // Declared costs are what they are, whatever this machine does.
-    let costs = twins.turn_ns.is_none().then(Costs::begin);
-    let mut record = match job.workload {
+    let computed = Cell::default();
+    let play = Play { job, twins, set: &set, stage: &stage, database: &database, began, prepared, counters, computed };
+    let record = match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::run(&play, warehouses, small, watch),
         Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => rows::run(&play, watch),
     }?;
-    if let Some(costs) = costs {
-        costs.judge(&mut record);
-    }
-    Ok(record)
+    Ok((record, play.computed.take()))
 }
 
 /// Makes and loads the database, and closes it.
 fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) -> Result<()> {
     let tables = if matches!(job.workload, Workload::Tpcc { .. }) { crate::kv::TABLES } else { 1 };
-    // One thread and nobody else: the same rows are then always in the same places. TPC-C is filled by several.
-    let pace = if tables == 1 { Pace::Asked } else { options.pace };
-    let database = Database::create(set.disks(job)?, &Options { pace, ..options.clone() }, tables, job.seed)?;
+    // One thread and nobody else: the same rows are then always in the same places.
+    let alone = Options { pace: Pace::Asked, ..options.clone() };
+    let database = Database::create(set.disks(job)?, &alone, tables, job.seed)?;
     match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::load(&database, warehouses, small, watch)?,
         Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => {
@@ -275,6 +291,7 @@ struct Play<'a> {
     prepared: Duration,
     /// What the pool's workers had counted before the first actor began, and after the last had ended.
     counters: [Cell<Counters>; 2],
+    computed: Cell<Computed>,
 }
 
 impl Play<'_> {
@@ -324,6 +341,7 @@ impl Play<'_> {
         stop.store(true, Relaxed);
         actors.iter().for_each(|&actor| stage.join(actor));
         self.counters[1].set(self.database.counters());
+        self.computed.set(Computed::of(&edges));
         Ok(edges)
     }
 }

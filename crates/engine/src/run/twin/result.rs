@@ -24,8 +24,9 @@ const SAME_HOST: f64 = 0.1;
 pub(super) struct Edge {
     at: Picoseconds,
     done: u64,
-    workers: Account,
-    all: Account,
+    pub workers: Account,
+    pub log_writer: Account,
+    pub all: Account,
     /// Time for which the log's writer waited for its device.
     writing: Picoseconds,
     data: Doings,
@@ -44,8 +45,8 @@ impl Edge {
             .for_each(|actor| all.add(&stage.account(actor)));
         let scene = play.set.scene.lock();
         let [data, log] = play.set.stations.map(|station| scene.doings(station, stage.now()));
-        let writing = stage.find("log").map_or(0, |actor| stage.account(actor).device);
-        Self { at: stage.now(), done, workers: sum, all, writing, data, log }
+        let log_writer = stage.find("log").map(|actor| stage.account(actor)).unwrap_or_default();
+        Self { at: stage.now(), done, workers: sum, writing: log_writer.device, log_writer, all, data, log }
     }
 
     /// Transactions per second between two edges.
@@ -214,17 +215,10 @@ fn moved(first: &Doings, last: &Doings) -> Doings {
 }
 
 fn settings(play: &Play<'_>, record: &mut WorkRecord, pace: &Pace) {
-    let cpu = match play.twins.turn_ns {
-        Some(turn_ns) => format!("{turn_ns} ns for every turn, as asked for"),
-        None => "measured on this machine, turn by turn, and scaled to the host's clock".to_owned(),
-    };
     let trace = format!("{:016x}", play.set.scene.lock().trace());
-    for (name, value) in [
-        ("bound_by", json!(pace.bound_by)),
-        ("cpu_time", json!(cpu)),
-        ("host", json!(play.twins.data.host.name)),
-        ("io_trace", json!(trace)),
-    ] {
+    for (name, value) in
+        [("bound_by", json!(pace.bound_by)), ("host", json!(play.twins.data.host.name)), ("io_trace", json!(trace))]
+    {
         record.subject.settings.insert(name.to_owned(), value);
     }
 }
@@ -270,6 +264,7 @@ fn devices(play: &Play<'_>, first: &Edge, last: &Edge) -> Vec<DeviceCounters> {
             flushes: figure(done.flushes as f64, Unit::Count),
             mean_in_flight: figure(done.time as i128 as f64 / 1e12 / window, Unit::Count),
             utilisation: figure(done.busy as f64 / 1e12 / window, Unit::Ratio),
+            held_up: BTreeMap::new(),
         }
     };
     let mut devices = vec![one(&play.twins.data, &first.data, &last.data)];
