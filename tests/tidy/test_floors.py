@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "charts": GROUND | {"units", "results"},
     "study": GROUND | {"lease", "stats", "binary", "document", "units", "results", "target"},
     "compare": GROUND | {"stats", "binary", "units", "results", "target", "charts", "study"},
-    "twin": GROUND | {"stats", "binary", "document", "units", "results", "target", "study"},
+    "twin": GROUND | {"stats", "binary", "document", "units", "results", "target", "charts", "study"},
     "advise": GROUND | {"binary", "units", "results", "target", "study", "compare"},
     "dbms": GROUND | {"own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
     "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},

@@ -156,7 +156,17 @@ _TWIN_COMMANDS = (
     Command(
         "check",
         "twins.check",
-        "Print how far a twin is off the rates of a table that it was not fitted to, and how many lie in its bands.",
+        "Check the file of a twin, or how far it is off the rates of a table that it was not fitted to.",
+    ),
+    Command(
+        "show",
+        "twins.card",
+        "Draw a drive's twin as a card: rates and latencies, collected and fresh, with bands and sources.",
+    ),
+    Command(
+        "export",
+        "twins.export",
+        "Print a drive's twin as another program's configuration, with what that format cannot say.",
     ),
 )
 _LAB_COMMANDS = (
@@ -203,7 +213,7 @@ _TWINS_AND_CLAIMS = (
     Command(
         "mount", "twins.mount", "Play a twin under any program: a folder that answers as a drive that is not here."
     ),
-    Group("twin", "Hold a twin against published figures.", _TWIN_COMMANDS),
+    Group("twin", "Check a twin, draw it, and write it in the words of other programs.", _TWIN_COMMANDS),
     Command("claims", "twins.claims", "Try what studies published: on twins of their hardware, and on this machine."),
     Command("reproduce", "twins.reproduce", "Try the claims of a published study on twins of its hardware."),
 )

@@ -3,6 +3,7 @@
 mod agree;
 mod invariants;
 mod laws;
+mod library;
 mod model;
 mod sweep;
 mod together;
