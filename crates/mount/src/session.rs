@@ -266,7 +266,9 @@ fn take_off(fuse: BackgroundSession, at: &Path) -> bool {
     // SAFETY: the name ends with a zero and outlives the calls.
     let unmount = |flags| unsafe { libc::umount2(named.as_ptr(), flags) } == 0;
     if fuse.guard.is_finished() {
-        return fuse.umount_and_join().is_ok();
+        // Somebody has unmounted it, which nobody can while files are open.
+        std::mem::forget(fuse);
+        return true;
     }
     // Writes back what the page cache holds before it goes.
     let closed = unmount(libc::UMOUNT_NOFOLLOW);

@@ -70,7 +70,7 @@ impl State {
                 self.way_p99_ns as f64 / 1e3
             )
         };
-        let late = self.played.iter().any(|one| one.is_late(self.way_p50_ns));
+        let late = self.played.iter().any(|one| one.is_late(self.floor_ns, self.way_p50_ns));
         self.reasons = if late { vec!["played-late".to_owned()] } else { Vec::new() };
         self
     }

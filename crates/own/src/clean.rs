@@ -26,8 +26,16 @@ use crate::{
 /// Markers of versions that kept no register.
 const EARLIER: [&str; 4] = [".assay-scratch.json", ".assay-dbms.json", ".assay-rival", ".assay-rivals.json"];
 /// What names begin with that Assay gives.
-const NAMES: [&str; 7] =
-    ["assay-scratch", "assay-dbms-", "assay-pg-", "assay-soak-", "assay-rival", "assay-index-", "assay-verify-"];
+const NAMES: [&str; 8] = [
+    "assay-mount-",
+    "assay-scratch",
+    "assay-dbms-",
+    "assay-pg-",
+    "assay-soak-",
+    "assay-rival",
+    "assay-index-",
+    "assay-verify-",
+];
 /// Notes of folders that nobody has seen for so long are forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
 

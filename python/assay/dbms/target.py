@@ -46,7 +46,7 @@ def target_of(binary: Binary, name: str) -> Target:
         TargetError: where it is no folder.
     """
     if name.startswith("twin:"):
-        hint = "measure on a folder, then ask `assay dbms predict RECORDS --on twin:NAME`"
+        hint = f"play it, `mount:{name}`; or measure on a folder and ask `assay dbms predict RECORDS --on {name}`"
         raise TargetError(f"a database cannot run on `{name}`", hint=hint, code=BAD_JOB)
     folder = Path(name).expanduser().resolve()
     if not folder.is_dir():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from assay.cli import output
+from assay.cli.playing import played
 from assay.dbms.progress import Progress
 from assay.dbms.wtperf import job, run
 from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
@@ -63,7 +64,11 @@ def run_wtperf(wanted: WtperfWanted, progress: Progress) -> int:
         limit_s=parse_seconds(wanted.limit),
         progress=progress,
     )
-    outcome = run.run(order, output.tell)
+    with played(wanted.on, goes_on=bool(progress.steps)) as drives:
+        outcome = run.run(replace(order, on=drives.on), output.tell)
+    drives.tell()
+    drives.mark_files(progress.folder / "work")
+    outcome.records = [drives.mark(record) for record in outcome.records]
     if wanted.json:
         output.emit(outcome.records)
     else:

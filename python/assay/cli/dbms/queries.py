@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.cli import output
+from assay.cli.playing import played
+from assay.dbms.postgres.user import server_users
 from assay.dbms.progress import Progress
 from assay.dbms.sqlserver.settings import from_flags
 from assay.dbms.tpch import data, engines, query, run
@@ -64,7 +66,12 @@ def wanted_of(flags: Json) -> Wanted:
 def run_tpch(wanted: Wanted, progress: Progress) -> int:
     """Runs TPC-H and shows it; returns the exit code."""
     order = _order(wanted, progress)
-    outcome = run.run(order, output.tell)
+    others = server_users() if wanted.engine == "postgres" else ()
+    with played(order.on, wanted.seed or 1, others, goes_on=bool(progress.steps)) as drives:
+        outcome = run.run(replace(order, on=drives.on), output.tell)
+    drives.tell()
+    drives.mark_files(progress.folder / "work")
+    outcome.records = [drives.mark(record) for record in outcome.records]
     if wanted.json:
         output.emit(outcome.records)
     else:

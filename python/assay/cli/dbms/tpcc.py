@@ -153,11 +153,21 @@ def _order(flags: dict[str, Any]) -> Order:
 
 
 def _run(context: typer.Context, given: dict[str, Any]) -> int:
+    from dataclasses import replace
+
     from assay.cli import output
+    from assay.cli.playing import played
+    from assay.dbms.postgres.user import server_users
     from assay.dbms.tpcc.run import run
 
     progress, flags = progress_of(context, given, "tpcc", "tpcc")
-    outcome = run(_order(flags), progress, output.tell)
+    order = _order(flags)
+    others = server_users() if order.engine == "postgres" else ()
+    with played(order.on, order.seed, others, goes_on=bool(progress.steps)) as drives:
+        outcome = run(replace(order, on=drives.on), progress, output.tell)
+    drives.tell()
+    drives.mark_files(progress.folder / "work")
+    outcome.records = [drives.mark(record) for record in outcome.records]
     if flags["json"]:
         output.emit(outcome.records)
     else:

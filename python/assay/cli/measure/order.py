@@ -11,6 +11,7 @@ from assay.binary import Binary
 from assay.cli import output
 from assay.cli.measure.devices import check_devices
 from assay.cli.parts import part
+from assay.cli.playing import played
 from assay.cli.results.gating import NONE, Papers
 from assay.error import BAD_JOB, DONE, MISSED, AssayError
 from assay.results import cases
@@ -64,18 +65,21 @@ def measure(order: Order) -> int:
         hint = "run without --baseline, then: assay compare NEW --baseline OLD --json"
         raise AssayError("--baseline with --json would print two documents", hint=hint, code=BAD_JOB)
     binary = Binary.find()
-    prepared = prepare(wish(order), binary)
-    if prepared.left_out:
-        output.tell(f"left out, as {', '.join(order.on)} is not what they run on: {', '.join(prepared.left_out)}")
-    if order.dry_run:
-        return show_plan(prepared, order.json)
-    check_devices(prepared)
-    directory = order.out or folder.default(prepared.name)
-    observer = progress.observer(order.json)
-    summary = run.start(prepared, directory, binary, observer, ["assay", *sys.argv[1:]])
-    if order.turns:
-        summary = _quoted_again(summary, binary, observer)
-    summary.judges = order.judges
+    with played(order.on, order.seed) as drives:
+        prepared = prepare(wish(replace(order, on=drives.on)), binary)
+        if prepared.left_out:
+            output.tell(f"left out, as {', '.join(order.on)} is not what they run on: {', '.join(prepared.left_out)}")
+        if order.dry_run:
+            return show_plan(prepared, order.json)
+        check_devices(prepared)
+        directory = order.out or folder.default(prepared.name)
+        observer = progress.observer(order.json)
+        summary = run.start(prepared, directory, binary, observer, ["assay", *sys.argv[1:]])
+        if order.turns:
+            summary = _quoted_again(summary, binary, observer)
+        summary.judges = order.judges
+    drives.tell()
+    drives.mark_files(directory / "records")
     code = _conclude(summary, order.report, order.json, order.papers)
     return _held(order, directory) or code if order.baseline and code in (DONE, MISSED) else code
 

@@ -57,3 +57,9 @@ def server_user() -> User:
             continue
         return User(name, entry.pw_uid, entry.pw_gid, switch=True)
     raise PostgresError("PostgreSQL refuses to run as root, and there is no other user", hint="run it as another user")
+
+
+def server_users() -> tuple[int, ...]:
+    """Numbers of users besides this one who run a server here."""
+    owner = server_user().owner
+    return () if owner is None else owner[:1]

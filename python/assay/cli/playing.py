@@ -1,0 +1,136 @@
+"""`--on mount:twin:NAME`: drives that are played for a run, in folders that Assay makes and removes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay import own
+from assay.cli import output
+from assay.error import BAD_JOB, AssayError
+from assay.mount import play
+from assay.mount.drive import PREFIX, drive
+
+Json = dict[str, Any]
+
+_NAMED = re.compile(rf"^(?P<role>\w+=)?(?P<name>{PREFIX}[^@]+)(?:@(?P<folder>.+))?$")
+
+
+@dataclass
+class Played:
+    """What is played for a run: names of targets with folders in place of drives."""
+
+    on: list[str]
+    mounts: dict[str, play.Playing] = field(default_factory=dict)
+    """By folder."""
+    names: dict[str, str] = field(default_factory=dict)
+    """As they were typed, by folder."""
+
+    def mark(self, record: Json) -> Json:
+        """The record as what it is: of drives that were played, and how late."""
+        text = json.dumps(record)
+        for folder, one in self.mounts.items():
+            if json.dumps(folder)[1:-1] in text:
+                text = text.replace(json.dumps(folder)[1:-1], json.dumps(self.names[folder])[1:-1])
+                record = _emulated(json.loads(text))
+                record["verdict"] = _verdict(record["verdict"], self.names[folder], one.state)
+                text = json.dumps(record)
+        return record
+
+    def mark_files(self, folder: Path) -> None:
+        """Every record of a folder."""
+        from assay.results.files import write_json
+
+        for path in sorted(folder.glob("*.json")) if self.mounts else ():
+            write_json(path, self.mark(json.loads(path.read_text())))
+
+    def tell(self) -> None:
+        """Says what was played."""
+        for folder, one in self.mounts.items():
+            for sentence in play.told(one.state):
+                output.tell(f"{self.names[folder]}: {sentence}")
+
+
+def _emulated(found: Any) -> Any:
+    """The same with no figure of a device measured; what was observed of this machine stays as it is."""
+    if isinstance(found, list):
+        return [_emulated(one) for one in found]
+    if not isinstance(found, dict):
+        return found
+    same = {"environment", "cpu", "process_cpu"}
+    changed = {key: value if key in same else _emulated(value) for key, value in found.items()}
+    if changed.get("provenance") == "measured":
+        changed["provenance"] = "emulated"
+    if "emulated" in changed:
+        changed["emulated"] = True
+    return changed
+
+
+def _verdict(verdict: Json, name: str, state: Json) -> Json:
+    numbers = {
+        f"{one['class']}_{key}": float(one[key])
+        for one in state["played"]
+        for key in ("late_p50_ns", "late_p99_ns", "late_share")
+    } | {"floor_ns": float(state["floor_ns"])}
+    evidence = f"{name} plays a drive that is not here, in the whole run {state['sentence']}"
+    fix = "measure on the device itself where it can be had"
+    reasons = [_reason("emulated-target", "note", evidence, fix, numbers)]
+    if "played-late" in state["reasons"]:
+        fix = "give the machine less to do beside it, or play it slowed down: docs/verdicts/played-late.md"
+        reasons.append(_reason("played-late", "suspect", evidence, fix, numbers))
+    status = verdict["status"]
+    if len(reasons) > 1 and status == "valid":
+        status = "suspect"
+    return verdict | {"status": status, "reasons": [*verdict["reasons"], *reasons]}
+
+
+def _reason(code: str, severity: str, evidence: str, fix: str, numbers: Json) -> Json:
+    return {"code": code, "severity": severity, "evidence": evidence, "fix": fix, "numbers": numbers}
+
+
+@contextlib.contextmanager
+def played(on: Sequence[str], seed: int = 1, others: Sequence[int] = (), *, goes_on: bool = False) -> Iterator[Played]:
+    """Drives of a run, mounted meanwhile; unmounted and removed however it ends.
+
+    `others` are users besides this one who work there. A run that `goes_on` finds nothing of what it made there before.
+    """
+    found = Played(list(on))
+    with contextlib.ExitStack() as stack:
+        for place, text in enumerate(on):
+            match = _NAMED.match(text)
+            if match is None:
+                continue
+            if goes_on:
+                hint = "begin a new run: what was on the drive went with it"
+                raise AssayError("a run on a drive that was played cannot go on", hint=hint, code=BAD_JOB)
+            name, folder = match["name"], Path(match["folder"] or tempfile.gettempdir())
+            one = stack.enter_context(_mounted(name.removeprefix(PREFIX), folder, seed, others))
+            at = one.state["at"]
+            found.on[place] = f"{match['role'] or ''}{at}"
+            found.mounts[at], found.names[at] = one, name
+        yield found
+
+
+@contextlib.contextmanager
+def _mounted(name: str, folder: Path, seed: int, others: Sequence[int]) -> Iterator[play.Playing]:
+    wanted = drive(name)
+    made = own.make(folder, "assay-mount-", others[0] if others else None, measured=False)
+    files, at = made / "files", made / (re.sub(r"\W+", "-", name.removeprefix("twin:")).strip("-") or "drive")
+    for path in (files, at):
+        own.make_folder(path)
+        if others:
+            # Whoever works there goes through to what it is given.
+            path.chmod(0o711)
+    try:
+        # A crash of this machine ends the run: what is flushed need not outlive that.
+        job = {"at": str(at), "over": str(files), "name": name, "drive": wanted, "seed": seed, "sync_below": False}
+        with play.playing(job | {"others": list(others)}) as one:
+            yield one
+    finally:
+        own.remove(made)
