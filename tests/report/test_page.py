@@ -113,5 +113,5 @@ def test_names_with_markup_in_them_stay_names(copied: Path) -> None:
     page = parse(write(copied).read_text())
     assert len(page.all("script")) == 5
     assert any(evil in one for one in page.ids)
-    commands = [one["data-copy"] for one in page.all("button") if "jq .job" in one.get("data-copy", "")]
+    commands = [one["data-copy"] for one in page.all("button") if "assay run" in one.get("data-copy", "")]
     assert all("$(" not in command.replace("'$(", "") or "'" in command for command in commands)

@@ -114,7 +114,7 @@ def test_list_shows_every_study_with_its_question(assay: Assay) -> None:
     done = assay("list")
     assert done.returncode == 0
     assert {line.split()[0] for line in done.stdout.splitlines()} == {
-        path.stem for path in (ROOT / "studies").glob("*.toml")
+        path.stem for path in (ROOT / "studies").rglob("*.toml")
     }
 
 

@@ -156,7 +156,10 @@ class Fit(Table):
 
     parameters: list[str] = Field(min_length=1, description="Sizes that scale the data.")
     space_percent_at_most: float = Field(90.0, gt=0, le=95, description="Share of the free space that may be used.")
-    automatic: bool = Field(False, description="Scale without being asked; the record says so. Otherwise: a hint.")
+    automatic: bool = Field(
+        False,
+        description="Always keep to that share; otherwise what finds no room takes a tenth of what is free.",
+    )
     at_least: kinds.Size = "16MiB"
 
 

@@ -21,6 +21,8 @@ from assay.target.target import Target
 from assay.units.parse import exact_size, format_bytes, number_of, parse_bytes
 
 _MIB = 2**20
+# A study whose declared data finds no room takes this share of what is free, where it can.
+_MODEST_PERCENT = 10.0
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def prepare(wish: Wish, binary: Binary | None) -> Prepared:
     """Everything that is known before the run: cells, order, cost. Nothing is touched."""
     document = source.read(wish.study)
     requests, left_out = _suited(document, _requests(document, wish), wish.targets)
-    requests = _fitting(document.fit, requests, wish.targets)
+    requests = _roomy(document, requests, wish)
     cells = wish.demand.on(cell for request in requests for cell in expand(request))
     return Prepared(document.name, requests, make(cells, wish.seed, binary), left_out)
 
@@ -94,6 +96,22 @@ def _parts(document: Composition, settings: Mapping[str, Value]) -> list[tuple[s
         hint = did_you_mean(key, {name for _, _, chosen in found for name in keys_of(chosen.study)})
         raise StudyError(f"--set: no part of `{document.name}` has a parameter or factor `{key}`", hint)
     return found
+
+
+def _roomy(document: Study | Composition, requests: list[Request], wish: Wish) -> list[Request]:
+    """Requests that find room: as declared, or else made smaller, unless their size was typed."""
+    fit = document.fit
+    if fit is None or fit.automatic or set(fit.parameters) & set(wish.settings):
+        return _fitting(fit, requests, wish.targets)
+    if _share(fit, requests, wish.targets) >= 1:
+        return requests
+    smaller = fit.model_copy(update={"automatic": True})
+    try:
+        modest = smaller.model_copy(update={"space_percent_at_most": _MODEST_PERCENT})
+        return _fitting(modest, requests, wish.targets)
+    except AssayError:
+        # What does not shrink may take more than that.
+        return _fitting(smaller, requests, wish.targets)
 
 
 def _fitting(fit: Fit | None, requests: list[Request], targets: Sequence[Target]) -> list[Request]:

@@ -145,11 +145,17 @@ def _set_factor(study: Study, key: str, value: Value, origin: str) -> tuple[Any,
 
 
 def _listed(choices: Mapping[str, Choice], value: Value) -> list[Scalar]:
-    """The values that were typed; a name that has a comma in it is one value."""
+    """The values that were typed; parts that make up a name with commas in it are one value."""
     if not isinstance(value, list):
         return [value]
-    whole = ", ".join(label_of(part) for part in value)
-    return [whole] if whole in choices else list(value)
+    found: list[Scalar] = []
+    at = 0
+    while at < len(value):
+        ends = range(len(value), at, -1)
+        end = next((end for end in ends if ", ".join(map(label_of, value[at:end])) in choices), at + 1)
+        found.append(", ".join(map(label_of, value[at:end])) if end > at + 1 else value[at])
+        at = end
+    return found
 
 
 def _choice(choices: Mapping[str, Choice], key: str, wanted: Scalar, origin: str) -> Choice:

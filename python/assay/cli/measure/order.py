@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.cli import output
+from assay.cli.measure import asking
 from assay.cli.measure.devices import check_devices
 from assay.cli.parts import part
 from assay.cli.playing import played
@@ -55,6 +56,7 @@ class Order:
     baseline: Path | None = None
     bound: str = ""
     drift: str = ""
+    yes: bool = False
 
 
 def measure(order: Order) -> int:
@@ -72,6 +74,8 @@ def measure(order: Order) -> int:
         if order.dry_run:
             return show_plan(prepared, order.json)
         check_devices(prepared)
+        if not order.turns:
+            asking.agreed(prepared, order.yes)
         directory = order.out or folder.default(prepared.name)
         observer = progress.observer(order.json)
         summary = run.start(prepared, directory, binary, observer, ["assay", *sys.argv[1:]])

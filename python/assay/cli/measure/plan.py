@@ -20,7 +20,7 @@ def show(prepared: Prepared) -> None:
     if console.is_terminal:
         console.print(_table(prepared.plan))
     else:
-        for cell in prepared.plan.cells:
+        for cell in _possible(prepared.plan):
             print("  ".join(_row(cell)))
     for line in _totals(prepared):
         print(line)
@@ -30,14 +30,17 @@ def _table(plan: Plan) -> Table:
     table = Table(box=None, header_style="bold", padding=(0, 2, 0, 0))
     for heading, justify in (("cell", "left"), ("time", "right"), ("written at most", "right")):
         table.add_column(heading, justify=justify)  # type: ignore[arg-type]
-    for cell in plan.cells:
+    for cell in _possible(plan):
         table.add_row(*_row(cell))
     return table
 
 
+def _possible(plan: Plan) -> list[Cell]:
+    """Cells that can be measured here; the others are said together, a line for each reason."""
+    return [cell for cell in plan.cells if cell.refusal is None]
+
+
 def _row(cell: Cell) -> tuple[str, str, str]:
-    if cell.refusal:
-        return cell.job["name"], "not measured", cell.refusal.reason
     return cell.job["name"], format_seconds(cell.seconds), format_bytes(cell.bytes_written)
 
 

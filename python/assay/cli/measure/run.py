@@ -53,13 +53,14 @@ def run(
     drift_at_most: Drift = "",
     junit: Junit = None,
     markdown: Markdown = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Write more than 50 GiB without being asked.")] = False,
     no_report: NoReport = False,
     json: Json = False,
 ) -> None:
     """Run a study, by name or file.
 
     A study is a declared matrix of scenarios, targets, paths and parameters; `assay list` shows the ready-made ones,
-    those of engines and of tiers of memory among them.
+    those of engines and of tiers of memory among them. A record (records/CELL.json) in its place runs that cell again.
     """
     from assay.cli.measure.order import Order, measure, proceed
     from assay.cli.results import gating
@@ -89,8 +90,12 @@ def run(
         baseline=gating.baseline(baseline) if baseline else None,
         bound=fail_if_slower,
         drift=drift_at_most,
+        yes=yes,
     )
-    from assay.cli.measure import other_kind
+    from assay.cli.measure import other_kind, rerun
+
+    if rerun.is_record(study):
+        raise typer.Exit(rerun.rerun(Path(study), json))
 
     kind = other_kind.kind_of(study)
     raise typer.Exit(other_kind.measure(kind, order) if kind else measure(order))

@@ -106,11 +106,15 @@ def crosscheck_fio(cell: str, inside: Path | None, repeats: int, as_json: bool) 
 
 
 def _job(cell: str, inside: Path | None) -> dict[str, Any]:
+    """The job of a cell: by id or name as `assay query` prints them, with or without its repeat, or by its record."""
     if cell.endswith(".json"):
         document: dict[str, Any] = json.loads(Path(cell).read_text(encoding="utf-8"))
-        return document
+        return document.get("job", document) if "classes" in document and "run" in document else document
     planned = read_json((inside or folder.newest()) / "plan.json")["cells"]
-    jobs: dict[str, dict[str, Any]] = {entry["id"]: entry["job"] for entry in planned}
+    jobs: dict[str, dict[str, Any]] = {}
+    for entry in planned:
+        for name in (entry["id"], entry["id"].rpartition("-r")[0], entry["job"]["name"]):
+            jobs.setdefault(name, entry["job"])
     if cell not in jobs:
         raise AssayError(f"there is no cell `{cell}`", hint=did_you_mean(cell, jobs), code=BAD_JOB)
     return jobs[cell]

@@ -202,8 +202,8 @@ def _missing(entry: NotMeasured) -> tuple[str, str, str]:
 
 
 def command(cell: Cell) -> str:
-    """Runs exactly this cell again, from the job in its record."""
-    return f"jq .job {shlex.quote(f'records/{cell.id}.json')} | assayer run -"
+    """Runs exactly this cell again, from the job in its record; typed in the result folder."""
+    return f"assay run {shlex.quote(f'records/{cell.id}.json')}"
 
 
 def _facts(record: Record) -> str:

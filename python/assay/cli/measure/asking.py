@@ -1,0 +1,35 @@
+"""What a run does to a drive is said before it begins, and where it is much, it is asked for."""
+
+from __future__ import annotations
+
+import sys
+
+from assay.cli import output
+from assay.error import BAD_JOB, INTERRUPTED, AssayError
+from assay.study.request import Prepared
+from assay.units.parse import format_bytes, format_seconds
+
+MUCH = 50 << 30
+"""Bytes that a run may write without being asked for."""
+
+
+def agreed(prepared: Prepared, yes: bool) -> None:
+    """Says what was made smaller, and asks where more than 50 GiB may be written.
+
+    Raises:
+        AssayError: where nobody can be asked, or the answer is no.
+    """
+    for request in prepared.requests:
+        for key, change in request.chosen.changes.items():
+            if request.study.fit is not None and key in request.study.fit.parameters:
+                output.tell(f"{request.name}: {key} = {change.used} instead of {change.declared}")
+    plan = prepared.plan
+    if plan.bytes_written <= MUCH or yes:
+        return
+    said = f"this run writes up to {format_bytes(plan.bytes_written)} in about {format_seconds(plan.seconds)}"
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        hint = "give --yes if that is meant; --dry-run shows the plan, --profile quick or --set makes it smaller"
+        raise AssayError(said, hint=hint, code=BAD_JOB)
+    print(f"{said}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+    if input().strip().lower() not in ("y", "yes"):
+        raise AssayError("nothing was touched", hint="--dry-run shows the plan", code=INTERRUPTED)
