@@ -10,6 +10,9 @@ test_steps() {
     e2e) echo e2e_tests ;;
     lab) echo lab_tests ;;
     faults) echo fault_matrix ;;
+    kills) echo kills ;;
+    crash) echo crash_images ;;
+    fuzz) echo fuzz ;;
     arm) echo arm_tests ;;
     *) return 1 ;;
     esac
@@ -44,6 +47,19 @@ e2e_tests() {
 
 # Every command that writes on a file system that fails; the table of docs/faults.md comes from it.
 fault_matrix() { cd "$root/tests" && "$venv/bin/python" -m faults.whole "${test_words[@]}"; }
+
+# N kills by seed over all commands that write, in so many seconds; the table of docs/kills.md comes from it.
+kills() { cd "$root/tests" && "$venv/bin/python" -m kills.whole "${test_words[@]}"; }
+
+# 100,000 crash images of each structure, of which the ordinary tests make a twentieth or more.
+crash_images() {
+    local where=(-p assay-pmem -p assay-index -p assay-engine)
+    where+=(--test crash_pool --test bztree_crash --test dash_crash --test fptree --test simulation)
+    "$cargo" test --locked "${where[@]}" -- --include-ignored --nocapture a_hundred_thousand
+}
+
+# Every parser in Rust for so many seconds together (60); the ordinary tests give each some thousand inputs.
+fuzz() { "$cargo" run --locked --quiet -p assay-fuzz -- "${test_words[@]}"; }
 
 # One guest for every check of `ci`; where QEMU cannot be had, the test says so.
 lab_tests() { "$venv/bin/python" -m pytest -m e2e tests/lab; }
@@ -86,7 +102,7 @@ run_tests() {
     local steps step verdicts=() failed=0
     test_words=("${@:2}")
     if ! steps=$(test_steps "${1-all}"); then
-        say "there is no test group '$1'; choose rust, python, e2e, lab, faults or arm, or none for all"
+        say "there is no test group '$1'; choose rust, python, e2e, lab, faults, kills, crash, fuzz or arm, or none for all"
         exit 2
     fi
     cd "$root" || exit 1
@@ -137,6 +153,6 @@ show_step() {
 # What a reader of a passed step wants: the summaries, and every reason for a skipped test.
 closing_lines() {
     # grep finds nothing in a step that has nothing to say.
-    grep -E '^(SKIPPED|XFAIL)|^test result: .* [1-9][0-9]* passed|^skipped:' "$1"
+    grep -E '^(SKIPPED|XFAIL)|^test result: .* [1-9][0-9]* passed|^skipped:|Summary \{|images of| inputs, ' "$1"
     tail -n 1 "$1"
 }

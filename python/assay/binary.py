@@ -90,7 +90,7 @@ class Binary:
                 start_new_session=True,
                 pass_fds=lease.descriptors(),
                 env=lease.environment(),
-                preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509  This program starts no threads.
+                preexec_fn=die_with(os.getpid()),  # noqa: PLW1509  This program starts no threads.
             )
         except OSError as error:
             raise _cannot_start(self.path, error) from error
@@ -145,7 +145,7 @@ class Run:
         return self._process.wait()
 
 
-def _die_with(parent: int) -> Any:
+def die_with(parent: int) -> Any:
     """The child does not outlive this process, however it ends: nobody would read its events."""
 
     def prepare() -> None:

@@ -4,10 +4,16 @@ import datetime as dt
 import itertools
 import math
 import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from unittest import mock
 
 import pytest
 from assay.dbms.tpch import answers, contrast, data, parameters, query
 from assay.dbms.tpch.dialect import DIALECTS, DUCKDB
+from assay.dbms.tpch.schema import TABLES
 from assay.error import AssayError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,6 +79,32 @@ def test_the_least_scale_factors_with_a_supplier_twice_are_refused_and_no_traceb
         with pytest.raises(data.DataError, match="same supplier twice"):
             data.scale_of(wrong)
     assert [data.scale_of(good) for good in ("0.008", "0.01", "0.1", "1")] == [0.008, 0.01, 0.1, 1.0]
+
+
+def test_a_generator_whose_run_was_killed_makes_no_folder_again(tmp_path: Path) -> None:
+    """What was left behind after `kill -9`: the room had removed the folder, and the generator made it anew."""
+    generator, out = tmp_path / "generator", tmp_path / "made"
+    generator.write_text('#!/bin/sh\necho $$ > "$0.pid"; sleep 1; mkdir -p "$4"; sleep 60\n')
+    generator.chmod(0o755)
+    code = "import sys; from pathlib import Path; from assay.dbms.tpch import data\n"
+    code += "data.program = lambda: sys.argv[1]; data.generate(Path(sys.argv[2]), 1.0)"
+    run = subprocess.Popen([sys.executable, "-c", code, str(generator), str(out)])
+    while not (tmp_path / "generator.pid").exists() and run.poll() is None:
+        time.sleep(0.01)
+    run.kill()
+    run.wait()
+    out.rmdir()
+    time.sleep(1.5)
+    assert not out.exists()
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """A drive's error as the file was closed: "Input/output error" and nothing else was said."""
+    for table in TABLES:
+        (tmp_path / f"{table.name}.tbl").write_text("")
+    failing = mock.patch.object(data, "_compare", side_effect=OSError(5, "Input/output error"))
+    with failing, pytest.raises(data.DataError, match=r"\.tbl cannot be read"):
+        data.check(tmp_path, 1.0)
 
 
 rows = st.lists(st.tuples(st.integers(0, 9), st.text("abc", max_size=3), st.floats(-1e6, 1e6)), min_size=1, max_size=9)

@@ -47,6 +47,17 @@ fn no_acknowledged_commit_is_lost_and_none_is_half_there_wherever_power_is_cut()
 }
 
 #[test]
+#[ignore = "takes minutes: `./assay test crash`"]
+fn a_hundred_thousand_power_cuts_lose_nothing_and_leave_nothing_half() {
+    let (mut checked, mut histories) = (0, 0);
+    while checked < 100_000 {
+        histories += 1;
+        checked += cut_everywhere(1000 + histories, Durability::Fdatasync, 100, 2);
+    }
+    eprintln!("engine: {checked} images of {histories} histories");
+}
+
+#[test]
 fn a_memory_below_the_pool_takes_nothing_with_it_wherever_power_is_cut() {
     for (seed, placement) in [(11, Placement::Copy), (12, Placement::InPlace), (13, Placement::Hot)] {
         TIER.set(Some(placement));

@@ -40,7 +40,7 @@ fn every_crash_of_three_threads_that_was_tried_is_survived() {
 }
 
 #[test]
-#[ignore = "it takes minutes: run it after changes to the tree"]
+#[ignore = "takes minutes: `./assay test crash`"]
 fn a_hundred_thousand_crash_images_without_a_violation() {
     let images = explore(1, 30_000, 1000..1100).images
         + explore(2, 30_000, 2000..2200).images

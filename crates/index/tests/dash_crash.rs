@@ -7,7 +7,7 @@ use assay_pmem::crash::{Explorer, Summary};
 use dash_common::Case;
 
 /// Images of one kind of table in CI, and where somebody asks for all.
-const FEW: u64 = 1_500;
+const FEW: u64 = 5_000;
 const MANY: u64 = 100_000;
 
 fn explore<D: Directory>(images: u64, per_history: u64, first_seed: u64) -> Summary {
@@ -38,13 +38,13 @@ fn linear_hashing_survives_sampled_crashes() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: `./assay test crash`"]
 fn a_hundred_thousand_images_of_extendible_hashing() {
     explore::<Extendible>(MANY, 700, 1000);
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes minutes: `./assay test crash`"]
 fn a_hundred_thousand_images_of_linear_hashing() {
     explore::<Linear>(MANY, 700, 1000);
 }

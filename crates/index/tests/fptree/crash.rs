@@ -29,7 +29,7 @@ fn some_thousand_images_without_a_violation() {
 }
 
 #[test]
-#[ignore = "takes minutes: the images that docs/index-fptree.md speaks of"]
+#[ignore = "takes minutes: `./assay test crash`"]
 fn a_hundred_thousand_images_without_a_violation() {
     let (total, histories) = explore(100_000, 1_000_000);
     println!("{total:?} of {histories} histories");

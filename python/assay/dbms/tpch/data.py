@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.binary import die_with
 from assay.dbms.tpch.schema import TABLES
 from assay.error import BAD_JOB, FAILED, AssayError
 
@@ -76,7 +78,15 @@ def generate(folder: Path, scale: float) -> Files:
     folder.mkdir(parents=True, exist_ok=True)
     command = [program(), "--scale-factor", f"{scale:g}", "--output-dir", str(folder), "--overwrite"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        # It makes its folder where it is missing: one that outlived this process would make again what was removed.
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            preexec_fn=die_with(os.getpid()),
+        )
     except OSError as error:
         message = f"tpchgen-cli cannot be started: {error.strerror}"
         raise DataError(message, hint="set the installation up again: pip install tpchgen-cli", code=FAILED) from error
@@ -111,10 +121,14 @@ def check(folder: Path, scale: float) -> Files:
         path = folder / f"{table.name}.tbl"
         if not path.is_file():
             raise DataError(f"{path} is missing", hint="name a folder with the eight .tbl files", code=FAILED)
-        if known is not None:
-            _compare(path, known[table.name], scale)
-        elif table.rows(scale) is not None:
-            _count(path, int(table.rows(scale) or 0), scale)
+        try:
+            if known is not None:
+                _compare(path, known[table.name], scale)
+            elif table.rows(scale) is not None:
+                _count(path, int(table.rows(scale) or 0), scale)
+        except OSError as error:
+            hint = "look at dmesg for the drive under it, then make the data again"
+            raise DataError(f"{path} cannot be read: {error.strerror}", hint=hint, code=FAILED) from error
     return Files(folder, scale, "known SHA-1 sums" if known else "numbers of rows; no sums are known for this scale")
 
 

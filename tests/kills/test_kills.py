@@ -1,0 +1,33 @@
+"""Some kills by a seed; `./assay test kills` makes 300."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from .cases import CASES
+from .killing import HOWS, drawn, run
+
+#: Seconds after which no further kill is made; 20 take some 40.
+_BUDGET_S = 45.0
+_SEED = 7
+
+
+def test_kills_are_drawn_of_every_command_and_every_signal() -> None:
+    kills = drawn(300, _SEED)
+    assert len(kills) == 300
+    assert {kill.case for kill in kills} <= set(CASES)
+    assert {kill.how for kill in kills} == set(HOWS)
+    assert kills == drawn(300, _SEED)
+
+
+@pytest.mark.usefixtures("assayer")
+def test_what_was_killed_has_lost_nothing_and_leaves_nothing() -> None:
+    until, wrong = time.monotonic() + _BUDGET_S, []
+    for kill in drawn(20, _SEED):
+        if time.monotonic() > until:
+            break
+        if complaint := run(kill).wrong:
+            wrong.append(f"{kill} (seed {_SEED}): {complaint}")
+    assert not wrong, "\n".join(wrong)
