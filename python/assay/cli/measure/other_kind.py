@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from assay import home
 from assay.cli.measure.order import Order
+from assay.document import limits
 from assay.error import BAD_JOB, AssayError
 from assay.study import folder
 
@@ -19,8 +19,9 @@ def kind_of(name: str) -> str:
     if Path(name).suffix != ".toml":
         return next((kind for kind in KINDS if name and (home.studies() / kind / f"{name}.toml").is_file()), "")
     try:
-        run = tomllib.loads(Path(name).read_text(encoding="utf-8")).get("run")
-    except (OSError, ValueError):
+        run = limits.toml(Path(name).read_text(encoding="utf-8"), name).get("run")
+    except (OSError, ValueError, AssayError):
+        # Whoever reads it as a study of I/O says what is wrong with it.
         return ""
     return "engine" if isinstance(run, list) else "tiers" if isinstance(run, dict) and "placements" in run else ""
 
