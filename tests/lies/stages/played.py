@@ -92,7 +92,7 @@ def huge_pages(room: Room) -> Outcome:
 
 @lie(
     "deduplicated-copies",
-    "A file of one block, thousands of times, on a device that deduplicates and compresses (zram).",
+    "A file of one block, thousands of times: a device that deduplicates has one block to read.",
     "compressible-data",
 )
 def copies(room: Room) -> Outcome:

@@ -87,8 +87,9 @@ pub(super) fn compressible_data(class: &ClassObservation) -> Option<Reason> {
     };
     let evidence = format!("{what}: a device or file system that compresses or deduplicates does less work for them");
     let fix = "use random content (content = \"random\"), which can be neither compressed nor deduplicated";
-    // Somebody's own file is what it is; that it can be compressed is worth knowing.
-    let severity = if class.layout == Layout::AsFound { Severity::Note } else { Severity::Suspect };
+    // Somebody's own file is what it is; that it can be compressed is worth knowing. Of copies no table consists.
+    let own = class.layout == Layout::AsFound && sample.repeated_share < REPEATED_SHARE;
+    let severity = if own { Severity::Note } else { Severity::Suspect };
     let numbers = [("compressed_ratio", sample.ratio), ("repeated_share", sample.repeated_share)];
     Some(with(of_class(&class.name, ReasonCode::CompressibleData, severity, evidence, fix), &numbers))
 }

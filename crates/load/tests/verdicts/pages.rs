@@ -13,7 +13,7 @@ fn the_kernel_accounts_for_block_devices_and_not_for_memory_or_passthrough() {
 }
 
 /// All codes; the match below does not compile when one is missing.
-const CODES: [ReasonCode; 37] = [
+const CODES: [ReasonCode; 38] = [
     ReasonCode::PageCacheServed,
     ReasonCode::CacheNotWarm,
     ReasonCode::UnwrittenExtents,
