@@ -89,12 +89,17 @@ def test_a_generator_whose_run_was_killed_makes_no_folder_again(tmp_path: Path) 
     code = "import sys; from pathlib import Path; from assay.dbms.tpch import data\n"
     code += "data.program = lambda: sys.argv[1]; data.generate(Path(sys.argv[2]), 1.0)"
     run = subprocess.Popen([sys.executable, "-c", code, str(generator), str(out)])
-    while not (tmp_path / "generator.pid").exists() and run.poll() is None:
+    number = tmp_path / "generator.pid"
+    while not (number.exists() and number.read_text().strip()) and run.poll() is None:
         time.sleep(0.01)
     run.kill()
     run.wait()
     out.rmdir()
-    time.sleep(1.5)
+    process = Path("/proc") / number.read_text().strip()
+    for _ in range(200):
+        if out.exists() or not process.exists():
+            break
+        time.sleep(0.01)
     assert not out.exists()
 
 
