@@ -9,6 +9,10 @@ use crate::PathError;
 /// Share of a file system that stays free, percent, unless a job says otherwise.
 pub const RESERVE_PERCENT: f64 = 5.0;
 
+/// That share asks for no more than this, bytes: a large file system that is nearly full still has room for a small run.
+/// Who names a larger share means it, and gets all of it.
+pub const RESERVE_AT_MOST: u64 = 2 << 30;
+
 /// Refuses where the file systems of these folders have no room for so many bytes in each, with [`RESERVE_PERCENT`] left.
 /// What goes to one file system counts together.
 ///
@@ -32,7 +36,8 @@ pub fn still_there(folder: &Path) -> Result<(), PathError> {
     check(folder, 1, RESERVE_PERCENT)
 }
 
-/// Refuses where `bytes_needed` more bytes would leave less than `free_percent_at_least` percent of a file system free.
+/// Refuses where `bytes_needed` more bytes would leave less than `free_percent_at_least` percent of a file system free; of
+/// [`RESERVE_PERCENT`] or less, no more than [`RESERVE_AT_MOST`].
 ///
 /// # Errors
 /// [`PathError::Refused`] that names what is free, what is needed and the limit; or the kernel's answer.
@@ -45,24 +50,27 @@ pub fn check(folder: &Path, bytes_needed: u64, free_percent_at_least: f64) -> Re
     let (total, free) = (facts.f_blocks * facts.f_frsize, facts.f_bavail * facts.f_frsize);
     // hugetlbfs without a limit of its own says nothing; a write tells.
     let silent = total == 0;
-    if bytes_needed == 0 || silent || leaves_enough(total, free, bytes_needed, free_percent_at_least) {
+    let keep = kept(total, free_percent_at_least);
+    if bytes_needed == 0 || silent || free.checked_sub(bytes_needed).is_some_and(|left| left >= keep) {
         return Ok(());
     }
     Err(PathError::Refused {
         path: folder.to_owned(),
         reason: format!(
-            "{} are needed, {} of {} are free, and at least {free_percent_at_least} % must stay free",
+            "{} are needed, {} of {} are free, and at least {} must stay free",
             in_words(bytes_needed),
             in_words(free),
-            in_words(total)
+            in_words(total),
+            if keep == RESERVE_AT_MOST { in_words(keep) } else { format!("{free_percent_at_least} %") }
         ),
         fix: "free space there, make the data sets smaller, or name a folder on a larger file system".to_owned(),
     })
 }
 
-fn leaves_enough(total: u64, free: u64, needed: u64, percent: f64) -> bool {
-    let keep = total as f64 * percent / 100.0;
-    free.checked_sub(needed).is_some_and(|left| left as f64 >= keep)
+/// What stays free of a file system of so many bytes.
+fn kept(total: u64, percent: f64) -> u64 {
+    let share = (total as f64 * percent / 100.0).ceil() as u64;
+    if percent <= RESERVE_PERCENT { share.min(RESERVE_AT_MOST) } else { share }
 }
 
 /// Bytes, as people read them.
@@ -82,10 +90,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_limit_counts_what_is_left_afterwards() {
-        assert!(leaves_enough(1000, 100, 50, 5.0));
-        assert!(!leaves_enough(1000, 100, 51, 5.0));
-        assert!(!leaves_enough(1000, 100, 101, 0.0), "more than there is");
+    fn a_share_stays_free_and_of_the_usual_one_no_more_than_two_gibibytes() {
+        assert_eq!((kept(1000, 5.0), kept(1001, 5.0), kept(1000, 0.0)), (50, 51, 0));
+        assert_eq!(kept(252 << 30, 5.0), 2 << 30);
+        assert_eq!(kept(100 << 30, 20.0), 20 << 30, "who names a larger share means it");
     }
 
     #[test]
@@ -99,7 +107,10 @@ mod tests {
     fn a_refusal_names_what_is_needed_free_and_kept() {
         let error = check(Path::new("/"), u64::MAX / 2, 5.0).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("TiB are needed") && text.contains("are free") && text.contains("5 %"), "{text}");
+        assert!(
+            text.contains("TiB are needed") && text.contains("are free") && text.contains("must stay free"),
+            "{text}"
+        );
         assert_eq!(error.exit_code(), 1);
     }
 
@@ -110,7 +121,7 @@ mod tests {
         let free = facts.f_bavail * facts.f_frsize;
         reserve([(one.path(), 4096), (two.path(), 4096)]).unwrap();
         let error = reserve([(one.path(), free / 2), (two.path(), free / 2)]).unwrap_err();
-        assert!(error.to_string().contains("5 %"), "{error}");
+        assert!(error.to_string().contains("must stay free"), "{error}");
     }
 
     #[test]

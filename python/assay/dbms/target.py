@@ -12,11 +12,10 @@ from assay.binary import Binary
 from assay.dbms.cold import IN_MEMORY
 from assay.dbms.cpus import Cpus
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
+from assay.space import kept
 from assay.units.show import size
 
 Json = dict[str, Any]
-# Of a file system: what a run leaves free at least.
-FREE_SHARE = 0.05
 _SECTOR_BYTES = 512
 
 
@@ -61,7 +60,7 @@ def check_room(needs: Sequence[tuple[Target, int]]) -> None:
     """Looks whether all of it fits at once; folders of one file system share its room.
 
     Raises:
-        TargetError: where less than a twentieth of a file system would stay free.
+        TargetError: where less than `kept` of a file system would stay free.
     """
     wanted: dict[int, int] = {}
     for where, need in needs:
@@ -71,8 +70,10 @@ def check_room(needs: Sequence[tuple[Target, int]]) -> None:
         need = wanted[where.folder.stat().st_dev]
         seen = os.statvfs(where.folder)
         free, whole = seen.f_bavail * seen.f_frsize, seen.f_blocks * seen.f_frsize
-        if free - need < whole * FREE_SHARE:
-            message = f"{where.name} has {size(free)} free, and {size(need)} are needed with 5 % left over"
+        if free - need < kept(whole):
+            message = (
+                f"{where.name} has {size(free)} free, and {size(need)} are needed with {size(kept(whole))} left over"
+            )
             hint = "take less data (--scale, --warehouses), fewer targets on one disk, or a larger disk"
             raise TargetError(message, hint=hint, code=NOT_POSSIBLE)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from assay.machine.facts import Facts
 from assay.machine.finding import Finding, Level
+from assay.space import kept
 
-FREE_SHARE_AT_LEAST = 0.05
 FREE_SHARE_GOOD = 0.20
 _MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
 _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "glusterfs", "fuse.sshfs"}
@@ -64,8 +64,8 @@ def free_space(facts: Facts) -> Iterator[Finding]:
         if total <= 0:
             continue
         seen = f"{free / 2**30:.1f} GiB of {total / 2**30:.1f} GiB ({free / total:.0%})"
-        if free / total <= FREE_SHARE_AT_LEAST:
-            why = f"Assay never lets free space fall under {FREE_SHARE_AT_LEAST:.0%}"
+        if free <= kept(total):
+            why = f"Assay never lets free space fall under {kept(total) / 2**30:.1f} GiB here"
             yield Finding(
                 Level.BLOCKER, "free space", seen, why, "free some space, or name another folder with --on", path
             )
