@@ -19,7 +19,8 @@ from mount.mounted import ROOT, mounted, require_fuse
 Json = dict[str, Any]
 
 _ASSAYER = ROOT / "target" / "release" / "assayer"
-_DRIVE = "fixed:60,40,200"
+# Slow enough for a busy machine: the way through FUSE alone took 80 µs beside a build.
+_DRIVE = "fixed:600,400,800"
 
 
 def soak(action: str, job: Json) -> subprocess.Popen[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from assay import own
 from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
+from assay.space import kept
 
 Json = dict[str, Any]
 
@@ -22,8 +23,6 @@ SOCKETS = "assay-pg-"
 """What names of folders begin with that hold the socket of a server."""
 # Seconds that a server may take to end.
 _END_S = 10.0
-# Share of a file system that stays free, as for measured folders.
-_RESERVE = 0.05
 
 
 class PlaceError(AssayError):
@@ -58,13 +57,13 @@ class Place:
 
 
 def require_space(target: Path, needed_bytes: int, what: str) -> None:
-    """Refuses what does not fit: a twentieth of the file system stays free."""
+    """Refuses what does not fit with what stays free of the file system."""
     usage = shutil.disk_usage(target)
-    usable = usage.free - int(usage.total * _RESERVE)
+    usable = usage.free - int(kept(usage.total))
     if needed_bytes > usable:
         message = (
             f"{what} needs {_gib(needed_bytes)} on {target}, and {_gib(max(usable, 0))} may be used there "
-            f"({_gib(usage.free)} free, less a twentieth of {_gib(usage.total)})"
+            f"({_gib(usage.free)} of {_gib(usage.total)} free, {_gib(kept(usage.total))} of it stay so)"
         )
         raise PlaceError(message, hint="choose a smaller scale or another target", code=BAD_JOB)
 
@@ -82,11 +81,22 @@ def leftovers(target: Path) -> list[Path]:
 def clean(target: Path) -> list[Json]:
     """Removes folders of runs that are gone, and ends servers that still run on them; says what became of each."""
     for path in leftovers(target):
+        _clean_inside(path / "data")
         _end_server(path / "data")
     binary, sockets = Binary.find(), tempfile.gettempdir()
     binary.document("scratch", "clean", "--named", SOCKETS, sockets)
     found: list[Json] = binary.document("scratch", "clean", "--named", _PREFIX, str(target))
     return found
+
+
+def _clean_inside(folder: Path) -> None:
+    """A run works in a folder of its place; a server's files in there are known to the register as that folder's."""
+    try:
+        ours = folder.lstat().st_uid == os.geteuid() and folder.is_dir() and not folder.is_symlink()
+    except OSError:
+        return
+    if ours:
+        clean(folder)
 
 
 def _end_server(data: Path) -> None:
