@@ -19,7 +19,7 @@ import pytest
 
 from mount.mounted import mounted
 
-_DRIVE = "fixed:100,50,300"
+_DRIVE = "fixed:400,200,600"
 
 # Commits numbers, and says each after it was told that it is durable.
 _WRITER = """
@@ -104,7 +104,8 @@ def wait_for_the_cut(at: Path) -> None:
 def cut_after_writes(tmp_path: Path, what: str, seed: int) -> bytes:
     """Two synced blocks, then the first anew without a flush, then the power; what is there."""
     shutil.rmtree(tmp_path / "files", ignore_errors=True)
-    with mounted(tmp_path, what, seed=seed, cut="on_signal") as one:
+    # Ten times slower: the way through FUSE alone may take longer than such a drive.
+    with mounted(tmp_path, what, seed=seed, cut="on_signal", slow=10) as one:
         descriptor = os.open(tmp_path / "mnt" / "file", os.O_RDWR | os.O_CREAT | os.O_DIRECT)
         block = mmap.mmap(-1, 8192)
         block.write(b"a" * 8192)
@@ -135,7 +136,7 @@ def test_a_drive_without_protection_loses_what_no_flush_covered_and_a_protected_
 
 @pytest.mark.parametrize("direct", [os.O_DIRECT, 0])
 def test_a_write_that_is_to_be_durable_waits_for_a_flush(tmp_path: Path, direct: int) -> None:
-    with mounted(tmp_path, "fixed:100,50,2000", cut="on_signal") as one:
+    with mounted(tmp_path, "fixed:400,200,2000", cut="on_signal") as one:
         descriptor = os.open(tmp_path / "mnt" / "file", os.O_RDWR | os.O_CREAT | os.O_DSYNC | direct)
         block = mmap.mmap(-1, 4096)
         for n in range(10):

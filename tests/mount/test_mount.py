@@ -19,7 +19,7 @@ from assay.mount import play
 from mount.mounted import ROOT, job, mounted, require_fuse
 
 _DATA = bytes(range(256)) * 64
-_QUICK = "fixed:300,100,500"
+_QUICK = "fixed:400,200,500"
 
 
 def assay(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -162,7 +162,7 @@ def test_a_folder_is_played_over_itself_and_is_as_before_when_unmounted(tmp_path
 
 def test_a_killed_program_hangs_nobody_and_clean_takes_its_mount_off(tmp_path: Path) -> None:
     at = tmp_path / "mnt"
-    with mounted(tmp_path, "fixed:300,100,60000000") as one:
+    with mounted(tmp_path, "fixed:400,200,60000000") as one:
         (at / "synced").write_bytes(_DATA)
         waiting = os.open(at / "waits", os.O_RDWR | os.O_CREAT)
         child = os.fork()

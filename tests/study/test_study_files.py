@@ -107,9 +107,15 @@ def test_what_finds_no_room_is_refused_with_the_setting_that_helps(monkeypatch: 
     from assay.error import AssayError
 
     with pytest.raises(AssayError) as caught:
-        prepare(Wish("dana-htap", (parse("/tmp"),), {}), None)
+        prepare(Wish("dana-htap", (parse("/tmp"),), {"data": "400GB"}), None)
     assert caught.value.code == 4
     assert "--set data=" in caught.value.hint
+    # A size that nobody typed is made smaller instead, where anything may be written at all.
+    assert sum(prepare(Wish("dana-htap", (parse("/tmp"),), {}), None).plan.bytes_needed.values()) <= 10**8
+    monkeypatch.setattr(Target, "free_bytes", lambda _: 10**8)
+    with pytest.raises(AssayError) as caught:
+        prepare(Wish("dana-htap", (parse("/tmp"),), {}), None)
+    assert caught.value.code == 4
 
 
 def test_the_committed_schema_is_fresh() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from assay.binary import Binary
 from assay.error import NOT_POSSIBLE, AssayError, did_you_mean
+from assay.space import kept
 from assay.study import source
 from assay.study.cell import Cell
 from assay.study.demand import Demand
@@ -135,9 +136,9 @@ def _share(fit: Fit | None, requests: Sequence[Request], targets: Sequence[Targe
 
 
 def _room(target: Target, percent: float) -> float:
-    """Bytes that a run may fill: a share of what is free, and a twentieth of the file system stays free."""
+    """Bytes that a run may fill: a share of what is free, and what is kept of the file system stays free."""
     free = target.free_bytes()
-    return max(0.0, min(free * percent / 100, free - target.total_bytes() / 20))
+    return max(0.0, min(free * percent / 100, free - kept(target.total_bytes())))
 
 
 def _cells(requests: Sequence[Request]) -> list[Cell]:
