@@ -252,7 +252,7 @@ def test_the_command_says_what_it_has_played(tmp_path: Path) -> None:
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
-        assert "answers as fixed:300,100,500" in process.stdout.readline()
+        assert f"answers as {_QUICK}" in process.stdout.readline()
         (tmp_path / "mnt" / "file").write_bytes(_DATA)
         unmount(tmp_path / "mnt")
         said = process.stdout.read()
