@@ -68,9 +68,9 @@ class Outcome:
         """Somebody else had a fifth of this machine's CPU time or more: what was to be seen may not show."""
         return any(one.get("numbers", {}).get("stolen_share", 0.0) >= 0.2 for one in self.reasons())
 
-    def reason(self, code: str) -> Json:
-        """The gravest reason with this code; without one the test fails and shows what there is."""
-        found = [reason for reason in self.reasons() if reason["code"] == code]
+    def reason(self, code: str, says: str = "") -> Json:
+        """The gravest reason with this code that says so; without one the test fails and shows what there is."""
+        found = [reason for reason in self.reasons() if reason["code"] == code and says in reason["evidence"]]
         assert found, f"{code} was not found: {[(one['code'], one['evidence']) for one in self.reasons()]}"
         assert found[0]["evidence"]
         assert found[0]["fix"]

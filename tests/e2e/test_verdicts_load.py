@@ -314,6 +314,8 @@ def test_noisy_machine(tmp_path: Path) -> None:
 
 # Reasons that only twins give; tests/twin provokes them.
 OF_TWINS = {"_modelled_target", "_extrapolated", "_costs_unsteady", "_engines_differ"}
+# What only a mount gives; tests/mount provokes it.
+OF_MOUNTS = {"_played_late"}
 # Reasons that need what few machines have: a drive with a sensor. The kernel's files are played in Rust.
 OF_MACHINES = {"_device_hot"}
 
@@ -329,7 +331,7 @@ def test_every_reason_has_a_test_here() -> None:
     missing = [
         name
         for name in wanted
-        if name not in OF_TWINS | OF_MACHINES
+        if name not in OF_TWINS | OF_MOUNTS | OF_MACHINES
         and f"def test{name}" not in tests
         and f"_are{name}" not in tests
         # A reason that the gallery of lies provokes needs no second provocation.

@@ -19,7 +19,7 @@ from mount.mounted import ROOT, mounted, require_fuse
 Json = dict[str, Any]
 
 _ASSAYER = ROOT / "target" / "release" / "assayer"
-# Slow enough for a busy machine: the way through FUSE alone took 80 µs beside a build.
+# Slow enough for a busy machine: the way through FUSE alone took 80 us beside a build.
 _DRIVE = "fixed:600,400,800"
 
 

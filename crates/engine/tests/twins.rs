@@ -110,7 +110,7 @@ fn the_same_seed_gives_the_same_requests_at_the_same_times() {
 #[test]
 fn what_turns_cost_is_learnt_once_and_then_the_same_job_gives_the_same_play() {
     let folder = tempfile::tempdir().unwrap();
-    let costs = Some(folder.path().join("costs"));
+    let costs = folder.path().join("costs");
     let workloads = [
         Workload::Ycsb { rows: 20_000, value_bytes: 120, read_share: 0.5, zipf: 0.0 },
         Workload::Tpcc { warehouses: 2, small: true },
@@ -119,7 +119,7 @@ fn what_turns_cost_is_learnt_once_and_then_the_same_job_gives_the_same_play() {
         let mut job = job(drive("970evoplus"), Durability::Fdatasync);
         job.tasks = 1;
         job.workload = workload;
-        job.twins = job.twins.map(|twins| Box::new(OnTwins { turn_ns: None, costs: costs.clone(), ..*twins }));
+        job.twins = job.twins.map(|twins| Box::new(OnTwins { turn_ns: None, costs: Some(costs.clone()), ..*twins }));
         let (first, second) = (play(&job), play(&job));
         let told = |record: &WorkRecord| record.subject.settings["cpu_time"].clone();
         assert!(told(&first).as_str().unwrap().contains("learnt on this machine"), "{}", told(&first));
@@ -128,7 +128,7 @@ fn what_turns_cost_is_learnt_once_and_then_the_same_job_gives_the_same_play() {
         assert_eq!(first.figures, second.figures);
         assert_eq!(first.verdict, second.verdict);
     }
-    let kept = std::fs::read_dir(costs.unwrap()).unwrap().count();
+    let kept = std::fs::read_dir(&costs).unwrap().count();
     assert_eq!(kept, 2, "one file for each workload");
 }
 

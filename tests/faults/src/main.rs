@@ -14,6 +14,8 @@
 //! | `calls` | how often each operation was called: `create=1 write=20 ...`, and how often a rule held: `hits=3` |
 //! | `quit` | ends |
 
+#![expect(clippy::print_stdout, reason = "what became of a file is its output")]
+
 mod body;
 mod file_system;
 mod moves;
