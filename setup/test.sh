@@ -136,7 +136,8 @@ run_tests() {
     exit $failed
 }
 
-# show_step STEP: the closing lines of its output, or everything after a failure; fails where the step failed.
+# show_step STEP: the closing lines of its output, or after a failure all but what passed, so that the failure is not
+# lost among hundreds of lines; fails where the step failed.
 show_step() {
     local out=$state/test-$1.log status=1 seconds=0 verdict=passed
     # A step that was ended from outside leaves no status: it failed.
@@ -144,7 +145,7 @@ show_step() {
     case $status in
     0) closing_lines "$out" ;;
     77) verdict=skipped && cat "$out" ;;
-    *) verdict=FAILED && cat "$out" ;;
+    *) verdict=FAILED && { grep -vE '^test .* \.\.\. ok$|^running [0-9]+ tests?$|^test result: ok\.|^ +(Running|Doc-tests) |^$' "$out" || true; } ;;
     esac
     verdicts+=("$(printf '%-8s %-14s %4d s' "$verdict" "${1/_/ }" "$seconds")")
     [[ $verdict != FAILED ]]
