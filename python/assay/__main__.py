@@ -1,5 +1,6 @@
 """`python -m assay` is the command line."""
 
+import signal
 import sys
 
 
@@ -12,6 +13,10 @@ def main() -> int:
     except KeyboardInterrupt:
         print("error: interrupted before anything was measured", file=sys.stderr)
         return 3
+    finally:
+        # From here on only what was made is removed, and who interrupts twice wants that to be over as much as we do.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
 
 
 if __name__ == "__main__":
