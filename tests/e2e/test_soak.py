@@ -77,6 +77,13 @@ def test_bad_input_is_a_sentence_and_leaves_nothing(flags: list[str], said: str,
     assert not list(tmp_path.iterdir())
 
 
+def test_a_store_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    done = assay("soak", "ssd-btre", "--on", str(tmp_path), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "did you mean `ssd-btree`?" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_soak_that_is_interrupted_after_its_first_kill_keeps_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

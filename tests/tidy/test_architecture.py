@@ -11,6 +11,13 @@ from tidy.test_floors import ARROWS, FLOORS, GROUND
 PAGE = ROOT / "ARCHITECTURE.md"
 LINES = 250
 CODE = ("crates/*/src/**/*.rs", "crates/*/Cargo.toml", "python/assay/**/*.py", "mkdocs.yml")
+#: Files outside of the example's own folder that an addition may touch.
+FEW = {
+    "A verdict": (10, ""),
+    "A path": (8, "crates/path/src/passthrough/"),
+    "An index": (4, "crates/index/src/dash/"),
+    "A database": (18, ""),
+}
 GENERATED = re.compile(r"python/assay/record/|/tests/|/tests\.rs$")
 
 
@@ -81,3 +88,10 @@ def test_what_is_to_be_touched_is_all_that_names_the_example(title: str, words: 
 
 def test_additions_are_read_from_the_page() -> None:
     assert [title for title, _, _ in additions()] == ["A verdict", "A path", "An index", "A database"]
+
+
+@pytest.mark.parametrize(("title", "listed"), [(title, listed) for title, _, listed in additions()])
+def test_an_addition_touches_few_files(title: str, listed: set[str]) -> None:
+    most, own = FEW[title]
+    outside = [name for name in listed if not own or not name.startswith(own)]
+    assert 0 < len(outside) <= most

@@ -46,11 +46,7 @@ pub fn path_of(class: &Class) -> PathSpec {
 
 /// Whether a class is driven by the queued loop.
 pub fn is_queued(class: &Class) -> bool {
-    match class.path.kind {
-        PathKind::Libaio | PathKind::IoUring | PathKind::NvmePassthrough | PathKind::NvmePolled => true,
-        PathKind::Pread | PathKind::Mmap | PathKind::Pmem => false,
-        PathKind::Null => class.depth > 1,
-    }
+    class.path.kind.is_queued() || (class.path.kind == PathKind::Null && class.depth > 1)
 }
 
 /// The tally of one thread, with the histograms that its class needs.

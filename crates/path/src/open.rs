@@ -94,7 +94,7 @@ impl OpenParameters<'_> {
 
     /// An error that names this path.
     pub fn unavailable(&self, reason: String, fix: String) -> PathError {
-        PathError::Unavailable { what: format!("the path {}", kind_name(self.spec.kind)), reason, fix }
+        PathError::Unavailable { what: format!("the path {}", self.spec.kind.name()), reason, fix }
     }
 }
 
@@ -102,20 +102,6 @@ impl OpenParameters<'_> {
 pub fn operation_error(segments: &[Segment], segment: u32, write: bool, source: io::Error) -> PathError {
     let path = segments.get(segment as usize).map_or_else(PathBuf::new, |segment| segment.path.clone());
     PathError::Io { action: if write { "writing" } else { "reading" }, path, source }
-}
-
-/// Name of a path, as it stands in a job.
-pub fn kind_name(kind: PathKind) -> &'static str {
-    match kind {
-        PathKind::Pread => "pread",
-        PathKind::Mmap => "mmap",
-        PathKind::Libaio => "libaio",
-        PathKind::IoUring => "io_uring",
-        PathKind::NvmePassthrough => "nvme_passthrough",
-        PathKind::Pmem => "pmem",
-        PathKind::NvmePolled => "nvme_polled",
-        PathKind::Null => "null",
-    }
 }
 
 /// Name of a means of durability, as it stands in a job.

@@ -25,6 +25,32 @@ pub enum PathKind {
     Null,
 }
 
+impl PathKind {
+    /// Its name, as it stands in a job.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pread => "pread",
+            Self::Mmap => "mmap",
+            Self::Libaio => "libaio",
+            Self::IoUring => "io_uring",
+            Self::NvmePassthrough => "nvme_passthrough",
+            Self::Pmem => "pmem",
+            Self::NvmePolled => "nvme_polled",
+            Self::Null => "null",
+        }
+    }
+
+    /// Whether it submits and reaps, so that one thread keeps operations in flight. `null` does either.
+    pub fn is_queued(self) -> bool {
+        matches!(self, Self::Libaio | Self::IoUring | Self::NvmePassthrough | Self::NvmePolled)
+    }
+
+    /// Whether it goes through an `io_uring`, whose kernel threads work for it.
+    pub fn has_ring(self) -> bool {
+        matches!(self, Self::IoUring | Self::NvmePassthrough)
+    }
+}
+
 /// How stores are pushed out of the CPU caches on the `pmem` path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -15,23 +15,15 @@ const THREADS_AT_MOST: u32 = 64;
 /// Of the engine: each has a MiB at least.
 const LOGS_AT_MOST: u32 = 8;
 const KEYS_AT_MOST: u32 = 1 << 20;
+const ENGINE: &str = "engine";
 
-/// A store, by the name that flags have for it.
+/// A store, by the name that flags have for it: an index, or `engine`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "String", into = "&'static str")]
+#[schemars(with = "String")]
 pub enum StoreName {
-    /// FPTree.
-    Fptree,
-    /// BzTree.
-    Bztree,
-    /// Dash, extendible hashing.
-    DashEh,
-    /// Dash, linear hashing.
-    DashLh,
-    /// The B+-tree on a drive.
-    SsdBtree,
-    /// The hash table on a drive.
-    SsdHash,
+    /// An index.
+    Index(Kind),
     /// The storage engine.
     Engine,
 }
@@ -39,15 +31,28 @@ pub enum StoreName {
 impl StoreName {
     /// Which index; none where it is the engine.
     pub fn kind(self) -> Option<Kind> {
-        Some(match self {
-            Self::Fptree => Kind::Fptree,
-            Self::Bztree => Kind::Bztree,
-            Self::DashEh => Kind::DashEh,
-            Self::DashLh => Kind::DashLh,
-            Self::SsdBtree => Kind::SsdBtree,
-            Self::SsdHash => Kind::SsdHash,
-            Self::Engine => return None,
+        match self {
+            Self::Index(kind) => Some(kind),
+            Self::Engine => None,
+        }
+    }
+}
+
+impl TryFrom<String> for StoreName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let index = Kind::ALL.into_iter().find(|kind| kind.name() == name).map(Self::Index);
+        index.or((name == ENGINE).then_some(Self::Engine)).ok_or_else(|| {
+            let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).chain([ENGINE]).collect();
+            format!("there is no store {name}; there are {}", known.join(", "))
         })
+    }
+}
+
+impl From<StoreName> for &'static str {
+    fn from(store: StoreName) -> Self {
+        store.kind().map_or(ENGINE, Kind::name)
     }
 }
 

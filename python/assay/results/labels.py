@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from assay.record import PathSpec
+from assay.results import paths
 from assay.units import show
 
-_KINDS = {"io_uring": "io_uring", "nvme_passthrough": "NVMe passthrough", "nvme_polled": "NVMe polled"}
-_CACHED = {"pread", "io_uring", "libaio"}
 # Words that are names of programs and calls, and stay small at the beginning of a sentence.
-_NAMES = {*_CACHED, "pwrite", "mmap", "pmem", "fdatasync", "fsync", "msync", "assay", "assayer", "perf", "fio"}
+_NAMES = {*paths.KINDS, "pwrite", "fdatasync", "fsync", "msync", "assay", "assayer", "perf", "fio"}
 _OPTIONS = {"iopoll": "polled", "sqpoll": "kernel submits"}
 _REACH = {"vfio": "through VFIO", "no_iommu": "through VFIO without an IOMMU", "uio": "through UIO"}
 
@@ -22,8 +21,9 @@ _CALLS = {"write": "pwrite", "mix": "pread and pwrite"}
 def path(spec: PathSpec, operation: str = "read") -> str:
     """A path with the options that set it apart: `io_uring direct, polled`. Of `pread` the call that was made."""
     kind = str(spec.get("kind") or "?")
-    words = _CALLS.get(operation, kind) if kind == "pread" else _KINDS.get(kind, kind)
-    if kind in _CACHED:
+    known = paths.named(kind)
+    words = _CALLS.get(operation, kind) if kind == "pread" else known.title
+    if known.cached:
         words += " direct" if spec.get("direct") else " buffered"
     extras = [_OPTIONS.get(str(spec.get("poll")), ""), "registered" if spec.get("fixed") else ""]
     reach = str(spec.get("reach") or "auto")
@@ -39,7 +39,7 @@ def path(spec: PathSpec, operation: str = "read") -> str:
 def path_value(text: str) -> str:
     """A path named by a factor (`io_uring+direct+sqpoll`), in the same words."""
     kind, *options = text.split("+")
-    if kind not in {*_KINDS, *_CACHED, "mmap", "pmem", "null"}:
+    if kind not in paths.KINDS:
         return text
     spec: dict[str, Any] = {"kind": kind, "direct": "direct" in options, "fixed": "fixed" in options}
     spec["poll"] = next((option for option in options if option in _OPTIONS), "none")

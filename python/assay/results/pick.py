@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from assay.record import Durability
-from assay.results import group
+from assay.results import group, paths
 from assay.results.group import Point
 from assay.results.row import Row
-
-_REAL = {"pread", "mmap", "libaio", "io_uring", "nvme_passthrough", "nvme_polled", "pmem"}
 
 
 def lone(rows: Iterable[Row]) -> list[Row]:
@@ -20,7 +18,7 @@ def lone(rows: Iterable[Row]) -> list[Row]:
 
 def _real(one: Row) -> bool:
     kinds = {str(target.get("kind")) for target in one.record["job"].get("targets") or ()}
-    return str((one.asked.get("path") or {}).get("kind")) in _REAL and not kinds & {"null", "memory"}
+    return paths.named(str((one.asked.get("path") or {}).get("kind"))).moves and not kinds & {"null", "memory"}
 
 
 def does(one: Row, operation: str, *patterns: str) -> bool:
@@ -56,7 +54,7 @@ def write_percent(one: Row) -> int:
 def direct(one: Row) -> bool:
     """Whether the page cache was out of the way."""
     path = one.asked.get("path") or {}
-    return bool(path.get("direct")) or str(path.get("kind")) in {"nvme_passthrough", "nvme_polled", "pmem"}
+    return bool(path.get("direct")) or paths.named(str(path.get("kind"))).direct
 
 
 def durability(one: Row) -> Durability:

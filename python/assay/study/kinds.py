@@ -12,10 +12,11 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, StrictFloat, St
 from pydantic_core import CoreSchema, core_schema
 
 from assay.error import AssayError, did_you_mean
+from assay.results import paths
 from assay.study.expression import is_template
 from assay.units.parse import parse_bytes, parse_rate, parse_seconds
 
-PATH_KINDS = ("pread", "mmap", "libaio", "io_uring", "nvme_passthrough", "pmem", "nvme_polled", "null")
+PATH_KINDS = tuple(paths.KINDS)
 PATH_OPTIONS = (
     *("direct", "fixed", "iopoll", "sqpoll", "fenced", "nt", "clwb", "clflushopt", "nopersist"),
     *("random", "sequential", "will_need", "huge_page", "vfio", "no_iommu", "uio"),

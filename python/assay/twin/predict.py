@@ -7,6 +7,7 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
+from assay.results import paths
 from assay.target import catalog, names
 from assay.target.host import HostWish
 
@@ -25,9 +26,8 @@ BLOCK_PATHS = {
     "io_uring+direct": "io_uring",
     "io_uring+iopoll": "io_uring_polled",
     "io_uring+buffered": "io_uring_buffered",
-    "nvme_passthrough": "passthrough",
     "spdk": "polled",
-    "nvme_polled": "polled",
+    **{kind.name: kind.twin for kind in paths.KINDS.values() if kind.twin},
 }
 # Where nobody names a path on a drive.
 DIRECT = "io_uring+direct"

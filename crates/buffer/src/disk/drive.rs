@@ -245,7 +245,7 @@ fn check(members: usize, access: Access) -> Result<(), BufferError> {
         return Err(BufferError::unfit("no file or device was named", "name at least one"));
     }
     if !matches!(access.path, PathKind::IoUring | PathKind::Libaio | PathKind::Pread) {
-        let what = format!("the path {} cannot carry a pool", assay_path::open::kind_name(access.path));
+        let what = format!("the path {} cannot carry a pool", access.path.name());
         return Err(BufferError::unfit(what, "use io_uring, libaio or pread"));
     }
     if access.stripe_unit_bytes == 0 || access.stripe_unit_bytes % UNIT != 0 {

@@ -164,7 +164,7 @@ where
         let settings: [(&str, Value); 5] = [
             ("pool_bytes", (self.config.pool_bytes * self.files.len() as u64).into()),
             ("page_bytes", self.config.page_bytes.into()),
-            ("io", assay_path::open::kind_name(self.access.path).into()),
+            ("io", self.access.path.name().into()),
             ("direct", self.access.direct.into()),
             ("file_bytes_at_most", self.bytes.into()),
         ];

@@ -1,6 +1,6 @@
 //! What surrounded the window: devices, the process, the system. Sampled at its edges, judged afterwards.
 
-use assay_record::{ClassResult, DeviceCounters, Job, NotMeasured, PathKind, Reason, WindowOutcome};
+use assay_record::{ClassResult, DeviceCounters, Job, NotMeasured, Reason, WindowOutcome};
 
 use super::{
     controller,
@@ -132,7 +132,7 @@ impl Surroundings {
             .enumerate()
             .map(|(index, class)| ClassThreads {
                 tids: threads(index).collect(),
-                uses_ring: matches!(class.path.kind, PathKind::IoUring | PathKind::NvmePassthrough),
+                uses_ring: class.path.kind.has_ring(),
             })
             .collect();
         attribute(&self.process_use(outcomes), &classes)

@@ -340,10 +340,7 @@ impl ClassObservation {
 
     /// It keeps operations in flight by itself, and submits and reaps them.
     pub(super) fn queued(&self) -> bool {
-        matches!(
-            self.path.kind,
-            PathKind::Libaio | PathKind::IoUring | PathKind::NvmePassthrough | PathKind::NvmePolled
-        )
+        self.path.kind.is_queued()
     }
 
     /// It loads and stores memory itself.

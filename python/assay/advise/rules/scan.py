@@ -5,12 +5,10 @@ from __future__ import annotations
 from assay.advise.advice import Evidence, Finding, Trial, gain, joined
 from assay.advise.facts import Facts, ids, of_path, where
 from assay.advise.rule import Rule
-from assay.results import group, pick
+from assay.results import group, paths, pick
 from assay.results.group import Point
 from assay.results.row import Row
 from assay.units import show
-
-_ASYNCHRONOUS = {"libaio", "io_uring", "nvme_passthrough", "nvme_polled"}
 
 
 def _find(facts: Facts) -> Finding | None:
@@ -18,7 +16,7 @@ def _find(facts: Facts) -> Finding | None:
     found = []
     for part in group.by(scans, ("study", "on", "size", "threads")).values():
         blocking = _best([one for one in part if of_path(one) in ("pread", "mmap") and not pick.direct(one)])
-        direct = _best([one for one in part if of_path(one) in _ASYNCHRONOUS and pick.direct(one)])
+        direct = _best([one for one in part if paths.named(of_path(one)).queued and pick.direct(one)])
         if blocking is not None and direct is not None:
             found.append((blocking, direct))
     if not found:

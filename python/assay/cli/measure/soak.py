@@ -5,32 +5,22 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from assay.cli.engine.flags import Durability
+from assay.index.job import INDEXES
 
 Json = dict[str, Any]
 Places = dict[str, Path]
 
 _VERSION = 1
+_ENGINE = "engine"
+_STORES = (*INDEXES, _ENGINE)
 _KILL_WITHIN_S = (0.0, 0.3)
 _TELL_EVERY_S = 10.0
-
-
-class Store(StrEnum):
-    """What can be worked on."""
-
-    FPTREE = "fptree"
-    BZTREE = "bztree"
-    DASH_EH = "dash-eh"
-    DASH_LH = "dash-lh"
-    SSD_BTREE = "ssd-btree"
-    SSD_HASH = "ssd-hash"
-    ENGINE = "engine"
 
 
 @dataclass(frozen=True)
@@ -50,7 +40,7 @@ class Wanted:
 
 
 def soak(
-    store: Annotated[Store, typer.Argument(help="What is worked on.")],
+    store: Annotated[str, typer.Argument(metavar="INDEX|engine", autocompletion=lambda: _STORES, help="Who is killed.")],
     on: Annotated[Path, typer.Option("--on", metavar="DIR", help="Folder for its files.")] = Path(),
     kills: Annotated[int, typer.Option("--kills", min=1, help="How often the process is killed.")] = 20,
     threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="Threads that work.")] = 2,
@@ -69,7 +59,7 @@ def soak(
     For example: assay soak engine --on /mnt/a --kills 1000. Files are made in a folder of Assay's own and removed;
     where something is lost they stay, and the exit code is 1.
     """
-    wanted = Wanted(store.value, on, log, pmem, logs, durability.value, kills, threads, keys, seed)
+    wanted = Wanted(store, on, log, pmem, logs, durability.value, kills, threads, keys, seed)
     raise typer.Exit(run(wanted, json))
 
 
@@ -78,8 +68,10 @@ def run(wanted: Wanted, as_json: bool) -> int:
     from assay import own
     from assay.binary import Binary
     from assay.cli import output
-    from assay.error import DONE, FAILED
+    from assay.error import BAD_JOB, DONE, FAILED, AssayError, did_you_mean
 
+    if wanted.store not in _STORES:
+        raise AssayError(f"there is no store `{wanted.store}`", hint=did_you_mean(wanted.store, _STORES), code=BAD_JOB)
     places = {role: _folder(place) for role, place in _places(wanted) if place is not None}
     made = {role: own.make(place, "assay-soak-") for role, place in places.items()}
     rounds = _Rounds(Binary.find(), wanted, made, as_json)
@@ -144,8 +136,8 @@ class _Rounds:
         wanted = self._wanted
         return {
             "store": wanted.store,
-            "durability": wanted.durability if wanted.store == Store.ENGINE else None,
-            "logs": (wanted.logs or 1) if wanted.store == Store.ENGINE else None,
+            "durability": wanted.durability if wanted.store == _ENGINE else None,
+            "logs": (wanted.logs or 1) if wanted.store == _ENGINE else None,
             "passed": whole,
             "kills": self.kills,
             "seed": wanted.seed,
@@ -184,7 +176,7 @@ def _job(wanted: Wanted, made: Places) -> Json:
         "keys": wanted.keys,
         **{role: str(folder) for role, folder in made.items()},
     }
-    if wanted.store == Store.ENGINE:
+    if wanted.store == _ENGINE:
         job["durability"] = wanted.durability
     if wanted.logs is not None:
         job["logs"] = wanted.logs
