@@ -1,5 +1,5 @@
 """Hardware counters that cost, that lie, or that are refused; played by the kernel's software events (see
-`crates/load/src/counters/played.rs`), so that all of it runs on a machine without a PMU."""
+`crates/instruments/src/counters/played.rs`), so that all of it runs on a machine without a PMU."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ use std::{
 use assay_buffer::stage::{self, Moment};
 
 use crate::{
-    database::Shared,
     error::{EngineError, Failure, Result},
+    shared::Shared,
 };
 
 /// How often it writes.

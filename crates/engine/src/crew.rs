@@ -12,7 +12,7 @@ use std::{
 
 use assay_buffer::{Outside, Worker, stage};
 
-use crate::{core::Goal, database::Shared, error::Result, forest::Hand, session::Session};
+use crate::{core::Goal, error::Result, shared::Shared};
 
 /// Longest sleep where all tasks wait for the log.
 const REST: Duration = Duration::from_millis(1);
@@ -44,6 +44,11 @@ impl<'d> Crew<'d> {
         Ok(Self { shared, worker, log, waiting: RefCell::default(), parked: Cell::new(0) })
     }
 
+    /// What all sessions share.
+    pub(crate) fn shared(&self) -> &'d Shared {
+        self.shared
+    }
+
     /// The worker beneath.
     #[inline]
     pub fn worker(&self) -> &Worker<'d> {
@@ -53,14 +58,6 @@ impl<'d> Crew<'d> {
     /// The log that all tasks append to: one flush makes all of those durable that came together.
     pub(crate) fn log(&self) -> usize {
         self.log
-    }
-
-    /// A session for one of the tasks, which is made and used in that task.
-    ///
-    /// # Errors
-    /// Where there are too many.
-    pub fn session(&self) -> Result<Session<'_, Hand<'_>>> {
-        Session::new(&self.shared.core, Hand::on(self.shared, self))
     }
 
     /// Runs `count` tasks, numbered from 0, until all have ended.

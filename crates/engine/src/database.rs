@@ -1,19 +1,11 @@
 //! A database: its pages, its logs, its sessions; made, opened, closed.
 
 use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering::SeqCst},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use assay_buffer::{
-    BufferError, Config, Counters, Pool, Tier, Worker,
-    disk::Disk,
-    stage::{self, Signal},
-};
-use assay_pmem::Medium;
+use assay_buffer::{Counters, Pool, stage};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{RngCore, SeedableRng},
@@ -24,67 +16,17 @@ use crate::{
     core::Core,
     crew::Crew,
     durability::Durability,
-    error::{EngineError, Failure, Result},
-    forest::{Forest, Hand},
+    error::{EngineError, Result},
+    forest::Forest,
+    hand::Hand,
     log::{Log, Logs, Pace, Writer, Written, area::BLOCK},
     note::{Note, TABLES_AT_MOST},
+    options::{Disks, Options},
     parts::{Planned, check_parts, found, plan_logs, streams},
     recovery::recover,
     session::Session,
+    shared::{Shared, start},
 };
-
-/// How often the checkpointing thread looks.
-const LOOK: Duration = Duration::from_millis(20);
-/// Share of the log's area that a recovery may have to read before a checkpoint is begun.
-const LOG_SHARE: f64 = 0.4;
-/// Share of the free space that pages written since the last checkpoint may take before the next one is begun.
-const SPACE_SHARE: f64 = 0.5;
-
-/// How a database is made or opened.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The pool. A checkpointing thread and the threads of a recovery are among its workers.
-    pub pool: Config,
-    /// What makes commits durable.
-    pub durability: Durability,
-    /// Whether threads of the engine's own work unasked; simulations ask.
-    pub pace: Pace,
-    /// Bytes of a log's tail in memory: no transaction is longer than half of it. Given when the database is made.
-    pub tail_bytes: u64,
-    /// Bytes of replaced versions that are kept at most.
-    pub versions_bytes: usize,
-    /// Threads of a recovery.
-    pub recovery_threads: usize,
-    /// Memory below the pool's frames.
-    pub tier: Option<Tier>,
-    /// Bytes per second at which dirty pages are written in the background; none where only what must be is written.
-    pub write_rate_bytes_per_s: Option<f64>,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            pool: Config::default(),
-            durability: Durability::Fdatasync,
-            pace: Pace::Eager,
-            tail_bytes: 16 << 20,
-            versions_bytes: 256 << 20,
-            recovery_threads: 2,
-            tier: None,
-            write_rate_bytes_per_s: None,
-        }
-    }
-}
-
-/// What a database lies on.
-pub struct Disks {
-    /// Its pages.
-    pub data: Arc<dyn Disk>,
-    /// Its logs; none where nothing is to be durable but checkpoints.
-    pub logs: Vec<Arc<dyn Disk>>,
-    /// Persistent memory for each log's tail.
-    pub tails: Vec<Box<dyn Medium>>,
-}
 
 /// What opening a database came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,29 +39,6 @@ pub struct Recovered {
     pub log_bytes: u64,
     /// How long opening took: what the log has was carried out, and a checkpoint made.
     pub took: Duration,
-}
-
-/// What sessions and the checkpointing thread share.
-pub(crate) struct Shared {
-    pub(crate) pool: Pool,
-    pub(crate) core: Arc<Core>,
-    pub(crate) forest: Forest,
-    pub(crate) pace: Pace,
-    identity: u64,
-    durability: Durability,
-    /// Where its logs would be read from, as the note says, while none of them is written.
-    begins: Vec<u64>,
-    checkpoints: AtomicU64,
-    /// Bytes of the disk in use after the last checkpoint.
-    used: AtomicU64,
-    bell: Mutex<Bell>,
-    rung: Signal,
-}
-
-#[derive(Debug, Default)]
-struct Bell {
-    wanted: bool,
-    stop: bool,
 }
 
 /// An open database.
@@ -232,20 +151,7 @@ impl Database {
         let core = Arc::new(Core::new(Logs::of(running), note.commit, options.versions_bytes, options.pace)?);
         let writer = |(log, disk): (&Arc<Log>, _)| Writer::start(Arc::clone(log), disk);
         let writers = core.logs.iter().zip(disks).map(writer).collect::<Result<_>>()?;
-        let used = AtomicU64::new(pool.used_bytes());
-        let shared = Arc::new(Shared {
-            pool,
-            core,
-            forest,
-            pace: options.pace,
-            identity: note.identity,
-            durability: options.durability,
-            begins: note.begins,
-            checkpoints: AtomicU64::new(0),
-            used,
-            bell: Mutex::default(),
-            rung: Signal::new(),
-        });
+        let shared = Arc::new(Shared::new(pool, core, forest, options.pace, note));
         let completion = Completion::default();
         let mut database =
             Self { background: None, checkpointer: None, writers, shared, recovered, completion, held: Vec::new() };
@@ -347,7 +253,7 @@ impl Database {
 
     /// Logs that it has, whether they are written or not.
     pub fn logs(&self) -> usize {
-        self.shared.begins.len()
+        self.shared.logs()
     }
 
     /// What the logs have written so far.
@@ -362,7 +268,7 @@ impl Database {
 
     /// Checkpoints since it was opened.
     pub fn checkpoints(&self) -> u64 {
-        self.shared.checkpoints.load(SeqCst)
+        self.shared.checkpoints()
     }
 
     /// The pool beneath.
@@ -372,12 +278,11 @@ impl Database {
 
     /// What makes its commits durable.
     pub fn durability(&self) -> Durability {
-        self.shared.durability
+        self.shared.durability()
     }
 
     fn stop_checkpointer(&mut self) {
-        self.shared.bell().stop = true;
-        self.shared.rung.notify_all();
+        self.shared.stop();
         if let Some(thread) = self.checkpointer.take() {
             // A failure has stopped the database already.
             thread.join();
@@ -389,81 +294,6 @@ impl Drop for Database {
     fn drop(&mut self) {
         drop(self.background.take());
         self.stop_checkpointer();
-    }
-}
-
-impl Shared {
-    fn bell(&self) -> std::sync::MutexGuard<'_, Bell> {
-        self.bell.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Asks the checkpointing thread for a checkpoint.
-    pub(crate) fn ring(&self) {
-        self.bell().wanted = true;
-        self.rung.notify_one();
-    }
-
-    /// Makes a checkpoint.
-    pub(crate) fn checkpoint(&self, worker: &Worker<'_>, closed: bool) -> Result<()> {
-        self.core.check()?;
-        let (logs, mut begins, mut failed) = (&self.core.logs, self.begins.clone(), None);
-        let capture = || {
-            logs.iter().zip(&mut begins).for_each(|(log, begin)| *begin = log.reserved());
-            let (commit, roots) = (self.core.sequence.taken(), self.forest.roots());
-            let (identity, durability, begins) = (self.identity, self.durability, begins.clone());
-            Note { identity, begins, commit, durability, closed, roots }.to_bytes()
-        };
-        let before_commit = || {
-            // A transaction of the checkpoint that a log lost would leave a gap before those that it has.
-            logs.iter().try_for_each(|log| log.sync()).map_err(|error| {
-                let told = BufferError::unfit(error.to_string(), error.fix());
-                failed = Some(error);
-                told
-            })
-        };
-        let made = worker.checkpoint(capture, before_commit);
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        made?;
-        logs.iter().zip(begins).for_each(|(log, begin)| log.forget_before(begin));
-        self.used.store(self.pool.used_bytes(), SeqCst);
-        self.checkpoints.fetch_add(1, SeqCst);
-        Ok(())
-    }
-
-    fn is_due(&self) -> bool {
-        let log = self.core.logs.fullness() > LOG_SHARE;
-        let (used, after, all) = (self.pool.used_bytes(), self.used.load(SeqCst), self.pool.disk().bytes());
-        let room = all.saturating_sub(after) as f64;
-        log || used.saturating_sub(after) as f64 > room * SPACE_SHARE
-    }
-}
-
-fn start(shared: &Arc<Shared>) -> Result<stage::Handle> {
-    let shared = Arc::clone(shared);
-    let thread = stage::spawn("checkpoint", move || {
-        if let Err(error) = serve(&shared) {
-            shared.core.stop(Failure::of("a checkpoint failed", &error));
-        }
-    });
-    thread.map_err(|error| EngineError::unfit(format!("no thread could be had: {error}"), "end other processes"))
-}
-
-fn serve(shared: &Shared) -> Result<()> {
-    let worker = shared.pool.brief_worker()?;
-    loop {
-        let wanted = {
-            let bell = shared.bell();
-            let mut bell = shared.rung.wait_timeout(&shared.bell, bell, LOOK);
-            if bell.stop {
-                return Ok(());
-            }
-            std::mem::take(&mut bell.wanted)
-        };
-        if wanted || shared.is_due() {
-            shared.checkpoint(&worker, false)?;
-        }
     }
 }
 

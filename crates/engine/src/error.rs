@@ -1,6 +1,10 @@
 //! What an engine cannot do, in words.
 
+use std::path::Path;
+
 use assay_buffer::BufferError;
+use assay_own::OwnError;
+use assay_path::PathError;
 use assay_pmem::PmemError;
 use thiserror::Error;
 
@@ -197,6 +201,21 @@ impl Failure {
     pub fn error(&self) -> EngineError {
         EngineError::Stopped { reason: self.reason.clone(), remedy: self.remedy.clone() }
     }
+}
+
+/// What the operating system refused about a file.
+pub(crate) fn failed(action: &'static str, path: &Path, source: std::io::Error) -> EngineError {
+    path_error(PathError::Io { action, path: path.to_owned(), source })
+}
+
+/// As an error of the engine.
+pub(crate) fn own_error(error: OwnError) -> EngineError {
+    path_error(error.into())
+}
+
+/// As an error of the engine.
+pub(crate) fn path_error(error: PathError) -> EngineError {
+    EngineError::Buffer(error.into())
 }
 
 #[cfg(test)]

@@ -11,18 +11,19 @@ use assay_buffer::{
     Config, Tier,
     disk::{Access, Disk, Drive},
 };
-use assay_path::{PathError, SegmentKind};
+use assay_path::SegmentKind;
 use assay_pmem::{Mapped, Medium};
 use assay_record::{PathKind, Target, TargetKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    database::{Database, Disks, Options},
+    database::Database,
     durability::Durability,
-    error::{EngineError, Result},
+    error::{EngineError, Result, failed, path_error},
     log::tail::PMEM_HEADER,
     making::{Making, hold, new_file},
+    options::{Disks, Options},
 };
 
 /// Workers besides those of sessions: checkpoints, recovery, loading and checking.
@@ -443,19 +444,6 @@ fn map(path: &Path, bytes: u64) -> Result<Mapped> {
 fn fresh_seed() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64) ^ u64::from(std::process::id()) << 40
-}
-
-pub(crate) fn failed(action: &'static str, path: &Path, source: std::io::Error) -> EngineError {
-    path_error(PathError::Io { action, path: path.to_owned(), source })
-}
-
-/// As an error of the engine.
-pub(crate) fn own_error(error: assay_own::OwnError) -> EngineError {
-    path_error(error.into())
-}
-
-pub(crate) fn path_error(error: PathError) -> EngineError {
-    EngineError::Buffer(error.into())
 }
 
 mod logs;

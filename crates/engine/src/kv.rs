@@ -9,7 +9,7 @@ use std::{
 use assay_buffer::stage::{self, Moment};
 use assay_tpcc::{Kv, KvCrew, KvSession, Result, TpccError, key::Table};
 
-use crate::{database::Database, error::EngineError, forest::Hand, session::Session};
+use crate::{database::Database, error::EngineError, hand::Hand, session::Session};
 
 /// Tables of TPC-C.
 pub const TABLES: usize = Table::ALL.len();

@@ -17,10 +17,7 @@ use std::{
 use assay_buffer::{BufferError, disk::lock_patiently};
 use assay_own::{Files, OwnError};
 
-use crate::{
-    error::{EngineError, Result},
-    files::{failed, own_error},
-};
+use crate::error::{EngineError, Result, failed, own_error};
 
 /// A database that is being made. Dropped before its end it takes away what it has made.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use assay_buffer::disk::{Disk, Memory};
 use assay_pmem::Medium;
 
 use crate::{
-    database::{Disks, Options},
     durability::Durability,
     error::{EngineError, Result},
     log::{Area, Reader, Tail, area::BLOCK, logs::LOGS_AT_MOST, merge::Stream},
     note::Note,
+    options::{Disks, Options},
 };
 
 /// A log's area, its disk and its tail.

@@ -14,7 +14,7 @@ use assay_buffer::disk::{Disk, Memory, sim::Fate};
 use assay_engine::{
     Database, Disks, Durability, EngineError, Session,
     core::{Core, Goal},
-    forest::Hand,
+    hand::Hand,
     log::{
         Area, Log, Logs, Pace, Tail, Writer,
         record::{self, Kind},

@@ -7,7 +7,7 @@ use assay_buffer::{
     Config,
     disk::{Disk, sim::World},
 };
-use assay_engine::{Database, Disks, Durability, Options, Session, forest::Hand, log::Pace};
+use assay_engine::{Database, Disks, Durability, Options, Session, hand::Hand, log::Pace};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 

@@ -7,7 +7,7 @@ mod sim;
 
 use assay_buffer::Placement;
 use assay_buffer::disk::sim::Fate;
-use assay_engine::{Database, Durability, EngineError, Session, Ticket, forest::Hand, log::area::BLOCK};
+use assay_engine::{Database, Durability, EngineError, Session, Ticket, hand::Hand, log::area::BLOCK};
 use rustix::io::Errno;
 use sim::{DATA, LOG, LOGS, TIER, Workload, contents, create, open, recovered, world};
 

@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicBool;
 
 use assay_index::{IndexJob, Kind, is_there, run};
-use assay_load::Watch;
+use assay_instruments::Watch;
 use assay_record::{Figure, WorkRecord};
 
 const WORKLOADS: [(&str, &str); 8] = [

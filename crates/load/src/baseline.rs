@@ -2,13 +2,12 @@
 
 use std::sync::atomic::AtomicU64;
 
+use assay_instruments::{clock::Clock, counters::Cost, tally::Tally};
 use assay_path::{Arena, null::Null};
 use assay_record::Class;
 
 use crate::{
-    clock::Clock,
     seat,
-    tally::Tally,
     worker::{BlockingLoop, QueuedLoop},
 };
 
@@ -16,6 +15,9 @@ use crate::{
 const SLICES: u32 = 5;
 /// Length of one slice, ns.
 const SLICE_NS: u64 = 4_000_000;
+
+/// Length of a slice where the cost of counting is learnt, ns.
+const COST_SLICE_NS: u64 = 500_000;
 
 /// One thread's ceiling.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +73,17 @@ fn slice(work: &mut dyn FnMut(&AtomicU64) -> bool, tally: &Tally, clock: Clock, 
     let ticks = clock.now().saturating_sub(start).max(1) as f64;
     let operations = tally.service.count().wrapping_sub(before).max(1) as f64;
     Some(Ceiling { ops_per_s: operations / ticks * clock.hz(), cycles_per_op: ticks / operations })
+}
+
+/// What counting costs on this machine; see [`Cost::learn`].
+pub fn counting_cost(clock: Clock) -> Option<Cost> {
+    Cost::learn(clock, null_ns)
+}
+
+/// One operation on the null path, ns.
+fn null_ns(clock: Clock) -> Option<f64> {
+    let ceiling = best_of(&seat::null_class(false), false, clock, 2, COST_SLICE_NS).ok()?;
+    Some(1e9 / ceiling.ops_per_s)
 }
 
 /// The load of `assay bench null`: 4 KiB random reads, due at a rate that no machine reaches, so that every operation has an

@@ -7,10 +7,11 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+use assay_instruments::tally::Tally;
 use assay_path::{Arena, stamp};
 
 pub use self::second_look::SecondLook;
-use crate::{generator::Step, journal::Journal, tally::Tally};
+use crate::{generator::Step, journal::Journal};
 
 const EXAMPLES_AT_MOST: usize = 5;
 

@@ -4,12 +4,10 @@
 //! waited for, with its own due instant; what never ends enters as "at least". Measured loads and loads in virtual time
 //! count it here alike.
 
+use assay_instruments::tally::{AtLeast, Latencies, Tally};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::{
-    arrivals::Schedule,
-    tally::{AtLeast, Latencies, Tally},
-};
+use crate::arrivals::Schedule;
 
 /// Operations due in the window are still started this long after it: as long as the window was, within these bounds, s.
 const START_WITHIN_S: [u64; 2] = [1, 10];

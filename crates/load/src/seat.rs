@@ -1,14 +1,16 @@
 //! What a worker is given: built before the window, from the class and its place among the threads.
 
+use assay_instruments::{
+    clock::Clock,
+    tally::{Latencies, Tally},
+};
 use assay_record::{
     Arrivals, Class, Durability, DurabilityKind, Operation, PathKind, PathSpec, Pattern, RateScope, Sizes,
 };
 
 use crate::{
     arrivals::Schedule,
-    clock::Clock,
     generator::{FileShare, Generator, Spread, writes},
-    tally::{Latencies, Tally},
     worker::{Faults, FlushRule, MemoryPlan, Pacer, Task},
 };
 

@@ -4,7 +4,8 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use assay_load::{LoadError, Watch, run};
+use assay_instruments::Watch;
+use assay_load::{LoadError, run};
 use assay_path::PathError;
 use assay_record::{Event, Stop};
 use serde_json::{Value, json};

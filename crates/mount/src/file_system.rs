@@ -10,7 +10,7 @@ use std::{
 };
 
 use fuser::{
-    BsdFileFlags, Errno, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
+    BsdFileFlags, FileHandle, Filesystem, FopenFlags, Generation, INodeNo, InitFlags, KernelConfig, LockOwner,
     OpenFlags, RenameFlags, ReplyAttr, ReplyCreate, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen,
     ReplyStatfs, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
@@ -18,8 +18,9 @@ use rustix::fs::OFlags;
 
 use crate::{
     below::{self, Change},
-    node::{Node, Result, facts},
-    stage::{Open, Stage},
+    node::{Node, Result, errno, facts},
+    open::Open,
+    stage::Stage,
 };
 
 /// Nobody else changes the folder below.
@@ -31,10 +32,6 @@ const MOST_BYTES: u32 = 1 << 20;
 
 /// Answers the kernel.
 pub struct FileSystem(pub Arc<Stage>);
-
-pub(crate) fn errno(error: rustix::io::Errno) -> Errno {
-    Errno::from_i32(error.raw_os_error())
-}
 
 fn empty(done: Result<()>, reply: ReplyEmpty) {
     match done {

@@ -15,6 +15,7 @@ mod below;
 mod file_system;
 mod hold;
 mod node;
+mod open;
 mod probe;
 mod stage;
 mod volatile;

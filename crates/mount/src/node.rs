@@ -21,6 +21,11 @@ use crate::extents::{Extents, Room};
 /// What calls here return.
 pub type Result<T> = std::result::Result<T, Errno>;
 
+/// An error as the kernel is told.
+pub fn errno(error: Errno) -> fuser::Errno {
+    fuser::Errno::from_i32(error.raw_os_error())
+}
+
 /// The folder that is mounted.
 pub const ROOT: u64 = 1;
 /// Stands for a file below whose number is the folder's here.

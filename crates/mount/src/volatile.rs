@@ -12,7 +12,7 @@ use rand_xoshiro::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::stage::Open;
+use crate::open::Open;
 
 /// Written whole or not at all, bytes.
 const SECTOR: usize = 512;

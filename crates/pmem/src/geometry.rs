@@ -15,9 +15,10 @@ use crate::{
     class::{BITMAP_WORDS, CHUNK_BYTES},
     error::PmemError,
     log::LANE_BYTES,
-    pool::ROOTS,
 };
 
+/// Words that a structure finds its way from.
+pub const ROOTS: usize = 64;
 pub(crate) const PAGE: u64 = 4096;
 /// Where the word lies that counts how often the pool was opened.
 pub(crate) const INCARNATION: u64 = 2 * PAGE;

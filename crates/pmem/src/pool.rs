@@ -1,29 +1,19 @@
 //! A pool: roots, blocks and transactions in persistent memory.
 
-use std::{
-    cell::Cell,
-    ops::Range,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::{ops::Range, sync::Arc};
 
 use crate::{
-    claim::Claims,
+    claim::{Claim, Claims},
     class::Class,
     error::PmemError,
-    geometry::{Geometry, INCARNATION, PAGE},
+    geometry::{Geometry, INCARNATION, PAGE, ROOTS},
     header::{HEADER_BYTES, Header},
     heap::{Heap, Kind, Taken},
+    lane::Lane,
     log,
     medium::Medium,
     offset::Offset,
-    transaction::{Lane, Transaction},
 };
-
-/// Words that a structure finds its way from.
-pub const ROOTS: usize = 64;
 
 /// What a new pool is to be.
 #[derive(Clone, Debug)]
@@ -118,20 +108,9 @@ impl<M: Medium> Pool<M> {
         pointer
     }
 
-    /// Begins a transaction in this thread's lane, or in another one that is free.
-    pub fn begin(&self) -> Transaction<'_, M> {
-        self.begin_in(this_thread())
-    }
-
-    /// Begins a transaction in a lane of the caller's choice, or in the next one that is free. It waits while all are in
-    /// use: a thread that holds several at a time must leave others their share.
-    pub fn begin_in(&self, lane: usize) -> Transaction<'_, M> {
-        loop {
-            if let Some(claim) = self.lanes.take(lane) {
-                return Transaction::new(self, claim);
-            }
-            std::thread::yield_now();
-        }
+    /// A lane that nobody has, this one rather than another.
+    pub(crate) fn claim(&self, lane: usize) -> Option<Claim<'_, Lane>> {
+        self.lanes.take(lane)
     }
 
     /// Reserves a block for those who keep a log of their own (a descriptor, a micro-log): a crash forgets it, and
@@ -308,18 +287,4 @@ fn recover(medium: &impl Medium, geometry: &Geometry) -> Result<(), PmemError> {
     // Void logs that are not 0 too: new changes stored under an old header must never make it valid.
     lanes().filter(|&lane| medium.load(lane) != 0).for_each(|lane| log::clear(medium, lane));
     Ok(())
-}
-
-/// A number for this thread, so that threads keep to lanes of their own as long as there are enough.
-fn this_thread() -> usize {
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
-    thread_local! {
-        static THIS: Cell<usize> = const { Cell::new(usize::MAX) };
-    }
-    THIS.with(|this| {
-        if this.get() == usize::MAX {
-            this.set(NEXT.fetch_add(1, Ordering::Relaxed));
-        }
-        this.get()
-    })
 }

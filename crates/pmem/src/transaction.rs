@@ -1,93 +1,20 @@
 //! Changes that happen together or not at all.
 
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
 use crate::{
     claim::Claim,
-    class::{Class, SIZES},
     error::PmemError,
     heap::{Heap, Kind, Taken},
+    lane::Lane,
     log::{self, Change, MOST_CHANGES, Meaning},
     medium::Medium,
     offset::Offset,
     pool::Pool,
 };
-
-/// Bytes that a lane reserves ahead in one class.
-const AHEAD_BYTES: u64 = 16 << 10;
-
-/// What belongs to a redo log in this process: blocks reserved ahead, and the transaction that is being put together.
-#[derive(Debug)]
-pub(crate) struct Lane {
-    at: u64,
-    turn: u16,
-    /// The clearing of the log was flushed and not fenced.
-    unsettled: bool,
-    ahead: [Vec<u64>; SIZES.len()],
-    changes: Vec<Change>,
-    taken: Vec<Taken>,
-    freed: Vec<(Taken, bool)>,
-}
-
-impl Lane {
-    pub(crate) fn new(at: u64, turn: u16) -> Self {
-        Self {
-            at,
-            turn,
-            unsettled: false,
-            ahead: std::array::from_fn(|_| Vec::new()),
-            changes: Vec::with_capacity(MOST_CHANGES),
-            taken: Vec::with_capacity(MOST_CHANGES),
-            freed: Vec::with_capacity(MOST_CHANGES),
-        }
-    }
-
-    /// Gives what was reserved ahead back.
-    pub(crate) fn drain(&mut self, heap: &Heap) {
-        for (index, blocks) in self.ahead.iter_mut().enumerate() {
-            let Some(class) = Class::from_index(index as u64) else { continue };
-            blocks.drain(..).for_each(|at| heap.release(Taken { at, kind: Kind::Small(class) }));
-        }
-    }
-
-    /// One word that gets another value, and bits: whether it happened can be read off that word.
-    fn meaning(&self, medium: &impl Medium) -> Meaning {
-        let mut puts = self.changes.iter().filter(|change| matches!(change, Change::Put { .. }));
-        let large = self.taken.iter().chain(self.freed.iter().map(|(block, _)| block)).any(Taken::is_large);
-        match (puts.next(), puts.next()) {
-            (Some(&Change::Put { at, value }), None) if !large && medium.load(at) != value => Meaning::Intent,
-            _ => Meaning::Redo,
-        }
-    }
-
-    fn take(&mut self, heap: &Heap, medium: &impl Medium, kind: Kind) -> Option<Taken> {
-        let at = match kind {
-            Kind::Large(chunks) => heap.take_large(chunks),
-            Kind::Small(class) => {
-                let ahead = &mut self.ahead[class.index()];
-                if ahead.is_empty() {
-                    heap.take_small(medium, class, few(class), ahead);
-                    ahead.reverse();
-                }
-                ahead.pop()
-            }
-        };
-        at.map(|at| Taken { at, kind })
-    }
-
-    /// Keeps a free block for the next transaction of this lane, unless it has many.
-    fn keep(&mut self, heap: &Heap, block: Taken) {
-        match block.kind {
-            Kind::Small(class) if self.ahead[class.index()].len() < 2 * few(class) => {
-                self.ahead[class.index()].push(block.at);
-            }
-            _ => heap.release(block),
-        }
-    }
-}
-
-/// How many blocks of a class a lane reserves at once.
-fn few(class: Class) -> usize {
-    (AHEAD_BYTES / class.bytes()).clamp(1, 32) as usize
-}
 
 /// Words that change, blocks that become allocated and blocks that become free, as one.
 ///
@@ -101,11 +28,25 @@ pub struct Transaction<'p, M: Medium> {
     lane: Claim<'p, Lane>,
 }
 
-impl<'p, M: Medium> Transaction<'p, M> {
-    pub(crate) fn new(pool: &'p Pool<M>, lane: Claim<'p, Lane>) -> Self {
-        Self { pool, lane }
+impl<M: Medium> Pool<M> {
+    /// Begins a transaction in this thread's lane, or in another one that is free.
+    pub fn begin(&self) -> Transaction<'_, M> {
+        self.begin_in(this_thread())
     }
 
+    /// Begins a transaction in a lane of the caller's choice, or in the next one that is free. It waits while all are in
+    /// use: a thread that holds several at a time must leave others their share.
+    pub fn begin_in(&self, lane: usize) -> Transaction<'_, M> {
+        loop {
+            if let Some(claim) = self.claim(lane) {
+                return Transaction { pool: self, lane: claim };
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl<'p, M: Medium> Transaction<'p, M> {
     /// Allocates a block, whose content is whatever it was. It is the caller's to fill, and to flush before the commit,
     /// whose first fence covers it. A block is aligned to the largest power of two that divides [`crate::block_bytes`].
     ///
@@ -287,4 +228,18 @@ fn heap_later(heap: &std::sync::Arc<Heap>, block: Taken) {
         // A thread keeps some tens of what it gave back to itself until it gives more back; it may never do so.
         guard.flush();
     }
+}
+
+/// A number for this thread, so that threads keep to lanes of their own as long as there are enough.
+fn this_thread() -> usize {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    thread_local! {
+        static THIS: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    THIS.with(|this| {
+        if this.get() == usize::MAX {
+            this.set(NEXT.fetch_add(1, Ordering::Relaxed));
+        }
+        this.get()
+    })
 }

@@ -3,7 +3,7 @@
 use assay_engine::{
     Database, EngineError, Session,
     files::{self, FilesOptions, Wanted},
-    forest::Hand as Worker,
+    hand::Hand as Worker,
 };
 
 use crate::{

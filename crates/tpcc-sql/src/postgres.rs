@@ -1,5 +1,6 @@
 //! PostgreSQL: several statements in one exchange, rows by the array, COPY for the load.
 
+mod exchange;
 mod load;
 mod pending;
 mod session;

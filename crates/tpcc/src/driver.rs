@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-use assay_load::{
+use assay_instruments::{
     clock::Clock,
     tally::{Latencies, Snapshot, Sum},
     work::{Done, WorkPlace, WorkWatch, WorkWindow},
@@ -20,6 +20,7 @@ use assay_record::{IntervalPoint, Provenance};
 use crate::{
     error::{Result, TpccError},
     input::Asker,
+    kind::Kind,
     order::{Drive, Pace, Site},
     random::{NonUniform, stream_seed},
     scale::Scale,
@@ -27,7 +28,6 @@ use crate::{
     store::{Crew, Store},
     tally::{AUDITED, Tally, touched},
     terminal::{Shared, Terminal},
-    transaction::Kind,
 };
 
 /// How often the controller looks whether it is to end: seldom, for its CPU is the driver's.

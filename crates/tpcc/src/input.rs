@@ -6,11 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::{Result, TpccError},
+    kind::Kind,
     random::{Dice, NonUniform, last_name},
-    scale::{DISTRICTS, Scale},
-    store::LINES_AT_MOST,
+    scale::{DISTRICTS, LINES_AT_MOST, Scale},
     text::Text,
-    transaction::Kind,
 };
 
 /// Warehouse of a transaction.

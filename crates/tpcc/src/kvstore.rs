@@ -21,13 +21,13 @@ use crate::{
     error::{Result, TpccError},
     input::{By, NewOrder, Payment},
     key::{self, Table},
+    kind::Kind,
     kv::{Kv, KvCrew, KvSession},
     row::Row,
     rows::{Customer, District, History, Item, Order, OrderLine, Stock, Warehouse},
     scale::{DISTRICTS, Scale},
     store::{Account, Crew, Delivered, Delivery, Oldest, Sale, Session, Status, Store, Terms},
     text::{Text, is_original},
-    transaction::Kind,
 };
 
 /// Orders of a district that Stock-Level looks at.

@@ -3,11 +3,13 @@
 //! What is measured follows the TPC's specification in schema, data, mix and checks, but is not audited: its figures are
 //! *TPC-C-like* and cannot be compared with published results.
 
+mod about;
 pub mod check;
 pub mod driver;
 pub mod error;
 pub mod input;
 pub mod key;
+pub mod kind;
 pub mod kv;
 mod kvstore;
 pub mod memory;

@@ -7,11 +7,11 @@ use assay_record::WorkCheck;
 use crate::{
     error::Result,
     input::{By, NewOrder, Payment},
+    kind::Kind,
     rows::{History, Order, OrderLine},
     scale::Scale,
     store::{Account, Delivered, Delivery, Oldest, Sale, Session, Status, Store, Terms},
     text::Text,
-    transaction::Kind,
 };
 
 /// The store.

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_load::{
+use assay_instruments::{
     distribution::distribution,
     steady::{Limits, Steadiness, assess, throughput},
     work::{WorkWindow, work_run, work_verdict},
@@ -16,12 +16,12 @@ use assay_record::{
 };
 
 use crate::{
+    about::{About, Ceiling},
     driver::{Driven, KindSum},
     input::Mix,
+    kind::Kind,
     order::{Drive, Order, Pace},
-    run::{About, Ceiling},
     tally::{LINES, NAMED_PAYMENTS, ORDERS, REMOTE_LINES, REMOTE_PAYMENTS, SKIPPED_DELIVERIES},
-    transaction::Kind,
 };
 
 /// Largest share of the server's CPU that the driver may use beside it.
@@ -374,7 +374,7 @@ fn missing(driven: &Driven, about: &About) -> Vec<NotMeasured> {
     let mut lacks = |what: &str, reason: &str, fix: &str| {
         found.push(NotMeasured { what: what.to_owned(), reason: reason.to_owned(), fix: fix.to_owned() });
     };
-    if driven.intervals.len() < assay_load::steady::INTERVALS_AT_LEAST {
+    if driven.intervals.len() < assay_instruments::steady::INTERVALS_AT_LEAST {
         lacks("steadiness", "the window has fewer than ten intervals", "measure for longer");
     }
     if !about.in_process && driven.server.is_none() {

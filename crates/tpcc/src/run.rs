@@ -6,12 +6,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_load::{
+use assay_instruments::{
     clock::Clock,
     work::{Done, WorkPlace, WorkWatch},
 };
-use assay_record::{Event, Provenance, Subject, WorkCheck, WorkRecord};
+use assay_record::{Event, Provenance, WorkCheck, WorkRecord};
 
+pub use crate::about::{About, Ceiling};
 use crate::{
     driver::{Driven, Surroundings, drive},
     error::{Result, TpccError},
@@ -24,32 +25,12 @@ use crate::{
 /// Seconds for which the driver alone is measured.
 const CEILING_S: f64 = 0.3;
 
-/// What is driven, in words.
-#[derive(Clone, Debug)]
-pub struct About {
-    /// Name, version and settings.
-    pub subject: Subject,
-    /// What makes a commit durable.
-    pub durability: String,
-    /// It runs inside this process, so that its CPU cannot be told from the driver's.
-    pub in_process: bool,
-}
-
 /// What surrounds a run.
 pub struct Around<'a> {
     /// Gets events other than the record.
     pub emit: &'a mut dyn FnMut(Event),
     /// Set where the user wants to end it.
     pub interrupted: &'a AtomicBool,
-}
-
-/// What the driver does without a store.
-#[derive(Clone, Copy, Debug)]
-pub struct Ceiling {
-    /// Transactions per second of one terminal.
-    pub per_s: f64,
-    /// CPU seconds of one transaction.
-    pub cpu_s: f64,
 }
 
 /// Does what is ordered. The record of a run whose checks fail says so in its verdict.
@@ -158,7 +139,7 @@ fn checks<S: Store>(
 }
 
 /// The machine, where nothing was driven.
-fn empty_window(order: &Order) -> assay_load::work::WorkWindow {
+fn empty_window(order: &Order) -> assay_instruments::work::WorkWindow {
     let places: Vec<WorkPlace> =
         order.sites.iter().map(|site| WorkPlace { role: site.role.clone(), path: site.path.clone() }).collect();
     WorkWatch::open(Clock::new(), &places).close(&Done::operations(0, Provenance::Measured))

@@ -7,6 +7,8 @@ use crate::error::{Result, TpccError};
 
 /// Districts of a warehouse.
 pub const DISTRICTS: u8 = 10;
+/// Most lines of an order.
+pub const LINES_AT_MOST: usize = 15;
 /// Most warehouses of a data set: their numbers fit into the keys of every store.
 pub const WAREHOUSES_AT_MOST: u32 = 1_000_000;
 

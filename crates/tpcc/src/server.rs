@@ -4,7 +4,7 @@
 
 use std::{fs, path::PathBuf};
 
-use assay_load::{
+use assay_instruments::{
     counters::{IoBytes, parse_run_wait, parse_schedstat},
     verdict::OwnCpu,
     work::ServerAccount,

@@ -11,14 +11,11 @@ use assay_record::WorkCheck;
 use crate::{
     error::Result,
     input::{By, NewOrder, Payment},
+    kind::Kind,
     rows::{History, Order, OrderLine},
     scale::{DISTRICTS, Scale},
     text::Text,
-    transaction::Kind,
 };
-
-/// Most lines of an order.
-pub const LINES_AT_MOST: usize = 15;
 
 /// What New-Order reads besides items and stock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

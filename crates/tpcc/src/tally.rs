@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use assay_load::tally::Latencies;
+use assay_instruments::tally::Latencies;
 
 use crate::{
     input::{By, Input},
-    transaction::Kind,
+    kind::Kind,
 };
 
 /// Counters of one kind of transaction.

@@ -5,17 +5,19 @@ use std::{
     time::Duration,
 };
 
-use assay_load::{Schedule, clock::Clock};
+use assay_instruments::clock::Clock;
+use assay_load::Schedule;
 use assay_record::{Arrivals, RateScope};
 
 use crate::{
     error::{Result, TpccError},
     input::{Asker, Input},
+    kind::Kind,
     order::{Drive, Pace},
     random::{Dice, stream_seed},
     store::Session,
     tally::{SKIPPED_DELIVERIES, Tally, add},
-    transaction::{Kind, Outcome, execute},
+    transaction::{Outcome, execute},
 };
 
 /// Keying times, s, in the order of [`Kind::ALL`] (clause 5.2.5.2).

@@ -4,7 +4,7 @@
 
 use std::io::Write;
 
-use assay_load::counters::cpu_seconds;
+use assay_instruments::counters::cpu_seconds;
 use assay_record::Job;
 use assay_twin::{
     des::{Cores, Engine, ceiling_seat, thread_seat},

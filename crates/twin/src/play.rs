@@ -8,7 +8,7 @@ use std::{
     time::Instant,
 };
 
-use assay_load::series::Series;
+use assay_instruments::series::Series;
 use assay_record::{Event, Job, Record, Stop};
 
 use self::{result::Played, scene::Scene};

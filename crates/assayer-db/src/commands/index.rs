@@ -3,7 +3,7 @@
 use std::{path::Path, process::ExitCode};
 
 use assay_index::{IndexJob, Kind, Window};
-use assay_load::Watch;
+use assay_instruments::Watch;
 use assay_record::Event;
 use assayer::{Failure, document, output, protocol};
 use serde::Serialize;

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use assay_load::{clock::Clock, counters::Cost};
+use assay_instruments::clock::Clock;
+use assay_load::baseline::counting_cost;
 use assay_record::CountingCost;
 use serde::Serialize;
 
@@ -18,7 +19,7 @@ struct Counting {
 
 /// Learns it and prints it.
 pub fn counting() -> Result<ExitCode, Failure> {
-    let cost = Cost::learn(Clock::new());
+    let cost = counting_cost(Clock::new());
     output::document(&Counting {
         cost: cost.map(|cost| cost.recorded()),
         bends: cost.is_some_and(|cost| cost.bends(true)),

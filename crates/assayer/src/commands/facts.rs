@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use assay_load::{clock::Clock, environment, target_facts};
+use assay_instruments::{clock::Clock, environment};
 use assay_path::{guard, probe as paths};
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub fn facts(on: &[PathBuf]) -> Result<ExitCode, Failure> {
     for path in on {
         exists(path)?;
     }
-    output::document(&environment::capture(&Clock::new(), &places, target_facts))?;
+    output::document(&environment::capture(&Clock::new(), &places))?;
     Ok(ExitCode::SUCCESS)
 }
 

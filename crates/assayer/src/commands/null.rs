@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use assay_load::{baseline::null_bench, clock::Clock};
+use assay_instruments::clock::Clock;
+use assay_load::baseline::null_bench;
 use serde::Serialize;
 
 use assayer::{Failure, output};

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::ExitCode};
 
-use assay_load::counters::cpu_seconds;
+use assay_instruments::counters::cpu_seconds;
 use assay_twin::Questions;
 use serde::Serialize;
 

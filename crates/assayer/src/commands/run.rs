@@ -2,7 +2,8 @@
 
 use std::{path::Path, process::ExitCode};
 
-use assay_load::{Watch, prepare as prepare_job, run as run_job};
+use assay_instruments::Watch;
+use assay_load::{prepare as prepare_job, run as run_job};
 use assay_record::{Event, Stop};
 use assay_twin::play;
 use assayer::{Failure, interrupt, output, protocol};

@@ -4,7 +4,7 @@ use assay_buffer::{Attempt, PageId, Stop, Worker};
 
 use super::{
     Tree,
-    scan::{Way, child_towards},
+    way::{Way, child_towards},
 };
 use crate::node::View;
 

@@ -2,7 +2,10 @@
 
 use assay_buffer::{Attempt, Optimistic, Worker};
 
-use super::{Finger, Tree, scan::Way, scan::child_towards};
+use super::{
+    Finger, Tree,
+    way::{Way, child_towards},
+};
 use crate::{
     TreeError,
     node::{Value, View},

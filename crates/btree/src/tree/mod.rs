@@ -11,6 +11,7 @@ mod lookup;
 mod merge;
 mod scan;
 mod split;
+mod way;
 
 use assay_buffer::{Attempt, HEADER_BYTES, Optimistic, PageId, Pool, Stop, Worker, Writing};
 

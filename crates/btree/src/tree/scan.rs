@@ -2,7 +2,12 @@
 
 use assay_buffer::{Attempt, Racy, Stop, Worker, disk::NONE};
 
-use super::{Tree, ahead::Ahead, chain, under};
+use super::{
+    Tree,
+    ahead::Ahead,
+    chain, under,
+    way::{Way, child_towards},
+};
 use crate::{
     TreeError,
     node::{Value, View},
@@ -17,14 +22,6 @@ const LONG: u64 = 1000;
 
 /// A scan is long that has gone through so many leaves.
 const LEAVES_OF_A_LONG_ONE: usize = 8;
-
-/// Which way a scan goes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Way {
-    #[default]
-    Up,
-    Down,
-}
 
 /// Memory of scans: entries of one leaf, copied out of it. Whoever keeps it scans without allocating.
 #[derive(Debug, Default)]
@@ -333,17 +330,6 @@ impl Tree {
             scratch.ends.push((key_end, scratch.bytes.len()));
         }
         Ok(())
-    }
-}
-
-/// The child in which a scan goes on.
-pub(super) fn child_towards(view: View<'_>, way: Way, bound: Option<&[u8]>) -> usize {
-    match (way, bound) {
-        (Way::Up, Some(key)) => view.child_slot(key),
-        (Way::Up, None) => 0,
-        // Keys below the bound are in the child below the first separator that is not below it.
-        (Way::Down, Some(key)) => view.find(key).slot,
-        (Way::Down, None) => view.count(),
     }
 }
 

@@ -22,7 +22,7 @@ use rustix::{fs::FlockOperation, io::Errno};
 use super::{
     Calls, Disk, Memory, Queue, SECTOR_BYTES,
     calls::DriveCalls,
-    label,
+    label::{self, failed},
     lane::{Lane, Way},
     striping::Striping,
 };
@@ -275,8 +275,4 @@ pub fn lock_patiently(file: &File) -> Result<(), Errno> {
             done => return done,
         }
     }
-}
-
-pub(super) fn failed(action: &'static str, path: &Path, source: std::io::Error) -> PathError {
-    PathError::Io { action, path: path.to_owned(), source }
 }

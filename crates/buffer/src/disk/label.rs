@@ -20,7 +20,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::drive::failed;
+use assay_path::PathError;
+
 use crate::BufferError;
 
 /// What the files of a disk of several have before the disk's bytes begin.
@@ -136,6 +137,10 @@ fn other(
         disk: path.to_string(),
         what: "the label at its beginning does not agree with its CRC".to_owned(),
     }
+}
+
+pub(super) fn failed(action: &'static str, path: &Path, source: std::io::Error) -> PathError {
+    PathError::Io { action, path: path.to_owned(), source }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use assay_buffer::{
     disk::{Action, Calls, Disk, Request},
 };
 
-use super::{Log, area::BLOCK, writer};
+use super::{Log, area::BLOCK};
 use crate::error::{Failure, Result};
 
 /// Bytes of one write, at most; of more, several are better in flight at once.
@@ -98,21 +98,6 @@ impl Log {
             }
             self.sleep(None, || self.writing.load(SeqCst));
         }
-    }
-
-    /// Writes what is there, if nobody else does and it is little.
-    pub(super) fn lead(&self) -> Lead {
-        if self.backlog() > CHUNK {
-            return Lead::Ask;
-        }
-        let Some(turn) = self.try_turn() else { return Lead::Busy };
-        let mut pen = turn.pen();
-        let Some(pen) = pen.as_mut() else { return Lead::Ask };
-        if self.check().is_ok() {
-            // An error has stopped the log, which those who wait hear of.
-            let _ = writer::write_batch(self, |from, end| pen.write(self, from, end));
-        }
-        Lead::Done
     }
 
     /// The writes that a range takes: each lies in one piece in the ring and on the disk.

@@ -11,7 +11,7 @@ use assay_buffer::{
 use super::{
     IDLE, Log, Pace, Tail, WRITER,
     area::BLOCK,
-    pen::{CHUNK, Pen},
+    pen::{CHUNK, Lead, Pen},
     record::{self, HEADER, Kind},
 };
 use crate::error::{EngineError, Failure, Result};
@@ -95,8 +95,25 @@ fn is_wanted(log: &Log, wanted: u64) -> bool {
     wanted > log.written.load(SeqCst) || log.pace == Pace::Eager && log.due()
 }
 
+impl Log {
+    /// Writes what is there, if nobody else does and it is little.
+    pub(super) fn lead(&self) -> Lead {
+        if self.backlog() > CHUNK {
+            return Lead::Ask;
+        }
+        let Some(turn) = self.try_turn() else { return Lead::Busy };
+        let mut pen = turn.pen();
+        let Some(pen) = pen.as_mut() else { return Lead::Ask };
+        if self.check().is_ok() {
+            // An error has stopped the log, which those who wait hear of.
+            let _ = write_batch(self, |from, end| pen.write(self, from, end));
+        }
+        Lead::Done
+    }
+}
+
 /// Closes the block that is being filled, and makes everything up to its end durable, which `write` writes. In a turn.
-pub(super) fn write_batch(log: &Log, write: impl FnOnce(u64, u64) -> Result<()>) -> Result<()> {
+fn write_batch(log: &Log, write: impl FnOnce(u64, u64) -> Result<()>) -> Result<()> {
     let from = log.written.load(SeqCst);
     if is_content(log, from) {
         return Ok(());

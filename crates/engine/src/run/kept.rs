@@ -1,6 +1,6 @@
 //! A database that was kept, against the rows that a run wants of it.
 
-use super::rows::{Shape, TABLE};
+use super::shape::{Shape, TABLE};
 use crate::{
     database::Database,
     error::{EngineError, Result},

@@ -15,9 +15,8 @@ use assay_record::WorkCheck;
 
 use crate::{
     Database, Session,
-    error::{EngineError, Result},
-    files::failed,
-    forest::Hand,
+    error::{EngineError, Result, failed},
+    hand::Hand,
 };
 
 /// Table of the two rows of each writer.

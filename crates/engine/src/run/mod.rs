@@ -5,13 +5,14 @@ mod kept;
 mod ledger;
 mod place;
 mod rows;
+mod shape;
 mod tpcc;
 pub mod twin;
 
 use std::collections::BTreeMap;
 
 use assay_buffer::Counters;
-pub use assay_load::Watch;
+pub use assay_instruments::Watch;
 use assay_record::{Figure, Method, Provenance, Subject, Unit, WorkRecord, WorkTarget};
 use serde_json::json;
 

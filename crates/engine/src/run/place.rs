@@ -11,9 +11,10 @@ use assay_pmem::Medium;
 
 use super::job::{EngineJob, Workload};
 use crate::{
-    database::{Database, Options},
-    error::Result,
-    files::{self, FilesOptions, Wanted, failed, fits, mapped, numbered, own_error, path_error, tail_bytes},
+    database::Database,
+    error::{Result, failed, own_error, path_error},
+    files::{self, FilesOptions, Wanted, fits, mapped, numbered, tail_bytes},
+    options::Options,
     tier::Modules,
 };
 

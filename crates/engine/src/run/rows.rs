@@ -9,7 +9,7 @@ use std::{
 };
 
 use assay_buffer::stage;
-use assay_load::{
+use assay_instruments::{
     clock::Clock,
     distribution::distribution,
     tally::{Latencies, Snapshot, Sum},
@@ -27,15 +27,16 @@ use serde_json::json;
 
 use super::{
     Doings, Figures, Watch, counted, derived,
-    job::{EngineJob, Workload},
+    job::EngineJob,
     kept,
     ledger::{self, Acknowledged},
     place::Place,
-    recovery, subject, targets, tiers,
+    recovery,
+    shape::{Kind, Shape, TABLE},
+    subject, targets, tiers,
 };
-use crate::{database::Database, error::Result, forest::Hand, session::Session};
+use crate::{database::Database, error::Result, hand::Hand, session::Session};
 
-pub(super) const TABLE: u16 = 0;
 /// Rows of one transaction of a load.
 const LOAD_ROWS: u64 = 500;
 /// Rows of a scan's part: the operation that is counted and timed.
@@ -49,39 +50,6 @@ pub(super) struct Counts {
     pub conflicts: AtomicU64,
     pub bytes: AtomicU64,
     pub wrong: AtomicU64,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct Shape {
-    pub rows: u64,
-    pub value_bytes: usize,
-    read_share: f64,
-    zipf: f64,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Rows,
-    Scans,
-    Ledger,
-}
-
-impl Shape {
-    pub fn of(workload: &Workload) -> Self {
-        match *workload {
-            Workload::Ycsb { rows, value_bytes, read_share, zipf } => {
-                Self { rows, value_bytes: value_bytes as usize, read_share, zipf, kind: Kind::Rows }
-            }
-            Workload::Scan { rows, value_bytes } => {
-                Self { rows, value_bytes: value_bytes as usize, read_share: 1.0, zipf: 0.0, kind: Kind::Scans }
-            }
-            Workload::Ledger { value_bytes } => {
-                Self { rows: 0, value_bytes: value_bytes as usize, read_share: 0.0, zipf: 0.0, kind: Kind::Ledger }
-            }
-            Workload::Tpcc { .. } => unreachable!("the caller looked"),
-        }
-    }
 }
 
 pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> Result<WorkRecord> {
@@ -176,7 +144,7 @@ fn load_part(
 }
 
 pub(super) struct Seen {
-    pub window: assay_load::work::WorkWindow,
+    pub window: assay_instruments::work::WorkWindow,
     pub reads: Sum,
     pub changes: Sum,
     pub bytes: u64,

@@ -9,7 +9,7 @@ use assay_buffer::{
 };
 use assay_engine::{
     Database, Disks, Durability, EngineError, Modules, Options, Result, Session, Ticket,
-    forest::Hand,
+    hand::Hand,
     log::{Pace, area},
 };
 use assay_pmem::Mapped;

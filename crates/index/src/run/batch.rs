@@ -3,7 +3,7 @@
 //! A thread plays several clients: lookups gather until there are as many as are to be in flight, and are then looked up
 //! at once; every other operation is done when its turn comes. Time counts from when the batch is handed over.
 
-use assay_load::clock::Clock;
+use assay_instruments::clock::Clock;
 
 use super::crew::{Desk, Outcome};
 use crate::{

@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use assay_load::{
-    Watch,
+use assay_instruments::Watch;
+use assay_instruments::{
     clock::Clock,
     counters::{ThreadCounters, ThreadUse},
     tally::{Latencies, Snapshot, Sum},

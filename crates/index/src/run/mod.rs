@@ -22,13 +22,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_load::{
+use assay_instruments::{
     clock::Clock,
     work::{WorkPlace, WorkWatch},
 };
 use assay_record::{Event, WorkCheck, WorkRecord};
 
-pub use assay_load::Watch;
+pub use assay_instruments::Watch;
 pub use factory::{About, Factory, Opened};
 
 use crate::{error::IndexError, index::Index, job::IndexJob, workload::Entries};

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_load::{
+use assay_instruments::{
     distribution::distribution,
     tally::Sum,
     work::{work_run, work_verdict},

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use assay_record::{Event, Job, Stop};
-
-use super::crew::Floor;
-use crate::{
+use assay_instruments::{
     clock::{Clock, ClockPair},
     series::Series,
     steady::{Interval, SteadyDetector},
     tally::Tally,
 };
+use assay_record::{Event, Job, Stop};
+
+use super::crew::Floor;
 
 /// The controller never sleeps longer, so that an interrupt is noticed.
 const LONGEST_SLEEP_S: f64 = 0.05;

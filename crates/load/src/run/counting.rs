@@ -5,9 +5,10 @@ use std::{
     time::Duration,
 };
 
+use assay_instruments::{clock::Clock, counters::Cost};
 use assay_record::{Cache, Class, Counted, CountedBy, CpuCounting, Job, PathKind, Stop};
 
-use crate::{clock::Clock, counters::Cost};
+use crate::baseline::counting_cost;
 
 /// A counting window takes this share of the judged one, but not less than the shortest and not more than the longest.
 const OF_WINDOW: f64 = 0.25;
@@ -35,7 +36,7 @@ impl Counting {
     /// Decides for a job, and learns what counting costs where counters may run.
     pub fn plan(job: &Job, clock: Clock) -> Self {
         let window_s = (job.window.measure_s * OF_WINDOW).clamp(SHORTEST_S, LONGEST_S);
-        let cost = if job.counting == CpuCounting::Accounts { None } else { Cost::learn(clock) };
+        let cost = if job.counting == CpuCounting::Accounts { None } else { counting_cost(clock) };
         let (by, why) = choose(job, cost.as_ref());
         Self { by, why, window_s, cost }
     }

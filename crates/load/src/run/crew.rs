@@ -2,18 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+use assay_instruments::{
+    clock::Clock,
+    counters::{HardwareCounters, PerfCounts, ThreadCounters, ThreadUse},
+    tally::Tally,
+};
 use assay_path::{Arena, Blocking, OpenParameters, Opened, PathError, Queued, Segment};
 use assay_record::{Class, Layout, PathKind};
 
 use super::{counting::Afterwards, gate::Gate, pin};
 use crate::{
     check::{Checker, SecondLook},
-    clock::Clock,
-    counters::{HardwareCounters, PerfCounts, ThreadCounters, ThreadUse},
     generator::{FileShare, Spread, writes},
     overdue::Overdue,
     seat,
-    tally::Tally,
     worker::{BlockingLoop, Edges, Faults, QueuedLoop, Task},
 };
 

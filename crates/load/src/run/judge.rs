@@ -1,35 +1,36 @@
 //! Fills in what the rules of the verdict look at.
 
-use assay_path::prepare::PreparedDataset;
-use assay_record::{Arrivals, Class, ClassResult, DeviceCounters, Layout, Pattern, Reason, TargetKind, WindowOutcome};
-
-use super::{
-    observe::Surroundings,
-    result::{Finished, Part},
-};
-use crate::{
-    arrivals::total_rate,
+use assay_instruments::{
     compress::{Compressibility, sample_file},
     counters::{Roots, WriteCache, plausible_hz},
     environment::usable_memory_bytes,
-    generator::{largest_size, reads, writes},
-    seat::is_queued,
     verdict::{
         Beneath, ClassObservation, CountingSeen, DeviceObservation, ExtentSurvey, FlushObservation, Observation,
         OwnCpu, OwnTraffic, RunObservation, judge, kernel_accounts,
     },
 };
+use assay_path::prepare::PreparedDataset;
+use assay_record::{Arrivals, Class, ClassResult, DeviceCounters, Layout, Pattern, Reason, TargetKind, WindowOutcome};
+
+use super::{
+    observe::Surroundings,
+    part::{Finished, Part},
+};
+use crate::{
+    arrivals::total_rate,
+    generator::{largest_size, reads, writes},
+    seat::is_queued,
+};
 
 /// The reasons that the rules find.
 pub fn reasons(
-    around: &Surroundings,
     finished: &Finished<'_>,
     parts: &[Part<'_>],
     classes: &[ClassResult],
     window: &WindowOutcome,
     devices: &[DeviceCounters],
 ) -> Vec<Reason> {
-    let observe = Observe { around, finished };
+    let observe = Observe { around: &finished.around, finished };
     let observation = Observation {
         run: observe.run(parts, classes, window, devices),
         classes: observe.classes(parts, classes, devices),
@@ -321,7 +322,7 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     seen.errors.clone_from(&result.errors);
     seen.check.clone_from(&result.check);
     seen.emulated = part.outcomes.iter().any(|one| one.emulated);
-    seen.played = crate::environment::played();
+    seen.played = assay_instruments::environment::played();
 }
 
 /// Bytes of reads and of writes. Where a class mixes sizes, both have the same mix.

@@ -4,9 +4,9 @@ mod controller;
 mod counting;
 mod crew;
 mod gate;
-mod identity;
 mod judge;
 mod observe;
+mod part;
 mod pin;
 mod readback;
 mod rest;
@@ -14,11 +14,7 @@ mod result;
 mod room;
 mod stage;
 
-pub use self::{
-    identity::{rfc3339, run_id},
-    result::objective,
-    stage::target_facts,
-};
+pub use self::result::objective;
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -26,8 +22,9 @@ use std::{
     time::Instant,
 };
 
+use assay_instruments::{Watch, clock::Clock, counters::Roots, tally::Tally};
 use assay_path::{PathError, open::operation_error};
-use assay_record::{Event, Job, Record, Stop};
+use assay_record::{Job, Record, Stop};
 
 use self::{
     controller::{Controller, Watched},
@@ -39,21 +36,10 @@ use self::{
 };
 use crate::{
     baseline::{Ceiling, ceiling},
-    clock::Clock,
-    counters::Roots,
     error::LoadError,
     seat,
-    tally::Tally,
     worker::Edges,
 };
-
-/// Who watches a run.
-pub struct Watch<'a> {
-    /// Takes its events, but `started`, `finished` and `refused`, which are the caller's.
-    pub emit: &'a mut dyn FnMut(Event),
-    /// Set from outside to end the window early; what was measured until then is kept.
-    pub interrupted: &'a AtomicBool,
-}
 
 /// Runs a validated job on the machine's clock.
 ///
@@ -80,7 +66,7 @@ pub fn run(job: &Job, watch: &mut Watch<'_>) -> Result<Record, LoadError> {
     around.finished();
     let changes = stage.changes(&before);
     let readback = readback::look(job, stage.datasets(), &changes, clock.now());
-    let finished = result::Finished {
+    let finished = part::Finished {
         job,
         stage: &stage,
         ceilings: &ceilings,

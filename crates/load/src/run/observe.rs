@@ -1,15 +1,6 @@
 //! What surrounded the window: devices, the process, the system. Sampled at its edges, judged afterwards.
 
-use assay_record::{ClassResult, DeviceCounters, Job, NotMeasured, Reason, WindowOutcome};
-
-use super::{
-    controller,
-    crew::Outcome,
-    judge,
-    result::{Finished, Part},
-    stage::Stage,
-};
-use crate::{
+use assay_instruments::{
     clock::Clock,
     counters::{
         ClassThreads, DeviceSample, DeviceSampler, FrequencyProbe, HeatSample, HeatSampler, HeatUse, HelperTotals,
@@ -19,6 +10,9 @@ use crate::{
     heartbeat::{Beats, Heartbeat},
     verdict::{OwnCpu, RunObservation, cpu_taken_untold},
 };
+use assay_record::{ClassResult, DeviceCounters, Job, NotMeasured, WindowOutcome};
+
+use super::{controller, crew::Outcome, stage::Stage};
 
 /// One reading of everything.
 struct Reading {
@@ -136,18 +130,6 @@ impl Surroundings {
             })
             .collect();
         attribute(&self.process_use(outcomes), &classes)
-    }
-
-    /// The reasons for the verdict.
-    pub fn judge(
-        &self,
-        finished: &Finished<'_>,
-        parts: &[Part<'_>],
-        classes: &[ClassResult],
-        window: &WindowOutcome,
-        devices: &[DeviceCounters],
-    ) -> Vec<Reason> {
-        judge::reasons(self, finished, parts, classes, window, devices)
     }
 
     /// What could not be measured, and why.

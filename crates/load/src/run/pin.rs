@@ -2,11 +2,10 @@
 
 use std::{fs, io};
 
+use assay_instruments::counters::Roots;
 use assay_path::PathError;
 use assay_record::{Job, Pin};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
-use crate::counters::Roots;
 
 /// Refuses a job whose threads cannot run where it wants them.
 ///

@@ -12,11 +12,10 @@ use std::{
     path::Path,
 };
 
+use assay_instruments::counters::FileChanges;
 use assay_path::{Arena, Segment, SegmentKind, prepare::PreparedDataset};
 use assay_record::{CheckOutcome, Content, Job, Layout};
 use rustix::fs::{Advice, fadvise};
-
-use crate::counters::FileChanges;
 
 /// Blocks of a segment that are looked at.
 const BLOCKS: u64 = 8;

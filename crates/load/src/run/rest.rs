@@ -6,10 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use assay_instruments::Watch;
 use assay_path::PathError;
 use assay_record::{Event, Job};
 
-use super::Watch;
 use crate::error::LoadError;
 
 /// Between two looks at whether somebody interrupted.

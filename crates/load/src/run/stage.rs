@@ -11,25 +11,22 @@ use std::{
     },
 };
 
-use assay_path::{
-    PathError, Segment, SegmentKind, facts,
-    prepare::{self, Prepared, PreparedDataset},
-    residency, space,
-};
-use assay_record::{Cache, Class, Environment, Event, Job, Layout, Sizes, TargetFacts};
-
-use super::{Watch, crew::Station};
-use crate::{
-    check::Checker,
+use assay_instruments::{
+    Watch,
     clock::Clock,
     counters::{FileChanges, FileStates},
     environment,
-    error::LoadError,
-    generator::FileShare,
-    journal::Journal,
-    seat,
     tally::Tally,
 };
+use assay_path::{
+    PathError, Segment, SegmentKind,
+    prepare::{self, Prepared, PreparedDataset},
+    residency, space,
+};
+use assay_record::{Cache, Class, Environment, Event, Job, Layout, Sizes};
+
+use super::crew::Station;
+use crate::{check::Checker, error::LoadError, generator::FileShare, journal::Journal, seat};
 
 /// Room of an acknowledgement journal, two entries for each block that is written: 256 MiB, sparse until used.
 const JOURNAL_ENTRIES: usize = 8 << 20;
@@ -55,7 +52,7 @@ impl Stage {
             .iter()
             .flat_map(|target| target.members.iter().map(|member| (target.id.clone(), PathBuf::from(member))))
             .collect();
-        let environment = environment::capture(clock, &places, target_facts);
+        let environment = environment::capture(clock, &places);
         enough_memory(job, &environment)?;
         let emit = &mut *watch.emit;
         let mut progress = |stage: &str, done: f64, detail: String| {
@@ -278,21 +275,4 @@ fn open(path: &Path) -> Result<File, PathError> {
 
 fn io_error(action: &'static str, path: &Path, source: io::Error) -> PathError {
     PathError::Io { action, path: path.to_owned(), source }
-}
-
-/// Facts of one member of a target.
-pub fn target_facts(path: &Path) -> TargetFacts {
-    TargetFacts {
-        target: String::new(),
-        path: path.display().to_string(),
-        file_system: if is_device(path) { None } else { facts::file_system(path).ok() },
-        device: facts::block_device(path),
-        layers: facts::layers(&facts::System::default(), path),
-    }
-}
-
-fn is_device(path: &Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.file_type().is_block_device() || metadata.file_type().is_char_device())
 }

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use assay_instruments::tally::Tally;
 use assay_path::{Arena, Blocking};
 
 use super::{Edges, Recorder, Task};
-use crate::{generator::Step, overdue::Overdue, tally::Tally};
+use crate::{generator::Step, overdue::Overdue};
 
 /// A worker on a blocking path.
 #[derive(Debug)]

@@ -13,14 +13,14 @@ mod tests;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use assay_instruments::{clock::Clock, tally::Tally};
+
 pub use self::{blocking::BlockingLoop, faults::Faults, memory::MemoryPlan, pace::Pacer, queued::QueuedLoop};
 use crate::{
     arrivals::Schedule,
     check::{Checker, SecondLook},
-    clock::Clock,
     generator::{Generator, Spread},
     overdue::{Overdue, start_until},
-    tally::Tally,
 };
 
 /// The instants that all workers share: edges of the window, in ticks. The controller may pull `close` in.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::{clock::Clock, tally::Tally};
+use assay_instruments::{clock::Clock, tally::Tally};
 
 /// Below this the wait is spent spinning: a sleep would end too late.
 const SPIN_NS: u64 = 5_000;

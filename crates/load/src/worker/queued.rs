@@ -7,10 +7,11 @@ use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
+use assay_instruments::tally::Tally;
 use assay_path::{Arena, Completion, Queued, Request, Wait};
 
 use super::{Recorder, Task, free::Free};
-use crate::{generator::Step, tally::Tally};
+use crate::generator::Step;
 
 /// An operation in flight.
 #[derive(Clone, Copy, Debug)]

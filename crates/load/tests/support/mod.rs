@@ -8,7 +8,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use assay_load::{LoadError, Watch, run};
+use assay_instruments::Watch;
+use assay_load::{LoadError, run};
 use assay_record::{ClassResult, Event, Job, Record};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::{physical::Pins, vfio::Container};
-
-/// Bytes of a page of the device.
-pub(super) const PAGE: usize = 4096;
+use super::{
+    physical::{PAGE, Pins},
+    vfio::Container,
+};
 
 /// The way to memory.
 #[derive(Debug)]

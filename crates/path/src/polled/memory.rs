@@ -29,7 +29,7 @@ impl Memory {
     /// # Errors
     /// The kernel's answer; `ENOMEM` where no memory without gaps can be had.
     pub fn new(bus: &Arc<Bus>, bytes: usize, whole: usize) -> io::Result<Self> {
-        if !bus.is_scattered() || whole <= super::bus::PAGE {
+        if !bus.is_scattered() || whole <= super::physical::PAGE {
             return Self::on(bus, Place::Plain(zeroed(bytes)?), whole);
         }
         let bytes = bytes.next_multiple_of(HUGE_PAGE);

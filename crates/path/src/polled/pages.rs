@@ -4,11 +4,7 @@
 //! pages where there are more than two. A scatter-gather descriptor says address and length at once: where the memory is
 //! one piece for the device, it saves writing the list, and the device from fetching it.
 
-use super::{
-    bus::{PAGE, Translation},
-    command::Data,
-    memory::Memory,
-};
+use super::{bus::Translation, command::Data, memory::Memory, physical::PAGE};
 
 /// Bytes of the list of one command. Lists of 2 KiB never lie across two pages.
 pub(super) const LIST_BYTES: usize = 2048;

@@ -17,8 +17,8 @@ use std::{
 
 use io_uring::IoUring;
 
-use super::bus::PAGE;
-
+/// Bytes of a page of the device.
+pub(super) const PAGE: usize = 4096;
 /// Ranges that can be pinned at once.
 const RANGES_AT_MOST: u32 = 16_384;
 /// Length of a range at most: the kernel registers 1 GiB.

@@ -6,9 +6,9 @@
 use std::io;
 
 use super::{
-    bus::PAGE,
     command::{ANSWER_BYTES, Answer, COMMAND_BYTES, Command},
     memory::Memory,
+    physical::PAGE,
     registers::{Doorbell, memory_follows_device},
 };
 

@@ -14,7 +14,7 @@ use rustix::fs::{FallocateFlags, fallocate};
 use super::{
     Work,
     fill::Filler,
-    memory, plan,
+    memory,
     shape::{Shape, emulated_on},
     trim, writer,
 };
@@ -23,7 +23,7 @@ use crate::{
     extents::{self, Survey},
     guard::Admitted,
     ledger::{self, Ledger},
-    pmem, space,
+    pmem,
 };
 
 /// One scratch folder with its ledger.
@@ -123,26 +123,6 @@ impl Places {
             place.scratch.keep(self.keep && !place.ledger.is_empty());
         }
     }
-}
-
-/// Refuses where a file system has no room for all that lies on it.
-pub(super) fn check_space(
-    job: &Job,
-    shapes: &[Shape<'_>],
-    admitted: &BTreeMap<String, Admitted>,
-) -> Result<(), PathError> {
-    let mut needed: BTreeMap<u64, (PathBuf, u64)> = BTreeMap::new();
-    for shape in shapes.iter().filter(|shape| shape.target.kind == TargetKind::Folder) {
-        let Some(target) = admitted.get(&shape.target.id) else { continue };
-        for (file, member) in shape.parts() {
-            let folder = &target.members[member as usize].path;
-            let failed = |source| PathError::Io { action: "looking at", path: folder.clone(), source };
-            let device = folder.metadata().map_err(failed)?.dev();
-            let (_, bytes) = plan::cost(shape, file, member, Some(&folder.join(&job.scratch)));
-            needed.entry(device).or_insert_with(|| (folder.clone(), 0)).1 += bytes;
-        }
-    }
-    needed.values().try_for_each(|(folder, bytes)| space::check(folder, *bytes, job.free_percent_at_least))
 }
 
 impl Drop for Places {

@@ -111,7 +111,7 @@ pub fn prepare(job: &Job, progress: &mut Progress<'_>, interrupted: &AtomicBool)
     let mut admitted = admit(job, &shapes)?;
     let mut places = Places::open(job, &admitted)?;
     let mut work = Work { total: plan::bytes_to_write(&shapes, &admitted, &places), done: 0, progress, interrupted };
-    folder::check_space(job, &shapes, &admitted)?;
+    plan::check_space(job, &shapes, &admitted)?;
     let made = make_all(&shapes, &admitted, &mut places, &mut work);
     let (datasets, regions) = match made {
         Ok(made) => made,

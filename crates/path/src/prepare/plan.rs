@@ -1,11 +1,15 @@
 //! What preparing a job will cost, before anything is touched.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 use assay_record::{Job, Layout, TargetKind};
 
 use super::{
-    folder::{Places, check_space, usable},
+    folder::{Places, usable},
     shape::{Shape, shapes},
     use_of,
 };
@@ -13,6 +17,7 @@ use crate::{
     PathError,
     guard::{self, Admitted},
     ledger::Ledger,
+    space,
 };
 
 /// Cost of preparing a job.
@@ -60,7 +65,7 @@ pub fn refusals(job: &Job) -> Vec<PathError> {
 }
 
 /// Bytes to write and bytes of space for one file on one member.
-pub(super) fn cost(shape: &Shape<'_>, file: u32, member: u64, scratch: Option<&Path>) -> (u64, u64) {
+fn cost(shape: &Shape<'_>, file: u32, member: u64, scratch: Option<&Path>) -> (u64, u64) {
     let bytes = shape.bytes_on(member);
     let written = shape.dataset.layout == Layout::Written;
     match shape.target.kind {
@@ -85,4 +90,24 @@ pub(super) fn bytes_to_write(shapes: &[Shape<'_>], admitted: &BTreeMap<String, A
         shape.parts().map(|(file, member)| cost(shape, file, member, folder(member).flatten()).0).sum::<u64>()
     };
     shapes.iter().map(of).sum()
+}
+
+/// Refuses where a file system has no room for all that lies on it.
+pub(super) fn check_space(
+    job: &Job,
+    shapes: &[Shape<'_>],
+    admitted: &BTreeMap<String, Admitted>,
+) -> Result<(), PathError> {
+    let mut needed: BTreeMap<u64, (PathBuf, u64)> = BTreeMap::new();
+    for shape in shapes.iter().filter(|shape| shape.target.kind == TargetKind::Folder) {
+        let Some(target) = admitted.get(&shape.target.id) else { continue };
+        for (file, member) in shape.parts() {
+            let folder = &target.members[member as usize].path;
+            let failed = |source| PathError::Io { action: "looking at", path: folder.clone(), source };
+            let device = folder.metadata().map_err(failed)?.dev();
+            let (_, bytes) = cost(shape, file, member, Some(&folder.join(&job.scratch)));
+            needed.entry(device).or_insert_with(|| (folder.clone(), 0)).1 += bytes;
+        }
+    }
+    needed.values().try_for_each(|(folder, bytes)| space::check(folder, *bytes, job.free_percent_at_least))
 }

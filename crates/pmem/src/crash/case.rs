@@ -1,17 +1,6 @@
 //! What is tried out.
 
-use super::recorder::Recorder;
-
-/// What a case says about its operations while they are recorded; a crash says so itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    /// An operation began. The number is the case's own.
-    Begin(u64),
-    /// It was acknowledged: from here on no crash may undo it.
-    End(u64),
-    /// The machine stopped, and recovery began. What had begun and not ended may have happened, or not, but not half.
-    Crash,
-}
+use super::{event::Mark, recorder::Recorder};
 
 /// A structure, a history, and what must hold whatever happens.
 pub trait CrashCase {

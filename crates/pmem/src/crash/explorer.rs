@@ -12,9 +12,9 @@ use rand_xoshiro::{
 };
 
 use super::{
-    case::{CrashCase, Mark},
+    case::CrashCase,
     choice::{Choice, Line, count},
-    event::{Event, What},
+    event::{Event, Mark, What},
     recorder::Recorder,
     replay::Replay,
     violation::{Point, Violation},

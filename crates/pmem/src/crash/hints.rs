@@ -6,8 +6,7 @@ use std::{
 };
 
 use super::{
-    case::Mark,
-    event::{Event, What},
+    event::{Event, Mark, What},
     replay::Replay,
 };
 

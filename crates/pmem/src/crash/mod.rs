@@ -23,8 +23,8 @@ mod recorder;
 mod replay;
 mod violation;
 
-pub use case::{CrashCase, Mark, possible};
-pub use event::{Event, What};
+pub use case::{CrashCase, possible};
+pub use event::{Event, Mark, What};
 pub use explorer::{Explorer, Summary};
 pub use hints::{Hints, hints};
 pub use mutant::{Allowed, Mutant, MutantReport, Survivor, try_mutants, try_recovery_mutants};

@@ -10,8 +10,7 @@ use std::{
 };
 
 use super::{
-    case::Mark,
-    event::{Event, What},
+    event::{Event, Mark, What},
     memory::Memory,
 };
 use crate::medium::{LINE_BYTES, Medium};

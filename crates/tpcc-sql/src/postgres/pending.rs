@@ -1,33 +1,27 @@
 //! What a transaction has put off to its last exchange.
 
 use assay_tpcc::{
-    Result, TpccError,
+    Result,
     input::{Payment, Wanted},
     rows::{History, Order, OrderLine},
     store::{Account, Sale},
     text::{Text, is_original},
 };
 
-use super::{
-    session::PostgresSession,
-    wire::{
-        Row,
-        Value::{Int, Ints, Long, Longs, Text as Word, Texts},
-    },
-};
+use super::wire::Row;
 
 /// Rows of stock, in columns as their update wants them.
 #[derive(Default)]
 pub(super) struct Sold {
-    warehouses: Vec<i32>,
-    items: Vec<i32>,
-    quantities: Vec<i32>,
-    ytd: Vec<i64>,
-    orders: Vec<i32>,
-    remote_orders: Vec<i32>,
-    infos: Vec<Text<24>>,
-    original: Vec<bool>,
-    prices: Vec<u32>,
+    pub(super) warehouses: Vec<i32>,
+    pub(super) items: Vec<i32>,
+    pub(super) quantities: Vec<i32>,
+    pub(super) ytd: Vec<i64>,
+    pub(super) orders: Vec<i32>,
+    pub(super) remote_orders: Vec<i32>,
+    pub(super) infos: Vec<Text<24>>,
+    pub(super) original: Vec<bool>,
+    pub(super) prices: Vec<u32>,
 }
 
 pub(super) struct Paid {
@@ -46,13 +40,13 @@ pub(super) struct Charges {
 
 /// An order and its lines, in columns as their insertion wants them.
 pub(super) struct Entered {
-    place: (i32, i32, i32),
-    row: Order,
-    items: Vec<i32>,
-    supplies: Vec<i32>,
-    quantities: Vec<i32>,
-    amounts: Vec<i64>,
-    infos: Vec<Text<24>>,
+    pub(super) place: (i32, i32, i32),
+    pub(super) row: Order,
+    pub(super) items: Vec<i32>,
+    pub(super) supplies: Vec<i32>,
+    pub(super) quantities: Vec<i32>,
+    pub(super) amounts: Vec<i64>,
+    pub(super) infos: Vec<Text<24>>,
 }
 
 impl Entered {
@@ -120,66 +114,5 @@ impl Sold {
         self.orders[place] = sale.orders as i32;
         self.remote_orders[place] = sale.remote_orders as i32;
         true
-    }
-}
-
-impl PostgresSession {
-    pub(super) fn write_order(&mut self, order: &Entered) -> Result<()> {
-        let Self { wire, statements, sold, .. } = self;
-        let (warehouse, district, number) = order.place;
-        let values = [
-            Int(warehouse),
-            Int(district),
-            Int(number),
-            Int(i32::from(order.row.customer)),
-            Long(order.row.entered),
-            Int(i32::from(order.row.lines)),
-            Int(i32::from(order.row.all_local)),
-            Ints(&order.items),
-            Ints(&order.supplies),
-            Ints(&order.quantities),
-            Longs(&order.amounts),
-            Texts(&order.infos),
-            Ints(&sold.warehouses),
-            Ints(&sold.items),
-            Ints(&sold.quantities),
-            Longs(&sold.ytd),
-            Ints(&sold.orders),
-            Ints(&sold.remote_orders),
-        ];
-        wire.ask(&statements.write_order, &values)
-    }
-
-    pub(super) fn write_payment(&mut self, paid: &Paid) -> Result<()> {
-        let Self { wire, statements, .. } = self;
-        let history = paid.history.as_ref();
-        let (payment, history) = history.ok_or_else(|| TpccError::store("a payment without history was committed"))?;
-        let (warehouse, district, customer) = paid.place;
-        let Account { bad_credit, balance, ytd_payment, payments, ref data } = paid.account;
-        let values = [
-            Long(balance),
-            Long(ytd_payment),
-            Int(payments as i32),
-            Int(warehouse),
-            Int(district),
-            Int(customer),
-            Int(payment.warehouse as i32),
-            Int(i32::from(payment.district)),
-            Long(history.date),
-            Long(history.amount),
-            Word(history.data.as_str()),
-            Word(data.as_str()),
-        ];
-        if bad_credit {
-            wire.ask(&statements.pay_bad, &values)
-        } else {
-            wire.ask(&statements.pay_good, &values[..values.len() - 1])
-        }
-    }
-
-    pub(super) fn write_charges(&mut self, charges: &Charges) -> Result<()> {
-        let Charges { warehouse, districts, customers, amounts } = charges;
-        let values = [Int(*warehouse), Ints(districts), Ints(customers), Longs(amounts)];
-        self.wire.ask(&self.statements.charge, &values)
     }
 }

@@ -7,10 +7,10 @@ use std::fmt;
 use assay_tpcc::{
     Result, Session, TpccError,
     input::{By, NewOrder, Payment},
+    kind::Kind,
     rows::{History, Order, OrderLine},
     store::{Account, Delivered, Delivery, Oldest, Sale, Status, Terms},
     text::Text,
-    transaction::Kind,
 };
 
 use super::{
@@ -114,7 +114,7 @@ impl PostgresSession {
     }
 
     fn ask_for_stock(&mut self, order: &NewOrder) -> Result<()> {
-        let mut items = [0; assay_tpcc::store::LINES_AT_MOST];
+        let mut items = [0; assay_tpcc::scale::LINES_AT_MOST];
         let mut supplies = items;
         for ((item, supply), line) in items.iter_mut().zip(&mut supplies).zip(order.lines()) {
             (*item, *supply) = (line.item as i32, line.supply as i32);

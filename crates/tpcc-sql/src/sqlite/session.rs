@@ -3,10 +3,10 @@
 use assay_tpcc::{
     Result, Session, TpccError,
     input::{By, NewOrder, Payment},
+    kind::Kind,
     rows::{History, Order, OrderLine},
     store::{Account, Delivered, Delivery, Oldest, Sale, Status, Terms},
     text::{Text, is_original},
-    transaction::Kind,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 

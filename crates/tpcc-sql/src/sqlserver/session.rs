@@ -5,10 +5,10 @@ use std::fmt;
 use assay_tpcc::{
     Result, Session, TpccError,
     input::{By, NewOrder, Payment},
+    kind::Kind,
     rows::{History, Order, OrderLine},
     store::{Account, Delivered, Delivery, Oldest, Sale, Status, Terms},
     text::{Text, is_original},
-    transaction::Kind,
 };
 use serde::Serialize;
 

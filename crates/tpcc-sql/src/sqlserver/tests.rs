@@ -11,8 +11,9 @@ use std::{
 use assay_tpcc::{
     Result, Scale, Session, Store, TpccError,
     input::{Asker, Choice, Mix},
+    kind::Kind,
     random::NonUniform,
-    transaction::{Kind, Outcome, execute},
+    transaction::{Outcome, execute},
 };
 use rusqlite::{Connection, params_from_iter, types::ValueRef};
 

@@ -1,6 +1,6 @@
 //! The way of one operation: begin, device, flush, wake, end.
 
-use assay_load::tally::Tally;
+use assay_instruments::tally::Tally;
 use rand_xoshiro::rand_core::RngCore;
 
 use super::{

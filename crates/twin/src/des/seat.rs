@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
+use assay_instruments::tally::Tally;
 use assay_load::{
     Schedule,
     generator::{FileShare, Generator, largest_size},
     overdue::Overdue,
     seat::{seed_of, tally_for},
-    tally::Tally,
 };
 use assay_record::{Class, Dataset, Job, Pattern, Sizes};
 

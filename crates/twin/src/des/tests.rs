@@ -1,6 +1,6 @@
 //! The engine against queueing theory.
 
-use assay_load::tally::Tally;
+use assay_instruments::tally::Tally;
 use assay_record::{Arrivals, Dataset, Job, RateScope};
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
@@ -60,7 +60,7 @@ fn run(engine: &mut Engine<Exponential>, operations: u64) -> (f64, f64) {
     let begin = engine.now;
     engine.run(u64::MAX, operations);
     let tally = &engine.classes[0].tally;
-    let sum = assay_load::series::sum_of(std::iter::once(Some(&tally.service))).unwrap();
+    let sum = assay_instruments::series::sum_of(std::iter::once(Some(&tally.service))).unwrap();
     (sum.count() as f64 / ((engine.now - begin) as f64 / PS_PER_S), sum.mean() / 1e9)
 }
 
@@ -166,7 +166,7 @@ fn what_was_due_in_the_window_is_played_to_its_end_or_counts_as_at_least() {
         let accounted = tally.service.count() + overdue.completed() + overdue.missing();
         assert_eq!(accounted, 1000, "a mean service time of {mean_ps} ps");
         assert_eq!(overdue.missing() == 0, ends, "{} missing", overdue.missing());
-        let responses = |tally: &Tally| tally.response.as_ref().map_or(0, assay_load::tally::Latencies::count);
+        let responses = |tally: &Tally| tally.response.as_ref().map_or(0, assay_instruments::tally::Latencies::count);
         assert_eq!(responses(tally) + responses(&overdue.tally), 1000);
         assert!(ends || overdue.response.from_ns >= 1_000_000_000, "waited for a second at least");
     }

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
-use assay_load::{
+use assay_instruments::{
     distribution::distribution,
-    objective, rfc3339, run_id,
     series::{Series, sum_of},
     tally::{Latencies, Sum, Tally},
 };
+use assay_instruments::{rfc3339, run_id};
+use assay_load::objective;
 use assay_record::{
     Baseline, ClassResult, CpuUse, DeviceCounters, Distribution, FORMAT_VERSION, Figure, Job, Method, NotMeasured,
     Operation, Overdue, Provenance, Record, RunInfo, Stop, Unit, Verdict, Widths, WindowOutcome,

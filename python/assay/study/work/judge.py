@@ -8,7 +8,7 @@ from typing import Any
 Json = dict[str, Any]
 
 _GRADES = {"invalid": 0, "suspect": 1, "note": 2}
-# As ERRORS_INVALID in crates/load: from this share on, the figures describe the failures.
+# As ERRORS_INVALID in crates/instruments: from this share on, the figures describe the failures.
 ERRORS_INVALID = 0.01
 
 

@@ -9,12 +9,14 @@
 //! bytes, as a [`Fate`] says. Completions come late and in an order of their own. Used by one thread, the same seed gives
 //! the same history.
 
+mod disk;
 mod platter;
 mod queue;
 mod world;
 
+pub use disk::SimDisk;
 pub use platter::Fate;
-pub use world::{Image, SimDisk, World};
+pub use world::{Image, World};
 
 #[cfg(test)]
 mod tests;

@@ -12,14 +12,8 @@ use rand_xoshiro::{
 };
 use rustix::io::Errno;
 
-use super::{
-    platter::{Fate, Platter},
-    queue::SimQueue,
-};
-use crate::{
-    BufferError,
-    disk::{Action, Calls, Disk, Memory, Queue},
-};
+use super::platter::{Fate, Platter};
+use crate::disk::Action;
 
 /// What the world knows. All of it is behind one lock: a simulation has one thread at a time.
 pub(super) struct State {
@@ -102,22 +96,6 @@ impl World {
             images: Vec::new(),
         };
         Arc::new(Self { state: Mutex::new(state) })
-    }
-
-    /// Adds a disk that reads as zeros, `bytes` long.
-    pub fn add(self: &Arc<Self>, name: &str, bytes: u64) -> Arc<SimDisk> {
-        let mut state = self.state();
-        state.platters.push(Platter::new(name, bytes));
-        let index = state.platters.len() - 1;
-        drop(state);
-        self.disk(index)
-    }
-
-    /// The disk that was added as number `index`, from 0.
-    pub fn disk(self: &Arc<Self>, index: usize) -> Arc<SimDisk> {
-        let state = self.state();
-        let Platter { name, bytes, .. } = &state.platters[index];
-        Arc::new(SimDisk { world: Arc::clone(self), index, name: name.clone(), bytes: *bytes })
     }
 
     /// I/Os so far: reads, writes and flushes of all disks.
@@ -241,38 +219,4 @@ pub(super) enum Outcome {
     Fails(Errno),
     /// Power is off.
     Dark,
-}
-
-/// A disk of a [`World`].
-#[derive(Debug)]
-pub struct SimDisk {
-    pub(super) world: Arc<World>,
-    pub(super) index: usize,
-    name: String,
-    bytes: u64,
-}
-
-impl SimDisk {
-    /// Its power supply.
-    pub fn world(&self) -> &Arc<World> {
-        &self.world
-    }
-}
-
-impl Disk for SimDisk {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    fn queue(&self, _depth: u32, memory: &Arc<Memory>) -> Result<Box<dyn Queue>, BufferError> {
-        Ok(Box::new(SimQueue::new(Arc::clone(&self.world), self.index, self.bytes, Arc::clone(memory))))
-    }
-
-    fn calls(&self, memory: &Arc<Memory>) -> Result<Option<Box<dyn Calls>>, BufferError> {
-        Ok(Some(Box::new(SimQueue::new(Arc::clone(&self.world), self.index, self.bytes, Arc::clone(memory)))))
-    }
 }

@@ -3,7 +3,7 @@
 //! A turn costs what turns took on this machine when that was learnt. Where the machine's pace moved meanwhile, or other
 //! processes shared its caches, it would have learnt another figure at another time.
 
-use assay_load::{
+use assay_instruments::{
     clock::Clock,
     counters::FrequencyProbe,
     verdict::{FREQUENCY_CHANGE, PROBE_SPREAD},

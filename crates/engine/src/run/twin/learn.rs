@@ -12,7 +12,8 @@ use std::{
 };
 
 use assay_buffer::stage::{Account, Cpu, TurnCosts};
-use assay_load::{Watch, clock::Clock, counters::Roots, environment::capture_from, rfc3339};
+use assay_instruments::{Watch, rfc3339};
+use assay_instruments::{clock::Clock, counters::Roots, environment::capture_from};
 use assay_record::Reason;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -42,10 +42,11 @@ use super::{
     place::{options, tier},
 };
 use crate::{
-    database::{Database, Disks, Options},
+    database::Database,
     error::{EngineError, Result},
     files::tail_bytes,
     log::{Pace, tail::PMEM_HEADER},
+    options::{Disks, Options},
 };
 
 /// Pieces of a window: its series, and how CPU time spreads.
@@ -263,7 +264,7 @@ fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) ->
     match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::load(&database, warehouses, small, watch)?,
         Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => {
-            super::rows::load(&database, super::rows::Shape::of(&job.workload), 1, &|| Ok(()), watch)?;
+            super::rows::load(&database, super::shape::Shape::of(&job.workload), 1, &|| Ok(()), watch)?;
         }
     }
     database.close()

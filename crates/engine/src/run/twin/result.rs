@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_buffer::stage::{Account, Picoseconds};
-use assay_load::work::WorkWindow;
+use assay_instruments::work::WorkWindow;
 use assay_record::{
     CpuUse, DeviceCounters, Environment, Figure, Method, Provenance, Reason, Unit, Verdict, Widths, WorkRecord,
 };
@@ -110,7 +110,7 @@ fn bound_by(cpu: f64, data: f64, writing: f64, [computing, device, others]: [f64
 /// Half-width of the band of throughput: each part of a transaction's time with its own.
 fn width(play: &Play<'_>, pace: &Pace, spread: f64) -> f64 {
     let host = &play.twins.data.host;
-    let same = (assay_load::clock::Clock::new().hz() / host.clock_hz.value - 1.0).abs() < 0.02;
+    let same = (assay_instruments::clock::Clock::new().hz() / host.clock_hz.value - 1.0).abs() < 0.02;
     let cpu = if same { SAME_HOST } else { OTHER_HOST };
     let band = |twin: &Twin| if pace.data >= SATURATED { twin.band.bandwidth.value } else { twin.band.latency.value };
     let data = band(play.twins.data.target.twin());

@@ -5,7 +5,7 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
 };
 
-use assay_load::tally::{Snapshot, Sum};
+use assay_instruments::tally::{Snapshot, Sum};
 use assay_record::WorkRecord;
 
 use super::{Play, result};
@@ -13,7 +13,8 @@ use crate::{
     error::Result,
     run::{
         Watch,
-        rows::{Counts, Seen, Shape, Task, record, wrong_rows},
+        rows::{Counts, Seen, Task, record, wrong_rows},
+        shape::Shape,
     },
 };
 

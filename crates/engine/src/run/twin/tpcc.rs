@@ -8,17 +8,18 @@ use std::{
 };
 
 use assay_buffer::stage;
-use assay_load::tally::{Snapshot, Sum};
+use assay_instruments::tally::{Snapshot, Sum};
 use assay_record::{Event, WorkRecord};
 use assay_tpcc::{
     Crew, KvStore, Scale, Session, Store, TpccError,
     driver::{Driven, KindSum},
     input::{Asker, Input},
+    kind::Kind,
     order::Drive,
     random::{NonUniform, stream_seed},
     run::{About, Around, conclude},
     tally::{AUDITED, SKIPPED_DELIVERIES, Tally, add, touched},
-    transaction::{Kind, Outcome, execute},
+    transaction::{Outcome, execute},
 };
 
 use super::{Play, result};

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use assay_instruments::tally::Tally;
 use assay_path::{Queued, Wait};
 
 use super::{
     super::{Edges, Recorder, Task},
     QueuedLoop,
 };
-use crate::{overdue::Overdue, tally::Tally};
+use crate::overdue::Overdue;
 
 /// What is in flight is waited for this long, ns. Its memory is the kernel's until then.
 const IN_FLIGHT_WITHIN_NS: u64 = 30_000_000_000;

@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 /// Calls of the allocator while `work` runs, once what is allocated on first use is there.
-fn calls_of(mut work: impl FnMut(&AtomicU64) -> u64, clock: crate::clock::Clock) -> u64 {
+fn calls_of(mut work: impl FnMut(&AtomicU64) -> u64, clock: assay_instruments::clock::Clock) -> u64 {
     let mut run = |ns| work(&AtomicU64::new(clock.now() + clock.ns_to_ticks(ns)));
     run(1_000_000);
     let before = CALLS.with(Cell::get);

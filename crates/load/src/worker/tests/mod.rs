@@ -8,11 +8,12 @@ mod scripted;
 
 use std::sync::{Arc, atomic::AtomicU64};
 
+use assay_instruments::{clock::Clock, tally::Tally};
 use assay_path::Arena;
 use assay_record::{Class, Durability, DurabilityKind, Operation, Sizes};
 
 use super::{Edges, Task};
-use crate::{clock::Clock, generator::Spread, seat, tally::Tally};
+use crate::{generator::Spread, seat};
 
 /// A class on the null path, to be changed.
 fn class(operation: Operation, depth: u32, batch: u32) -> Class {

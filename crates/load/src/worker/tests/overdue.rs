@@ -2,6 +2,7 @@
 
 use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
+use assay_instruments::tally::Latencies;
 use assay_path::Null;
 use assay_record::{Arrivals, Class, Operation, RateScope};
 
@@ -9,7 +10,6 @@ use super::{Bench, bench, class};
 use crate::{
     overdue::Overdue,
     seat,
-    tally::Latencies,
     worker::{BlockingLoop, Edges, QueuedLoop},
 };
 
@@ -46,7 +46,7 @@ fn settled(depth: u32, opened: f64, closed: f64) -> Overdue {
 
 /// Smallest and largest response time, ns.
 fn extremes(overdue: &Overdue) -> (u64, u64) {
-    let sum = crate::series::sum_of(std::iter::once(overdue.tally.response.as_ref())).expect("responses");
+    let sum = assay_instruments::series::sum_of(std::iter::once(overdue.tally.response.as_ref())).expect("responses");
     (sum.min, sum.max)
 }
 

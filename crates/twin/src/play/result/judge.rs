@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_load::verdict::{ClassObservation, Observation, RunObservation, judge};
+use assay_instruments::verdict::{ClassObservation, Observation, RunObservation, judge};
 use assay_record::{ClassResult, Reason, ReasonCode, Stop, TargetKind};
 
 use super::Played;

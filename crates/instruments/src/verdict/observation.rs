@@ -8,7 +8,6 @@ use assay_record::{
     Stop, TargetKind,
 };
 
-use super::counting::CountingSeen;
 use crate::{
     compress::Compressibility,
     counters::{FileChanges, FrequencyProbe, HeatUse, LimitUse, ProcessUse, SystemUse, WriteCache},
@@ -141,6 +140,22 @@ pub struct OwnTraffic {
     pub flushes: u64,
     /// Read requests that its reads can have become at most; none where that cannot be told (buffered reads).
     pub read_requests_at_most: Option<u64>,
+}
+
+/// What is known of the counters of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CountingSeen {
+    /// What the counters added to each operation of the judged window, by what a context switch and the null path cost
+    /// with them, ns; none where none ran in it.
+    pub added_ns_per_op: Option<f64>,
+    /// Shorter of an operation's mean service time and a thread's time for each operation, ns.
+    pub ns_per_op: f64,
+    /// One context switch without counters, and what counters add to it, ns.
+    pub switch_ns: (f64, f64),
+    /// Context switches for each operation.
+    pub switches_per_op: f64,
+    /// Cycles by hardware counters, and CPU seconds of the same operations; none where no counter counted.
+    pub two_instruments: Option<(f64, f64)>,
 }
 
 /// A class in the window.

@@ -1,9 +1,10 @@
 //! What lies beneath a target: layers that are memory, or that take writes into memory.
 
-use assay_record::{LayerEffect, Reason, ReasonCode, Severity};
+use assay_record::{Reason, ReasonCode, Severity};
 
 use super::{
     cache::{CACHE_BYTES_AT_LEAST, CACHE_SERVED_INVALID, CACHE_SERVED_SUSPECT},
+    layers::serving,
     observation::ClassObservation,
     reason::{graded, of_class, with},
     words::{bytes, percent},
@@ -11,15 +12,6 @@ use super::{
 
 const FIX: &str = "make the loop device with --direct-io=on, make writes durable (durability), or take a device without memory \
     in between";
-
-/// The first block device that answers by itself, and by what means. A drive's own cache is a part of the drive; a file
-/// system in memory has a reason of its own.
-pub(super) fn serving(class: &ClassObservation, concerns: impl Fn(&LayerEffect) -> bool) -> Option<(&str, &str)> {
-    let layers = class.layers.iter().filter(|layer| !matches!(layer.kind.as_str(), "disk" | "file-system" | "cache"));
-    let mut found = layers.flat_map(|layer| layer.effects.iter().map(move |effect| (layer, effect)));
-    let serves = |effect: &LayerEffect| effect.does == assay_record::LayerDoes::Serves && concerns(effect);
-    found.find(|(_, effect)| serves(effect)).map(|(layer, effect)| (layer.name.as_str(), effect.by.as_str()))
-}
 
 /// A layer is memory, or took writes into memory.
 pub(super) fn memory_beneath(class: &ClassObservation) -> Option<Reason> {

@@ -69,7 +69,7 @@ fn every_code_has_its_page() {
 /// A page that names a threshold names the value that the code has.
 #[test]
 fn pages_state_the_thresholds_of_the_code() {
-    use assay_load::verdict as v;
+    use assay_instruments::verdict as v;
     let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
     for (page, wanted) in [
         ("page-cache-served", vec![percent(v::CACHE_SERVED_SUSPECT), percent(v::CACHE_SERVED_INVALID)]),
@@ -114,15 +114,15 @@ fn pages_state_the_thresholds_of_the_code() {
         ("device-bytes-differ", vec![percent(v::DIFFERENCE), percent(v::WRITTEN_BACK)]),
         ("errors", vec![percent(v::ERRORS_INVALID)]),
         ("clock-unreliable", vec![percent(v::DRIFT_SUSPECT), percent(v::DRIFT_INVALID)]),
-        ("counting-bends", vec![percent(assay_load::counters::BENDS_FROM)]),
+        ("counting-bends", vec![percent(assay_instruments::counters::BENDS_FROM)]),
         ("counters-disagree", vec![format!("{} s", v::COUNTED_AT_LEAST_S)]),
         ("windows-differ", vec![percent(v::SKEW_SHARE)]),
-        ("steadiness-lost", vec![percent(assay_load::steady::Limits::THROUGHPUT.drop)]),
+        ("steadiness-lost", vec![percent(assay_instruments::steady::Limits::THROUGHPUT.drop)]),
         (
             "not-steady",
             vec![
-                percent(assay_load::steady::Limits::THROUGHPUT.drift),
-                percent(assay_load::steady::Limits::THROUGHPUT.spread),
+                percent(assay_instruments::steady::Limits::THROUGHPUT.drift),
+                percent(assay_instruments::steady::Limits::THROUGHPUT.spread),
             ],
         ),
     ]
@@ -141,7 +141,7 @@ fn pages_state_the_thresholds_of_the_code() {
 
 /// Thresholds of the rules on what others do to a run, by page.
 fn of_what_others_do() -> Vec<(&'static str, Vec<String>)> {
-    use assay_load::verdict as v;
+    use assay_instruments::verdict as v;
     let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
     vec![
         ("file-smaller-than-caches", vec![format!("{} MiB", v::DRIVE_CACHE_BYTES >> 20)]),

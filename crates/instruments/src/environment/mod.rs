@@ -3,6 +3,7 @@
 mod cpu;
 mod memory;
 mod played;
+mod target;
 mod virtualisation;
 
 use std::{
@@ -15,18 +16,14 @@ use assay_record::{Environment, TargetFacts};
 pub use cpu::{parse_cpu_list, parse_size};
 pub use memory::{dirty_bytes, parse_meminfo};
 pub use played::{own_provenance, played};
+pub use target::target_facts;
 
 use crate::{clock::Clock, counters::Roots};
 
-/// Describes this machine. `targets` are members of targets with the ids of their targets; `facts` describes one of
-/// them.
-pub fn capture(clock: &Clock, targets: &[(String, PathBuf)], facts: impl Fn(&Path) -> TargetFacts) -> Environment {
-    let targets = targets.iter().map(|(id, path)| TargetFacts {
-        target: id.clone(),
-        path: path.display().to_string(),
-        ..facts(path)
-    });
-    Environment { targets: targets.collect(), ..capture_from(&Roots::default(), clock) }
+/// Describes this machine. `targets` are members of targets with the ids of their targets.
+pub fn capture(clock: &Clock, targets: &[(String, PathBuf)]) -> Environment {
+    let facts = |(id, path): &(String, PathBuf)| TargetFacts { target: id.clone(), ..target_facts(path) };
+    Environment { targets: targets.iter().map(facts).collect(), ..capture_from(&Roots::default(), clock) }
 }
 
 /// Describes the machine whose kernel file systems lie at `roots`; no targets.
@@ -82,7 +79,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_described() {
-        let environment = capture(&Clock::new(), &[("t".to_owned(), "/".into())], |_| TargetFacts::default());
+        let environment = capture(&Clock::new(), &[("t".to_owned(), "/".into())]);
         eprintln!("{environment:#?}");
         assert!(!environment.kernel.is_empty() && !environment.kernel_build.is_empty());
         assert!(environment.cpu.usable >= 1 && environment.cpu.logical >= environment.cpu.usable);

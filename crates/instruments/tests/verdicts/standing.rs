@@ -1,6 +1,6 @@
 //! Rules on what others do to a run: targets that change, processes that stand still, flushes, neighbours of memory.
 
-use assay_load::{
+use assay_instruments::{
     counters::{FileChanges, WriteCache},
     verdict::FlushObservation,
 };

@@ -12,6 +12,7 @@ mod data;
 mod device;
 mod drive_cache;
 mod flush;
+mod layers;
 mod limits;
 mod load;
 mod machine;
@@ -29,7 +30,7 @@ pub use cache::{
     CACHE_BYTES_AT_LEAST, CACHE_SERVED_INVALID, CACHE_SERVED_SUSPECT, LLC_FACTOR, NOT_WARM_INVALID, NOT_WARM_SUSPECT,
 };
 pub use changed::{LOST_AT_LEAST, LOST_INVALID};
-pub use counting::{COUNTED_AT_LEAST_S, CountingSeen};
+pub use counting::COUNTED_AT_LEAST_S;
 pub use data::{COMPRESSED_RATIO, ERRORS_INVALID, REPEATED_SHARE, UNWRITTEN_INVALID, UNWRITTEN_SUSPECT, ZEROS_SUSPECT};
 pub use device::{
     DIFFERENCE, DIFFERENCE_AT_LEAST, FOREIGN_BYTES_PER_S, FOREIGN_REQUESTS_PER_S, FOREIGN_SHARE,
@@ -44,8 +45,8 @@ pub use load::{
 };
 pub use machine::{DRIFT_INVALID, DRIFT_SUSPECT, FREQUENCY_CHANGE, PROBE_SPREAD, STOLEN_SHARE, THROTTLED_SHARE};
 pub use observation::{
-    Beneath, ClassObservation, DeviceObservation, ExtentSurvey, FlushObservation, Observation, OwnCpu, OwnTraffic,
-    RunObservation, kernel_accounts,
+    Beneath, ClassObservation, CountingSeen, DeviceObservation, ExtentSurvey, FlushObservation, Observation, OwnCpu,
+    OwnTraffic, RunObservation, kernel_accounts,
 };
 pub use stopped::{EXCURSION_AT_LEAST_S, STOPPED_AT_LEAST_S, SUSPENDED_AT_LEAST_S};
 pub use taken::{COUNTED_ERROR, TAKEN_AT_LEAST_S, TAKEN_OF_WINDOW, TAKEN_SHARE, cpu_taken_untold};

@@ -1,6 +1,6 @@
 //! Hardware counters that slow what they count, and counters that tell of other work than CPU time does.
 
-use assay_load::verdict::{COUNTED_AT_LEAST_S, CountingSeen};
+use assay_instruments::verdict::{COUNTED_AT_LEAST_S, CountingSeen};
 
 use super::*;
 

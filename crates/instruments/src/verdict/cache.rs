@@ -3,8 +3,8 @@
 use assay_record::{Cache, Reason, ReasonCode, Severity, TargetKind};
 
 use super::{
-    beneath::serving,
     flush::plays,
+    layers::serving,
     observation::{ClassObservation, RunObservation},
     reason::{graded, of_class, with},
     words::{bytes, percent},

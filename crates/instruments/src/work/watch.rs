@@ -16,7 +16,7 @@ use crate::{
     },
     environment,
     heartbeat::{Beats, Heartbeat},
-    run::{rfc3339, run_id, target_facts},
+    identity::{rfc3339, run_id},
     verdict::{DeviceObservation, Observation, OwnCpu, OwnTraffic, RunObservation, cpu_taken_untold, judge},
 };
 
@@ -141,7 +141,7 @@ impl WorkWatch {
     /// Describes the machine and opens the window. Open it when the threads are there and warm-up has ended.
     pub fn open(clock: Clock, places: &[WorkPlace]) -> Self {
         let targets: Vec<_> = places.iter().map(|place| (place.role.clone(), place.path.clone())).collect();
-        let environment = environment::capture(&clock, &targets, target_facts);
+        let environment = environment::capture(&clock, &targets);
         let devices = environment.targets.iter().filter_map(|target| target.device.as_ref());
         let names: Vec<String> = devices.map(|device| device.name.clone()).collect();
         let roots = Roots::default();

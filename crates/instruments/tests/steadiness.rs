@@ -1,6 +1,6 @@
 //! Steadiness on made series: quiet where nothing happens, and never silent when something does.
 
-use assay_load::steady::{Limits, SeriesPoint, Steadiness, assess};
+use assay_instruments::steady::{Limits, SeriesPoint, Steadiness, assess};
 use proptest::prelude::*;
 use rand_distr::{Distribution, LogNormal, Normal};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};

@@ -12,22 +12,6 @@ use crate::counters::BENDS_FROM;
 /// CPU seconds below which the accounts of threads are too coarse to be held against a counter.
 pub const COUNTED_AT_LEAST_S: f64 = 0.02;
 
-/// What is known of the counters of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CountingSeen {
-    /// What the counters added to each operation of the judged window, by what a context switch and the null path cost
-    /// with them, ns; none where none ran in it.
-    pub added_ns_per_op: Option<f64>,
-    /// Shorter of an operation's mean service time and a thread's time for each operation, ns.
-    pub ns_per_op: f64,
-    /// One context switch without counters, and what counters add to it, ns.
-    pub switch_ns: (f64, f64),
-    /// Context switches for each operation.
-    pub switches_per_op: f64,
-    /// Cycles by hardware counters, and CPU seconds of the same operations; none where no counter counted.
-    pub two_instruments: Option<(f64, f64)>,
-}
-
 /// The counters ran in the window and took more of it than they may.
 pub(super) fn counting_bends(class: &ClassObservation) -> Option<Reason> {
     let seen = class.counting?;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path};
 
-use assay_load::{
+use assay_instruments::{
     compress::Compressibility,
     counters::{FrequencyProbe, OwnCpusUse, SystemUse, Throttle},
     verdict::{

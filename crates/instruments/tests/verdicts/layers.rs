@@ -1,6 +1,6 @@
 //! Rules on what lies beneath a target, on limits that somebody has set, and on heat.
 
-use assay_load::{
+use assay_instruments::{
     counters::{HeatUse, LimitUse},
     verdict::Beneath,
 };

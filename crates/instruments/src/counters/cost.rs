@@ -5,14 +5,12 @@ use std::sync::OnceLock;
 use assay_record::{CountingCost, Figure, Method, Unit};
 
 use super::{handover, perf::PerfCounters};
-use crate::{baseline::best_of, clock::Clock, environment::own_provenance, seat};
+use crate::{clock::Clock, environment::own_provenance};
 
 /// Adjacent pairs of slices, one without counters and one with, in alternating order.
 pub const COST_PAIRS: usize = 9;
 /// Share of a context switch, or of an operation on nothing, above which counting is not done inside a judged window.
 pub const BENDS_FROM: f64 = 0.01;
-/// Length of a slice on the null path, ns.
-const NULL_SLICE_NS: u64 = 500_000;
 
 /// What counting costs, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,15 +27,16 @@ pub struct Cost {
 
 impl Cost {
     /// Learns it, once in a process: some 40 ms where counting is cheap, up to half a second where a switch takes a
-    /// millisecond. None where no cycles can be counted here, which is known at once.
-    pub fn learn(clock: Clock) -> Option<Self> {
+    /// millisecond. None where no cycles can be counted here, which is known at once. `null_ns` measures one operation on
+    /// the null path, ns.
+    pub fn learn(clock: Clock, null_ns: fn(Clock) -> Option<f64>) -> Option<Self> {
         static LEARNT: OnceLock<Option<Cost>> = OnceLock::new();
-        *LEARNT.get_or_init(|| PerfCounters::open().counts_cycles().then(|| Self::of_pairs(clock)).flatten())
+        *LEARNT.get_or_init(|| PerfCounters::open().counts_cycles().then(|| Self::of_pairs(clock, null_ns)).flatten())
     }
 
-    fn of_pairs(clock: Clock) -> Option<Self> {
+    fn of_pairs(clock: Clock, null_ns: fn(Clock) -> Option<f64>) -> Option<Self> {
         let order: Vec<bool> = (0..COST_PAIRS).flat_map(|pair| [pair % 2 == 1, pair % 2 == 0]).collect();
-        let null: Option<Vec<f64>> = order.iter().map(|&counted| null_ns(clock, counted)).collect();
+        let null: Option<Vec<f64>> = order.iter().map(|&counted| counted_or_not(clock, counted, null_ns)).collect();
         let (switch_plain_ns, switch_added_ns) = paired(&order, &handover::slices(clock, &order))?;
         let (null_plain_ns, null_added_ns) = paired(&order, &null?)?;
         Some(Self { switch_plain_ns, switch_added_ns, null_plain_ns, null_added_ns })
@@ -68,13 +67,12 @@ impl Cost {
 }
 
 /// One operation on the null path, ns.
-fn null_ns(clock: Clock, counted: bool) -> Option<f64> {
+fn counted_or_not(clock: Clock, counted: bool, null_ns: fn(Clock) -> Option<f64>) -> Option<f64> {
     let mut counters = counted.then(PerfCounters::open);
     if let Some(counters) = &mut counters {
         counters.start();
     }
-    let ceiling = best_of(&seat::null_class(false), false, clock, 2, NULL_SLICE_NS).ok()?;
-    Some(1e9 / ceiling.ops_per_s)
+    null_ns(clock)
 }
 
 /// Median without counters, and median difference of the adjacent pairs, at least 0. `order` has the two of a pair one after

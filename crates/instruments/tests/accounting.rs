@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_load::{
+use assay_instruments::{
     clock::Clock,
     counters::{
         ClassThreads, CpuTotals, DeviceSampler, HelperKind, ProcessCounters, Roots, SystemSampler, ThreadCounters,
