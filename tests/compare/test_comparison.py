@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from assay.compare import side, words
 from assay.compare.comparison import Comparison, compare
+from assay.compare.document import document as as_document
 from assay.compare.error import CompareError
 from assay.compare.gate import gate, share
 from assay.compare.judgement import Rules
@@ -249,7 +250,7 @@ def test_a_bound_that_is_no_share_is_refused() -> None:
 
 
 def test_the_document_is_json_and_holds_every_pair(sides: Sides) -> None:
-    document = json.loads(json.dumps(sides(0.9).document(), allow_nan=False))
+    document = json.loads(json.dumps(as_document(sides(0.9)), allow_nan=False))
     first = document["comparisons"][0]
     assert document["outcomes"] == {"different": 4, "equivalent": 0, "undecided": 0}
     assert len(first["log_ratios"]) == COUNT

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from assay.price.band import check_factor, swing
 from assay.price.book import open_book
-from assay.price.breakeven import BreakEven, Host, Pair, break_even, interval_s
+from assay.price.breakeven import BreakEven, Host, Pair, break_even
 from assay.price.curve import Curve, Point, of_file, usable_iops
 from assay.price.error import PriceError
 from assay.price.history import Rule, history, spoken
+from assay.price.interval import interval_s
 from assay.price.ledger import Ledger
 from assay.price.lomet import Store, lomet
 from hypothesis import assume, given

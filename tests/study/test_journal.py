@@ -43,7 +43,7 @@ class Binary:
     def __init__(self) -> None:
         self.started: list[str] = []
 
-    def start(self, job: dict[str, Any], _log: object) -> Run:
+    def start(self, job: dict[str, Any], _log: object, _command: object = ()) -> Run:
         self.started.append(job["name"])
         return Run()
 

@@ -82,7 +82,7 @@ def test_a_ready_made_study_expands_at_full_scale_where_there_is_room(
     monkeypatch.setattr(Target, "total_bytes", lambda _: 10**15)
     prepared = prepare(Wish(name, (parse("/tmp"),), {}), None)
     assert prepared.plan.cells
-    assert all(cell.job["classes"] for cell in prepared.plan.cells)
+    assert all(cell.program or cell.job["classes"] for cell in prepared.plan.cells)
 
 
 def test_quick_stays_within_a_tenth_of_the_free_space_and_says_what_it_scaled(

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assay.cli.engine import tiering as enginetiers
-from assay.cli.engine.flags import Durability, Flags, Placement, Way
-from assay.cli.engine.job import job
+from assay.cli.engine.flags import Flags
 from assay.error import BAD_JOB, AssayError
+from assay.study.work.engine import Durability, Placement, Way, job
 
 WORKLOAD: dict[str, Any] = {"kind": "tpcc", "warehouses": 1, "small": True}
 
@@ -77,13 +76,6 @@ def test_a_tier_that_its_folder_has_no_room_for_is_refused(tmp_path: Path) -> No
     with pytest.raises(AssayError, match="a tier of 900 TiB was asked for") as refused:
         job(WORKLOAD, Flags(on=str(tmp_path), tier=f"{tmp_path}:900TiB"))
     assert refused.value.code == BAD_JOB
-
-
-def test_the_study_of_tiers_runs_each_policy_at_each_size() -> None:
-    study = enginetiers.read("lessons-tiers")
-    runs = list(enginetiers.runs(study.run, 0))
-    assert len(runs) == len(study.run.pools) * len(study.run.placements)
-    assert sum(not one.tier for one in runs) == len(study.run.pools)
 
 
 def test_pages_are_striped_over_folders_and_written_at_a_rate(tmp_path: Path) -> None:

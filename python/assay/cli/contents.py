@@ -95,16 +95,6 @@ _ENGINE_COMMANDS = (
         "engine.ledger",
         "Commit numbered transactions in a kept database, and hold it to what it acknowledged.",
     ),
-    Command(
-        "study",
-        "engine.study",
-        "Run a declared set of engine runs, and print them side by side; go on where it was stopped.",
-    ),
-    Command(
-        "tiers",
-        "engine.tiers",
-        "Compare where pages may lie that DRAM has no room for: policies, at several sizes of the pool.",
-    ),
 )
 _INDEX_COMMANDS = (
     Command("list", "index.list", "List the indexes, and whether this program has them."),

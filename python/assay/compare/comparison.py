@@ -47,25 +47,6 @@ class Comparison:
                 found.append(f"only {side} has: {'; '.join(names[:5])}" + (" and more" if len(names) > 5 else ""))
         return found
 
-    def document(self) -> Json:
-        """As `--json` prints it."""
-        from assay.compare import words
-
-        return {
-            "version": 1,
-            "a": {"label": self.a.label, "directory": str(self.a.directory)},
-            "b": {"label": self.b.label, "directory": str(self.b.directory)},
-            "margin": self.rules.margin,
-            "level": self.rules.level,
-            "correction": {"method": self.rules.method, "comparisons": self.tested},
-            "drift_at_most": self.rules.drift or None,
-            "outcomes": {name: self.count(name) for name in ("different", "equivalent", "undecided")},
-            "comparisons": [line.document(words.sentence(line, self)) for line in self.lines],
-            "environment": [one.document() for one in self.environment],
-            "left_out": list(self.left_out),
-            "problems": self.problems,
-        }
-
     def count(self, outcome: str) -> int:
         """Comparisons with an outcome."""
         return sum(1 for line in self.lines if line.outcome == outcome)

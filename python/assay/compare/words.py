@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from assay.compare import judgement
+from assay.compare.comparison import Comparison
 from assay.compare.line import Line
 from assay.results import row
 from assay.stats import need, signed_rank
-
-if TYPE_CHECKING:
-    from assay.compare.comparison import Comparison
 
 
 def change(ratio: float) -> str:

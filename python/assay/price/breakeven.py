@@ -23,18 +23,11 @@ from assay.price.band import Prices, swing
 from assay.price.curve import Curve, Point, usable_iops
 from assay.price.error import PriceError
 from assay.price.history import spoken
+from assay.price.interval import interval_s
 from assay.price.ledger import Ledger
 
 CLASSIC = "tau = (pages per MB / IOPS) * (device / memory per MB)"
 WITH_HOST = "tau = (device / IOPS + cycles * core / clock + page * bandwidth price) / (page * memory per byte)"
-
-
-def interval_s(usd_per_access_per_s: float, page_bytes: float, usd_per_byte: float) -> float:
-    """The break-even interval, seconds. Prices must be of the same kind: purchase, or rent for the same time."""
-    for name, amount in (("access", usd_per_access_per_s), ("page", page_bytes), ("memory", usd_per_byte)):
-        if not (math.isfinite(amount) and amount > 0):
-            raise PriceError(f"a break-even needs {name} above zero, not {amount:g}", "correct that number")
-    return usd_per_access_per_s / (page_bytes * usd_per_byte)
 
 
 @dataclass(frozen=True)

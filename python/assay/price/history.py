@@ -9,6 +9,7 @@ from assay import home
 from assay.document.table import Table
 from assay.price.answer import Answer
 from assay.price.band import Prices, swing
+from assay.price.interval import interval_s
 from assay.price.ledger import Ledger
 from assay.price.order import Above0
 from assay.price.reading import read
@@ -33,8 +34,6 @@ class Rule(Table):
 
     def computed_s(self) -> float | None:
         """The interval from the inputs, seconds."""
-        from assay.price.breakeven import interval_s
-
         if self.usd_per_mb is None or self.mb_bytes is None:
             return None
         access = self.usd_per_access_per_s

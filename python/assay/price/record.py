@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from assay.error import did_you_mean
 from assay.price.error import PriceError
 from assay.price.ratio import Load, missing_utilisation
-from assay.price.seen import find_work, known, load_of_work, unknown
+from assay.price.seen import find_work, load_of_work, read_record
 from assay.record import ClassResult, Record
-from assay.results.files import read_json
 
-FORMAT_VERSION = 1
 METRICS = {"ops": ("ops_rate", "operations/s"), "bandwidth": ("bandwidth", "B/s")}
-
-
-def read_record(directory: Path, cell: str) -> Record:
-    """The record of a cell; a folder that was cut short, and records of another version, are refused in a sentence."""
-    folder = directory / "records"
-    if not known(directory):
-        raise PriceError(
-            f"{directory} holds no records", "name the folder that `assay run` wrote, and finish it: --resume"
-        )
-    if not (folder / f"{cell}.json").is_file():
-        raise unknown(directory, cell)
-    record = read_json(folder / f"{cell}.json")
-    if not isinstance(record, dict) or not {"version", "classes", "verdict", "window"} <= set(record):
-        raise PriceError(f"{folder / cell}.json is no whole record", "run its cell again: assay run --resume DIR")
-    if record["version"] != FORMAT_VERSION:
-        hint = "read it with the release of Assay that wrote it, or measure again"
-        raise PriceError(f"the record of `{cell}` has version {record['version']}, this is {FORMAT_VERSION}", hint)
-    return cast("Record", record)
 
 
 def load_of(directory: Path, cell: str, metric: str, classes: list[str] | None = None) -> Load:

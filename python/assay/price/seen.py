@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.price.error import PriceError
 from assay.price.ledger import Ledger
@@ -23,6 +23,7 @@ from assay.results.work import read as read_works
 
 Json = dict[str, Any]
 
+FORMAT_VERSION = 1
 SECONDS_PER_DAY = 86_400.0
 
 
@@ -78,9 +79,25 @@ def seen(directory: Path, ident: str) -> Seen:
     work = find_work(directory, ident)
     if work is not None:
         return of_work(work)
-    from assay.price.record import read_record
-
     return of_cell(ident, read_record(directory, ident))
+
+
+def read_record(directory: Path, cell: str) -> Record:
+    """The record of a cell; a folder that was cut short, and records of another version, are refused in a sentence."""
+    folder = directory / "records"
+    if not known(directory):
+        raise PriceError(
+            f"{directory} holds no records", "name the folder that `assay run` wrote, and finish it: --resume"
+        )
+    if not (folder / f"{cell}.json").is_file():
+        raise unknown(directory, cell)
+    record = read_json(folder / f"{cell}.json")
+    if not isinstance(record, dict) or not {"version", "classes", "verdict", "window"} <= set(record):
+        raise PriceError(f"{folder / cell}.json is no whole record", "run its cell again: assay run --resume DIR")
+    if record["version"] != FORMAT_VERSION:
+        hint = "read it with the release of Assay that wrote it, or measure again"
+        raise PriceError(f"the record of `{cell}` has version {record['version']}, this is {FORMAT_VERSION}", hint)
+    return cast("Record", record)
 
 
 def find_work(directory: Path, ident: str) -> Work | None:

@@ -173,7 +173,7 @@ def read(directory: Path) -> Folder:
     alone = bool(works) and not (directory / "records").is_dir() and not (directory / "plan.json").is_file()
     study, plan = ({}, {}) if alone else (reader.document("study.json"), reader.document("plan.json"))
     records, states = reader.records(), reader.states()
-    cells = tuple(_cells(plan, records, states))
+    cells = tuple(_cells(_of_io(plan, works), records, states))
     if not cells and not works:
         seen = " ".join(one for one in reader.problems if not one.endswith(_MISSING))
         message = f"{directory} holds no plan and no record that can be read. {seen}".strip()
@@ -187,6 +187,14 @@ def read(directory: Path) -> Folder:
         problems=tuple(dict.fromkeys(reader.problems)),
         works=works,
     )
+
+
+def _of_io(plan: Json, works: tuple[Work, ...]) -> Json:
+    """The plan without the work that left a record: those are cells of their own kind."""
+    there = {one.id for one in works}
+    return plan | {
+        "cells": [one for one in plan.get("cells") or () if not (isinstance(one, dict) and one.get("id") in there)]
+    }
 
 
 def _cells(plan: Json, records: dict[str, Record], states: dict[str, Json]) -> Iterator[Cell]:

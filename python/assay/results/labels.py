@@ -142,7 +142,7 @@ def clean(text: str) -> str:
 
 def is_size(name: str) -> bool:
     """Whether a factor counts bytes of a block, page or working set."""
-    return name.endswith("bytes") or name in {"size", "page", "page_size", "entry_size"}
+    return name.endswith("bytes") or name in {"size", "page", "page_size", "entry_size", "pool"}
 
 
 def _numeric(name: str, raw: float) -> str:

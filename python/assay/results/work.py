@@ -27,6 +27,8 @@ _PARTS: dict[str, type] = {
     "not_measured": list,
     "verdict": dict,
 }
+#: Figures that say how much was done a second, the first that a record has.
+RATES = ("transactions_per_s", "new_orders_per_s", "queries_per_s", "ops_per_s")
 _MEMORY = {"tmpfs", "ramfs"}
 _PROBLEM = (
     *("scale", "warehouses", "keys", "records", "protocol", "page_cache", "queries", "threads", "terminals", "mix"),
@@ -122,7 +124,7 @@ class Work:
     @property
     def rate(self) -> tuple[str, float] | None:
         """The figure that says how much was done a second, by its name; none where there is none."""
-        for name in ("transactions_per_s", "new_orders_per_s", "queries_per_s", "ops_per_s"):
+        for name in RATES:
             value = self.figure(name)
             if value is not None:
                 return name, value

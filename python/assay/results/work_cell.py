@@ -21,11 +21,12 @@ _DRAWN = {"seed"}
 
 def cells(works: Sequence[Work]) -> tuple[Cell, ...]:
     """A cell for each record. Records of the same question are its repeats, from 1, in the order in which they ran."""
-    varied = _varied(works)
+    varied, several = _varied(works), len({work.durability for work in works}) > 1
     groups: dict[str, list[tuple[Work, Json]]] = {}
     for work in sorted(works, key=_started):
         factors: Json = {"on": work.on, "subject": work.subject} | problem_parameters(work.parameters)
         factors |= {name: _plain(work.settings[name]) for name in varied if name in work.settings}
+        factors |= {"durability": work.durability} if several else {}
         groups.setdefault(repr((work.kind, work.workload, sorted(factors.items(), key=str))), []).append(
             (work, factors)
         )

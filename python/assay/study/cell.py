@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from assay.document.identifier import Identifier
@@ -40,6 +41,8 @@ class Cell:
     estimate: str = "assumed"
     order: int = 0
     files: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    program: tuple[str, ...] = ()
+    """Words of the measuring program that does the job, where it is work and no classes of I/O."""
 
     def __post_init__(self) -> None:
         """Records are named after it: a name that leads elsewhere is refused, whoever wrote it."""
@@ -49,6 +52,10 @@ class Cell:
     def group(self) -> str:
         """What repeats of one cell have in common: the id without the repeat."""
         return self.id.rpartition("-r")[0]
+
+    def record_in(self, directory: Path) -> Path:
+        """Where its record lies in a result folder."""
+        return directory / ("work" if self.program else "records") / f"{self.id}.json"
 
     def document(self) -> dict[str, Any]:
         """As it stands in plan.json."""
@@ -66,6 +73,8 @@ class Cell:
         }
         if self.refusal:
             document["refusal"] = self.refusal.document()
+        if self.program:
+            document["program"] = list(self.program)
         return document
 
     @classmethod
@@ -84,4 +93,5 @@ class Cell:
             refusal=Refusal(**refusal) if refusal else None,
             estimate=document["estimate"],
             order=document["order"],
+            program=tuple(map(str, document.get("program", ()))),
         )

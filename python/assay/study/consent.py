@@ -34,7 +34,7 @@ def destroyed(cells: Iterable[Cell]) -> list[str]:
     """Members of devices that cells may destroy, in the order in which they come first."""
     found: dict[str, None] = {}
     for cell in cells:
-        for target in cell.job["targets"]:
+        for target in cell.job.get("targets", ()):
             if target.get("yes_destroy"):
                 found |= dict.fromkeys(map(str, target["members"]))
     return list(found)
@@ -61,6 +61,8 @@ def given(cells: Sequence[Cell], devices: Sequence[str], consent: Consent, comma
 
 
 def _with(job: Json, serials: dict[str, str], devices: set[str]) -> Json:
+    if "targets" not in job:
+        return job
     return job | {"targets": [_allowed(target, serials, devices) for target in job["targets"]]}
 
 

@@ -45,6 +45,9 @@ class Demand:
     def on(self, cells: Iterable[Cell]) -> list[Cell]:
         """The cells with it. A class that no cell has is refused."""
         cells = list(cells)
+        if (self.counting or self.pins or self.cache_bytes is not None) and any(cell.program for cell in cells):
+            hint = "leave --counting, --pin and --cache out; they are for studies of I/O"
+            raise AssayError("the study does work of the engine, which has no classes", hint=hint, code=BAD_JOB)
         names = {entry["name"] for cell in cells for entry in cell.job.get("classes", [])}
         if unknown := set(self.pins or {}) - names - {""}:
             name = min(unknown)

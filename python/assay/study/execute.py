@@ -66,15 +66,15 @@ class Ending:
 
 def execute(plan: Plan, directory: Path, binary: Binary, observer: Observer, interrupts: Interrupts) -> Ending:
     """Runs what the journal does not show as finished."""
-    records = directory / "records"
     try:
-        records.mkdir(exist_ok=True)
+        for cell in plan.cells:
+            cell.record_in(directory).parent.mkdir(exist_ok=True)
         log = (directory / "assayer.log").open("ab")
     except OSError as error:
         raise explain(error, directory) from error
     with log, Journal(directory / "journal.ndjson") as journal:
-        runner = _Runner(records, binary, observer, interrupts, journal, log)
-        left = _left(plan.cells, journal, records)
+        runner = _Runner(directory, binary, observer, interrupts, journal, log)
+        left = _left(plan.cells, journal, directory)
         observer.begin(plan, left)
         for cell in left:
             if interrupts.count:
@@ -83,16 +83,16 @@ def execute(plan: Plan, directory: Path, binary: Binary, observer: Observer, int
         return _ending(plan.cells, journal, bool(interrupts.count), runner.corrupt)
 
 
-def _left(cells: Iterable[Cell], journal: Journal, records: Path) -> list[Cell]:
+def _left(cells: Iterable[Cell], journal: Journal, directory: Path) -> list[Cell]:
     """Cells that are still to do: neither finished with their record in place, nor refused by the plan before."""
     states = {cell: entry["state"] for cell, entry in last_states(journal.entries).items()}
-    return [cell for cell in cells if not _done(cell, states.get(cell.id, ""), records)]
+    return [cell for cell in cells if not _done(cell, states.get(cell.id, ""), directory)]
 
 
-def _done(cell: Cell, state: str, records: Path) -> bool:
+def _done(cell: Cell, state: str, directory: Path) -> bool:
     if cell.refusal is not None:
         return state == "refused"
-    return state == "finished" and (records / f"{cell.id}.json").is_file()
+    return state == "finished" and cell.record_in(directory).is_file()
 
 
 def _ending(cells: Iterable[Cell], journal: Journal, interrupted: bool, corrupt: bool) -> Ending:
@@ -105,7 +105,7 @@ def _ending(cells: Iterable[Cell], journal: Journal, interrupted: bool, corrupt:
 class _Runner:
     """Runs single cells."""
 
-    records: Path
+    directory: Path
     binary: Binary
     observer: Observer
     interrupts: Interrupts
@@ -122,7 +122,7 @@ class _Runner:
         self.observer.cell_begins(cell)
         outcome = self._measure(cell)
         if outcome.record is not None:
-            write_json(self.records / f"{cell.id}.json", outcome.record)
+            write_json(cell.record_in(self.directory), outcome.record)
             self.corrupt = self.corrupt or _is_corrupt(outcome.record)
         self._end(cell, outcome)
 
@@ -132,7 +132,7 @@ class _Runner:
 
     def _measure(self, cell: Cell) -> Outcome:
         begin = self.log.tell()
-        run = self.binary.start(cell.job, self.log)
+        run = self.binary.start(cell.job, self.log, (*(cell.program or ("run",)), "-"))
         self.interrupts.watch(run)
         try:
             last = self._follow(cell, run)
@@ -148,7 +148,7 @@ class _Runner:
     def _follow(self, cell: Cell, run: Run) -> Json | None:
         last = None
         for event in run.events():
-            if event["event"] in ("finished", "refused"):
+            if event["event"] in ("finished", "worked", "refused"):
                 last = event
             self.observer.event(cell, event)
         return last

@@ -16,9 +16,10 @@ from assay.study import job as jobs
 from assay.study import matrix
 from assay.study.cell import Cell, Refusal
 from assay.study.expression import Names, label_of, substitute
-from assay.study.model import ClassTable, DatasetTable, Study, WindowTable
+from assay.study.model import ClassTable, DatasetTable, Study, WindowTable, WorkTable
 from assay.study.settings import Change, Chosen
 from assay.study.source import StudyError
+from assay.study.work import declared
 from assay.target.target import DEVICES, TWIN, Target, available_memory
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -120,8 +121,11 @@ def _repeats(
     classes: tuple[str, ...],
 ) -> Iterator[Cell]:
     study = request.study
-    resolved = _resolve(study, factors, target)
     shown = matrix.typed(study, factors) | ({"on": target.label} if shown_on else {})
+    if study.work is not None:
+        yield from _work_repeats(request, study.work, index, factors, target, shown)
+        return
+    resolved = _resolve(study, factors, target)
     for repeat in range(1, study.repeats + 1):
         cell = f"{request.name}-{index:04d}-r{repeat}"
         labels = _labels(request, cell, scenario, repeat, shown)
@@ -136,6 +140,33 @@ def _repeats(
             job=job,
             refusal=_refusal(study, factors, target, job),
             files=_files(job),
+        )
+
+
+def _work_repeats(
+    request: Request, table: WorkTable, index: int, factors: matrix.Factors, target: Target, shown: Json
+) -> Iterator[Cell]:
+    study = request.study
+    names = Names(factors, study.parameters, target.facts())
+    resolved = substitute(table.model_dump(by_alias=True), names)
+    roles = {one.role: one for one in request.targets if one.role}
+    rule = matrix.unmet(study, factors, target.stands_for)
+    refusal = None if rule is None else Refusal(rule.reason, rule.fix)
+    for repeat in range(1, study.repeats + 1):
+        cell = f"{request.name}-{index:04d}-r{repeat}"
+        try:
+            job = declared.job(resolved, target, roles, _seed(request.seed, cell))
+        except declared.NotHereError as error:
+            job, refusal = {}, Refusal(f"{error.message}.", f"{error.hint}.")
+        yield Cell(
+            id=cell,
+            study=request.name,
+            scenario="all",
+            repeat=repeat,
+            factors=shown,
+            job=job | {"name": _title(request.name, shown, "all", repeat, study.repeats)},
+            refusal=refusal,
+            program=declared.KINDS[table.kind].command,
         )
 
 

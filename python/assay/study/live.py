@@ -55,7 +55,7 @@ class Live(Silent):
             self._stage = f"{event['stage']} {event['done']:.0%} {event['detail']}"
         elif event["event"] == "interval":
             self._length_s = max(1e-3, event["at_s"] - self._at_s)
-            self._at_s, self._samples = event["at_s"], event["classes"]
+            self._at_s, self._samples = event["at_s"], event.get("classes", [])
             self._stage = "warming up" if event["at_s"] < 0 else "measuring"
         if time.monotonic() - self._drawn_at > _REFRESH_S:
             self._draw()

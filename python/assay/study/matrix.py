@@ -43,11 +43,11 @@ def unmet(study: Study, factors: Mapping[str, Any], kinds: Collection[str]) -> R
 def scenarios(study: Study) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Name and classes of every scenario: `all`, `alone:scan`, `pair:scan+wal`.
 
-    A single class is `all`; two classes are their only pair, which is `all`.
+    A single class is `all`, and so is work; two classes are their only pair, which is `all`.
     """
     names = tuple(study.classes)
     wanted = study.scenarios
-    if len(names) == 1:
+    if len(names) <= 1:
         yield "all", names
         return
     if "alone" in wanted:

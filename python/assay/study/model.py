@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, model_validator
 
 from assay.document.table import Table
 from assay.study import kinds
@@ -174,6 +174,14 @@ def _distinct(values: list[Choice | Scalar]) -> list[Choice | Scalar]:
 Values = Annotated[list[Choice | Scalar], Field(min_length=1), AfterValidator(_distinct)]
 
 
+class WorkTable(Table):
+    """Work of the engine in the place of classes of I/O. The other keys are the options of its command, `_` for `-`."""
+
+    model_config = ConfigDict(extra="allow")
+    open_keys: ClassVar[bool] = True
+    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan"]
+
+
 class Head(Table):
     """What a study and a composition have in common."""
 
@@ -195,10 +203,11 @@ class Study(Head):
     matrix: dict[str, Values] = Field(default_factory=dict)
     exclude: list[Exclude] = Field(default_factory=list)
     require: list[Require] = Field(default_factory=list)
-    datasets: dict[Name, DatasetTable] = Field(min_length=1)
-    classes: dict[Name, ClassTable] = Field(min_length=1)
+    datasets: dict[Name, DatasetTable] = Field(default_factory=dict)
+    classes: dict[Name, ClassTable] = Field(default_factory=dict)
+    work: WorkTable | None = Field(None, description="What is done in the place of classes of I/O.")
     scenarios: list[Scenario] = Field(default=["all"], min_length=1)
-    window: WindowTable
+    window: WindowTable = Field(default_factory=lambda: WindowTable.model_validate({"measure": 0}))
     cache: kinds.Cache = "as-found"
     cache_limit: kinds.Size = Field(
         0, description="Bytes that the page cache may fill, by a control group of the run's own; 0: as memory allows."
@@ -211,6 +220,14 @@ class Study(Head):
     profile: dict[str, Settings] = Field(
         default_factory=dict, description="Named settings, as `--set` gives them: `[profile.quick]` makes it small."
     )
+
+    @model_validator(mode="after")
+    def _work_or_classes(self) -> Study:
+        if self.work is not None and (self.classes or self.datasets):
+            raise ValueError("a study has [work], or classes on data sets; this one has both")
+        if self.work is None and not (self.classes and self.datasets and "window" in self.model_fields_set):
+            raise ValueError("a study has [classes], [datasets] and a [window], or [work]")
+        return self
 
 
 class Part(Table):

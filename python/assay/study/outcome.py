@@ -23,11 +23,11 @@ class Outcome:
 
 
 def read(last: Json | None, returned: int, stopped: bool, complaint: str) -> Outcome:
-    """From the last `finished` or `refused` event, the exit code, and whether the user stopped the run.
+    """From the last `finished`, `worked` or `refused` event, the exit code, and whether the user stopped the run.
 
     `complaint` is the last line that the program wrote to its log.
     """
-    if last is not None and last["event"] == "finished":
+    if last is not None and last["event"] in ("finished", "worked"):
         return _finished(last["record"], returned, complaint)
     if last is not None and last["event"] == "refused":
         return _refused(last)

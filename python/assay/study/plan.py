@@ -16,6 +16,7 @@ from assay.error import BAD_JOB, AssayError
 from assay.results.files import ResultError, read_json
 from assay.study import consent
 from assay.study.cell import Cell, Refusal
+from assay.study.work import declared
 
 VERSION = 1
 
@@ -28,6 +29,10 @@ CELL_OVERHEAD_S = 0.7
 # What a cell takes in virtual time.
 TWIN_CELL_S = 2.0
 UNKNOWN_WRITE_BYTES_PER_S = 2e9
+# Of work: loading its data, in virtual time all of it, and what a log and its pages write.
+WORK_LOAD_S = 10.0
+TWIN_WORK_S = 10.0
+WORK_WRITE_BYTES_PER_S = 500e6
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ def _asked(cells: list[Cell], binary: Binary | None) -> list[Cell]:
 
 
 def _answer(cell: Cell, binary: Binary | None) -> dict[str, Any] | None:
-    if binary is None:
+    if binary is None or cell.program:
         return None
     try:
         answer: dict[str, Any] = binary.document("plan", "-", given=cell.job, accepted=(0, 4))
@@ -167,6 +172,8 @@ def _answer(cell: Cell, binary: Binary | None) -> dict[str, Any] | None:
 def _answered(cell: Cell, answer: dict[str, Any] | None) -> Cell:
     if cell.refusal is not None:
         return replace(cell, seconds=0.0, bytes_written=0)
+    if cell.program:
+        return _work(cell)
     window = _window_s(cell.job)
     if answer is None:
         return replace(cell, seconds=window + CELL_OVERHEAD_S, bytes_written=assumed_bytes_written(cell.job))
@@ -178,6 +185,14 @@ def _answered(cell: Cell, answer: dict[str, Any] | None) -> Cell:
     written = assumed_bytes_written(cell.job) if known is None else int(known)
     source = "assumed" if known is None else "assayer"
     return replace(cell, seconds=window + CELL_OVERHEAD_S, bytes_written=written, estimate=source)
+
+
+def _work(cell: Cell) -> Cell:
+    """What work costs: its program cannot say before it has loaded its data."""
+    if not declared.members(cell.job):
+        return replace(cell, seconds=TWIN_WORK_S)
+    seconds = declared.window_s(cell.job) + WORK_LOAD_S
+    return replace(cell, seconds=seconds, bytes_written=int(seconds * WORK_WRITE_BYTES_PER_S))
 
 
 def _window_s(job: dict[str, Any]) -> float:
@@ -220,7 +235,7 @@ def _with_preparation(cells: list[Cell]) -> list[Cell]:
 
 
 def _prepare(cell: Cell, there: dict[tuple[str, str, int], tuple[str, int]]) -> int:
-    layouts = {dataset["name"]: dataset["layout"] for dataset in cell.job["datasets"]}
+    layouts = {dataset["name"]: dataset["layout"] for dataset in cell.job.get("datasets", ())}
     missing = 0
     for key, size in cell.files.items():
         layout = layouts[key[1]]
@@ -235,10 +250,15 @@ def _drive_writes(cells: Iterable[Cell]) -> dict[str, float]:
     """Wear: how many times over each drive is written at most. A cell on several targets counts for each in full."""
     written: dict[str, int] = {}
     for cell in cells:
-        members = {member for target in cell.job["targets"] for member in target["members"]}
-        for device in {found for member in members if (found := _drive(Path(member))) is not None}:
+        for device in {found for member in _members(cell) if (found := _drive(Path(member))) is not None}:
             written[str(device)] = written.get(str(device), 0) + cell.bytes_written
     return {Path(device).name: total / _sectors(Path(device)) / 512 for device, total in sorted(written.items())}
+
+
+def _members(cell: Cell) -> set[str]:
+    if cell.program:
+        return set(declared.members(cell.job))
+    return {member for target in cell.job["targets"] for member in target["members"]}
 
 
 def _drive(path: Path) -> Path | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from assay.results.work import RATES
 from assay.study.cell import Cell
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
@@ -101,7 +101,7 @@ def told(outcome: Outcome) -> str:
     if outcome.record is None:
         state = {"refused": "not measured"}.get(outcome.state, outcome.state)
         return f"{state}: {outcome.reason}"
-    classes = "; ".join(_class(result) for result in outcome.record["classes"])
+    classes = "; ".join(_class(result) for result in outcome.record.get("classes", ())) or _work(outcome.record)
     verdict = outcome.record["verdict"]
     doubt = "" if verdict["status"] == "valid" else f" [{verdict['status']}: {_codes(verdict)}]"
     state = "" if outcome.state == "finished" else f"{outcome.state}, "
@@ -114,20 +114,13 @@ def _class(result: Json) -> str:
     return f"{result['name']} {format_rate(float(result['bandwidth']['value']))}, {rate:.0f}/s, median {median}"
 
 
+def _work(record: Json) -> str:
+    """What work came to: its rate."""
+    figures = record["figures"]
+    named = next((name for name in RATES if name in figures), None)
+    return f"{figures[named]['value']:,.0f} {named.removesuffix('_per_s').replace('_', ' ')}/s" if named else "done"
+
+
 def _codes(verdict: Json) -> str:
     reasons = (reason for reason in verdict["reasons"] if reason["severity"] != "note")
     return ", ".join(dict.fromkeys(str(reason["code"]) for reason in reasons))
-
-
-def wants_live(stream: IO[str]) -> bool:
-    """Whether a stream is a terminal that can move its cursor."""
-    return stream.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-
-
-def observer(json_wanted: bool) -> Silent:
-    """The right one for where standard error goes."""
-    if not json_wanted and wants_live(sys.stderr):
-        from assay.study.live import Live
-
-        return Live()
-    return Plain()

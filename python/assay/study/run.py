@@ -104,7 +104,7 @@ def _try(step: Any) -> str:
 
 
 def _verdicts(directory: Path) -> Counter[str]:
-    paths = (directory / "records").glob("*.json")
+    paths = (path for name in ("records", "work") for path in (directory / name).glob("*.json"))
     return Counter(str(read_json(path)["verdict"]["status"]) for path in paths)
 
 

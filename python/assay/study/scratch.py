@@ -11,6 +11,7 @@ from assay import lease
 from assay.binary import Binary
 from assay.error import FAILED, AssayError
 from assay.study.cell import Cell
+from assay.study.work import declared
 from assay.target.target import Target
 from assay.units.parse import format_bytes
 
@@ -24,8 +25,13 @@ def folders_of(targets: Iterable[Target]) -> list[str]:
 
 def folders_of_cells(cells: Iterable[Cell]) -> list[str]:
     """Folders that the jobs of a plan write to."""
-    targets = [target for cell in cells for target in cell.job["targets"] if target["kind"] == "folder"]
-    return list(dict.fromkeys(member for target in targets for member in target["members"]))
+    return list(dict.fromkeys(member for cell in cells for member in _members(cell)))
+
+
+def _members(cell: Cell) -> list[str]:
+    if cell.program:
+        return declared.members(cell.job)
+    return [member for target in cell.job["targets"] if target["kind"] == "folder" for member in target["members"]]
 
 
 @contextlib.contextmanager

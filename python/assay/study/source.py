@@ -41,8 +41,7 @@ def find(name: str) -> Path:
         return path
     found = home.studies() / f"{name}.toml"
     if not found.is_file():
-        every = sorted(path.stem for path in home.studies().rglob("*.toml"))
-        raise StudyError(f"there is no study `{name}`", f"{did_you_mean(name, every)}; `assay list` shows them")
+        raise StudyError(f"there is no study `{name}`", f"{did_you_mean(name, names())}; `assay list` shows them")
     return found
 
 

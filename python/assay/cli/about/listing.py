@@ -31,7 +31,7 @@ def show(what: str, on: list[str], as_json: bool) -> int:
 
 
 def _studies(as_json: bool) -> int:
-    files = [*sorted(home.studies().glob("*.toml")), *sorted(home.studies().glob("*/*.toml"))]
+    files = sorted(home.studies().glob("*.toml"))
     found = [_study(path.read_text(encoding="utf-8")) for path in files]
     if as_json:
         output.emit(found)

@@ -5,43 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from assay.cli.flags import Json
-
-
-class Durability(StrEnum):
-    """What makes an acknowledged transaction durable."""
-
-    NONE = "none"
-    FDATASYNC = "fdatasync"
-    PLP = "plp"
-    PMEM = "pmem"
-
-
-class Way(StrEnum):
-    """How pages and log are reached."""
-
-    IO_URING = "io_uring"
-    LIBAIO = "libaio"
-    PREAD = "pread"
-
-
-class Placement(StrEnum):
-    """What becomes of a page in the memory below that is read."""
-
-    COPY = "copy"
-    IN_PLACE = "in-place"
-    HOT = "hot"
+from assay.study.work.engine import Durability, Placement, Way, Wish
 
 
 @dataclass(frozen=True)
-class Flags:
-    """Where and how the engine runs."""
+class Flags(Wish):
+    """The same, as options of commands, and where what was seen goes."""
 
     on: Annotated[
         str,

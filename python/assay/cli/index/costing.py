@@ -10,7 +10,7 @@ from assay.cli.cost.session import Session, print_grid
 from assay.error import BAD_JOB, DONE, AssayError
 from assay.index.cost import cost
 from assay.index.nodes import SIZES, Tree, best, here, is_twin, on_twin
-from assay.study import progress
+from assay.study.observer import watching
 from assay.units.parse import parse_bytes
 
 
@@ -36,7 +36,7 @@ def show_nodes(on: Sequence[str], path: str, sizes: Sequence[str], tree: Tree, d
     rows = []
     for one in on:
         chosen = sizes or SIZES
-        observer = progress.observer(json)
+        observer = watching(json)
         rows += on_twin(one, chosen, tree) if is_twin(one) else here(one, path, chosen, tree, data, observer)
     if json:
         output.emit({"command": "index nodes", "keys": tree.keys, "rows": rows})

@@ -17,10 +17,11 @@ from assay.cli.results.gating import NONE, Papers
 from assay.error import BAD_JOB, DONE, MISSED, AssayError
 from assay.results import cases
 from assay.results import folder as result_folder
-from assay.study import again, folder, progress, run
+from assay.study import again, folder, run
 from assay.study.consent import Consent
 from assay.study.demand import Demand
 from assay.study.execute import Observer
+from assay.study.observer import watching
 from assay.study.request import Prepared, Wish, prepare
 from assay.study.run import Summary
 from assay.study.settings import parse_settings
@@ -77,7 +78,7 @@ def measure(order: Order) -> int:
         if not order.turns:
             asking.agreed(prepared, order.yes)
         directory = order.out or folder.default(prepared.name)
-        observer = progress.observer(order.json)
+        observer = watching(order.json)
         summary = run.start(prepared, directory, binary, observer, ["assay", *sys.argv[1:]])
         if order.turns:
             summary = _quoted_again(summary, binary, observer)
@@ -124,7 +125,7 @@ def proceed(directory: Path, more: bool, allowed: Consent, report: bool, as_json
             "give --resume alone (with --serial and --yes-destroy for devices); the plan of that folder says the rest"
         )
         raise AssayError("--resume continues a run as it was planned", hint=hint, code=BAD_JOB)
-    summary = run.resume(directory, Binary.find(), progress.observer(as_json), allowed)
+    summary = run.resume(directory, Binary.find(), watching(as_json), allowed)
     return _conclude(summary, report, as_json)
 
 
@@ -171,7 +172,7 @@ def _conclude(summary: Summary, wanted: bool, as_json: bool, papers: Papers = NO
 
 
 def _report(summary: Summary) -> tuple[str | None, list[str]]:
-    if not any((summary.directory / "records").glob("*.json")):
+    if not any(path for name in ("records", "work") for path in (summary.directory / name).glob("*.json")):
         return None, []
     try:
         module = part("report")

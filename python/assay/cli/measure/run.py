@@ -92,10 +92,8 @@ def run(
         drift=drift_at_most,
         yes=yes,
     )
-    from assay.cli.measure import other_kind, rerun
+    from assay.cli.measure import rerun
 
     if rerun.is_record(study):
         raise typer.Exit(rerun.rerun(Path(study), json))
-
-    kind = other_kind.kind_of(study)
-    raise typer.Exit(other_kind.measure(kind, order) if kind else measure(order))
+    raise typer.Exit(measure(order))

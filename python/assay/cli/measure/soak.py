@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.engine.flags import Durability
 from assay.index.job import INDEXES
+from assay.study.work.engine import Durability
 
 Json = dict[str, Any]
 Places = dict[str, Path]
@@ -40,7 +40,9 @@ class Wanted:
 
 
 def soak(
-    store: Annotated[str, typer.Argument(metavar="INDEX|engine", autocompletion=lambda: _STORES, help="Who is killed.")],
+    store: Annotated[
+        str, typer.Argument(metavar="INDEX|engine", autocompletion=lambda: _STORES, help="Who is killed.")
+    ],
     on: Annotated[Path, typer.Option("--on", metavar="DIR", help="Folder for its files.")] = Path(),
     kills: Annotated[int, typer.Option("--kills", min=1, help="How often the process is killed.")] = 20,
     threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="Threads that work.")] = 2,

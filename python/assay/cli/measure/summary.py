@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
 
 from assay.cli import output
+from assay.results import labels
+from assay.results.files import read_json
+from assay.study import plan
+from assay.study.cell import Cell
 from assay.study.run import Json, Summary
+from assay.study.work.view import beside
 from assay.units import show as show_units
 
 
@@ -15,11 +24,26 @@ def show(summary: Summary, report: str | None, answer: list[str]) -> None:
         output.say(line)
     if answer:
         output.say("")
+    if works := _works(summary.directory):
+        with output.to_reader():
+            Console(width=None if sys.stdout.isatty() else 160).print(beside(works))
     for line in _lines(summary):
         output.say(line)
     output.say(f"report: {report}" if report else f"results: {summary.directory}")
     if summary.ending.interrupted or summary.ending.count("failed"):
         output.tell(f"continue: assay run --resume {summary.directory}")
+
+
+def _works(directory: Path) -> dict[str, Json]:
+    """Work records by the names of their cells, in the order of the study."""
+    cells = [cell for cell in plan.load(directory / "plan.json").in_file_order if cell.program]
+    paths = {_named(cell): cell.record_in(directory) for cell in cells}
+    return {name: read_json(path) for name, path in paths.items() if path.is_file()}
+
+
+def _named(cell: Cell) -> str:
+    factors = [f"{labels.dimension(key)} {labels.value(key, value)}" for key, value in cell.factors.items()]
+    return ", ".join([*factors, f"#{cell.repeat}"])
 
 
 def _lines(summary: Summary) -> Iterator[str]:

@@ -20,7 +20,8 @@ from assay.compare.judgement import Rules
 from assay.compare.paired import Sides
 from assay.error import DONE, INTERRUPTED
 from assay.study import folder as study_folder
-from assay.study import progress, run
+from assay.study import run
+from assay.study.observer import watching
 from assay.study.settings import parse_settings
 from assay.target.host import SETTINGS, from_settings
 from assay.target.target import Target, parse_all
@@ -132,7 +133,7 @@ def _run(sides: Sides, directory: Path, order: Order) -> tuple[Path, int] | None
         return None
     folder.begin(directory, folder.head_of(sides))
     comparing.announce(sides, directory)
-    summary = run.start(prepared, directory, binary, progress.observer(order.json), ["assay", *sys.argv[1:]])
+    summary = run.start(prepared, directory, binary, watching(order.json), ["assay", *sys.argv[1:]])
     for entry in summary.not_measured:
         output.tell(output.sentences(f"not measured: {entry['study']}: {entry['reason']}", entry["fix"]))
     return directory, summary.exit_code

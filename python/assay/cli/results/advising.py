@@ -14,7 +14,8 @@ from assay.advise.trial import Tried
 from assay.cli import output
 from assay.cli.measure import damage
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError, did_you_mean
-from assay.study import folder, progress
+from assay.study import folder
+from assay.study.observer import watching
 
 _SHOWN = ("advised", "depends")
 _TRIED = (*_SHOWN, "undecided")
@@ -126,7 +127,7 @@ def _attempts(advice: Sequence[Advice], order: Order, facts: Facts) -> tuple[lis
     for one in wanted:
         output.tell(f"trying {one.rule} on {on}: {order.pairs} pairs")
         try:
-            observer = progress.observer(order.json)
+            observer = watching(order.json)
             tried.append(trial.attempt(one, on, facts.folder.directory, order.pairs, order.seed, observer))
         except AssayError as error:
             failed.append({"rule": one.rule, "reason": error.message, "hint": error.hint})

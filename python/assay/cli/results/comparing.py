@@ -14,6 +14,7 @@ from assay.cli.results.gating import NONE, Papers
 from assay.compare import cases, folder, judgement, paired, questions, selftest, side, table, words
 from assay.compare.comparison import Comparison, correction_said
 from assay.compare.comparison import compare as judge
+from assay.compare.document import document
 from assay.compare.error import CompareError
 from assay.compare.gate import Gate, gate, share
 from assay.compare.judgement import Rules
@@ -22,8 +23,9 @@ from assay.compare.selftest import SelfTest
 from assay.error import DONE, INTERRUPTED, AssayError, did_you_mean
 from assay.stats import signed_rank
 from assay.study import folder as study_folder
-from assay.study import progress, run
+from assay.study import run
 from assay.study.consent import Consent
+from assay.study.observer import watching
 from assay.study.request import Prepared
 from assay.study.settings import Value, parse_settings
 from assay.target.target import Target, parse_all
@@ -127,7 +129,7 @@ def _run(order: Order, aa: bool, asked: Asked, rules: Rules) -> int:
     directory = asked.out or study_folder.default(prepared.name)
     folder.begin(directory, folder.head_of(sides))
     announce(sides, directory)
-    summary = run.start(prepared, directory, binary, progress.observer(asked.json), ["assay", *sys.argv[1:]])
+    summary = run.start(prepared, directory, binary, watching(asked.json), ["assay", *sys.argv[1:]])
     return _after(summary, asked, rules)
 
 
@@ -204,7 +206,7 @@ def _resumed(directory: Path, allowed: Consent, asked: Asked, rules: Rules) -> i
     folder.head(directory)
     if again := folder.mend(directory):
         output.tell(f"{again} run{'s are' if again > 1 else ' is'} repeated, so that pairs stay side by side")
-    summary = run.resume(directory, Binary.find(), progress.observer(asked.json), allowed, "assay compare")
+    summary = run.resume(directory, Binary.find(), watching(asked.json), allowed, "assay compare")
     return _after(summary, asked, rules)
 
 
@@ -239,7 +241,7 @@ def _judged(a: side.Side, b: side.Side, by_lot: bool, unfinished: bool, asked: A
     if asked.json:
         own = [one.document() for one in tests]
         output.emit(
-            found.document() | {"gate": gated.document() if gated else None, "against_itself": own, "page": page}
+            document(found) | {"gate": gated.document() if gated else None, "against_itself": own, "page": page}
         )
     else:
         with output.to_reader():

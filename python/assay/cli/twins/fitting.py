@@ -12,8 +12,9 @@ from assay.cli.measure.devices import check_devices
 from assay.cli.measure.order import Order, show_plan, wish
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
 from assay.results.files import explain
-from assay.study import folder, progress, run
+from assay.study import folder, run
 from assay.study.consent import Consent
+from assay.study.observer import watching
 from assay.study.request import Prepared, prepare
 from assay.study.run import Summary
 from assay.target.host import HostWish
@@ -52,7 +53,7 @@ def fit_device(order: FitOrder) -> int:
         return _conclude(order, order.source, binary)
     if order.resume is not None:
         allowed = Consent(order.serials, order.yes_destroy)
-        summary = run.resume(order.resume, binary, progress.observer(order.json), allowed, "assay fit")
+        summary = run.resume(order.resume, binary, watching(order.json), allowed, "assay fit")
         return _after(order, summary, binary)
     prepared = prepare(wish(_measuring(order)), binary)
     if order.dry_run:
@@ -61,7 +62,7 @@ def fit_device(order: FitOrder) -> int:
         check_devices(prepared)
     _announce(prepared)
     directory = order.results or folder.default("fit")
-    observer = progress.observer(order.json)
+    observer = watching(order.json)
     return _after(order, run.start(prepared, directory, binary, observer, ["assay", "fit", "--on", order.on]), binary)
 
 

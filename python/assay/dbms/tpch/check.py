@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from assay.dbms.tpch import answers, query
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.embedded import DuckDB, SQLite
+from assay.dbms.tpch.order import Order
 from assay.dbms.workspace import Workspace
-
-if TYPE_CHECKING:
-    from assay.dbms.tpch.run import Order
 
 
 class Reference:

@@ -5,53 +5,24 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assay.dbms.cold import Cleared
 from assay.dbms.cpus import taken
-from assay.dbms.target import Counters, Target, target_of
+from assay.dbms.target import target_of
 from assay.dbms.tpch.contrast import Contrast, contrast
-from assay.dbms.tpch.sample import Sample
+from assay.dbms.tpch.job import Job
+from assay.dbms.tpch.passes import Pass
 from assay.study.work import WorkDraft, check, figure
 from assay.study.work.build import environment
 from assay.study.work.judge import reason
-
-if TYPE_CHECKING:
-    from assay.dbms.tpch.run import _Job
 
 Json = dict[str, Any]
 # As the verdict noisy-machine has it.
 SPREAD = 0.15
 
 
-@dataclass
-class Pass:
-    """One target under one protocol, and what was seen there so far."""
-
-    place: Target
-    folder: Path
-    protocol: str
-    counters: Counters
-    samples: dict[str, Sample] = field(default_factory=dict)
-    cleared: Cleared | None = None
-    warmed: str = ""
-    emptied: str = ""
-    broke: str = ""
-
-    @property
-    def times(self) -> dict[str, list[float]]:
-        """Seconds of every run, by query."""
-        return {name: sample.seconds for name, sample in self.samples.items()}
-
-    @property
-    def done(self) -> list[Sample]:
-        """Queries that have at least one run."""
-        return [sample for sample in self.samples.values() if sample.runs]
-
-
-def record(job: _Job, one: Pass, passes: Sequence[Pass], *, interrupted: bool) -> Json:
+def record(job: Job, one: Pass, passes: Sequence[Pass], *, interrupted: bool) -> Json:
     """The record of a pass."""
     order, engine = job.order, job.engine
     draft = WorkDraft("database", engine.name, engine.version, "tpch")
@@ -91,7 +62,7 @@ def record(job: _Job, one: Pass, passes: Sequence[Pass], *, interrupted: bool) -
     return draft.record(job.binary)
 
 
-def _figures(job: _Job, one: Pass) -> Json:
+def _figures(job: Job, one: Pass) -> Json:
     medians = [sample.median_s for sample in one.done]
     found: Json = {}
     if medians:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,38 +13,19 @@ from assay.binary import Binary
 from assay.dbms import cold
 from assay.dbms.ending import terminable
 from assay.dbms.progress import Progress
-from assay.dbms.target import Counters, Target, check_room, names_of, read_requests, target_of
+from assay.dbms.target import Counters, check_room, names_of, read_requests, target_of
 from assay.dbms.tpch import answers, check, data, engines, query, steps
-from assay.dbms.tpch.engine import Emptied, Engine, Loaded, Node
-from assay.dbms.tpch.leave import Pass, record
+from assay.dbms.tpch.engine import Emptied, Engine
+from assay.dbms.tpch.job import Job, Listener
+from assay.dbms.tpch.leave import record
+from assay.dbms.tpch.order import COLD, HOT, HOT_BUFFERS, Order
+from assay.dbms.tpch.passes import Pass
 from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
 from assay.study.work.run import exit_code as judged
 
 Json = dict[str, Any]
-Listener = Callable[[str], None]
-COLD, HOT, HOT_BUFFERS = "cold", "hot", "hot-sharedbuffers"
-
-
-@dataclass(frozen=True)
-class Order:
-    """What was asked. `seed` draws parameters; without one they are those of the validation runs."""
-
-    engine: engines.Wish
-    on: Sequence[str]
-    scale: float = 1.0
-    protocols: Sequence[str] = (COLD, HOT)
-    queries: Sequence[int] = query.NUMBERS
-    repeats: int = 1
-    seed: int | None = None
-    out: Path | None = None
-    progress: Progress | None = None
-    """Of a run that can go on; where there is none, records go to `out`."""
-    files: Path | None = None
-    temp: str = ""
-    wal: str = ""
-    index: str = ""
 
 
 @dataclass
@@ -86,7 +67,7 @@ def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
         spaces = [stack.enter_context(Workspace(where.folder)) for where in places]
         stack.callback(engine.close)
         try:
-            _measure(_Job(order, binary, places, spaces, engine, listen), outcome)
+            _measure(Job(order, binary, places, spaces, engine, listen), outcome)
         except KeyboardInterrupt:
             outcome.interrupted = True
     return outcome
@@ -103,22 +84,7 @@ def _refuse_twice(on: Sequence[str]) -> None:
         raise AssayError("one folder is named twice", hint="name each target once; repeats are --repeats", code=BAD_JOB)
 
 
-@dataclass
-class _Job:
-    order: Order
-    binary: Binary
-    places: Sequence[Target]
-    spaces: Sequence[Workspace]
-    engine: Engine
-    listen: Listener
-    folders: list[Path] = field(default_factory=list)
-    loaded: Loaded | None = None
-    source: str = ""
-    reference: check.Reference | None = None
-    nodes: dict[tuple[Path, str], Node | None] = field(default_factory=dict)
-
-
-def _measure(job: _Job, outcome: Outcome) -> None:
+def _measure(job: Job, outcome: Outcome) -> None:
     _prepare(job)
     passes = [
         Pass(where, folder, protocol, Counters(names_of([where])))
@@ -145,7 +111,7 @@ def _measure(job: _Job, outcome: Outcome) -> None:
     _leave(job, passes, outcome)
 
 
-def _leave(job: _Job, passes: Sequence[Pass], outcome: Outcome) -> None:
+def _leave(job: Job, passes: Sequence[Pass], outcome: Outcome) -> None:
     """The records; those of a run that stopped are replaced when it goes on."""
     progress = job.order.progress
     outcome.goes_on = outcome.interrupted or outcome.broke
@@ -159,7 +125,7 @@ def _leave(job: _Job, passes: Sequence[Pass], outcome: Outcome) -> None:
         progress.end()
 
 
-def _prepare(job: _Job) -> None:
+def _prepare(job: Job) -> None:
     order, first = job.order, job.spaces[0]
     job.listen(f"data of scale factor {order.scale:g}")
     files = data.check(order.files, order.scale) if order.files else data.generate(first.folder("text"), order.scale)
@@ -177,7 +143,7 @@ def _prepare(job: _Job) -> None:
         job.folders.append(folder)
 
 
-def _once(job: _Job, one: Pass, repeat: int) -> None:
+def _once(job: Job, one: Pass, repeat: int) -> None:
     """Every query once on one target, but those that were run before the run stopped."""
     wanted = query.queries(job.engine.dialect, job.order.scale, job.order.queries, job.order.seed)
     progress = job.order.progress
@@ -208,7 +174,7 @@ def _once(job: _Job, one: Pass, repeat: int) -> None:
         job.engine.stop()
 
 
-def _query(job: _Job, one: Pass, statement: query.Query, sample: Sample) -> None:
+def _query(job: Job, one: Pass, statement: query.Query, sample: Sample) -> None:
     engine = job.engine
     if one.protocol == COLD:
         _make_cold(job, one)
@@ -235,7 +201,7 @@ def _query(job: _Job, one: Pass, statement: query.Query, sample: Sample) -> None
         job.nodes[one.folder, statement.name] = sample.node
 
 
-def _make_cold(job: _Job, one: Pass) -> None:
+def _make_cold(job: Job, one: Pass) -> None:
     engine = job.engine
     if job.order.engine.evict and isinstance(engine, Emptied):
         one.emptied = engine.empty(one.folder)
@@ -252,7 +218,7 @@ def _clear(engine: Engine, one: Pass) -> None:
         one.cleared = cold.clear(folders)
 
 
-def _judge(job: _Job, statement: query.Query, rows: Sequence[answers.Row]) -> str:
+def _judge(job: Job, statement: query.Query, rows: Sequence[answers.Row]) -> str:
     """How an answer is wrong; empty where it is right."""
     wrong = answers.misordered(statement.number, rows)
     if wrong or job.reference is None:

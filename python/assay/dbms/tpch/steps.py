@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.dbms.cold import Cleared
 from assay.dbms.tpch.engine import Node, Plan, Run
+from assay.dbms.tpch.passes import Pass
 from assay.dbms.tpch.sample import Sample
-
-if TYPE_CHECKING:
-    from assay.dbms.tpch.leave import Pass
 
 Json = dict[str, Any]
 

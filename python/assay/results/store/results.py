@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from assay.error import AssayError
 from assay.record import Record
@@ -15,9 +15,6 @@ from assay.results.files import read_json
 from assay.results.journal import last_states, read
 from assay.results.store import flatten, merge, work_rows
 from assay.results.work import Work
-
-if TYPE_CHECKING:
-    import duckdb
 
 Json = dict[str, Any]
 
@@ -28,12 +25,6 @@ class Results:
 
     directory: Path
     tables: dict[str, list[Json]]
-
-    def connection(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB with a view for every table."""
-        from assay.results.store.query import connect
-
-        return connect([self.directory])
 
 
 def load(directory: Path) -> Results:

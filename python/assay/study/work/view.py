@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.results.reasons import title
+from assay.results.work import RATES
 from assay.units import show as units
 
 Json = dict[str, Any]
@@ -23,6 +24,27 @@ def show(record: Mapping[str, Any], console: Console) -> None:
         console.print(f"  {label(name)}: {said(figure)}", highlight=False)
     for line in _findings(record):
         console.print(f"  {line}", highlight=False, markup=False)
+
+
+#: Figures that stand beside a rate, where all records have them.
+_BESIDE = (
+    *("cycles_per_transaction", "device_read_bytes_per_transaction", "device_written_bytes_per_transaction"),
+    *("tier_dram_share", "tier_in_place_share", "tier_brought_up_share", "tier_drive_share"),
+)
+
+
+def beside(records: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Records by their names beside each other, one row each: rate, what it cost, verdict."""
+    names = [name for name in _BESIDE if any(name in record["figures"] for record in records.values())]
+    table = Table(box=None, pad_edge=False)
+    for column in ("", "rate", *(label(name) for name in names), "verdict"):
+        table.add_column(column, justify="left" if column in ("", "verdict") else "right")
+    for name_, record in records.items():
+        figures = record["figures"]
+        rate = next((said(figures[rate]) for rate in RATES if rate in figures), "-")
+        cells = [said(figures[name]) if name in figures else "-" for name in names]
+        table.add_row(name_, rate, *cells, record["verdict"]["status"])
+    return table
 
 
 def _heading(record: Mapping[str, Any]) -> str:
