@@ -58,11 +58,15 @@ def _commands() -> Iterator[str]:
 
 
 def _command(name: str, command: Any) -> Iterator[str]:
+    """A command; of a group what its word does alone, if anything, and its commands."""
     children = getattr(command, "commands", {})
-    if children:
-        for child, found in sorted(children.items()):
-            yield from _command(f"{name} {child}", found)
-        return
+    if not children or getattr(command, "invoke_without_command", False):
+        yield from _alone(name, command)
+    for child, found in sorted(children.items()):
+        yield from _command(f"{name} {child}", found)
+
+
+def _alone(name: str, command: Any) -> Iterator[str]:
     yield f"## `{name}`\n"
     yield re.sub(r"\n\s*\n", "\n\n", (command.help or "").strip()) + "\n"
     rows = [_parameter(one) for one in command.params if one.name != "help"]

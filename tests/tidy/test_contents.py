@@ -17,6 +17,8 @@ def commands() -> Iterator[tuple[str, Command]]:
         for entry in section.entries:
             for one in entry.commands if isinstance(entry, Group) else (entry,):
                 yield (f"{entry.name} {one.name}" if isinstance(entry, Group) else one.name), one
+            if isinstance(entry, Group) and entry.alone:
+                yield entry.name, Command(entry.name, entry.alone, entry.says)
 
 
 def test_every_line_is_the_first_line_of_its_command() -> None:

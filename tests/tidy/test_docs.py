@@ -118,6 +118,13 @@ def test_schema_of_studies_is_not_stale() -> None:
     assert schema() == json.loads(text(ROOT / "schema" / "study.schema.json")), "assay schema study > schema/..."
 
 
+def test_schema_of_passports_is_not_stale() -> None:
+    from assay.passport.document import schema
+
+    committed = json.loads(text(ROOT / "schema" / "passport.schema.json"))
+    assert schema() == committed, "assay schema passport > schema/..."
+
+
 @pytest.mark.parametrize("document", ["job", "event", "record", "work", "twin", "engine"])
 def test_schema_is_not_stale(assayer: Path, document: str) -> None:
     done = subprocess.run([str(assayer), "schema", document], capture_output=True, text=True, check=False)

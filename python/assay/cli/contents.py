@@ -20,11 +20,12 @@ class Command:
 
 @dataclass(frozen=True)
 class Group:
-    """Commands that are typed behind one word."""
+    """Commands that are typed behind one word. `alone` is the file of what the word does where no command follows."""
 
     name: str
     says: str
     commands: tuple[Command, ...]
+    alone: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,13 @@ _TWIN_COMMANDS = (
         "Print a drive's twin as another program's configuration, with what that format cannot say.",
     ),
 )
+_PASSPORT_COMMANDS = (
+    Command(
+        "verify",
+        "passport.verify",
+        "Check passports: form, signature, that figures follow from runs, and whether they can be true.",
+    ),
+)
 _LAB_COMMANDS = (
     Command("run", "lab.run", "Boot the emulated machine and check behaviour in it."),
     Command("shell", "lab.shell", "A shell in the emulated machine, with everything attached."),
@@ -172,6 +180,12 @@ _MEASURE = (
         "Measure the disk under a folder in five minutes, or say in three which of two is better.",
     ),
     Command("run", "measure.run", "Run a study, by name or file."),
+    Group(
+        "passport",
+        "Measure a volume in two and a half minutes, and write down what it does as one signed file and a badge.",
+        _PASSPORT_COMMANDS,
+        "passport.passport",
+    ),
     Command("doctor", "about.doctor", "Look at the machine before measuring."),
     Command("verify", "measure.verify", "Check durability by killing a writer."),
     Command(

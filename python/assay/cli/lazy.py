@@ -59,10 +59,12 @@ class Listed(TyperGroup):
 def load(entry: Command | Group) -> Any:
     """The command of an entry, as typer makes it of a function."""
     if isinstance(entry, Group):
-        return typer.main.get_command(group(entry.name, entry.says, [Section("Commands", "", entry.commands)]))
-    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-    alone.command(entry.name)(function(entry))
-    return typer.main.get_command(alone)
+        alone = function(Command(entry.name, entry.alone, entry.says)) if entry.alone else None
+        sections = [Section("Commands", "", entry.commands)]
+        return typer.main.get_command(group(entry.name, entry.says, sections, alone))
+    single = typer.Typer(rich_markup_mode=None, add_completion=False)
+    single.command(entry.name)(function(entry))
+    return typer.main.get_command(single)
 
 
 def function(entry: Command) -> Any:
@@ -73,11 +75,13 @@ def function(entry: Command) -> Any:
     return getattr(module, f"{name}_") if found is None else found
 
 
-def group(name: str, says: str, sections: Iterable[Section], **settings: Any) -> typer.Typer:
-    """Commands behind one word."""
+def group(name: str, says: str, sections: Iterable[Section], alone: Any = None, /, **settings: Any) -> typer.Typer:
+    """Commands behind one word; `alone` is what the word does where none follows."""
     kind = type("Listed", (Listed,), {"sections": tuple(sections)})
-    made = typer.Typer(name=name, cls=kind, help=says, **{"add_completion": False, **_SETTINGS, **settings})
-    made.callback()(_nothing)
+    if alone is not None:
+        settings |= {"help": alone.__doc__, "no_args_is_help": False}
+    made = typer.Typer(name=name, cls=kind, **{"help": says, "add_completion": False, **_SETTINGS, **settings})
+    made.callback(invoke_without_command=alone is not None)(alone or _nothing)
     return made
 
 

@@ -12,7 +12,7 @@ from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
 
 Json = dict[str, Any]
 
-_DOCUMENTS = ("job", "event", "record", "study", "twin")
+_DOCUMENTS = ("job", "event", "passport", "record", "study", "twin")
 _LISTS = ("studies", "paths", "twins", "hosts")
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -69,6 +69,10 @@ def show_schema(document: str) -> int:
         from assay.study.model import schema
 
         output.emit(schema())
+    elif document == "passport":
+        from assay.passport.document import schema as of_passport
+
+        output.emit(of_passport())
     else:
         output.emit(Binary.find().document("schema", document))
     return DONE

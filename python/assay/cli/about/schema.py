@@ -11,7 +11,7 @@ from assay.cli.flags import Json
 
 def schema(
     document: Annotated[
-        str, typer.Argument(metavar="job|event|record|study|twin", help="Of which document.")
+        str, typer.Argument(metavar="job|event|passport|record|study|twin", help="Of which document.")
     ] = "study",
     json: Json = False,
 ) -> None:

@@ -33,7 +33,7 @@ Metric = Annotated[
 
 def compare(
     sides: Annotated[
-        list[str] | None, typer.Argument(metavar="[A B]", help="Result folders, or cells as FOLDER/CELL.")
+        list[str] | None, typer.Argument(metavar="[A B]", help="Result folders, cells as FOLDER/CELL, or passports.")
     ] = None,
     inside: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="Folder of the cells A and B.")] = None,
     study: Annotated[str, typer.Option("--study", metavar="STUDY", help="Run both sides as pairs of this study.")] = "",

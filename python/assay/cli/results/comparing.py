@@ -108,8 +108,21 @@ def _sides(texts: Sequence[str], inside: Path | None) -> tuple[side.Side, side.S
     if len(texts) != 2:
         hint = "assay compare A B (folders or cells), or assay compare --study STUDY --on A --on B"
         raise CompareError("a comparison has two sides", hint)
-    a, b = (side.read(name, text, inside) for name, text in zip(paired.SIDES, texts, strict=True))
+    a, b = (_side(name, text, inside) for name, text in zip(paired.SIDES, texts, strict=True))
     return a, b, a.directory.resolve() == b.directory.resolve(), False
+
+
+def _side(name: str, text: str, inside: Path | None) -> side.Side:
+    """A side as it was typed; of a passport the runs that it holds of the questions."""
+    from assay.passport import read
+
+    if not read.is_passport(Path(text)):
+        return side.read(name, text, inside)
+    found = read.read(Path(text))
+    if not found.signed:
+        raise CompareError(f"the signature of {text} does not hold", f"look at it: assay passport verify {text}")
+    asked = read.as_folder(found.passport, Path(text))
+    return side.of_folder(name, text, asked, lambda cell: questions.FACTOR in cell.factors)
 
 
 def _of_pairs(directory: Path) -> tuple[side.Side, side.Side, bool, bool]:

@@ -91,5 +91,6 @@ def _row(line: Line, found: Comparison, base: Path) -> dict[str, Any]:
 
 
 def _link(directory: Path, cell: str, base: Path) -> dict[str, str]:
+    """To the record, or to the one file that holds all of them."""
     record = directory / "records" / f"{cell}.json"
-    return {"cell": cell, "href": os.path.relpath(record, base)}
+    return {"cell": cell, "href": os.path.relpath(directory if directory.is_file() else record, base)}
