@@ -30,6 +30,7 @@ ARROWS: dict[str, set[str]] = {
     "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},
     "claim": GROUND | {"binary", "document", "units", "results", "target", "study", "price"},
     "index": GROUND | {"binary", "units", "results", "target", "study", "twin", "price"},
+    "atlas": GROUND | {"binary", "document", "units", "results", "target", "twin", "passport", "price", "charts"},
     "report": GROUND | {"units", "results", "charts", "advise", "price"},
     "bench": GROUND
     | {"own", "stats", "binary", "units", "compare", "fio", "rivals", "target", "study", "twin", "dbms", "index"},
@@ -52,6 +53,7 @@ ARROWS: dict[str, set[str]] = {
         ),
         *(
             "passport",
+            "atlas",
             "stats",
             "advise",
             "dbms",

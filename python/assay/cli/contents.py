@@ -167,6 +167,13 @@ _PASSPORT_COMMANDS = (
         "Check passports: form, signature, that figures follow from runs, and whether they can be true.",
     ),
 )
+_ATLAS_COMMANDS = (
+    Command(
+        "build",
+        "atlas.build",
+        "Write a static site of drives and instances: sheet, measured, twin, error, who, when, verdicts, prices.",
+    ),
+)
 _LAB_COMMANDS = (
     Command("run", "lab.run", "Boot the emulated machine and check behaviour in it."),
     Command("shell", "lab.shell", "A shell in the emulated machine, with everything attached."),
@@ -206,6 +213,7 @@ _READ_AND_DECIDE = (
     Command("compare", "results.compare", "Compare two sides: different, equivalent, or undecided."),
     Command("history", "results.history", "Follow a figure over result folders and find where it changed."),
     Command("advise", "results.advise", "Say what to change, by your own records."),
+    Group("atlas", "A site of drives and instances out of passports, result folders and the catalog.", _ATLAS_COMMANDS),
 )
 _TWINS_AND_CLAIMS = (
     Command("predict", "twins.predict", "Ask a twin for one point: bandwidth, latency, CPU, and what sets the pace."),
