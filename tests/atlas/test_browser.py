@@ -45,6 +45,7 @@ def search(browser: Browser, words: str, kind: str = "") -> list[str]:
 def test_the_search_finds_and_asks_nobody(browser: Browser, atlas: Path) -> None:
     opened(browser, atlas / "index.html")
     assert browser.complaints() == []
+    assert browser.ask("getComputedStyle(document.querySelector('table')).borderCollapse") == "collapse"
     outside = [url for url in browser.requests() if not url.startswith(("data:", "about:", "file:"))]
     assert outside == []
     first = search(browser, "")
@@ -62,6 +63,7 @@ def test_a_page_is_one_click_away(browser: Browser, atlas: Path) -> None:
     browser.driver.execute_script("document.querySelector('#found a').click()")
     assert browser.ask("document.querySelector('h1').textContent") == "Samsung 970 EVO Plus 1 TB"
     assert browser.ask("document.querySelectorAll('#measured tbody tr').length") >= 5
+    assert browser.ask("getComputedStyle(document.querySelector('table')).borderCollapse") == "collapse"
     assert browser.complaints() == []
 
 

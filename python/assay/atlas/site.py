@@ -53,12 +53,13 @@ def _require_ours(site: Path) -> None:
 def _write(site: Path, entries: Sequence[Entry], left_out: Sequence[str]) -> None:
     script = shell.script(_SCRIPT.read_text(encoding="utf-8"))
     common = {
-        "style": shell.style(),
-        "policy": shell.policy([script]),
+        "hash": shell.fingerprint(script),
         "version": __version__,
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "heads": HEADS,
     }
+    # In a file of its own: thousands of pages share it.
+    shell.replace_file(site / "style.css", shell.style())
     environment = shell.environment()
     page = environment.get_template("atlas-entry.html.j2")
     pages = make_folder(site / "d")

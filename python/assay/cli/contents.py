@@ -189,7 +189,7 @@ _MEASURE = (
     Command("run", "measure.run", "Run a study, by name or file."),
     Group(
         "passport",
-        "Measure a volume in two and a half minutes, and write down what it does as one signed file and a badge.",
+        "Measure a volume in two minutes, and write down what it does as one signed file and a badge.",
         _PASSPORT_COMMANDS,
         "passport.passport",
     ),

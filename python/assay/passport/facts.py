@@ -50,7 +50,7 @@ def device(found: Environment) -> Device:
     system: FileSystem = target.get("file_system") or {}
     digest = hashlib.sha256(serial.encode()).hexdigest()[:16] if (serial := _text(block, "serial")) else ""
     return Device(
-        model=_text(block, "model") or _text(block, "name") or "unknown",
+        model=_text(block, "model") or _unnamed(_text(block, "name")),
         firmware=_text(block, "firmware"),
         serial_digest=digest,
         bytes=int(block.get("bytes") or system.get("total_bytes") or 0),
@@ -61,6 +61,11 @@ def device(found: Environment) -> Device:
         file_system=_text(system, "kind"),
         layers=[f"{one.get('kind')} {one.get('detail') or ''}".strip()[:200] for one in target.get("layers") or ()],
     )
+
+
+def _unnamed(name: str) -> str:
+    """What a device is called that has no model; `vda` would be the name of thousands."""
+    return "virtio disk" if name.startswith("vd") else name or "unknown"
 
 
 def volume(found: Environment, said: str, twin: bool) -> Volume:

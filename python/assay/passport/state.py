@@ -77,5 +77,5 @@ def _collected(rows: Sequence[Row], capacity_bytes: int) -> Answer:
         return Answer(
             answer="collected", why=f"{labels.sentence(found.told())[:-1]}, more than it holds.", numbers=numbers
         )
-    why = f"{labels.sentence(found.told())[:-1]}, which is {share:.2%} of it; a fall may come after more."
+    why = f"{labels.sentence(found.told())[:-1]}, which is {show.percent(share)} of it; a fall may come after more."
     return Answer(answer="unknown", why=why, numbers=numbers)

@@ -41,7 +41,7 @@ def passport(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Measure a volume in two and a half minutes, and write down what it does as one signed file and a badge.
+    """Measure a volume in two minutes, and write down what it does as one signed file and a badge.
 
     The file says which device it was and in which state: firmware, kind of volume, limits, initialised, cached,
     collected, percentiles, verdicts. It is signed by a key of yours, which is made on first use.
