@@ -95,9 +95,12 @@ class Entry:
     taken: list[Taken] = field(default_factory=list)
 
     def first(self, figure: str) -> tuple[str, str]:
-        """A figure with its provenance: what was measured goes before what is modelled; empty where there is none."""
+        """A figure with its provenance: what was measured goes before what is modelled; empty where there is none.
+
+        Without its interval, which the page has.
+        """
         seen = next((one for each in self.taken for one in each.figures if one.id == figure), None)
         if seen is not None:
-            return seen.said, seen.provenance
+            return seen.said.partition(" (")[0], seen.provenance
         guess = next((one for one in self.twin.figures if one.id == figure), None) if self.twin else None
         return (guess.said, "modelled") if guess is not None else ("", "")
