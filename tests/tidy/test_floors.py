@@ -26,6 +26,7 @@ ARROWS: dict[str, set[str]] = {
     "twin": GROUND | {"stats", "binary", "document", "units", "results", "target", "charts", "study"},
     "advise": GROUND | {"binary", "units", "results", "target", "study", "compare"},
     "passport": GROUND | {"binary", "document", "units", "results", "target", "twin"},
+    "fleet": GROUND | {"stats", "binary", "document", "units", "results", "machine", "target", "study"},
     "dbms": GROUND | {"own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
     "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},
     "claim": GROUND | {"binary", "document", "units", "results", "target", "study", "price"},
@@ -64,6 +65,7 @@ ARROWS: dict[str, set[str]] = {
             "bench",
             "fio",
             "machine",
+            "fleet",
         ),
     },
     # The doors: `import assay` and `python -m assay`.

@@ -125,7 +125,10 @@ def locked(name: str) -> set[str]:
 def test_every_declared_python_package_is_locked() -> None:
     project = manifest("pyproject.toml")["project"]
     extras = project["optional-dependencies"]
-    names = [re.split(r"[<>=!~\[; ]", line)[0].lower() for line in project["dependencies"] + extras["checkout"]]
+    names = [
+        re.split(r"[<>=!~\[; ]", line)[0].lower()
+        for line in project["dependencies"] + extras["checkout"] + extras["fleet"]
+    ]
     assert set(names) <= locked("requirements.lock"), "run setup/lock"
     tests = [re.split(r"[<>=!~\[; ]", line)[0].lower() for line in extras["test"]]
     assert set(names + tests) <= locked("requirements-test.lock"), "run setup/lock"

@@ -87,6 +87,30 @@ fn a_job_from_standard_input_is_run() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+/// When a run's window opened and closed, by the kernel's clock; none where its job named no start.
+fn edges(job: &Value) -> (Option<u64>, Option<u64>) {
+    let output = run(job);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let events = events(&output.stdout);
+    let Some(Event::Finished { record }) = events.last() else { panic!("{events:?}") };
+    (record.window.opened_monotonic_ns, record.window.closed_monotonic_ns)
+}
+
+#[test]
+fn a_load_begins_at_the_moment_that_its_job_names_and_at_once_where_that_has_passed() {
+    let folder = folder();
+    let mut job = job(folder.path());
+    assert_eq!(edges(&job), (None, None));
+    job["start_monotonic_ns"] = json!(1);
+    let (Some(opened), Some(closed)) = edges(&job) else { panic!("no edges") };
+    assert!(closed >= opened + 190_000_000, "{opened} to {closed}");
+    let start = opened + 2_000_000_000;
+    job["start_monotonic_ns"] = json!(start);
+    job["window"]["warmup_s"] = json!(0.1);
+    let (Some(opened), Some(_)) = edges(&job) else { panic!("no edges") };
+    assert!(opened + 1_000_000 >= start + 100_000_000, "{opened} is before {start} and the warm-up");
+}
+
 #[test]
 fn a_bad_job_is_refused_with_2() {
     let folder = folder();

@@ -131,6 +131,18 @@ impl Clock {
         pair_of(self.source)
     }
 
+    /// The kernel's time at an instant of this clock, by a reading of both that is near to it.
+    pub fn monotonic_ns(&self, read: ClockPair, instant: u64) -> u64 {
+        let ahead = instant.wrapping_sub(read.ticks) as i64;
+        let ns = self.ticks_to_ns(ahead.unsigned_abs());
+        if ahead < 0 { read.monotonic_ns.saturating_sub(ns) } else { read.monotonic_ns.saturating_add(ns) }
+    }
+
+    /// The instant of this clock at a time of the kernel's, by a reading of both; the reading where that time has passed.
+    pub fn instant_of(&self, read: ClockPair, monotonic_ns: u64) -> u64 {
+        read.ticks.saturating_add(self.ns_to_ticks(monotonic_ns.saturating_sub(read.monotonic_ns)))
+    }
+
     /// Relative difference between this clock and the kernel's from `start` to `end`: 0.001 means that this clock ran
     /// 0.1 % fast. 0 where no time passed.
     pub fn drift(&self, start: ClockPair, end: ClockPair) -> f64 {
@@ -274,6 +286,16 @@ mod tests {
         assert!((after(1_000_000_000) + 1.0).abs() < 1e-9);
         assert!(after(500_000_000) < -1.0);
         assert_eq!(clock.drift(start, start), 0.0);
+    }
+
+    #[test]
+    fn an_instant_and_the_kernels_time_are_told_from_a_reading_of_both() {
+        let clock = Clock::with_hz(ClockSource::Tsc, 2e9);
+        let read = ClockPair { ticks: 10_000, monotonic_ns: 50_000 };
+        assert_eq!(clock.monotonic_ns(read, 12_000), 51_000);
+        assert_eq!(clock.monotonic_ns(read, 8_000), 49_000);
+        assert_eq!(clock.instant_of(read, 51_000), 12_000);
+        assert_eq!(clock.instant_of(read, 49_000), 10_000, "what has passed is now");
     }
 
     #[test]

@@ -100,6 +100,10 @@ pub struct Job {
     pub classes: Vec<Class>,
     /// Length of the measurement.
     pub window: Window,
+    /// When the load begins, by `CLOCK_MONOTONIC` of this machine, ns: who is ready earlier waits for it, so that machines
+    /// begin together. None: as soon as all threads are ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_monotonic_ns: Option<u64>,
     /// State of the page cache.
     #[serde(default)]
     pub cache: Cache,

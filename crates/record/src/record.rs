@@ -62,6 +62,12 @@ pub struct WindowOutcome {
     pub edge_skew_ns: u64,
     /// Time stamp counter against the kernel's clock over the window: relative difference.
     pub clock_drift: f64,
+    /// When it opened, by `CLOCK_MONOTONIC` of this machine, ns; none where no start was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_monotonic_ns: Option<u64>,
+    /// When it closed, by the same clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_monotonic_ns: Option<u64>,
 }
 
 /// CPU that a class, or the whole run, used in the window.

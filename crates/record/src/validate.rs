@@ -92,6 +92,10 @@ impl Job {
         check(finite(window.steady_after_s), "window.steady_after_s", window.steady_after_s, "use 0 or more seconds")?;
         let interval = (10..=60_000).contains(&window.interval_ms);
         check(interval, "window.interval_ms", window.interval_ms, "use 10 to 60000 milliseconds")?;
+        let start = self.start_monotonic_ns;
+        let played = self.targets.iter().any(|target| target.kind == TargetKind::Twin);
+        let own = start.is_none() || !played;
+        check(own, "start_monotonic_ns", start.unwrap_or(0), "leave it out: twins are played in virtual time")?;
         let percent = (0.0..=100.0).contains(&self.free_percent_at_least);
         check(percent, "free_percent_at_least", self.free_percent_at_least, "use 0 to 100 percent")
     }
@@ -380,6 +384,19 @@ mod tests {
         job["classes"].as_array_mut().unwrap().push(second);
         let message = Job::parse(&job.to_string()).unwrap_err().to_string();
         assert!(message.contains("classes[0].dataset"), "{message}");
+    }
+
+    #[test]
+    fn a_twin_knows_no_moment_of_this_machine() {
+        let mut job = good();
+        job["start_monotonic_ns"] = json!(5);
+        assert!(Job::parse(&job.to_string()).is_ok());
+        job["targets"] = json!([{"id": "t", "kind": "null", "members": []}]);
+        assert!(Job::parse(&job.to_string()).is_ok());
+        let mut read: Job = serde_json::from_value(job).unwrap();
+        read.targets[0].kind = TargetKind::Twin;
+        let message = read.validate().unwrap_err().to_string();
+        assert!(message.contains("start_monotonic_ns"), "{message}");
     }
 
     #[test]

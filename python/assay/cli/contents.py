@@ -174,6 +174,25 @@ _ATLAS_COMMANDS = (
         "Write a static site of drives and instances: sheet, measured, twin, error, who, when, verdicts, prices.",
     ),
 )
+_FLEET_COMMANDS = (
+    Command("run", "fleet.run", "Run a study on many hosts, every cell at the same moment on all of them."),
+    Command(
+        "doctor",
+        "fleet.doctor",
+        "Look at all hosts of a fleet before measuring: versions, the same program, clocks, each host's own doctor.",
+    ),
+    Command("keys", "fleet.keys", "Make certificates for a fleet: an authority of its own, and a pair for each host."),
+    Command(
+        "scheduler",
+        "fleet.scheduler",
+        "Serve as the scheduler of a fleet until it is interrupted; prints its address.",
+    ),
+    Command(
+        "worker",
+        "fleet.worker",
+        "Measure on this host for a fleet until the scheduler is gone or it is interrupted; prints its address.",
+    ),
+)
 _LAB_COMMANDS = (
     Command("run", "lab.run", "Boot the emulated machine and check behaviour in it."),
     Command("shell", "lab.shell", "A shell in the emulated machine, with everything attached."),
@@ -205,6 +224,7 @@ _MEASURE = (
         "measure.trace",
         "Record what a running database asks of its devices, as a scenario that `assay run` replays anywhere.",
     ),
+    Group("fleet", "Measure on many hosts at the same moment, with totals that name who was missing.", _FLEET_COMMANDS),
 )
 _READ_AND_DECIDE = (
     Command("report", "results.report", "Write report.html for a result folder."),

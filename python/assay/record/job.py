@@ -282,6 +282,7 @@ class Job(TypedDict, total=False):
     name: str
     scratch: str
     seed: int
+    start_monotonic_ns: int | None
     targets: list[Target]
     trim: bool
     version: int

@@ -202,8 +202,10 @@ class WindowOutcome(TypedDict, total=False):
     """The window as it was."""
 
     clock_drift: float
+    closed_monotonic_ns: int | None
     edge_skew_ns: int
     measured_s: float
+    opened_monotonic_ns: int | None
     stop: Stop
     warmup_s: float
 

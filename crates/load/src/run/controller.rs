@@ -17,6 +17,9 @@ const LONGEST_SLEEP_S: f64 = 0.05;
 /// The same where a number of bytes ends the window: what is moved beyond it is moved in this time.
 const LONGEST_SLEEP_WITH_LIMIT_S: f64 = 0.002;
 
+/// The gate opens so long before the load begins, which is time for threads to wake up in.
+const GATE_LEAD_S: f64 = 0.002;
+
 /// What the controller saw at an edge of the window, besides the workers.
 pub trait Surroundings {
     /// The window opens.
@@ -66,7 +69,7 @@ impl Controller<'_> {
     /// Lets the workers go, watches them, and returns when the window has closed. Workers may still be finishing then.
     pub fn watch(&self, around: &mut dyn Surroundings, emit: &mut dyn FnMut(Event)) -> Watched {
         let window = &self.job.window;
-        let begin = self.clock().now() + self.ticks(0.002);
+        let begin = self.begin(emit);
         let open = begin + self.ticks(window.warmup_s);
         self.floor.begin.store(begin, Relaxed);
         self.floor.edges.close.store(open + self.ticks(window.measure_s), Relaxed);
@@ -85,6 +88,21 @@ impl Controller<'_> {
         around.closed();
         let close = self.floor.edges.close.load(Relaxed);
         Watched { stop, series, opened, closed, open, close }
+    }
+
+    /// When the load begins: at the moment that the job names, or at once where it names none or that has passed.
+    fn begin(&self, emit: &mut dyn FnMut(Event)) -> u64 {
+        let lead = self.ticks(GATE_LEAD_S);
+        let at_once = || self.clock().now() + lead;
+        let Some(start_ns) = self.job.start_monotonic_ns else { return at_once() };
+        let start = self.clock().instant_of(self.clock().pair(), start_ns);
+        emit(Event::Progress { stage: "waiting for the common start".into(), done: 0.0, detail: String::new() });
+        // Short sleeps, so that an interrupt is noticed.
+        while self.clock().now() + lead < start && !self.interrupted.load(Relaxed) {
+            let left_s = self.clock().ticks_to_ns(start - self.clock().now()) as f64 / 1e9 - GATE_LEAD_S;
+            std::thread::sleep(std::time::Duration::from_secs_f64(left_s.clamp(0.0, LONGEST_SLEEP_S)));
+        }
+        start.max(at_once())
     }
 
     fn intervals(&self, open: u64, limit: u64, series: &mut [Series], emit: &mut dyn FnMut(Event)) -> Stop {

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use assay_instruments::{
+    clock::ClockPair,
     counters::{CpuTotals, HelperTotals, Work, cpu_use},
     distribution::distribution,
     environment::own_provenance,
@@ -143,7 +144,14 @@ impl Finished<'_> {
             stop: self.watched.stop,
             edge_skew_ns: self.clock.ticks_to_ns(skew),
             clock_drift: self.clock.drift(self.watched.opened, self.watched.closed),
+            opened_monotonic_ns: self.when(self.watched.opened, self.watched.open),
+            closed_monotonic_ns: self.when(self.watched.closed, self.watched.close),
         }
+    }
+
+    /// An edge of the window on the kernel's clock, where a job that begins by it has others to be held against.
+    fn when(&self, read: ClockPair, edge: u64) -> Option<u64> {
+        self.job.start_monotonic_ns.map(|_| self.clock.monotonic_ns(read, edge))
     }
 
     fn process_cpu(&self, classes: &[ClassResult]) -> CpuUse {

@@ -241,6 +241,7 @@ pub fn job(target: Target, datasets: Vec<Dataset>, classes: Vec<Class>) -> Job {
         datasets,
         classes,
         window: Window { warmup_s: 0.0, measure_s: 1.0, steady_after_s: 0.0, interval_ms: 100, bytes_at_most: 0 },
+        start_monotonic_ns: None,
         cache: Cache::AsFound,
         checks: Checks::default(),
         scratch: "assay-scratch".into(),

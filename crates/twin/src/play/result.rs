@@ -79,6 +79,8 @@ impl Played<'_> {
                 measured_s: self.seconds(),
                 stop: self.stop,
                 edge_skew_ns: 0,
+                opened_monotonic_ns: None,
+                closed_monotonic_ns: None,
                 clock_drift: 0.0,
             },
             process_cpu: self.all_cpu(&classes),

@@ -1,0 +1,25 @@
+"""Options of the commands of a fleet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Local = Annotated[
+    int,
+    typer.Option(
+        "--local", metavar="N", min=0, help="So many workers on this machine; as root each in a network of its own."
+    ),
+]
+Hosts = Annotated[
+    Path | None,
+    typer.Option("--hosts", metavar="HOSTS.toml", help="Scheduler, keys, and the hosts with their targets."),
+]
+Scheduler = Annotated[
+    str, typer.Option("--scheduler", metavar="tls://HOST:PORT", help="All workers of a scheduler that is there.")
+]
+Keys = Annotated[
+    Path | None, typer.Option("--keys", metavar="DIR", help="Certificates; `assay fleet keys` makes them.")
+]

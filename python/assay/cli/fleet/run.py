@@ -1,0 +1,43 @@
+"""`assay fleet run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.cli.flags import Json, On, Out, Seed, Set, _studies
+from assay.cli.fleet.flags import Hosts, Keys, Local, Scheduler
+
+
+def run(
+    study: Annotated[
+        str, typer.Argument(metavar="STUDY|FILE", autocompletion=_studies, help="Name or TOML file.")
+    ] = "",
+    local: Local = 0,
+    hosts: Hosts = None,
+    scheduler: Scheduler = "",
+    keys: Keys = None,
+    on: On = None,
+    settings: Set = None,
+    out: Out = None,
+    profile: Annotated[str | None, typer.Option("--profile", help="Settings of the study file, such as quick.")] = None,
+    repeats: Annotated[int | None, typer.Option("--repeats", min=1, help="How often each cell runs.")] = None,
+    seed: Seed = 1,
+    lead: Annotated[
+        float, typer.Option("--lead", min=0.5, max=600, help="Seconds from the order to the moment at which all begin.")
+    ] = 5.0,
+    resume: Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="Continue a run.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Write more than 50 GiB on a host.")] = False,
+    json: Json = False,
+) -> None:
+    """Run a study on many hosts, every cell at the same moment on all of them.
+
+    Each host leaves an ordinary result folder below DIR/hosts; fleet.json has the totals. `{host}` in a target's name
+    is the host's. Exit code 3 where a host was lost: what was finished is kept.
+    """
+    from assay.cli.fleet.running import Asked, Where, measure
+
+    asked = Asked(study, on or [], settings or [], out, profile, repeats, seed, lead, resume, yes, json)
+    raise typer.Exit(measure(Where(local, hosts, scheduler, keys), asked))

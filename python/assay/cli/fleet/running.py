@@ -1,0 +1,165 @@
+"""What the commands of a fleet do: connect as was asked, run or look, and say it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay.cli import output
+from assay.error import BAD_JOB, AssayError
+from assay.fleet import doctor as doctors
+from assay.fleet import folder as folders
+from assay.fleet import hosts as files
+from assay.fleet import local as locals_
+from assay.fleet import odd, words
+from assay.fleet import run as runs
+from assay.fleet.call import Fleet, connected, pair_of_run
+from assay.fleet.error import FleetError
+from assay.fleet.folder import FleetFolder
+from assay.results.files import read_json
+from assay.study import folder
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where the fleet is: one of the three."""
+
+    local: int
+    hosts: Path | None
+    scheduler: str
+    keys: Path | None
+
+    def check(self) -> None:
+        """Refuses none of them, and more than one."""
+        given = [name for name in ("local", "hosts", "scheduler") if getattr(self, name)]
+        if len(given) != 1:
+            hint = "give one of --local N, --hosts HOSTS.toml, --scheduler tls://HOST:PORT; docs/fleet.md shows them"
+            seen = " and ".join(f"--{name}" for name in given)
+            raise FleetError(f"which fleet? {seen} were given" if given else "which fleet?", hint)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was typed of the run."""
+
+    study: str
+    on: list[str]
+    settings: list[str]
+    out: Path | None
+    profile: str | None
+    repeats: int | None
+    seed: int
+    lead_s: float
+    resume: Path | None
+    yes: bool
+    json: bool
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A fleet, targets by host as its file has them, and what is to be said of it."""
+
+    fleet: Fleet
+    on: Mapping[str, list[str]] = field(default_factory=dict)
+    note: str = ""
+
+
+def measure(where: Where, asked: Asked) -> int:
+    """Runs or goes on; returns the exit code."""
+    where.check()
+    _check(asked)
+    run = str(read_json(asked.resume / folders.FILE)["run"]) if asked.resume else runs.new_run()
+    names = [str(host["name"]) for host in read_json(asked.resume / folders.FILE)["hosts"]] if asked.resume else []
+    with reached(where, run, names) as place:
+        if place.note:
+            output.tell(place.note)
+        if asked.resume:
+            found = runs.resume(asked.resume, place.fleet, asked.lead_s, output.tell)
+        else:
+            found = runs.start(_order(asked, place), place.fleet, asked.lead_s, place.note, output.tell)
+    return _conclude(found, asked.json)
+
+
+def _check(asked: Asked) -> None:
+    if asked.resume:
+        if asked.study or asked.on or asked.settings or asked.out or asked.profile or asked.repeats:
+            hint = "give --resume with the fleet alone; the plans of that folder say the rest"
+            raise AssayError("--resume continues a run as it was planned", hint=hint, code=BAD_JOB)
+    elif not asked.study:
+        raise AssayError("which study?", hint="`assay list` shows them", code=BAD_JOB)
+
+
+def _order(asked: Asked, reached: Reached) -> runs.Order:
+    return runs.Order(
+        study=asked.study,
+        directory=asked.out or folder.default(f"fleet-{Path(asked.study).stem}"),
+        on=tuple(asked.on or ["."]),
+        on_host=dict(reached.on),
+        settings=tuple(asked.settings),
+        profile=asked.profile,
+        repeats=asked.repeats,
+        seed=asked.seed,
+        much=asked.yes,
+        command=("assay", *sys.argv[1:]),
+    )
+
+
+@contextmanager
+def reached(where: Where, run: str, names: list[str]) -> Iterator[Reached]:
+    """The fleet as it was asked for."""
+    if where.local:
+        with locals_.started(where.local) as here:
+            if names and set(names) != set(here.names):
+                hint = f"give --local {len(names)}, as it was begun"
+                raise FleetError(f"the run has the hosts {', '.join(names)}", hint)
+            with connected(here.address, pair_of_run(here.keys), run, here.names) as fleet:
+                yield Reached(fleet, note=here.note)
+        return
+    if where.hosts is not None:
+        told = files.read(where.hosts)
+        keys = where.keys or told.keys
+        with connected(told.scheduler, pair_of_run(keys), run, names or list(told.on)) as fleet:
+            yield Reached(fleet, {host: on for host, on in told.on.items() if on})
+        return
+    with connected(where.scheduler, pair_of_run(where.keys), run, names) as fleet:
+        yield Reached(fleet)
+
+
+def _conclude(found: FleetFolder, as_json: bool) -> int:
+    """What is said at the end: who is missing, then the sums."""
+    document, code = found.document, runs.exit_code(found)
+    first = words.first(list(found.hosts), document["lost"], document["totals"])
+    if as_json:
+        output.emit(document | {"directory": str(found.directory), "exit_code": code, "first": first})
+        return code
+    output.say(first)
+    for total in document["totals"]:
+        for line in words.cell(total):
+            output.say(line)
+    for line in odd.sentences(document["odd"]):
+        output.say(line)
+    share = document["worker_cpu_share_at_most"]
+    output.say(f"the workers' own Python took up to {share:.2%} of one CPU while cells ran")
+    for problem in document["problems"]:
+        output.say(f"problem: {problem}")
+    output.say(f"results: {found.directory} (a result folder for each host below hosts)")
+    if code:
+        output.tell(f"continue: assay fleet run --resume {found.directory}, with the same fleet")
+    return code
+
+
+def examine(where: Where, on: list[str], as_json: bool) -> int:
+    """Looks at all hosts; returns the exit code."""
+    where.check()
+    with reached(where, runs.new_run(), []) as place:
+        targets = {host: place.on.get(host) or on for host in place.fleet.hosts}
+        found = doctors.examine(place.fleet, targets)
+    if as_json:
+        output.emit(found)
+    else:
+        for line in doctors.lines(found):
+            output.say(line)
+    return doctors.exit_code(found)

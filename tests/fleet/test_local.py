@@ -1,0 +1,101 @@
+"""A fleet on this machine, with real processes, networks of their own where this is root, and certificates."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from commands import assay
+
+from .processes import HERE, Json, command, run, states, until, worker_of
+
+pytest.importorskip("distributed")
+pytestmark = pytest.mark.usefixtures("assayer")
+
+HOSTS = ["h1", "h2", "h3", "h4"]
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory, assayer: Path) -> tuple[int, Json, Path]:
+    """A study on four hosts: exit code, document, folder."""
+    out = tmp_path_factory.mktemp("fleet") / "out"
+    return *run(HERE / "rate.toml", "--local", "4", "--lead", "3", "--out", out), out
+
+
+def test_the_sum_of_null_targets_under_a_rate_is_n_times_the_rate(four: tuple[int, Json, Path]) -> None:
+    code, document, _ = four
+    (total,) = document["totals"]
+    (one,) = total["classes"]
+    hosts = len(total["in_total"])
+    assert code == 0, document
+    assert one["ops_per_s"] == pytest.approx(hosts * 2000, rel=0.02)
+    assert one["service"]["count"] == pytest.approx(hosts * 3000, rel=0.02)
+    # On a busy machine a host may begin late, and is then named and in no sum.
+    assert sorted([*total["in_total"], *total["not_in_total"]]) == HOSTS
+    assert hosts >= 1
+
+
+def test_every_host_opens_its_window_at_the_moment_that_was_set(four: tuple[int, Json, Path]) -> None:
+    _, document, _ = four
+    (total,) = document["totals"]
+    whole = [host for host in total["hosts"] if host["in_total"]]
+    assert all(0 <= host["opened_s"] + host["clock_error_s"] < 0.1 for host in whole), whole
+    assert total["coincide"] > 0.9
+
+
+def test_a_host_leaves_an_ordinary_result_folder(four: tuple[int, Json, Path]) -> None:
+    _, _, out = four
+    folders = [out / "hosts" / host for host in HOSTS]
+    asked = [word for folder in folders for word in ("--in", str(folder))]
+    found = assay("query", "select count(*) as n from classes", *asked, "--csv")
+    assert found.stdout.split() == ["n", "4"], found.stderr
+    assert assay("report", str(folders[0])).returncode == 0
+    assert (folders[0] / "report.html").is_file()
+    assert assay("compare", str(folders[0]), str(folders[1]), inside=out).returncode == 0
+
+
+def test_no_secret_is_in_what_a_run_leaves(four: tuple[int, Json, Path]) -> None:
+    _, _, out = four
+    files = [path for path in out.rglob("*") if path.is_file()]
+    assert len(files) > 8
+    assert not [path for path in files if b"PRIVATE KEY" in path.read_bytes()]
+
+
+def _killed(tmp_path: Path, out: Path) -> tuple[int, Json]:
+    """A run on three hosts of which the second is killed in mid-window of its first cell."""
+    for host in HOSTS[:3]:
+        (tmp_path / host).mkdir()
+    words = (HERE / "writes.toml", "--local", "3", "--lead", "1", "--on", tmp_path / "{host}", "--out", out, "--json")
+    process = subprocess.Popen(command("run", *words), stdout=subprocess.PIPE, text=True)
+    until(lambda: states(out / "hosts" / "h2" / "journal.ndjson") or process.poll() is not None)
+    begun = time.monotonic()
+    until(lambda: time.monotonic() > begun + 1.6)
+    os.kill(worker_of(process.pid, "h2"), signal.SIGKILL)
+    printed, _ = process.communicate()
+    return process.returncode, json.loads(printed)
+
+
+def test_a_worker_killed_in_mid_window_is_named_and_resume_makes_the_run_whole(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, document = _killed(tmp_path, out)
+    first, second = document["totals"]
+    assert code == 3
+    assert document["first"].startswith("1 of 3 hosts was lost: h2 (running fleet-writes-0001-r1")
+    assert "h2" in first["not_in_total"]
+    assert "h2" in second["not_in_total"]
+    assert "h2" not in first["classes"][0]["hosts"]
+    assert states(out / "hosts" / "h1" / "journal.ndjson")[-1][1] == "finished"
+
+    code, document = run("--resume", out, "--local", "3", "--lead", "1")
+    assert code == 0, document
+    assert document["attempts"] == 2
+    for total in document["totals"]:
+        assert {one["state"] for one in total["hosts"]} == {"finished"}
+        assert not any("attempt" in reason for reason in total["not_in_total"].values())
+    left = [path for host in HOSTS[:3] for path in (tmp_path / host).iterdir()]
+    assert not left, "something was left behind"
