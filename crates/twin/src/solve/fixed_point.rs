@@ -179,7 +179,7 @@ impl Seat {
         let waits = thread_wait(per_thread * own_ns, depth.max(1.0));
         self.cpu_ns = own_ns * waits + (held_ns - own_ns);
         let asleep = if depth > 1.0 { 1.0 - self.thread_busy } else { 1.0 };
-        self.wakeup_ns = self.demand.wakeup_ns * asleep;
+        self.wakeup_ns = self.demand.wakeup_ns * asleep / self.lane.per_sleep();
     }
 
     /// Waiting for the journal where the stream's file grows; flushes that share a commit share its flush of the device.
@@ -222,12 +222,14 @@ impl Seat {
 /// Host and device at their fixed point.
 #[derive(Clone, Debug, Default)]
 pub struct Coupled {
-    /// By stream.
+    /// By stream, and after them those of write-back.
     pub answers: Vec<DeviceAnswer>,
     /// By stream.
     pub seats: Vec<Seat>,
     /// Share of the cores' time that is used.
     pub cores_busy: f64,
+    /// Streams whose writes are written back by loads of their own, in the order of those loads.
+    written_back: Vec<usize>,
 }
 
 /// Finds the fixed point.
@@ -251,6 +253,7 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         let seat = Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, journal, lane, ..Seat::default() };
         coupled.seats.push(seat);
     }
+    write_back(streams, &mut loads, &mut coupled);
     for _ in 0..LANES_AT_MOST {
         rest(target, host, streams, &mut loads, &mut coupled, cores)?;
         if follow(streams, &mut loads, &mut coupled) < LANES_CLOSE_ENOUGH {
@@ -258,6 +261,17 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         }
     }
     Ok(coupled)
+}
+
+/// Adds loads that write back what streams of reads and writes leave in the page cache.
+fn write_back(streams: &[Stream], loads: &mut Vec<DeviceLoad>, coupled: &mut Coupled) {
+    for (index, stream) in streams.iter().enumerate() {
+        if let Some(behind) = coupled.seats[index].lane.write_back(stream, &loads[index]) {
+            loads.push(behind);
+            coupled.answers.push(DeviceAnswer::default());
+            coupled.written_back.push(index);
+        }
+    }
 }
 
 /// Rounds until think times move no more.
@@ -281,12 +295,19 @@ fn rest(
 
 /// Lets all lanes see the rates that were found; how far the one that moved most did.
 fn follow(streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled) -> f64 {
-    let each = streams.iter().zip(loads).zip(coupled.seats.iter_mut().zip(&coupled.answers));
+    let (own, behind) = loads.split_at_mut(streams.len());
+    let (answers, written) = coupled.answers.split_at(streams.len());
+    let mut most = 0.0_f64;
+    for ((index, load), answer) in coupled.written_back.iter().zip(behind).zip(written) {
+        let lane = &mut coupled.seats[*index].lane;
+        most = most.max(lane.follow_mixed(&streams[*index], (&mut own[*index], &answers[*index]), (load, answer)));
+    }
+    let each = streams.iter().zip(own).zip(coupled.seats.iter_mut().zip(answers));
     let moves = each.map(|((stream, load), (seat, answer))| {
         let alone = at_work(stream, seat) / seat.cpu_ns.max(1e-3) * 1e9;
         seat.lane.follow(stream, load, answer, alone)
     });
-    moves.fold(0.0, f64::max)
+    moves.fold(most, f64::max)
 }
 
 /// Where the flushes of a stream meet: in the journal of a file that grows, or in the kernel's flush of the device.

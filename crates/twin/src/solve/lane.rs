@@ -13,6 +13,10 @@ use crate::{
 
 /// Least share of the reads that still asks the device.
 const MISSES_AT_LEAST: f64 = 1e-3;
+/// What follows from a rate that was tried is taken at once where it is this near to it.
+const NEAR: f64 = 0.05;
+/// Write-back is behind where it reaches less than this share of what it is given.
+const BEHIND_BELOW: f64 = 0.98;
 
 /// The way of a stream to the device.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +42,10 @@ enum Kind {
     Cached { ahead: f64, most: f64, sets: f64, before: f64, warm: bool, sequential: bool },
     /// Writes that are written back behind the writer's back; so many fit into memory before write-back begins, and before
     /// writers wait, and as many a second of the window; and what the host alone would do.
-    Behind { fits: [f64; 2], free: [f64; 2], offered: f64 },
+    Behind { fits: [f64; 2], free: [f64; 2], offered: f64, ends: Ends },
+    /// Reads of which some find their bytes, among writes that are written back by a load of their own. Where that one is
+    /// behind, operations are held to `most_per_s`.
+    Mixed { most: f64, sets: f64, before: f64, warm: bool, fits: [f64; 2], most_per_s: f64 },
 }
 
 impl Lane {
@@ -51,7 +58,76 @@ impl Lane {
         match stream.write_share {
             0.0 => Self::cached(room, stream, load),
             1.0 if !host::needs_flush(stream) => Self::behind(room, stream, load),
+            _ if !host::needs_flush(stream) && !stream.sequential => Self::mixed(room, stream, load),
             _ => Self::default(),
+        }
+    }
+
+    /// The device sees the reads that miss; [`Lane::write_back`] is the rest of it.
+    fn mixed(room: f64, stream: &Stream, load: &mut DeviceLoad) -> Self {
+        let Self { kind: Kind::Cached { most, sets, before, warm, .. }, .. } = Self::cached(room, stream, load) else {
+            return Self::default();
+        };
+        let reads = 1.0 - stream.write_share;
+        load.write_share = 0.0;
+        load.rate_per_s *= reads;
+        let kind = Kind::Mixed { most, sets, before, warm, fits: fits(room, stream), most_per_s: f64::INFINITY };
+        Self { per_request: 1.0 / reads, doubled: 1.0, kind }
+    }
+
+    /// The load that writes back what a stream of reads and writes leaves dirty; none where nothing is left, or where
+    /// the stream's own load is that.
+    pub fn write_back(&self, stream: &Stream, load: &DeviceLoad) -> Option<DeviceLoad> {
+        let Kind::Mixed { .. } = self.kind else { return None };
+        Some(DeviceLoad {
+            write_share: 1.0,
+            in_flight: f64::from(BEHIND_REQUESTS),
+            threads: f64::from(BEHIND_REQUESTS),
+            think_ns: 0.0,
+            path: PathKey::PreadDirect,
+            rate_per_s: stream.rate_per_s.unwrap_or(f64::INFINITY) * stream.write_share,
+            ..*load
+        })
+    }
+
+    /// Takes in what a stream of reads and writes and its write-back reached. Returns how far the lane moved, relative.
+    pub fn follow_mixed(
+        &mut self,
+        stream: &Stream,
+        (load, answer): (&mut DeviceLoad, &DeviceAnswer),
+        (behind, served): (&mut DeviceLoad, &DeviceAnswer),
+    ) -> f64 {
+        let Kind::Mixed { most, sets, before, warm, fits, most_per_s } = &mut self.kind else { return 0.0 };
+        let found = if *warm { *most } else { hits(answer.ops_per_s * *sets, *before).min(*most) };
+        let wanted = 1.0 / ((1.0 - stream.write_share) * (1.0 - found)).max(MISSES_AT_LEAST);
+        let mut moved = (wanted / self.per_request - 1.0).abs();
+        self.per_request = (self.per_request * wanted).sqrt();
+        let window = (stream.duration_s - stream.warmup_s).max(1e-9);
+        let written = answer.ops_per_s * stream.write_share;
+        let room = |fits: f64, gone: f64| (fits - gone.max(0.0) * stream.warmup_s).max(0.0) / window;
+        let most = (served.ops_per_s + room(fits[1], written - served.ops_per_s)) / stream.write_share;
+        let behind_now = served.ops_per_s < BEHIND_BELOW * behind.rate_per_s.min(written);
+        // Who waits for write-back finds it always at work; who does not, leaves it what was written.
+        let held = if most_per_s.is_finite() { answer.ops_per_s > BEHIND_BELOW * *most_per_s } else { behind_now };
+        let limit = if held { most } else { f64::INFINITY };
+        moved = moved.max(if limit.is_finite() == most_per_s.is_finite() { 0.0 } else { 1.0 });
+        moved = moved.max(if limit.is_finite() && most_per_s.is_finite() {
+            (limit / *most_per_s - 1.0).abs()
+        } else {
+            0.0
+        });
+        *most_per_s = if limit.is_finite() && most_per_s.is_finite() { (limit * *most_per_s).sqrt() } else { limit };
+        let due = (written - room(fits[0], written)).max(written * MISSES_AT_LEAST);
+        behind.rate_per_s = if held { f64::INFINITY } else { due };
+        load.rate_per_s = stream.rate_per_s.unwrap_or(f64::INFINITY).min(*most_per_s) / self.per_request;
+        moved
+    }
+
+    /// Operations for each time that a thread goes to sleep: who finds its bytes in memory does not.
+    pub fn per_sleep(&self) -> f64 {
+        match self.kind {
+            Kind::Cached { sequential: false, .. } | Kind::Mixed { .. } => self.per_request.max(1.0),
+            _ => 1.0,
         }
     }
 
@@ -73,14 +149,13 @@ impl Lane {
     }
 
     fn behind(room: f64, stream: &Stream, load: &mut DeviceLoad) -> Self {
-        let room = if room.is_finite() { room } else { ROOM_WHERE_UNKNOWN as f64 };
-        let fits = |share: f64| if stream.duration_s > 0.0 { share * room / stream.size_bytes } else { 0.0 };
         let per_request = if stream.sequential { (BEHIND_BYTES as f64 / stream.size_bytes).max(1.0) } else { 1.0 };
         load.size_bytes *= per_request;
+        load.rate_per_s /= per_request;
         (load.in_flight, load.threads) = (f64::from(BEHIND_REQUESTS), f64::from(BEHIND_REQUESTS));
         (load.path, load.think_ns) = (PathKey::PreadDirect, 0.0);
         let offered = stream.rate_per_s.unwrap_or(f64::INFINITY);
-        let kind = Kind::Behind { fits: [fits(DIRTY_BACKGROUND), fits(DIRTY_AT_MOST)], free: [0.0; 2], offered };
+        let kind = Kind::Behind { fits: fits(room, stream), free: [0.0; 2], offered, ends: Ends::default() };
         Self { per_request, doubled: 1.0, kind }
     }
 
@@ -107,7 +182,7 @@ impl Lane {
     pub fn follow(&mut self, stream: &Stream, load: &mut DeviceLoad, answer: &DeviceAnswer, alone_per_s: f64) -> f64 {
         let rate = stream.rate_per_s.unwrap_or(f64::INFINITY);
         match &mut self.kind {
-            Kind::Direct => 0.0,
+            Kind::Direct | Kind::Mixed { .. } => 0.0,
             Kind::Cached { ahead, most, sets, before, warm, sequential } => {
                 let filled = answer.ops_per_s * *sets;
                 let found = match (*warm, *sequential) {
@@ -122,19 +197,57 @@ impl Lane {
                 load.rate_per_s = rate / self.per_request;
                 moved
             }
-            Kind::Behind { fits, free, offered } => {
+            Kind::Behind { fits, free, offered, ends } => {
                 let wanted = alone_per_s.min(rate);
                 let window = (stream.duration_s - stream.warmup_s).max(1e-9);
                 let written = (answer.ops_per_s - free[1]).clamp(0.0, wanted);
                 free[0] = (fits[0] - wanted * stream.warmup_s).max(0.0) / window;
                 free[1] = (fits[1] - (wanted - written) * stream.warmup_s).max(0.0) / window;
                 let moved = if offered.is_finite() { (wanted / *offered - 1.0).abs() } else { 1.0 };
-                *offered = wanted;
-                load.rate_per_s = (wanted - free[0]).max(wanted * MISSES_AT_LEAST) / self.per_request;
+                *offered = ends.next(*offered, wanted);
+                load.rate_per_s = (*offered - free[0]).max(*offered * MISSES_AT_LEAST) / self.per_request;
                 moved
             }
         }
     }
+}
+
+/// Between which rates a writer's own one lies. Cores that it fills let it do far less than cores that it leaves idle, so
+/// that what follows from what was tried swings about what is right.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Ends {
+    low: f64,
+    high: f64,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self { low: 0.0, high: f64::INFINITY }
+    }
+}
+
+impl Ends {
+    /// What to try next, where `tried` let the writer do `wanted`; other streams move meanwhile, so that ends give way.
+    fn next(&mut self, tried: f64, wanted: f64) -> f64 {
+        (self.low, self.high) = (self.low * 0.98, self.high * 1.02);
+        if wanted > tried {
+            self.low = self.low.max(tried);
+        } else if tried.is_finite() {
+            self.high = self.high.min(tried);
+        }
+        if self.low >= self.high {
+            *self = Self::default();
+        }
+        let near = (wanted / tried - 1.0).abs() < NEAR;
+        if near || self.low <= 0.0 || !self.high.is_finite() { wanted } else { (self.low * self.high).sqrt() }
+    }
+}
+
+/// Writes that fit into memory before write-back begins, and before writers wait; none in the steady state.
+fn fits(room: f64, stream: &Stream) -> [f64; 2] {
+    let room = if room.is_finite() { room } else { ROOM_WHERE_UNKNOWN as f64 };
+    let of = |share: f64| if stream.duration_s > 0.0 { share * room / stream.size_bytes } else { 0.0 };
+    [of(DIRTY_BACKGROUND), of(DIRTY_AT_MOST)]
 }
 
 /// Mean share of random reads that find their bytes while so many data sets are read, the first `before` of them uncounted:
