@@ -55,6 +55,17 @@ def test_what_was_not_attempted_says_why_and_counts_in_no_error() -> None:
     assert found.within_quarter == 1.0
 
 
+def test_only_what_was_predicted_counts() -> None:
+    known = claim(10.0).model_copy(update={"calibrated": "the drive"})
+    again = claim(10.0).model_copy(update={"repeats": "table 2"})
+    claims = [claim(10.0), known, again, claim(5.0, given="a rate"), claim(20.0)]
+    found = summary(judge(claims, [Value(12.0, 0.3), Value(10.0), Value(10.0), Value(5.0), Value(40.0, 0.1)]))
+    assert (found.inputs, found.calibrated, found.repeats, found.predicted) == (1, 1, 1, 2)
+    assert (found.reproduced, found.direction_only, found.not_reproduced) == (1, 1, 0)
+    assert found.median_error == pytest.approx(0.6)
+    assert (found.within_quarter, found.inside_band) == (0.5, 0.5)
+
+
 def series(*rates: float) -> list[dict[str, float]]:
     return [{"at_s": index + 1.0, "length_s": 1.0, "bytes": rate} for index, rate in enumerate(rates)]
 

@@ -109,29 +109,66 @@ def _published(claim: Claim) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Summary:
-    """How a study came out. Claims whose figure was an input (a rate asked for), and prices, count in no error."""
+    """How a study came out. Verdicts and errors are of what was predicted, and of no price.
+
+    What was an input (a rate asked for), what a parameter was made from, and what was counted before are told apart.
+    """
 
     claims: int
     attempted: int
+    inputs: int
+    calibrated: int
+    repeats: int
+    prices: int
+    predicted: int
     reproduced: int
     direction_only: int
     not_reproduced: int
     median_error: float | None
     within_quarter: float | None
+    inside_band: float | None
 
 
 def summary(outcomes: Sequence[Outcome]) -> Summary:
-    """Counts over all outcomes, median absolute error and the share of figures within 25 %."""
+    """Counts over all outcomes; of those predicted verdicts, median error, shares within 25 % and in the band."""
     attempted = [outcome for outcome in outcomes if outcome.verdict != "not attempted"]
-    modelled = [outcome for outcome in attempted if outcome.claim.take and not outcome.claim.given]
-    errors = [abs(outcome.error) for outcome in modelled if outcome.error is not None]
-    count = {word: sum(outcome.verdict == word for outcome in outcomes) for word in ("reproduced", "direction only")}
+    modelled = [outcome for outcome in attempted if outcome.claim.take]
+    kinds = {word: sum(outcome.claim.counts_as == word for outcome in modelled) for word in _NOT_PREDICTED}
+    found = predicted(outcomes)
+    errors = [abs(outcome.error) for outcome in found if outcome.error is not None]
+    count = {word: sum(outcome.verdict == word for outcome in found) for word in ("reproduced", "direction only")}
     return Summary(
         claims=len(outcomes),
         attempted=len(attempted),
+        inputs=kinds["input"],
+        calibrated=kinds["calibrated"],
+        repeats=kinds["repeat"],
+        prices=len(attempted) - len(modelled),
+        predicted=len(found),
         reproduced=count["reproduced"],
         direction_only=count["direction only"],
-        not_reproduced=len(attempted) - count["reproduced"] - count["direction only"],
+        not_reproduced=len(found) - count["reproduced"] - count["direction only"],
         median_error=statistics.median(errors) if errors else None,
         within_quarter=sum(error <= 0.25 for error in errors) / len(errors) if errors else None,
+        inside_band=sum(map(is_inside, found)) / len(found) if found else None,
     )
+
+
+_NOT_PREDICTED = ("input", "calibrated", "repeat")
+
+
+def predicted(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """What twins gave without having been told."""
+    return [
+        outcome
+        for outcome in outcomes
+        if outcome.verdict != "not attempted" and outcome.claim.take and outcome.claim.counts_as == "predicted"
+    ]
+
+
+def is_inside(outcome: Outcome) -> bool:
+    """The published figure, or a part of its range, lies in the twin's band."""
+    if outcome.modelled is None:
+        return False
+    low, high = _published(outcome.claim)
+    return outcome.modelled.low <= high and low <= outcome.modelled.high

@@ -80,7 +80,11 @@ class Works(_Table):
 
 
 class Claim(_Table):
-    """A published figure: where it holds, its value or range, and what gives it: runs, work records, the price book."""
+    """A published figure: where it holds, its value or range, and what gives it: runs, work records, the price book.
+
+    `given` says that the figure was an input of the experiment, `calibrated` which parameter of a twin or host was made
+    from it, `repeats` where the same figure was counted before: none of those is a prediction.
+    """
 
     id: str
     setup: str
@@ -91,6 +95,8 @@ class Claim(_Table):
     price: str = ""
     work: str = ""
     given: str = ""
+    calibrated: str = ""
+    repeats: str = ""
     note: str = ""
     not_attempted: str = ""
 
@@ -101,6 +107,15 @@ class Claim(_Table):
         if (self.take or self.price or self.work) and (self.published is None or not self.unit):
             raise ValueError(f"claim {self.id} ({self.setup}): what is attempted needs published and unit")
         return self
+
+    @property
+    def counts_as(self) -> Literal["input", "calibrated", "repeat", "predicted"]:
+        """Only what is predicted says how good the twins are."""
+        if self.given:
+            return "input"
+        if self.calibrated:
+            return "calibrated"
+        return "repeat" if self.repeats else "predicted"
 
     @property
     def range(self) -> tuple[float, float] | None:

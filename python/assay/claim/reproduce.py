@@ -211,7 +211,9 @@ def _row(outcome: judge.Outcome, measured: Json | None) -> Json:
         row["provenance"] = "modelled" if claim.take else "computed from dated prices"
         row["extrapolated"] = list(modelled.extrapolated)
         row["runs"] = behind.used([claim.take]) if claim.take else []
+        row["counts_as"] = claim.counts_as if claim.take else "price"
     extra = {"reason": outcome.reason, "given": claim.given, "note": claim.note}
+    extra |= {"calibrated": claim.calibrated, "repeats": claim.repeats}
     row |= {key: text for key, text in extra.items() if text}
     if measured is not None:
         row["here"] = measured

@@ -9,6 +9,7 @@ from assay.claim.here import Place
 from assay.claim.reproduce import document, reproduce
 from assay.cli import output
 from assay.error import DONE
+from assay.report.view.claims import summary_said
 from assay.twin import listing
 from assay.twin.point_table import answered
 from assay.twin.predict import Point, predict
@@ -31,6 +32,8 @@ def show_point(point: Point, as_json: bool) -> int:
     output.say("  latency    " + ", ".join(f"{name} {time(value)}" for name, value in latency.items()))
     output.say(f"  CPU        {found['cycles_per_byte']:.3g} cycles/byte, {found['cycles_per_op']:,.0f} cycles/op")
     output.say(f"  bound by   {found['bound_by'].replace('-', ' ')}")
+    if "drive" in found:
+        output.say(f"  drive      {found['drive']}")
     for sentence in found["extrapolated"]:
         output.say(f"  extrapolated: {sentence}")
     return DONE
@@ -87,7 +90,7 @@ def show_reproduction(study: str, folder: str, seconds: float, as_json: bool) ->
         output.say(_claim(row))
     for row in found["statements"]:
         output.say(_statement(row))
-    output.say(_summary(found["summary"]))
+    output.say(summary_said(found["summary"]))
     return DONE
 
 
@@ -138,11 +141,3 @@ def _statement(row: Json) -> str:
 
 def _because(found: Json) -> str:
     return f" ({found['why']})" if found["why"] else ""
-
-
-def _summary(found: Json) -> str:
-    told = f"{found['attempted']} of {found['claims']} claims attempted: {found['reproduced']} reproduced, "
-    told += f"{found['direction_only']} in direction only, {found['not_reproduced']} not reproduced"
-    if found["median_error"] is not None:
-        told += f"; median error {found['median_error']:.0%}, {found['within_quarter']:.0%} within 25 %"
-    return told + "."

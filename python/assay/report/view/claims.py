@@ -254,9 +254,16 @@ def _finding(row: Json, ran: Ran, seen: Seen) -> Finding:
 
 
 def summary_said(found: Json) -> str:
-    """Counts of a study in one sentence."""
-    told = f"{found['attempted']} of {found['claims']} claims attempted: {found['reproduced']} reproduced, "
+    """Counts of a study in one sentence; verdicts and errors are of what was predicted."""
+    told = f"{found['attempted']} of {found['claims']} claims attempted"
+    kinds = (("inputs", "inputs"), ("calibrated", "calibrated"), ("repeats", "counted before"), ("prices", "prices"))
+    apart = [f"{found[key]} {words}" for key, words in kinds if found.get(key)]
+    told += f" ({', '.join(apart)})" if apart else ""
+    told += f"; of {found['predicted']} predicted: " if "predicted" in found else ": "
+    told += f"{found['reproduced']} reproduced, "
     told += f"{found['direction_only']} in direction only, {found['not_reproduced']} not reproduced"
     if found["median_error"] is not None:
         told += f"; median error {found['median_error']:.0%}, {found['within_quarter']:.0%} within 25 %"
+    if found.get("inside_band") is not None:
+        told += f", {found['inside_band']:.0%} inside the band"
     return told + "."
