@@ -47,7 +47,7 @@ def test_reads_wait_longer_the_busier_the_drives_are(grid: Curve) -> None:
 
 
 def test_the_grid_is_what_the_twin_says(grid: Curve) -> None:
-    asked = Point(f"twin:{STAND_IN}", threads=256, depth=4, rate_per_s=140_000.0)
+    asked = Point(f"twin:{STAND_IN}", threads=256, depth=4, rate_per_s=153_160.0)
     assert grid.at(grid.mean_ns, 1.0, 0.7) == pytest.approx(predict(asked)["latency_ns"]["mean"], rel=0.02)
 
 

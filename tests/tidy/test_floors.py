@@ -29,7 +29,7 @@ ARROWS: dict[str, set[str]] = {
     "fleet": GROUND | {"stats", "binary", "document", "units", "results", "machine", "target", "study"},
     "dbms": GROUND | {"own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
     "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},
-    "claim": GROUND | {"binary", "document", "units", "results", "target", "study", "price"},
+    "claim": GROUND | {"binary", "document", "units", "results", "target", "study", "price", "twin"},
     "index": GROUND | {"binary", "units", "results", "target", "study", "twin", "price"},
     "atlas": GROUND | {"binary", "document", "units", "results", "target", "twin", "passport", "price", "charts"},
     "report": GROUND | {"units", "results", "charts", "advise", "price"},

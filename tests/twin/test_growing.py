@@ -25,7 +25,7 @@ def binary() -> Binary:
 def simulated(binary: Binary, on: str, threads: int, layout: str) -> float:
     """Appends of 8 KiB a second, each with fdatasync, in virtual time."""
     target = names.target(on)
-    host = HostWish().document(names.family(target))
+    host = HostWish().document(target)
     job = {
         "version": 1,
         "name": "log",

@@ -14,6 +14,7 @@ from assay.error import MISSED
 from assay.study import source
 from assay.study.expand import Request, expand
 from assay.study.settings import Chosen
+from assay.target import names
 from assay.target.host import HostWish, from_settings
 from assay.target.target import parse, parse_all
 
@@ -47,7 +48,7 @@ def test_a_file_system_and_a_host_can_be_named() -> None:
 
 
 def test_a_host_has_a_source_for_what_was_typed() -> None:
-    cores = HostWish(cores=4).document("nand")["cores"]
+    cores = HostWish(cores=4).document(names.target("p4610"))["cores"]
     assert (cores["kind"], cores["source"]) == ("assumed", "Given on the command line")
 
 

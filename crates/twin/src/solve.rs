@@ -22,7 +22,7 @@ pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solutio
     host.validate()?;
     streams.iter().try_for_each(Stream::validate)?;
     let coupled = couple(target, host, streams)?;
-    let solutions = (0..streams.len()).map(|index| stream_solution(target, host, &streams[index], &coupled, index));
+    let solutions = (0..streams.len()).map(|index| stream_solution(target, host, streams, &coupled, index));
     Ok(Solution {
         streams: solutions.collect(),
         utilisation: vec![
@@ -35,11 +35,16 @@ pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solutio
     })
 }
 
-fn stream_solution(target: &Target, host: &Host, stream: &Stream, coupled: &Coupled, index: usize) -> StreamSolution {
-    let answer = &coupled.answers[index];
-    let seat = &coupled.seats[index];
+fn stream_solution(
+    target: &Target,
+    host: &Host,
+    streams: &[Stream],
+    coupled: &Coupled,
+    index: usize,
+) -> StreamSolution {
+    let (stream, answer, seat) = (&streams[index], &coupled.answers[index], &coupled.seats[index]);
     let (extrapolated, stretch) = extent::outside(target, stream);
-    let band = widths(target, stretch);
+    let band = widths(target, stream, streams.len() > 1, stretch);
     let cycles_per_op = seat.cycles(stream, host, answer);
     let mean_ns = mean(stream, answer, seat);
     let host_ns = seat.latency_ns().min((mean_ns - answer.mean_ns).max(0.0));
@@ -81,11 +86,20 @@ fn shares(answer: &DeviceAnswer, seat: &fixed_point::Seat) -> TimeShares {
     }
 }
 
-pub(crate) fn widths(target: &Target, stretch: f64) -> BandWidths {
+/// Half-widths of a stream's figures; `several` says that it is not alone.
+pub(crate) fn widths(target: &Target, stream: &Stream, several: bool, stretch: f64) -> BandWidths {
     let band = &target.twin().band;
+    let least = band.joined.as_ref().map_or(0.0, |joined| {
+        let kinds = [
+            (several, &joined.several),
+            (stream.path.key.is_buffered(), &joined.page_cache),
+            (stream.write_share > 0.0 && stream.write_share < 1.0, &joined.mix),
+        ];
+        kinds.iter().filter(|(applies, _)| *applies).map(|(_, width)| width.value).fold(0.0, f64::max)
+    });
     BandWidths {
-        bandwidth: band.bandwidth.value + stretch,
-        latency: band.latency.value + stretch,
+        bandwidth: band.bandwidth.value.max(least) + stretch,
+        latency: band.latency.value.max(least) + stretch,
         tail: band.tail.value + 2.0 * stretch,
     }
 }

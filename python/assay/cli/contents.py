@@ -150,6 +150,11 @@ _TWIN_COMMANDS = (
         "Check the file of a twin, or how far it is off the rates of a table that it was not fitted to.",
     ),
     Command(
+        "coverage",
+        "twins.coverage",
+        "Count how often published figures that no twin was fitted to lie in its band, by kind of question.",
+    ),
+    Command(
         "show",
         "twins.card",
         "Draw a drive's twin as a card: rates and latencies, collected and fresh, with bands and sources.",

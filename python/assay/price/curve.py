@@ -68,7 +68,7 @@ def of_twin(name: str, page_bytes: float) -> Curve:
     target = names.target(name)
     if names.is_memory(target):
         raise PriceError(f"{name} is memory: it has no queue of reads", "name the twin of a drive, or give --iops")
-    host = HostWish("", None, None).document(names.family(target))
+    host = HostWish("", None, None).document(target)
     loads = [stream(Asked(on=name, size_bytes=int(page_bytes), depth=depth), False) for depth in DEPTHS]
     questions = [{"target": 0, "host": 0, "streams": [load]} for load in loads]
     given = {"version": catalog.VERSION, "targets": [target], "hosts": [host], "questions": questions}

@@ -49,6 +49,12 @@ def host(name: str) -> Json:
     return _document("hosts", name, "`assay list hosts` shows them all")
 
 
+def bands() -> Json:
+    """Least bands by kind of question (`python -m assay.claim.coverage` makes them); nothing where there is no file."""
+    path = home.catalog() / "bands.toml"
+    return _read(path) if path.is_file() else {}
+
+
 def everything() -> Iterator[Json]:
     """Every device of the catalog, by name."""
     for name in twins():

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
-from assay.target import catalog
+from assay.target import catalog, names
 from assay.units.parse import number_of
 
 Json = dict[str, Any]
@@ -28,9 +28,13 @@ class HostWish:
     cores: float | None = None
     clock_hz: float | None = None
 
-    def document(self, family: str) -> Json:
-        """The host, complete with every parameter."""
-        found = catalog.host(self.name or DEFAULT_OF_FAMILY.get(family, DEFAULT))
+    def document(self, target: Json) -> Json:
+        """The host that drives a target, complete with every parameter."""
+        found = catalog.host(self.name or DEFAULT_OF_FAMILY.get(names.family(target), DEFAULT))
+        vcpus = names.vcpus(target)
+        if vcpus is not None and not self.name:
+            # Every virtual CPU counts as a core of its own, as in the two threads of a core.
+            found = found | {"cores": vcpus, "threads_per_core": vcpus | {"value": 1}}
         given = {"cores": self.cores, "clock_hz": self.clock_hz}
         return found | {key: _given(value) for key, value in given.items() if value is not None}
 

@@ -83,6 +83,14 @@ def family(found: Json) -> str:
     return family(found["member"] if found["kind"] == "stripe" else found["back"])
 
 
+def vcpus(found: Json) -> Json | None:
+    """Virtual CPUs of the instance that the drives are those of, where they are an instance's."""
+    if found["kind"] == "device":
+        device: Json = found["twin"]["device"]
+        return device.get("vcpus")
+    return vcpus(found["member"] if found["kind"] == "stripe" else found["back"])
+
+
 def devices(found: Json) -> int:
     """Devices that hold the data."""
     if found["kind"] == "device":
@@ -103,7 +111,16 @@ def capacity_bytes(found: Json) -> float:
 
 
 def _device(name: str, modules: int = 1) -> Json:
-    return {"kind": "device", "twin": catalog.twin(name), "modules": modules}
+    return {"kind": "device", "twin": with_bands(catalog.twin(name)), "modules": modules}
+
+
+def with_bands(twin: Json) -> Json:
+    """A drive's twin with how far off it is at least where loads are joined; its own file goes before the catalog's."""
+    known = catalog.bands().get("drives")
+    own = twin.get("band", {})
+    if known is None or "joined" in own or twin["device"]["family"] in catalog.MEMORY_FAMILIES:
+        return twin
+    return twin | {"band": own | {"joined": known}}
 
 
 def _split(name: str) -> tuple[str, int, int]:

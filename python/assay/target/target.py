@@ -127,7 +127,7 @@ def _driven(text: str, host: HostWish) -> dict[str, Any]:
         "version": catalog.VERSION,
         "label": text,
         "target": target,
-        "host": host.document(names.family(target)),
+        "host": host.document(target),
     }
     return found | ({"file_system": system[1]} if system else {})
 

@@ -28,7 +28,9 @@ def curve(points: Mapping[float, float], kind: str, source: str, date: str, **mo
 
 
 def rounded(value: float) -> float | int:
-    """Four significant digits: more would claim to be known."""
+    """Four significant digits: more would claim to be known. A whole number that was given as one is exact."""
+    if isinstance(value, int):
+        return value
     short = float(f"{value:.4g}")
     return int(short) if short == int(short) and abs(short) < 1e15 else short
 

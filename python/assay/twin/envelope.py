@@ -66,8 +66,8 @@ def reached(document: Json, loads: Sequence[Load]) -> list[Reached]:
     Raises:
         AssayError: where the file of the twin cannot be read, or the twin cannot do it.
     """
-    host = HostWish(cores=_CORES).document(document["device"]["family"])
     target = {"kind": "device", "twin": document}
+    host = HostWish(cores=_CORES).document(target)
     streams = [_stream(document, load) for load in loads]
     questions = [{"target": 0, "host": 0, "streams": [one]} for one in streams]
     given = {"version": catalog.VERSION, "targets": [target], "hosts": [host], "questions": questions}

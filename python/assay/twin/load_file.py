@@ -39,6 +39,12 @@ def read(path: Path, drive: str) -> tuple[str, list[Row]]:
     return name, sorted(rows, key=lambda row: row.asked)
 
 
+def drives(path: Path) -> list[str]:
+    """Names of the drives of a table that can be read."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return sorted({row[DRIVE] for row in csv.DictReader(lines)})
+
+
 def citation(path: Path) -> str:
     """Where the figures come from: the first sentence of the comment at the head, or the file's name."""
     head = path.read_text(encoding="utf-8").partition("\n")[0]

@@ -42,7 +42,7 @@ def answered(path: Path, common: Point) -> list[Json]:
     """
     rows = _rows(path)
     asked = [_point(path, number, row, common) for number, row in enumerate(rows, 2)]
-    answers = _ask([point for point in asked if not isinstance(point, AssayError)])
+    answers = ask_all([point for point in asked if not isinstance(point, AssayError)])
     return [row | _answer(point, answers) for row, point in zip(rows, asked, strict=True)]
 
 
@@ -76,7 +76,7 @@ def _point(path: Path, number: int, row: Json, common: Point) -> Point | AssayEr
     return point
 
 
-def _ask(points: Sequence[Point]) -> dict[Point, Json]:
+def ask_all(points: Sequence[Point]) -> dict[Point, Json]:
     """Answers of all points from one process; points that stand twice are asked once."""
     targets: dict[str, int] = {}
     hosts: dict[tuple[object, ...], int] = {}
@@ -87,7 +87,8 @@ def _ask(points: Sequence[Point]) -> dict[Point, Json]:
             targets[point.on] = len(targets)
             document["targets"].append(names.target(point.on))
         target = document["targets"][targets[point.on]]
-        who = (point.host, point.cores, point.clock_hz, names.family(target))
+        vcpus = (names.vcpus(target) or {}).get("value")
+        who = (point.host, point.cores, point.clock_hz, names.family(target), vcpus)
         if who not in hosts:
             hosts[who] = len(hosts)
             document["hosts"].append(host_of(point, target))

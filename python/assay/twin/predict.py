@@ -31,6 +31,8 @@ BLOCK_PATHS = {
 }
 # Where nobody names a path on a drive.
 DIRECT = "io_uring+direct"
+# Families of drives that copy what is valid before they erase, and write more slowly once they have to.
+COLLECTING = ("nand", "cloud-instance")
 # Paths on which a thread has one operation in flight.
 BLOCKING = ("pread_buffered", "pread_direct", "mmap", "dax_pread", "dax_mmap_msync", "pmem")
 MEMORY_PATHS = {"pmem": "pmem", "pread": "dax_pread", "mmap": "dax_mmap_msync"}
@@ -79,7 +81,17 @@ def predict(point: Point) -> Json:
     answer = Binary.find().document("predict", "-", given=document)["answers"][0]
     if answer["kind"] == "refused":
         raise AssayError(answer["reason"], hint=answer["fix"], code=NOT_POSSIBLE)
-    return shown(point, host["name"], answer["solution"])
+    return shown(point, host["name"], answer["solution"]) | state(point, target)
+
+
+def state(point: Point, target: Json) -> Json:
+    """Which of its two rates of writes a flash drive answers with; nothing of what is not written, or has but one."""
+    share = stream(point, names.is_memory(target))["write_share"]
+    if not share or names.family(target) not in COLLECTING:
+        return {}
+    if point.duration_s > 0:
+        return {"drive": f"fresh at the beginning, then written for {point.duration_s:g} s"}
+    return {"drive": "collected: in its steady state, with all free blocks used up"}
 
 
 def with_file_system(point: Point) -> Point:
@@ -116,7 +128,7 @@ def check(point: Point, target: Json) -> None:
 def host_of(point: Point, target: Json) -> Json:
     """The host, with cores and clock as the user wants them."""
     cores = None if point.cores is None else float(point.cores)
-    return HostWish(point.host, cores, point.clock_hz).document(names.family(target))
+    return HostWish(point.host, cores, point.clock_hz).document(target)
 
 
 def path_key(path: str, memory: bool) -> str:

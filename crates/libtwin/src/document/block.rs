@@ -200,6 +200,9 @@ pub struct CloudInstance {
     pub drive: Nand,
     /// How many drives.
     pub drives: Parameter,
+    /// Virtual CPUs of the instance, which drive them where no host is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vcpus: Option<Parameter>,
     /// Reads per second of the instance, 4 KiB.
     pub read_iops: Parameter,
     /// Writes per second of the instance, 4 KiB.

@@ -16,5 +16,5 @@ pub use memory::{
 };
 pub use parameter::{OrElse, Parameter, ParameterKind};
 pub use read::read;
-pub use twin::{Band, Bounds, Device, Twin};
+pub use twin::{Band, Bounds, Device, Joined, Twin};
 pub use under_load::{Beside, LoadRow, UnderLoad};

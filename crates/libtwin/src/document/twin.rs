@@ -98,4 +98,19 @@ pub struct Band {
     pub latency: Parameter,
     /// Of the 99th percentile and beyond, as a factor less 1: 1.0 means half to double.
     pub tail: Parameter,
+    /// How far it is off at least where loads are joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined: Option<Joined>,
+}
+
+/// Least half-widths of bandwidth and latency by kind of question, from published figures that nothing was fitted to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Joined {
+    /// Several loads at once.
+    pub several: Parameter,
+    /// A load that goes through the page cache.
+    pub page_cache: Parameter,
+    /// A load that reads and writes.
+    pub mix: Parameter,
 }

@@ -75,7 +75,7 @@ pub fn twin(device: Device) -> Twin {
             write_percent: [0.0, 100.0],
             duration_s: [0.0, 1e5],
         },
-        band: Band { bandwidth: value(0.1), latency: value(0.1), tail: value(1.0) },
+        band: Band { bandwidth: value(0.1), latency: value(0.1), tail: value(1.0), joined: None },
         notes: Vec::new(),
     }
 }

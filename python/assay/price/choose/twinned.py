@@ -3,7 +3,7 @@
 Every twin that a choice may need is asked once, for a grid of loads: shares of reads, and shares of what the device
 does at most. A plan's load lies between four points of the grid; what is between them is interpolated. Cloud instances
 with local NVMe drives that have no twin of their own are answered by the twin of another instance at the same share of
-its IOPS, and labelled so.
+its IOPS, and labelled so. An instance with a twin of its own has the twin's rates: reads as measured, writes collected.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Any
 from assay.binary import Binary
 from assay.target import catalog, names
 from assay.target.host import HostWish
+from assay.twin.instance_table import twin_name
 from assay.twin.predict import Point, stream
 
 from .candidate import Candidate
 from .latency import Ask, Latencies, LatencyFigure
+from .plan import STATED_IO_BYTES
 
 Json = dict[str, Any]
 
@@ -58,10 +60,23 @@ def with_twin(candidate: Candidate, known: Collection[str]) -> Candidate:
     """A candidate with the twin that stands for its local storage, where one does."""
     if candidate.cloud == "own" or not candidate.nvme or not candidate.local_bytes:
         return candidate
-    own = candidate.name.partition("/")[2].replace(".", "-")
-    if candidate.cloud == "aws" and own in known:
-        return replace(candidate, twin=own)
-    return replace(candidate, twin=STAND_IN, twin_lent=True)
+    own = twin_name(candidate.name.partition("/")[2])
+    if own not in known:
+        return replace(candidate, twin=STAND_IN, twin_lent=True)
+    device = catalog.twin(own)["device"]
+    if device["family"] != "cloud-instance":
+        return replace(candidate, twin=STAND_IN, twin_lent=True)
+    source = f"{candidate.source}; rates of local storage: twin:{own}, writes collected"
+    writes = collected_writes(device)
+    return replace(candidate, twin=own, read_iops=device["read_iops"]["value"], write_iops=writes, source=source)
+
+
+def collected_writes(device: Json) -> float:
+    """Random writes a second of an instance whose drives have used up their free blocks, 4 KiB."""
+    drive, drives = device["drive"], device["drives"]["value"]
+    copies = drive["collection"]["write_amplification"]["value"]
+    sustained = drive["sustained_bytes_per_s"]["value"] / copies / STATED_IO_BYTES
+    return float(min(drives * min(sustained, drive["write_iops"]["value"]), device["write_iops"]["value"]))
 
 
 class TwinLatencies:
@@ -94,7 +109,7 @@ class TwinLatencies:
 def curves(twins: Sequence[str], page_bytes: float) -> dict[str, Curve]:
     """The grid of each twin, in two questions to the binary: what each does at most, and then under load."""
     targets = [names.target(f"{names.PREFIX}{twin}") for twin in twins]
-    hosts = [HostWish("", None, None).document(names.family(target)) for target in targets]
+    hosts = [HostWish("", None, None).document(target) for target in targets]
     most = _ask(targets, hosts, [[_load(page_bytes, 100 * share)] for share in SHARES])
     asked: list[tuple[int, list[Json]]] = []
     for number, found in enumerate(most):

@@ -35,7 +35,8 @@ impl Played<'_> {
         let seat = &self.engine.classes[index];
         let target = &self.scene.targets[seat.machine].1;
         let (outside, stretch) = extent::outside(target, &seat.stream);
-        Judged { outside, widths: widths(target, stretch) }
+        let several = self.engine.classes.len() > 1;
+        Judged { outside, widths: widths(target, &seat.stream, several, stretch) }
     }
 
     /// All reasons.

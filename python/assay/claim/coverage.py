@@ -1,0 +1,207 @@
+"""How often published figures that no twin was fitted to lie in the band, by kind of question; and bands from them.
+
+`python -m assay.claim.coverage` writes `catalog/bands.toml`, the least bands of drives where loads are joined.
+
+A width is that of split conformal prediction: of n misses the one of rank ceil(0.9 (n + 1)). What is left out is a
+group at a time: a table of a study, a drive, a family of instances. Coverage counts figures of a group against widths
+from all other groups.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.binary import Binary
+from assay.claim import judge
+from assay.claim.model import Run, Study, known
+from assay.claim.reproduce import reproduce
+from assay.claim.take import names
+from assay.home import catalog
+from assay.target import catalog as devices
+from assay.target import names as targets
+from assay.twin import beside_file, fit_load, instance_table, load_file
+from assay.twin.document import Table, parameter, to_toml
+
+COVERED = 0.9
+SEVERAL, PAGE_CACHE, MIX = "several loads", "page cache", "reads and writes of one load"
+ONE, RATIO, CPU = "one load", "ratio of two runs", "CPU"
+MEMORY = "readers beside writers on memory"
+LOADED, TAIL = "median beside writes", "tail beside writes"
+INSTANCE = "rates of another size of instance"
+# In the file of bands each has its key.
+JOINED = {"several": SEVERAL, "page_cache": PAGE_CACHE, "mix": MIX}
+# Fewer figures than this in other groups are no base for a width.
+FIGURES_AT_LEAST = 8
+# No band is wider: half to double says that nothing is known.
+WIDEST = 1.0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published figure that nothing was fitted to, beside what a twin gave."""
+
+    kind: str
+    group: str
+    miss: float
+    """Logarithm of modelled over published; 0 inside a published range."""
+    width: float
+    """Relative half-width of the twin's own band."""
+    drive: bool = True
+
+    @property
+    def inside(self) -> bool:
+        """It lies in the twin's own band."""
+        return abs(self.miss) <= math.log1p(self.width) + 1e-9
+
+
+def figures() -> list[Figure]:
+    """All of them: of the studies, of drives under load, of instances, of memory."""
+    return [*published(), *under_load(), *other_sizes(), *beside()]
+
+
+def published() -> Iterator[Figure]:
+    """What the studies published and twins predict."""
+    for name in known():
+        found = reproduce(name)
+        for outcome in judge.predicted(found.outcomes):
+            if outcome.modelled is not None and outcome.error is not None and outcome.error > -1.0:
+                runs = [found.study.runs[run] for run in _runs(outcome.claim.take)]
+                on_drives = not any(_on_memory(found.study, run) for run in runs)
+                kind = kind_of(outcome, found.study, runs, on_drives)
+                yield Figure(kind, outcome.claim.id, math.log1p(outcome.error), outcome.modelled.width, on_drives)
+
+
+def _runs(take: str) -> list[str]:
+    return list(dict.fromkeys(name.split(".", maxsplit=1)[0] for name in names(take)))
+
+
+def _on_memory(study: Study, run: Run) -> bool:
+    return targets.is_memory(targets.target(study.machines[run.machine].on))
+
+
+def kind_of(outcome: judge.Outcome, study: Study, runs: Sequence[Run], on_drives: bool) -> str:
+    """The kind of question that a figure answers: the first that applies."""
+    claim = outcome.claim
+    if claim.metric == "CPU":
+        return CPU
+    if claim.unit == "-":
+        return RATIO
+    if any(len(run.streams) > 1 for run in runs):
+        return SEVERAL
+    if on_drives and any(run.path in ("pread", "mmap", "io_uring+buffered") for run in runs):
+        return PAGE_CACHE
+    mixed = any(study.stream(run, alias).op == "mix" for run in runs for alias in run.streams)
+    return MIX if mixed else ONE
+
+
+def under_load() -> Iterator[Figure]:
+    """Latencies of drives beside writes, at every second rate, of twins that were fitted to the others."""
+    table, binary = catalog() / "published" / "ssd-under-load.csv", Binary.find()
+    for drive in load_file.drives(table):
+        title, rows = load_file.read(table, drive)
+        chosen = ",".join(f"{row.asked:.0f}" for row in rows[::2])
+        twin = fit_load.fit_table(table, drive, chosen, {}, "left-out", binary)
+        others, _ = fit_load.check(twin, table, drive, binary)
+        for row in others:
+            if row.figure.startswith("read"):
+                kind = LOADED if row.figure.endswith("p50") else TAIL
+                yield Figure(kind, title, math.log(row.predicted / row.published), row.width)
+
+
+def other_sizes() -> Iterator[Figure]:
+    """Rates of instances, each taken from the sizes beside it."""
+    for family, miss in instance_table.left_out():
+        yield Figure(INSTANCE, family, miss, instance_table.width())
+
+
+def beside() -> Iterator[Figure]:
+    """Readers beside writers on one module: the model was fitted to two, four and six."""
+    for row in beside_file.read():
+        if row.modules == beside_file.LEFT_OUT:
+            value, width = beside_file.answer(row)
+            yield Figure(MEMORY, "one module", math.log(value / row.bytes_per_s), width, drive=False)
+
+
+def width_of(misses: Iterable[float]) -> float | None:
+    """The width that holds nine of ten; none where there are too few to tell."""
+    ordered = sorted(abs(miss) for miss in misses)
+    if len(ordered) < FIGURES_AT_LEAST:
+        return None
+    rank = math.ceil(COVERED * (len(ordered) + 1))
+    return min(WIDEST, math.expm1(ordered[min(rank, len(ordered)) - 1]))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A kind of question: how far off, and how often inside."""
+
+    kind: str
+    figures: int
+    groups: int
+    median: float
+    p90: float
+    inside: float
+    conformal: float | None
+    left_out: float | None
+    """Inside of widths from the other groups; none where those are too few."""
+
+
+def rows(found: Sequence[Figure]) -> list[Row]:
+    """By kind, and all together."""
+    kinds = list(dict.fromkeys(figure.kind for figure in found))
+    return [_row(kind, [figure for figure in found if figure.kind == kind]) for kind in kinds] + [_row("all", found)]
+
+
+def _row(kind: str, found: Sequence[Figure]) -> Row:
+    errors = sorted(math.expm1(abs(figure.miss)) for figure in found)
+    hits = list(_left_out(found)) if kind != "all" else []
+    return Row(
+        kind=kind,
+        figures=len(found),
+        groups=len({figure.group for figure in found}),
+        median=statistics.median(errors),
+        p90=errors[min(len(errors) - 1, int(0.9 * len(errors)))],
+        inside=sum(figure.inside for figure in found) / len(found),
+        conformal=width_of(figure.miss for figure in found) if kind != "all" else None,
+        left_out=sum(hits) / len(hits) if hits else None,
+    )
+
+
+def _left_out(found: Sequence[Figure]) -> Iterator[bool]:
+    """Whether each figure lies within the width that all other groups make."""
+    for group in dict.fromkeys(figure.group for figure in found):
+        width = width_of(figure.miss for figure in found if figure.group != group)
+        if width is not None:
+            yield from (abs(figure.miss) <= math.log1p(width) for figure in found if figure.group == group)
+
+
+def bands(found: Sequence[Figure]) -> Table:
+    """The file of bands: drives, where loads are joined."""
+    made: Table = {}
+    for key, kind in JOINED.items():
+        misses = [figure.miss for figure in found if figure.kind == kind and figure.drive]
+        width = width_of(misses)
+        if width is None:
+            words = f"Only {len(misses)} published figures that nothing was fitted to: as of several loads"
+            made[key] = parameter(float(made["several"]["value"]), "assumed", words, DATE)
+            continue
+        words = f"Conformal at {COVERED:.0%} over {len(misses)} published figures that nothing was fitted to"
+        made[key] = parameter(width, "fitted", words, DATE, residual=statistics.median(map(abs, misses)))
+    return {"version": devices.VERSION, "drives": made}
+
+
+DATE = "2026-11"
+
+
+def main() -> int:
+    """Writes the bands into the catalog."""
+    (catalog() / "bands.toml").write_text(to_toml(bands(figures())), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

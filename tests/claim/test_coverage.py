@@ -1,0 +1,70 @@
+"""Bands from figures that were left out: the method, the shipped file, and what answers make of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from assay import home
+from assay.claim import coverage
+from assay.claim.coverage import Figure
+from assay.cli.twins.covering import table
+from assay.target import catalog, names
+from assay.twin import beside_file
+from assay.twin.predict import Point, predict
+
+
+def drawn(generator: np.random.Generator, groups: int, each: int) -> list[Figure]:
+    return [Figure("k", f"g{g}", float(generator.normal(0.0, 0.1)), 0.2) for g in range(groups) for _ in range(each)]
+
+
+def test_left_out_groups_lie_within_nine_times_of_ten() -> None:
+    generator = np.random.default_rng(5)
+    rows = [coverage.rows(drawn(generator, 6, 10))[0] for _ in range(100)]
+    shares = [row.left_out for row in rows if row.left_out is not None]
+    assert len(shares) == 100
+    assert 0.87 < sum(shares) / 100 < 0.95
+
+
+def test_too_few_figures_make_no_width() -> None:
+    assert coverage.width_of([0.1] * (coverage.FIGURES_AT_LEAST - 1)) is None
+    assert coverage.width_of([0.1, -0.1] * 20) == pytest.approx(math.expm1(0.1))
+    assert coverage.width_of([9.0] * 20) == coverage.WIDEST
+
+
+def test_the_shipped_bands_name_their_figures() -> None:
+    shipped = catalog.bands()["drives"]
+    assert set(shipped) == set(coverage.JOINED)
+    for band in shipped.values():
+        assert 0.03 <= band["value"] <= coverage.WIDEST
+        assert "published figures" in band["source"]
+    assert "joined" in names.target("raid0:p4610*2")["member"]["twin"]["band"]
+    assert "joined" not in names.target("pmem100-256g")["twin"]["band"]
+
+
+def test_a_question_that_joins_loads_has_a_band_of_its_kind(assayer: object) -> None:
+    assert assayer
+    alone = Point("twin:p4610", depth=16)
+    mixed = predict(replace(alone, read_percent=70.0))["band"]["bandwidth"]
+    cached = predict(replace(alone, depth=1, path="pread"))["band"]["bandwidth"]
+    own = catalog.twin("p4610")["band"]["bandwidth"]["value"]
+    least = {key: band["value"] for key, band in catalog.bands()["drives"].items()}
+    assert predict(alone)["band"]["bandwidth"] == pytest.approx(own)
+    assert mixed == pytest.approx(max(own, least["mix"]))
+    assert cached == pytest.approx(max(own, least["page_cache"]))
+
+
+def test_readers_beside_writers_are_those_of_the_shipped_table(assayer: object) -> None:
+    assert assayer
+    found = list(coverage.beside())
+    assert len(found) == 18
+    assert sum(figure.inside for figure in found) >= 6
+    assert {row.modules for row in beside_file.read()} == {1, 2, 4}
+
+
+def test_the_page_has_the_columns_of_the_command() -> None:
+    page = (home.catalog().parent / "docs" / "twins.md").read_text(encoding="utf-8")
+    head, rule = table([])
+    assert f"{head}\n{rule}" in page.replace("\n    ", "\n"), "assay twin coverage prints the table of docs/twins.md"
