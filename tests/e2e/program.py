@@ -194,3 +194,10 @@ def assay(*words: str, cwd: Path, program: Path = ASSAYER) -> subprocess.Complet
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
     return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def record_of(folder: Path) -> Json:
+    """The newest record of an index, an engine or a database in a folder of results."""
+    newest = max((folder / "work").glob("*.json"), key=lambda path: path.stat().st_mtime_ns)
+    record: Json = json.loads(newest.read_text(encoding="utf-8"))
+    return record

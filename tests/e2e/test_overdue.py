@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from .places import Loop
 
 RATE = 500.0
 WINDOW_S = 4.0
+MIB = 1 << 20
 OBJECTIVE: Json = {"metric": "p99_ns", "bound": 100_000_000.0}
 
 
@@ -79,6 +82,77 @@ def test_what_never_ends_is_at_least_as_slow_as_it_waited(folder: Path, path: st
     assert outcome.reason("operations-missing")["numbers"]["missing_operations"] == overdue["missing"]
     assert "rate-not-reached" in outcome.codes()
     assert outcome.record["verdict"]["status"] != "valid"
+
+
+def transactions(place: Path, out: Path, rate: float, window_s: float) -> list[str]:
+    """Words of a run of TPC-C with a rate; it tells its throughput ten times in the window."""
+    words = ["dbms", "tpcc", "--small", "--terminals", "1", "--ramp", "200ms", "--duration", f"{window_s}s"]
+    return [*words, "--rate", str(rate), "--on", str(place), "--out", str(out)]
+
+
+def accounted_kinds(record: Json) -> list[Json]:
+    """What became of the transactions of each kind, which its response times know of too."""
+    seen = []
+    for part in record["parts"]:
+        overdue = part.get("overdue") or {"completed": 0, "missing": 0}
+        window = part["succeeded"] + part["empty"]
+        all_of_it = window + overdue["completed"] + overdue["missing"]
+        assert abs(part["response"]["count"] - all_of_it) <= 4, part["name"]
+        assert part["failed"] == 0
+        seen.append({"window": window, **overdue})
+    return seen
+
+
+def test_transactions_wait_for_a_freeze_over_the_end(tmp_path: Path) -> None:
+    if not shutil.which("fsfreeze"):
+        pytest.skip("fsfreeze (util-linux) is not installed")
+    memory = Path("/dev/shm")
+    image = (memory if memory.is_dir() else tmp_path) / f"{tmp_path.parent.name}-{tmp_path.name}.img"
+    rate, window_s, held_s = 100.0, 3.0, 2.9
+    with places.disk(image, tmp_path / "mnt", 512 * MIB) as (_, place):
+        run = program.start_assay(*transactions(place, tmp_path / "out", rate, window_s), cwd=tmp_path)
+        try:
+            told = list(islice(throughputs(run), 2))
+            with frozen(place):
+                time.sleep(held_s)
+            out, err = run.communicate(timeout=60)
+        finally:
+            run.kill()
+            run.wait()
+    assert len(told) == 2
+    assert run.returncode == 0, out + err
+    record = program.record_of(tmp_path / "out")
+    kinds = accounted_kinds(record)
+    assert sum(kind["completed"] for kind in kinds) > 0
+    assert sum(kind["missing"] for kind in kinds) == 0
+    assert sum(kind["window"] + kind["completed"] for kind in kinds) >= 0.97 * rate * window_s
+    assert max(part["response"]["max_ns"] for part in record["parts"]) >= 0.9e9 * held_s
+
+
+def throughputs(run: subprocess.Popen[str]) -> Iterator[str]:
+    """What a run of TPC-C says while it measures."""
+    assert run.stderr is not None
+    return (line for line in run.stderr if "transactions/s" in line)
+
+
+def test_transactions_that_are_never_begun_are_lower_bounds(tmp_path: Path) -> None:
+    rate, window_s = 1e6, 0.5
+    done = program.assay(*transactions(tmp_path, tmp_path / "out", rate, window_s), cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    record = program.record_of(tmp_path / "out")
+    kinds = accounted_kinds(record)
+    missing = sum(kind["missing"] for kind in kinds)
+    assert missing > 0
+    assert sum(sum(kind[name] for name in ("window", "completed", "missing")) for kind in kinds) >= rate * window_s
+    for part in record["parts"]:
+        bound = part["response"]["at_least"]
+        assert bound["from_ns"] >= 1e9, "what was due is begun for a second after the window"
+        assert part["response"]["p99_ns"] >= bound["from_ns"]
+    reasons = {reason["code"]: reason for reason in record["verdict"]["reasons"]}
+    assert reasons["operations-missing"]["numbers"]["missing_operations"] == missing
+    assert "rate-not-reached" in reasons
+    assert record["verdict"]["status"] != "valid"
+    assert "\u2265 " in done.stdout, "a lower bound is printed as one"
 
 
 STUDY = """

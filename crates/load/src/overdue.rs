@@ -67,20 +67,32 @@ impl Overdue {
         rng: &mut Xoshiro256PlusPlus,
         waited_ns: impl Fn(u64) -> u64,
     ) {
-        let left = schedule.left();
-        if left > WALKED {
-            let (from, span) = (schedule.due(), u128::from(schedule.end() - schedule.due()));
-            for place in 0..WALKED {
-                let times = left / WALKED + u64::from(place < left % WALKED);
-                let waited = waited_ns(from + (span * u128::from(place) / u128::from(WALKED)) as u64);
-                note(&mut self.response, self.tally.response.as_ref(), waited, times);
-            }
-            return;
+        never_started(schedule, rng, WALKED, |due, times| {
+            note(&mut self.response, self.tally.response.as_ref(), waited_ns(due), times);
+        });
+    }
+}
+
+/// Walks through what a schedule still holds before its end: `each` gets an instant at which something was due, and how
+/// many operations it stands for. Where more than `walked` are left, so many stand for all of them.
+pub fn never_started(
+    schedule: &mut Schedule,
+    rng: &mut Xoshiro256PlusPlus,
+    walked: u64,
+    mut each: impl FnMut(u64, u64),
+) {
+    let left = schedule.left();
+    if left > walked {
+        let (from, span) = (schedule.due(), u128::from(schedule.end() - schedule.due()));
+        for place in 0..walked {
+            let times = left / walked + u64::from(place < left % walked);
+            each(from + (span * u128::from(place) / u128::from(walked)) as u64, times);
         }
-        while schedule.due() < u64::MAX {
-            note(&mut self.response, self.tally.response.as_ref(), waited_ns(schedule.due()), 1);
-            schedule.advance(rng);
-        }
+        return;
+    }
+    while schedule.due() < u64::MAX {
+        each(schedule.due(), 1);
+        schedule.advance(rng);
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     environment::Environment,
     figure::{Distribution, Figure},
-    record::{CpuUse, DeviceCounters, IntervalPoint, NotMeasured, RunInfo},
+    record::{CpuUse, DeviceCounters, IntervalPoint, NotMeasured, Overdue, RunInfo},
     verdict::Verdict,
 };
 
@@ -80,6 +80,10 @@ pub struct WorkPart {
     /// From intended start to end; none where arrivals are closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Distribution>,
+    /// What was due in the window and ended after it; none where nothing was, or arrivals are closed. It is in the
+    /// distributions, and in no rate or count of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overdue: Option<Overdue>,
     /// Figures by name with unit (`ops_per_s`, `device_read_bytes`, `cpu_s`).
     pub figures: BTreeMap<String, Figure>,
     /// What is no number, by name (`plan_hash`, `dominant_node`, `class`).

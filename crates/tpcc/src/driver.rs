@@ -12,12 +12,13 @@ use std::{
 
 use assay_instruments::{
     clock::Clock,
-    tally::{Latencies, Snapshot, Sum},
+    tally::{AtLeast, Latencies, Snapshot, Sum},
     work::{Done, WorkPlace, WorkWatch, WorkWindow},
 };
-use assay_record::{IntervalPoint, Provenance};
+use assay_record::{IntervalPoint, Overdue, Provenance};
 
 use crate::{
+    edges::Edges,
     error::{Result, TpccError},
     input::Asker,
     kind::Kind,
@@ -32,6 +33,8 @@ use crate::{
 
 /// How often the controller looks whether it is to end: seldom, for its CPU is the driver's.
 const NAP: Duration = Duration::from_millis(200);
+/// How often it looks after the window whether what was due has been done.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What a kind of transaction came to in the window.
 #[derive(Debug, Default)]
@@ -40,6 +43,8 @@ pub struct KindSum {
     pub service: Sum,
     /// From the intended start.
     pub response: Option<Sum>,
+    /// What was due in the window and ended after it; the distributions hold it, the counts do not.
+    pub overdue: Option<Overdue>,
     /// Committed.
     pub committed: u64,
     /// Rolled back by rule.
@@ -112,8 +117,9 @@ pub fn drive<S: Store>(
     let each = if S::TAKES_TURNS { drive.per_thread } else { 1 };
     let threads = drive.terminals.div_ceil(each);
     let (stop, ready) = (AtomicBool::new(false), Barrier::new(threads as usize + 1));
+    let edges = Edges::ahead();
     let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
-    let shared = Shared { clock, began: clock.now(), date, stop: &stop, drive };
+    let shared = Shared { clock, began: clock.now(), date, stop: &stop, edges: &edges, drive };
     thread::scope(|scope| {
         let mut workers = Vec::with_capacity(threads as usize);
         let mut askers = askers.into_iter();
@@ -132,11 +138,18 @@ pub fn drive<S: Store>(
             }));
         }
         ready.wait();
-        let driven = Controller { drive, tallies: &tallies, stop: &stop, clock }.run(around);
+        let controller = Controller { drive, tallies: &tallies, stop: &stop, edges: &edges, clock };
+        let (mut driven, rest) = controller.run(around);
+        if open {
+            controller.settle(around.interrupted, || workers.iter().all(thread::ScopedJoinHandle::is_finished));
+        }
         stop.store(true, Relaxed);
         let ends: Vec<Result<()>> =
             workers.into_iter().map(|worker| worker.join().map_err(|_| TpccError::TerminalLost)?).collect();
         ends.into_iter().collect::<Result<()>>()?;
+        if open {
+            controller.account(&mut driven, rest);
+        }
         Ok(finish(driven, &tallies))
     })
 }
@@ -178,7 +191,14 @@ struct Controller<'a> {
     drive: &'a Drive,
     tallies: &'a [Tally],
     stop: &'a AtomicBool,
+    edges: &'a Edges,
     clock: Clock,
+}
+
+/// What had been read and counted when the window closed.
+struct Rest {
+    readers: Readers,
+    counts: Counts,
 }
 
 /// What the controller has read of one histogram of every terminal.
@@ -205,7 +225,7 @@ struct Counts {
 }
 
 impl Controller<'_> {
-    fn run(&self, around: &mut Surroundings<'_>) -> Driven {
+    fn run(&self, around: &mut Surroundings<'_>) -> (Driven, Rest) {
         self.wait(Duration::from_secs_f64(self.drive.ramp_s), around.interrupted);
         let mut readers = Readers::default();
         readers.drain(self.tallies, &mut Default::default());
@@ -215,9 +235,9 @@ impl Controller<'_> {
         // Opening takes a while: what was done meanwhile is not in the window.
         readers.drain(self.tallies, &mut Default::default());
         let server = around.server_pid.map(ServerWatch::open);
-        let before = self.counts();
+        let (before, opened) = (self.counts(), self.clock.now());
         let mut sums = Sums::default();
-        let intervals = self.measure(&watch, &mut readers, &mut sums, around);
+        let intervals = self.measure((&watch, opened), &mut readers, &mut sums, around);
         let after = self.counts();
         let operations = sums.kinds.iter().map(|sum| sum.service.count()).sum();
         let server = server.map(|server| server.close(operations, self.clock.hz()));
@@ -234,7 +254,7 @@ impl Controller<'_> {
             (kind.committed, kind.rolled_back, kind.failed, kind.conflicts) =
                 (committed, rolled_back, failed, conflicts);
         }
-        Driven {
+        let driven = Driven {
             window,
             kinds,
             intervals,
@@ -245,12 +265,51 @@ impl Controller<'_> {
             ordered: 0,
             server,
             interrupted: around.interrupted.load(Relaxed),
+        };
+        (driven, Rest { readers, counts: after })
+    }
+
+    /// Waits until what was due in the window has been done, or is given up.
+    fn settle(&self, interrupted: &AtomicBool, done: impl Fn() -> bool) {
+        // Terminals end by themselves; only an interrupt or the error of one ends them earlier.
+        while !done() && !self.ends(interrupted) {
+            thread::sleep(LOOK);
         }
+    }
+
+    /// Adds what terminals counted after the window, when all have ended.
+    fn account(&self, driven: &mut Driven, mut rest: Rest) {
+        let waited = self.edges.closed().map_or(0, |close| self.clock.now().saturating_sub(close));
+        let waited_s = self.clock.ticks_to_ns(waited) as f64 / 1e9;
+        let (mut after, counts) = (Sums::default(), self.counts());
+        rest.readers.drain(self.tallies, &mut after);
+        for (at, (kind, after)) in driven.kinds.iter_mut().zip(&after.kinds).enumerate() {
+            let [committed, rolled_back, failed, _] =
+                std::array::from_fn(|counter| counts.kinds[at][counter] - rest.counts.kinds[at][counter]);
+            let never = self.never(at);
+            kind.service.merge(&after.service);
+            if let Some(response) = &after.response {
+                let all = kind.response.get_or_insert_default();
+                all.merge(response);
+                all.at_least.add(never);
+            }
+            kind.failed += failed;
+            let (completed, missing) = (committed + rolled_back, never.count);
+            kind.overdue = (completed + missing > 0).then_some(Overdue { completed, missing, waited_s });
+        }
+    }
+
+    /// Transactions of a kind that were never begun.
+    fn never(&self, kind: usize) -> AtLeast {
+        let mut all = AtLeast::default();
+        let known = self.tallies.iter().filter_map(|tally| tally.kinds[kind].never.lock().ok());
+        known.for_each(|one| all.add(*one));
+        all
     }
 
     fn measure(
         &self,
-        watch: &WorkWatch,
+        (watch, opened): (&WorkWatch, u64),
         readers: &mut Readers,
         sums: &mut Sums,
         around: &mut Surroundings<'_>,
@@ -261,11 +320,16 @@ impl Controller<'_> {
             let next_s = (last_s + self.drive.interval_s).min(self.drive.measure_s);
             self.wait(Duration::from_secs_f64((next_s - watch.elapsed_s()).max(0.0)), around.interrupted);
             let at_s = watch.elapsed_s();
+            if at_s >= self.drive.measure_s || self.ends(around.interrupted) {
+                // Before the last reading: what ends from here on was due in the window, or is none of it.
+                self.edges.shut(self.clock, opened);
+            }
             let point = readers.interval(self.tallies, sums, at_s, at_s - last_s);
             (around.progress)(at_s / self.drive.measure_s, point.operations as f64 / point.length_s.max(1e-9));
             points.push(point);
             last_s = at_s;
         }
+        self.edges.shut(self.clock, opened);
         points
     }
 

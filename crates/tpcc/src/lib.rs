@@ -6,6 +6,7 @@
 mod about;
 pub mod check;
 pub mod driver;
+mod edges;
 pub mod error;
 pub mod input;
 pub mod key;

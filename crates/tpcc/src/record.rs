@@ -274,6 +274,7 @@ fn part(kind: Kind, sum: &KindSum, driven: &Driven) -> WorkPart {
         failed: sum.failed,
         service: Some(distribution(&sum.service, Provenance::Measured)),
         response: sum.response.as_ref().map(|response| distribution(response, Provenance::Measured)),
+        overdue: sum.overdue,
         figures,
         facts: BTreeMap::new(),
     }

@@ -1,8 +1,11 @@
 //! What a terminal counts. One thread writes, the controller reads at any time.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{
+    Mutex,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
-use assay_instruments::tally::Latencies;
+use assay_instruments::tally::{AtLeast, Latencies};
 
 use crate::{
     input::{By, Input},
@@ -16,6 +19,8 @@ pub struct KindTally {
     pub service: Latencies,
     /// From the intended start; only where there is a rate.
     pub response: Option<Latencies>,
+    /// Were due and never begun: in the response times, as lower bounds.
+    pub never: Mutex<AtLeast>,
     /// Committed.
     pub committed: AtomicU64,
     /// Rolled back by rule.

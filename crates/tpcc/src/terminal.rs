@@ -5,11 +5,12 @@ use std::{
     time::Duration,
 };
 
-use assay_instruments::clock::Clock;
-use assay_load::Schedule;
+use assay_instruments::{clock::Clock, tally::AtLeast};
+use assay_load::{Schedule, overdue::never_started};
 use assay_record::{Arrivals, RateScope};
 
 use crate::{
+    edges::Edges,
     error::{Result, TpccError},
     input::{Asker, Input},
     kind::Kind,
@@ -32,6 +33,8 @@ const NAP: Duration = Duration::from_millis(200);
 const FAILURES_AT_MOST: u32 = 50;
 /// Longest pause after a conflict, microseconds.
 const PAUSE_US: u32 = 2_000;
+/// Transactions of a terminal that were never begun are counted one by one up to so many; beyond, so many stand for all.
+const WALKED: u64 = 1 << 14;
 
 /// What all terminals share.
 pub(crate) struct Shared<'a> {
@@ -41,6 +44,7 @@ pub(crate) struct Shared<'a> {
     /// Microseconds since 1970 at that moment.
     pub(crate) date: i64,
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) edges: &'a Edges,
     pub(crate) drive: &'a Drive,
 }
 
@@ -125,12 +129,8 @@ impl<'a, S: Session> Terminal<'a, S> {
         loop {
             let at = due.schedule.due();
             let idle = at > clock.now();
-            while at > clock.now() && !self.stopped() {
-                let left = Duration::from_nanos(clock.ticks_to_ns(at.saturating_sub(clock.now())));
-                self.session.nap(left.min(NAP));
-            }
-            if self.stopped() {
-                return Ok(());
+            if !self.await_due(at) {
+                break;
             }
             let input = self.asker.ask(self.date());
             let start = clock.now();
@@ -139,7 +139,46 @@ impl<'a, S: Session> Terminal<'a, S> {
             }
             self.serve(&input, start, Some(at))?;
             due.schedule.advance(due.dice.generator());
+            self.session.take_turns();
         }
+        self.never_begun(due);
+        Ok(())
+    }
+
+    /// Waits until an instant; false where nothing is begun at it any more.
+    fn await_due(&mut self, at: u64) -> bool {
+        let Shared { clock, edges, .. } = *self.shared;
+        loop {
+            let now = clock.now();
+            if self.stopped() || !edges.serves(at, now) {
+                return false;
+            }
+            if at <= now {
+                return true;
+            }
+            self.session.nap(Duration::from_nanos(clock.ticks_to_ns(at - now)).min(NAP));
+        }
+    }
+
+    /// Counts what was due before the close and is not begun any more. Which transactions they would have been is drawn as
+    /// for all others, so that each kind has its share.
+    #[cold]
+    fn never_begun(&mut self, due: &mut Due) {
+        let (clock, date) = (self.shared.clock, self.date());
+        let Some(close) = self.shared.edges.closed() else { return };
+        due.schedule.end_at(close);
+        let now = clock.now();
+        let (asker, tally) = (&mut self.asker, self.tally);
+        never_started(&mut due.schedule, due.dice.generator(), WALKED, |at, times| {
+            let kind = tally.of(asker.ask(date).kind());
+            let from_ns = clock.ticks_to_ns(now.saturating_sub(at));
+            if let Some(response) = &kind.response {
+                response.record_many(from_ns, times);
+            }
+            if let Ok(mut never) = kind.never.lock() {
+                never.add(AtLeast { count: times, from_ns });
+            }
+        });
     }
 
     fn pause(&mut self, seconds: f64) {

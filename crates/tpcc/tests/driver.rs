@@ -90,6 +90,51 @@ fn a_rate_is_kept_and_response_times_count_from_it() {
     assert!(part.response.as_ref().unwrap().p50_ns > part.service.as_ref().unwrap().p50_ns);
 }
 
+/// Of each kind: in the window, after it, never.
+fn accounted(record: &WorkRecord) -> [u64; 3] {
+    record.parts.iter().fold([0; 3], |[window, after, never], part| {
+        let overdue = part.overdue.unwrap_or_default();
+        let response = part.response.as_ref().unwrap();
+        let all = part.succeeded + part.empty + overdue.completed + overdue.missing;
+        assert!(response.count.abs_diff(all) <= 8, "{}: {} response times of {all}", part.name, response.count);
+        assert_eq!(response.at_least.map_or(0, |bound| bound.count), overdue.missing);
+        [window + part.succeeded + part.empty, after + overdue.completed, never + overdue.missing]
+    })
+}
+
+#[test]
+fn what_was_due_and_never_begun_is_counted_by_kind_as_at_least_so_slow() {
+    let pace = Pace::Rate { per_s: 5e7, poisson: false };
+    let asked = Order { check: false, ..order(Drive { ramp_s: 0.0, ..drive(Choice::Home, pace) }) };
+    let record = run(&NullStore { items: SCALE.items }, &asked);
+    let [window, after, never] = accounted(&record);
+    let due = 5e7 * 0.4;
+    assert!((window + after + never) as f64 >= 0.99 * due, "{window} + {after} + {never} of {due}");
+    let shares = record.parts.iter().map(|part| part.overdue.unwrap().missing as f64 / never as f64);
+    for (seen, due) in shares.zip([0.45, 0.43, 0.04, 0.04, 0.04]) {
+        assert!((seen - due).abs() < 0.01, "{seen} of {due}");
+    }
+    let response = record.parts[0].response.as_ref().unwrap();
+    assert!(response.at_least.unwrap().from_ns >= 900_000_000, "for a second after the window they are still begun");
+    assert!(response.max_ns >= response.at_least.unwrap().from_ns);
+    let missing = record.verdict.reasons.iter().find(|reason| reason.code == ReasonCode::OperationsMissing).unwrap();
+    assert_eq!(missing.numbers["missing_operations"], never as f64);
+    assert_eq!(record.verdict.status, Status::Suspect);
+}
+
+#[test]
+fn an_interrupt_gives_up_what_is_overdue() {
+    let interrupted = AtomicBool::new(true);
+    let pace = Pace::Rate { per_s: 5e7, poisson: true };
+    let asked = Order { load: false, check: false, ..order(drive(Choice::Home, pace)) };
+    let store = NullStore { items: SCALE.items };
+    let mut around = Around { emit: &mut |_| {}, interrupted: &interrupted };
+    let record = perform(&store, &asked, about(), &mut around).unwrap();
+    let [_, _, never] = accounted(&record);
+    assert!(record.verdict.reasons.iter().any(|reason| reason.code == ReasonCode::Interrupted));
+    assert!(never > 0, "what was due before the interrupt is not forgotten");
+}
+
 #[test]
 fn think_times_leave_terminals_idle() {
     let pace = Pace::Think { factor: 0.001 };

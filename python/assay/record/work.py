@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict
 
 from assay.record.environment import Environment
 from assay.record.figure import Figure
-from assay.record.record import CpuUse, DeviceCounters, Distribution, IntervalPoint, NotMeasured, RunInfo
+from assay.record.record import CpuUse, DeviceCounters, Distribution, IntervalPoint, NotMeasured, Overdue, RunInfo
 from assay.record.verdict import Verdict
 
 
@@ -31,6 +31,7 @@ class WorkPart(TypedDict, total=False):
     failed: int
     figures: dict[str, Figure]
     name: str
+    overdue: Overdue | None
     response: Distribution | None
     service: Distribution | None
     succeeded: int

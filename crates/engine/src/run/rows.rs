@@ -430,6 +430,7 @@ fn part(name: &str, sum: &Sum, measured_s: f64) -> WorkPart {
         failed: 0,
         service: Some(distribution(sum, Provenance::Measured)),
         response: None,
+        overdue: None,
         figures: Figures::from([("transactions_per_s".to_owned(), per_s)]),
         facts: Default::default(),
     }

@@ -270,6 +270,7 @@ fn parts(job: &IndexJob, seen: &Seen, crew: &Crew, provenance: Provenance) -> Ve
             failed: counts.failed,
             service: service.map(|sum| distribution(sum, provenance)),
             response: None,
+            overdue: None,
             figures,
             facts: BTreeMap::new(),
         }

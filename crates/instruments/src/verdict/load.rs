@@ -1,10 +1,10 @@
 //! The load: did it press as it was asked to, and was it the target that set the pace?
 
-use assay_record::{Cache, PathKind, Reason, ReasonCode, Severity};
+use assay_record::{Cache, Overdue, PathKind, Reason, ReasonCode, Severity};
 
 use super::{
     observation::{ClassObservation, RunObservation},
-    reason::{of_class, with},
+    reason::{of_class, of_run, with},
     words::{percent, rate, time},
 };
 
@@ -126,9 +126,17 @@ pub(super) fn rate_not_reached(class: &ClassObservation) -> Option<Reason> {
 
 /// Operations that were due never ended: the slowest of them are not known.
 pub(super) fn operations_missing(class: &ClassObservation) -> Option<Reason> {
-    let overdue = class.overdue.filter(|overdue| overdue.missing > 0)?;
+    let found = missing(class.operations(), &class.overdue?)?;
+    Some(Reason { class: Some(class.name.clone()), ..found })
+}
+
+/// The same of any work, of which so many operations were counted in the window.
+pub(crate) fn missing(operations: u64, overdue: &Overdue) -> Option<Reason> {
+    if overdue.missing == 0 {
+        return None;
+    }
     let missing = overdue.missing as f64;
-    let all = (class.operations() + overdue.completed + overdue.missing) as f64;
+    let all = (operations + overdue.completed + overdue.missing) as f64;
     let evidence = format!(
         "{missing} operations, {} of all that were due, had not ended {} after the window closed; latencies that they \
          can move are lower bounds",
@@ -137,7 +145,7 @@ pub(super) fn operations_missing(class: &ClassObservation) -> Option<Reason> {
     );
     let fix = "ask for a rate that the target can serve, and look for what held the target up at the end of the window";
     let numbers = [("missing_operations", missing), ("missing_share", missing / all), ("waited_s", overdue.waited_s)];
-    Some(with(of_class(&class.name, ReasonCode::OperationsMissing, Severity::Suspect, evidence, fix), &numbers))
+    Some(with(of_run(ReasonCode::OperationsMissing, Severity::Suspect, evidence, fix), &numbers))
 }
 
 /// Operations by which a count may differ from the mean of its schedule: chance, a burst at either edge of the window,

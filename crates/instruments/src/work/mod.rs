@@ -7,5 +7,5 @@
 mod verdict;
 mod watch;
 
-pub use verdict::{check_failed, emulated, failures, work_verdict};
+pub use verdict::{check_failed, emulated, failures, operations_missing, work_verdict};
 pub use watch::{Done, ServerAccount, WorkPlace, WorkWatch, WorkWindow, work_run};

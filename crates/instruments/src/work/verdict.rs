@@ -1,12 +1,12 @@
 //! What is found against the work itself.
 
-use assay_record::{Reason, ReasonCode, Severity, Verdict, WorkCheck, WorkPart, WorkTarget};
+use assay_record::{Overdue, Reason, ReasonCode, Severity, Verdict, WorkCheck, WorkPart, WorkTarget};
 
-use crate::verdict::ERRORS_INVALID;
+use crate::verdict::{ERRORS_INVALID, missing};
 
 /// The verdict on a work record: what was found against its window, its checks, its failures and its targets.
 pub fn work_verdict(window: Vec<Reason>, checks: &[WorkCheck], parts: &[WorkPart], targets: &[WorkTarget]) -> Verdict {
-    let own = [check_failed(checks), failures(parts), emulated(targets)];
+    let own = [check_failed(checks), failures(parts), operations_missing(parts), emulated(targets)];
     Verdict::from_reasons(window.into_iter().chain(own.into_iter().flatten()).collect())
 }
 
@@ -35,6 +35,18 @@ pub fn failures(parts: &[WorkPart]) -> Option<Reason> {
     let severity = if share >= ERRORS_INVALID { Severity::Invalid } else { Severity::Suspect };
     let fix = "look at the messages of the run and at dmesg, mend what is broken, and run it again";
     Some(reason(ReasonCode::Errors, severity, evidence, fix, &[("failed", failed as f64), ("failed_share", share)]))
+}
+
+/// Operations that were due never ended.
+pub fn operations_missing(parts: &[WorkPart]) -> Option<Reason> {
+    let all = parts.iter().map(|part| part.succeeded + part.empty).sum();
+    let overdue = parts.iter().filter_map(|part| part.overdue);
+    let sum = overdue.fold(Overdue::default(), |sum, one| Overdue {
+        completed: sum.completed + one.completed,
+        missing: sum.missing + one.missing,
+        waited_s: sum.waited_s.max(one.waited_s),
+    });
+    missing(all, &sum)
 }
 
 /// A target is stand-in hardware.
@@ -71,6 +83,7 @@ mod tests {
             failed,
             service: None,
             response: None,
+            overdue: None,
             figures: Default::default(),
             facts: Default::default(),
         }
@@ -93,6 +106,19 @@ mod tests {
         assert_eq!(work_verdict(Vec::new(), &[], &[part(1000, 1)], &[]).status, Status::Suspect);
         assert_eq!(work_verdict(Vec::new(), &[], &[part(99, 1)], &[]).status, Status::Invalid);
         assert_eq!(work_verdict(Vec::new(), &[check(true)], &[part(99, 0)], &[]).status, Status::Valid);
+    }
+
+    #[test]
+    fn what_never_ended_is_suspect_from_the_first_one_and_what_ended_late_is_not() {
+        let part = |completed, missing| {
+            let overdue = Some(Overdue { completed, missing, waited_s: 1.5 });
+            WorkPart { overdue, ..part(90, 0) }
+        };
+        assert_eq!(work_verdict(Vec::new(), &[], &[part(10, 0)], &[]).status, Status::Valid);
+        let verdict = work_verdict(Vec::new(), &[], &[part(9, 1), part(10, 0)], &[]);
+        assert_eq!((verdict.status, verdict.reasons[0].code), (Status::Suspect, ReasonCode::OperationsMissing));
+        let numbers = &verdict.reasons[0].numbers;
+        assert_eq!((numbers["missing_operations"], numbers["missing_share"], numbers["waited_s"]), (1.0, 0.005, 1.5));
     }
 
     #[test]

@@ -14,7 +14,7 @@ from assay.charts import axes, datum, marks, theme
 from assay.charts.model import Datum, Figure, Key, Panel
 from assay.charts.palette import Palette
 from assay.record import WorkPart
-from assay.results import labels
+from assay.results import bound, labels
 from assay.results.work import Work
 from assay.units import show
 
@@ -129,7 +129,7 @@ def _percentiles(one: Work, part: WorkPart) -> list[Datum]:
             name,
             max(values[key], 1),
             "ns",
-            show.time(max(values[key], 1)),
+            bound.time(values, key),
             panel=panel,
             where=f"{name}, {counted}",
         )

@@ -12,7 +12,7 @@ from assay.record import Figure as Measured
 from assay.record import NotMeasured, Reason, WorkPart
 from assay.report.view import workfigures
 from assay.report.view.cells import Why
-from assay.results import labels, reasons
+from assay.results import bound, labels, reasons
 from assay.results.work import Work
 from assay.units import show
 
@@ -155,7 +155,7 @@ def _part(each: WorkPart) -> Part:
     service = each.get("response") or each.get("service")
     latency = ""
     if isinstance(service, dict):
-        latency = " / ".join(show.time(float(ns or 0)) for ns in (service.get("p50_ns"), service.get("p99_ns")))
+        latency = " / ".join(bound.time(service, name) for name in ("p50_ns", "p99_ns"))
     figures = tuple((name, said) for name, said, _ in _figures(each.get("figures") or {}))
     facts = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in (each.get("facts") or {}).items())
     return Part(labels.clean(str(each.get("name") or "?")), ", ".join(counts), latency, figures, labels.clean(facts))

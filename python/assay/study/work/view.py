@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from assay.results import bound
 from assay.results.reasons import title
 from assay.results.work import RATES
 from assay.units import show as units
@@ -68,7 +69,7 @@ def _parts(parts: list[Json]) -> Table:
 
 def _part(one: Json) -> list[str]:
     latency = one.get("response") or one.get("service")
-    times = [units.time(latency[key]) for key in ("p50_ns", "p99_ns")] if latency else ["", ""]
+    times = [bound.time(latency, key) for key in ("p50_ns", "p99_ns")] if latency else ["", ""]
     counts = [units.count(one[key]) for key in ("succeeded", "empty", "failed")]
     return [one["name"], *counts, *times]
 

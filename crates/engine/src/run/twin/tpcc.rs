@@ -167,7 +167,7 @@ fn driven(
         let [committed, rolled_back, failed, conflicts] =
             std::array::from_fn(|counter| after.kinds[at][counter] - before.kinds[at][counter]);
         at += 1;
-        KindSum { service, response: None, committed, rolled_back, failed, conflicts }
+        KindSum { service, response: None, overdue: None, committed, rolled_back, failed, conflicts }
     });
     Driven {
         window: result::window(play),
