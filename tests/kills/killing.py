@@ -26,13 +26,16 @@ _CODES = (0, 1, 3, 4, 5, 130, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL)
 
 @dataclass(frozen=True)
 class Kill:
-    """A command, a signal, and a moment in its usual time, from 0 to 1."""
+    """A command, a signal, and a moment in its usual time, from 0 to 1; or when a process runs that has a word."""
 
     case: str
     how: str
     moment: float
+    word: str = ""
 
     def __str__(self) -> str:
+        if self.word:
+            return f"{self.case}: {self.how} when {self.word} runs"
         return f"{self.case}: {self.how} at {self.moment * CASES[self.case].longest_s:.2f} s"
 
 
@@ -92,8 +95,7 @@ def _killed(case: Case, kill: Kill, at: Path, memory: Path) -> tuple[bool, int, 
             stderr=said,
             start_new_session=True,
         )
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(kill.moment * case.longest_s)
+        _await(process, kill, at.parent)
         alive = process.poll() is None
         for number, word in enumerate(kill.how.split() if alive else ()):
             time.sleep(0.3 * (number > 0))
@@ -107,6 +109,18 @@ def _killed(case: Case, kill: Kill, at: Path, memory: Path) -> tuple[bool, int, 
             process.wait()
         said.seek(0)
         return alive, process.returncode, hung, said.read()
+
+
+def _await(process: subprocess.Popen[bytes], kill: Kill, room: Path) -> None:
+    """Until its moment has come, or it has ended."""
+    if not kill.word:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(kill.moment * CASES[kill.case].longest_s)
+    until = time.monotonic() + PATIENCE_S
+    while kill.word and process.poll() is None and time.monotonic() < until:
+        if any(kill.word in words for words in scene.processes(room).values()):
+            return
+        time.sleep(0.01)
 
 
 def _send(process: subprocess.Popen[bytes], word: str) -> None:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from .cases import CASES
-from .killing import HOWS, drawn, run
+from .cases import CASES, possible
+from .killing import HOWS, Kill, drawn, run
 
 #: Seconds after which no further kill is made; 20 take some 40.
 _BUDGET_S = 45.0
@@ -31,3 +31,21 @@ def test_what_was_killed_has_lost_nothing_and_leaves_nothing() -> None:
         if complaint := run(kill).wrong:
             wrong.append(f"{kill} (seed {_SEED}): {complaint}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.usefixtures("assayer")
+@pytest.mark.parametrize(
+    ("case", "how", "word"),
+    [
+        # What initdb has started writes on when initdb alone is ended.
+        ("dbms tpcc postgres", "TERM", "--boot"),
+        ("dbms tpcc postgres", "INT INT", "checkpointer"),
+        ("dbms tpch postgres", "TERM", "walwriter"),
+    ],
+)
+def test_a_server_ends_before_its_folder_is_removed(case: str, how: str, word: str) -> None:
+    if not possible(CASES[case]):
+        pytest.skip("PostgreSQL is not installed")
+    seen = run(Kill(case, how, 0.0, word))
+    assert seen.alive, "it was to be killed while it ran"
+    assert not seen.wrong, seen.wrong

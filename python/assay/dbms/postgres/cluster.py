@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
+import signal
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from assay import own
+from assay.binary import die_with
+from assay.dbms.ending import unbroken
 from assay.dbms.place import Place
 from assay.dbms.postgres.error import PostgresError
 from assay.dbms.postgres.find import Binaries
@@ -20,6 +25,10 @@ SUPERUSER = "assay"
 ROLES = ("data", "wal", "temp", "index")
 # Tablespaces, for the roles that are no part of the data folder by themselves.
 TABLESPACES = {"temp": "assay_temp", "index": "assay_index"}
+_IPC_RMID = 0
+_LIBC = ctypes.CDLL(None, use_errno=True)
+# Longest wait for processes that were killed to be gone.
+_GROUP_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -140,15 +149,28 @@ class Cluster:
         own.make_folder(path, self.user.owner)
 
     def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Runs one of the programs as the server's user."""
-        return subprocess.run(
-            [self.binaries.program(program), *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            cwd="/",
-            **self.identity(),
-        )
+        """Runs one of the programs as the server's user; it ends with whatever it started where this is interrupted."""
+        words = [self.binaries.program(program), *arguments]
+        with unbroken():
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd="/",
+                start_new_session=True,
+                preexec_fn=die_with(os.getpid()),  # noqa: PLW1509  Only prctl and kill are called there.
+                **self.identity(),
+            )
+        try:
+            out, err = process.communicate()
+        except BaseException:
+            with unbroken():
+                _end_group(process)
+                self.free_segment()
+            raise
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
 
     def identity(self) -> dict[str, Any]:
         """Whom `subprocess` shall run a program as."""
@@ -171,6 +193,12 @@ class Cluster:
             self.places[role].remove_inside(role)
         self._copy(other)
 
+    def free_segment(self) -> None:
+        """Gives back the shared memory that a server's note names: one that was killed has left it."""
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            note = (self.data / "postmaster.pid").read_text().splitlines()
+            _LIBC.shmctl(int(note[6].split()[1]), _IPC_RMID, None)
+
     def remove(self) -> None:
         """Removes all folders."""
         for place in self.places.values():
@@ -183,6 +211,30 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.remove()
+
+
+def _end_group(process: subprocess.Popen[str]) -> None:
+    """Ends a process, and waits for those that it started: the folder in which they write is to be removed.
+
+    They end when their input ends, and give their shared memory back; who is killed does not.
+    """
+    process.kill()
+    process.wait()
+    if not _gone(process.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        _gone(process.pid)
+
+
+def _gone(group: int) -> bool:
+    until = time.monotonic() + _GROUP_S
+    while time.monotonic() < until:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def _size(path: Path) -> int:
@@ -209,6 +261,6 @@ def copy_tree(source: Path, goal: Path) -> None:
         raise PostgresError(f"{source} cannot be copied to {goal}: {said}", hint=hint)
     handle = os.open(goal, os.O_RDONLY)
     try:
-        ctypes.CDLL(None, use_errno=True).syncfs(handle)
+        _LIBC.syncfs(handle)
     finally:
         os.close(handle)

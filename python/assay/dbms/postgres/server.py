@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import os
@@ -12,7 +13,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -20,6 +21,7 @@ from typing import IO, Any, Self
 import psycopg
 
 from assay import own
+from assay.dbms.ending import unbroken
 from assay.dbms.place import SOCKETS
 from assay.dbms.postgres import access, counters, statistics
 from assay.dbms.postgres.cluster import SUPERUSER, TABLESPACES, Cluster
@@ -31,10 +33,10 @@ from assay.error import BAD_JOB
 
 Connection = psycopg.Connection[Any]
 _PR_SET_PDEATHSIG = 1
-_IPC_RMID = 0
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _START_S = 120.0
 _STOP_S = 120.0
+_AT_ONCE, _AT_ONCE_S = (signal.SIGQUIT, signal.SIGKILL), 10.0
 _PORT = 5432
 _WORD_BYTES = 24
 
@@ -84,8 +86,9 @@ class Server:
         try:
             self._configure()
             self._refuse_taken_port()
-            with self._log.open("wb") as log:
+            with unbroken(), self._log.open("wb") as log:
                 self._process = self._spawn(log)
+                _RUNNING.add(self)
             self._wait_ready()
             self._make_tablespaces()
             self._set_password()
@@ -277,25 +280,34 @@ class Server:
 
     def stop(self) -> None:
         """Ends it in good order: sessions are closed, a checkpoint is written."""
-        self._end([signal.SIGINT, signal.SIGQUIT, signal.SIGKILL], _STOP_S)
+        self._end((signal.SIGINT, *_AT_ONCE), _STOP_S)
 
     def kill(self) -> None:
         """Ends it at once, as a crash would: the log must be replayed."""
-        self._end([signal.SIGQUIT, signal.SIGKILL], 10.0)
+        self._end(_AT_ONCE, _AT_ONCE_S)
 
-    def _end(self, signals: list[signal.Signals], patience_s: float) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            for number in signals:
-                if process.poll() is None:
-                    process.send_signal(number)
-                    with contextlib.suppress(subprocess.TimeoutExpired):
-                        process.wait(patience_s)
+    def _end(self, signals: Sequence[signal.Signals], patience_s: float) -> None:
+        process = self._process
+        try:
+            if process is not None:
+                _told(process, signals, patience_s)
+        except BaseException:
+            # Who interrupts does not wait for good order.
+            with unbroken():
+                _told(process, _AT_ONCE, _AT_ONCE_S)
+            raise
+        finally:
+            with unbroken():
+                self._forget(process is not None)
+
+    def _forget(self, ran: bool) -> None:
+        """Removes what a server leaves that has ended."""
+        self._process, self._folder = None, None
+        _RUNNING.discard(self)
+        if ran:
             self._free_segment()
-        if self._folder is not None:
-            self._folder = None
-        if self._made is not None:
-            made, self._made = self._made, None
+        made, self._made = self._made, None
+        if made is not None:
             own.remove(made)
 
     def _free_segment(self) -> None:
@@ -304,9 +316,7 @@ class Server:
         for segment in [*self._segments, *later]:
             with contextlib.suppress(OSError):
                 segment.unlink(missing_ok=True)
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            note = (self.cluster.data / "postmaster.pid").read_text().splitlines()
-            _LIBC.shmctl(int(note[6].split()[1]), _IPC_RMID, None)
+        self.cluster.free_segment()
 
     def __enter__(self) -> Self:
         self.start()
@@ -319,6 +329,27 @@ class Server:
             self.stop()
         else:
             self.kill()
+
+
+# Started and not ended yet.
+_RUNNING: set[Server] = set()
+
+
+@atexit.register
+def _end_all() -> None:
+    """Before the folders are removed in which they write: who interrupts twice may have left a server behind."""
+    for server in list(_RUNNING):
+        with contextlib.suppress(Exception):
+            server.kill()
+
+
+def _told(process: subprocess.Popen[bytes] | None, signals: Sequence[signal.Signals], patience_s: float) -> None:
+    """Sends one after the other until a process has ended."""
+    for number in signals:
+        if process is not None and process.poll() is None:
+            process.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(patience_s)
 
 
 @contextlib.contextmanager
