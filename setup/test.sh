@@ -13,6 +13,7 @@ test_steps() {
     kills) echo kills ;;
     crash) echo crash_images ;;
     fuzz) echo fuzz ;;
+    mutants) echo mutants ;;
     arm) echo arm_tests ;;
     *) return 1 ;;
     esac
@@ -61,6 +62,22 @@ crash_images() {
 # Every parser in Rust for so many seconds together (60); the ordinary tests give each some thousand inputs.
 fuzz() { "$cargo" run --locked --quiet -p assay-fuzz -- "${test_words[@]}"; }
 
+# Figures made wrong on purpose, which the tests must notice, in so many seconds; docs/mutants.md comes from it.
+mutants() {
+    have_cargo_mutants
+    cd "$root/tests" && "$venv/bin/python" -m mutants.whole "${test_words[@]}"
+}
+
+# Below `target`, as all that is built. Its rooms are left out where it cannot be installed.
+have_cargo_mutants() {
+    local version=27.0.0 into=$root/target/tools log=$state/cargo-mutants.log
+    [[ -x $into/bin/cargo-mutants ]] && return
+    say "installing cargo-mutants $version into $into (some minutes, once) ..."
+    env -u CARGO_TARGET_DIR "$cargo" install --locked --root "$into" --target-dir "$into/build" "cargo-mutants@$version" \
+        >"$log" 2>&1 </dev/null || echo "skipped: cargo-mutants cannot be installed here: $(tail -n 1 "$log")"
+    rm -rf "$into/build"
+}
+
 # One guest for every check of `ci`; where QEMU cannot be had, the test says so.
 lab_tests() { "$venv/bin/python" -m pytest -m e2e tests/lab; }
 # Not in `all`: the code that differs by architecture, on an emulated machine of the other one.
@@ -102,7 +119,7 @@ run_tests() {
     local steps step verdicts=() failed=0
     test_words=("${@:2}")
     if ! steps=$(test_steps "${1-all}"); then
-        say "there is no test group '$1'; choose rust, python, e2e, lab, faults, kills, crash, fuzz or arm, or none for all"
+        say "there is no test group '$1'; choose rust, python, e2e, lab, faults, kills, crash, mutants, fuzz or arm, or none for all"
         exit 2
     fi
     cd "$root" || exit 1

@@ -1,0 +1,57 @@
+"""The rooms where a wrong figure is born, and the tests that must notice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass(frozen=True)
+class Room:
+    """Files of Python, as patterns below `python/assay`, and the tests of them below `tests`."""
+
+    name: str
+    patterns: tuple[str, ...]
+    tests: tuple[str, ...]
+
+    def files(self) -> list[str]:
+        """Its files, from the root of the checkout."""
+        found = {path for pattern in self.patterns for path in (ROOT / "python" / "assay").glob(pattern)}
+        return sorted(str(path.relative_to(ROOT)) for path in found)
+
+
+@dataclass(frozen=True)
+class Crate:
+    """Files of a crate, and the programs of tests that must notice (`--lib`, `--test NAME`)."""
+
+    name: str
+    package: str
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+ROOMS = (
+    Room("statistics", ("stats/*.py", "results/interval.py", "results/bound.py"), ("stats", "results", "compare")),
+    Room("units", ("units/*.py",), ("units",)),
+    Room("comparisons", ("compare/*.py",), ("compare", "stats")),
+    Room("prices", ("price/*.py", "price/choose/*.py"), ("price",)),
+    Room("advice", ("advise/rules/*.py",), ("advise",)),
+)
+
+CRATES = (
+    Crate(
+        "histograms and percentiles",
+        "assay-load",
+        ("tally.rs", "distribution.rs", "overdue.rs", "series.rs"),
+        ("--lib",),
+    ),
+    Crate("arrivals and steadiness", "assay-load", ("arrivals.rs", "steady.rs", "steady/*.rs"), ("--lib",)),
+    Crate("verdicts", "assay-load", ("verdict/*.rs", "work/verdict.rs"), ("--lib", "--test", "verdicts")),
+    Crate(
+        "log records", "assay-engine", ("log/record.rs", "log/reader.rs", "log/merge.rs"), ("--lib", "--test", "logs")
+    ),
+    Crate("recovery", "assay-engine", ("recovery.rs",), ("--lib", "--test", "simulation")),
+    Crate("guards", "assay-path", ("guard/*.rs",), ("--lib",)),
+)
