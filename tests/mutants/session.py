@@ -70,7 +70,7 @@ class Session:
         """Once with the source as it is, then with every mutant."""
         items = {item.nodeid: item for item in session.items}
         with _temporary():
-            ran = _alone(lambda: watch.traced(items.values(), self.files, _run))
+            ran = _alone(lambda: watch.traced(items.values(), self.files, _run, self.left))
             self.passed = len(ran)
             for mutant in self.mutants:
                 if not self.left():
@@ -83,9 +83,10 @@ class Session:
         verdict = _judge(mutant, [items[name] for name in tests], ran) if tests else NOT_RUN
         if verdict in (KILLED, TIMED_OUT):
             return verdict
-        modules = [name for name, lines in self.read.items() if mutant.line in lines.get(mutant.file, ())]
+        lines = {name: one.get(mutant.file, set()) for name, one in self.read.items()}
+        modules = [name for name, one in lines.items() if (mutant.line in one if mutant.begins else one)]
         inside = [name for name in ran if name.partition("::")[0] in modules]
-        return _in_a_new_process(mutant, inside, _longest_s(inside, ran)) if mutant.begins and inside else verdict
+        return _in_a_new_process(mutant, inside, _longest_s(inside, ran)) if inside else verdict
 
 
 def _longest_s(tests: Iterable[str], ran: dict[str, Ran]) -> float:
