@@ -100,3 +100,11 @@ def test_many_alike_values_do_not_make_an_interval_useless() -> None:
     assert found is not None
     assert 1.5 < found.high - found.low < 3.5, "independent values: 2 * 1.98 * 5 / 10 is right"
     assert "another run" in found.kind, "what one run cannot know is said"
+
+
+def test_ten_runs_are_drawn_from_anew_and_nine_are_not() -> None:
+    values = [1.0, 1.1, 1.3, 1.6, 2.0, 2.5, 3.1, 3.8, 4.6, 5.5]
+    for runs, drawn in [(9, False), (10, True)]:
+        found, student = interval.over_runs(values[:runs]), interval._student(values[:runs])
+        assert found is not None
+        assert ((found.low, found.high) != student) == drawn
