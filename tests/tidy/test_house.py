@@ -24,12 +24,22 @@ ARROWS: dict[str, set[str]] = {
     "libtwin-c": {"libtwin"},
     "twin": {"record", "path", "instruments", "load", "libtwin"},
     "pmem": {"record", "path"},
+<<<<<<< HEAD
     "buffer": {"record", "path"},
     "btree": {"record", "path", "buffer"},
     "index": {"record", "path", "instruments", "pmem", "buffer", "btree"},
     "tpcc": {"record", "instruments", "load"},
     "tpcc-sql": {"record", "tpcc"},
     "engine": {"record", "own", "path", "instruments", "twin", "pmem", "buffer", "btree", "tpcc"},
+=======
+    "buffer": {"record", "path", "load"},
+    "scene": {"record", "instruments", "twin", "pmem", "buffer"},
+    "btree": {"record", "path", "buffer"},
+    "index": {"record", "path", "load", "twin", "pmem", "buffer", "scene", "btree"},
+    "tpcc": {"record", "load"},
+    "tpcc-sql": {"record", "load", "tpcc"},
+    "engine": {"record", "own", "path", "load", "twin", "pmem", "buffer", "scene", "btree", "tpcc"},
+>>>>>>> 0bba5bd (scene: the twins around the engine's stage are a room that indexes play in too)
     "rivals": {"record", "own", "index", "tpcc"},
     "soak": {"record", "path", "pmem", "buffer", "btree", "index", "tpcc", "engine"},
     "assayer": {"record", "own", "path", "instruments", "load", "twin"},

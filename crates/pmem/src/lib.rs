@@ -3,7 +3,7 @@
 //!
 //! Everything that changes persistent memory goes through a [`Medium`]. In production that is [`Mapped`], plain
 //! instructions on a mapping; [`Metered`] around it counts, and delays where a twin says how long the real thing would
-//! take; in tests it is [`crash::Recorder`], which knows what a crash at any moment could leave behind. Code is
+//! take; [`Taped`] around it notes what goes beyond the caches, for a play in virtual time; in tests it is [`crash::Recorder`], which knows what a crash at any moment could leave behind. Code is
 //! compiled for the medium that it runs on: nothing here is called through a table of functions.
 
 mod check;
@@ -20,10 +20,12 @@ mod log;
 mod mapped;
 mod medium;
 mod meter;
+mod near;
 mod offset;
 mod outwait;
 mod pool;
 mod pool_file;
+mod tape;
 mod transaction;
 
 mod sync {
@@ -61,4 +63,5 @@ pub use offset::Offset;
 pub use outwait::outwait;
 pub use pool::{Pool, Shape};
 pub use pool_file::{PoolFile, PoolLock};
+pub use tape::{Tape, Taped, Touch};
 pub use transaction::Transaction;

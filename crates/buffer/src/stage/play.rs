@@ -36,6 +36,25 @@ pub trait World {
     }
 }
 
+/// What happens next.
+enum Next {
+    /// An actor's turn.
+    Turn(Picoseconds, usize),
+    /// Something in the world.
+    Event(Picoseconds),
+    /// Nothing: those who look have to look again.
+    Look,
+}
+
+impl Next {
+    fn at(&self) -> Picoseconds {
+        match *self {
+            Self::Turn(at, _) | Self::Event(at) => at,
+            Self::Look => 0,
+        }
+    }
+}
+
 /// Actors, their world, and the time.
 pub struct Stage {
     world: RefCell<Box<dyn World>>,
@@ -117,30 +136,35 @@ impl Stage {
         }
     }
 
+    /// Ends all actors where they are: their stacks are unwound. For one who must go before they have ended.
+    pub fn abandon(&self) {
+        let fibers: Vec<_> = self.actors.borrow_mut().iter_mut().filter_map(|actor| actor.fiber.take()).collect();
+        drop(fibers);
+    }
+
     /// Plays all that happens before a moment.
     ///
     /// # Panics
     /// As [`Stage::step`].
     pub fn play_until(&self, moment: Picoseconds) {
         self.horizon.set(moment);
-        while self.next().0 < moment {
+        while self.next().at() < moment {
             self.step();
         }
         self.horizon.set(Picoseconds::MAX);
         self.now.set(self.now.get().max(moment));
     }
 
-    /// When something happens next (0 where nothing does and those who look have to look again), and whose turn it is then,
-    /// if it is an actor's.
-    fn next(&self) -> (Picoseconds, Option<usize>) {
+    /// What happens next.
+    fn next(&self) -> Next {
         let actors = self.actors.borrow();
         let there = actors.iter().enumerate().filter(|(_, actor)| actor.fiber.is_some());
         let first = there.map(|(index, actor)| (due_at(actor), index)).min();
         let event_at = self.world.borrow_mut().next_at();
         match first {
-            Some((at, index)) if at < event_at => (at, Some(index)),
-            _ if event_at < Picoseconds::MAX => (event_at, None),
-            _ => (0, None),
+            Some((at, index)) if at < event_at => Next::Turn(at, index),
+            _ if event_at < Picoseconds::MAX => Next::Event(event_at),
+            _ => Next::Look,
         }
     }
 
@@ -304,9 +328,9 @@ impl Stage {
     /// With the panic of an actor; where nobody can ever go on.
     pub fn step(&self) {
         match self.next() {
-            (at, Some(index)) => self.play(index, at),
-            (0, None) => self.look_again(),
-            (at, None) => self.event(at),
+            Next::Turn(at, index) => self.play(index, at),
+            Next::Event(at) => self.event(at),
+            Next::Look => self.look_again(),
         }
     }
 

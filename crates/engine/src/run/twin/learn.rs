@@ -5,20 +5,17 @@
 //! that is judged takes that for every turn. Costs are kept by what may change them: the program, the CPU, the clock of the
 //! host that is played, and the job without its twins, its lengths and its seed. Drives are thus compared at the same costs.
 
-use std::{
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use assay_buffer::stage::{Account, Cpu, TurnCosts};
 use assay_instruments::{Watch, rfc3339};
 use assay_instruments::{clock::Clock, counters::Roots, environment::capture_from};
 use assay_record::Reason;
+use assay_scene::{Steady, place, program, quarters};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{OnTwins, costs::Costs, play, result::Edge};
+use super::{OnTwins, play, result::Edge};
 use crate::{
     error::{EngineError, Result},
     run::job::EngineJob,
@@ -81,10 +78,7 @@ pub(super) struct Learnt {
 
 impl Learnt {
     fn of(computed: &Computed, key: Value, against: Option<Reason>) -> Result<Self> {
-        let mut sorted = computed.worker_ns.clone();
-        sorted.sort_by(f64::total_cmp);
-        let quarter = |part: usize| sorted.get((sorted.len() * part / 4).min(sorted.len().saturating_sub(1))).copied();
-        let Some(((low, worker_ns), high)) = quarter(1).zip(quarter(2)).zip(quarter(3)) else {
+        let Some([low, worker_ns, high]) = quarters(&computed.worker_ns) else {
             return Err(EngineError::unfit(
                 "too few turns were played to learn what they cost",
                 "ask for a longer window, or say what a turn costs (--turn 2us)",
@@ -99,7 +93,7 @@ impl Learnt {
             log_ns: round(computed.log_ns),
             rest_ns: round(computed.rest_ns),
             spread: (high - low) / 2.0 / worker_ns.max(1e-9),
-            pieces: sorted.len(),
+            pieces: computed.worker_ns.len(),
             against,
             kept: false,
         })
@@ -134,7 +128,7 @@ pub(super) fn costs(job: &EngineJob, twins: &OnTwins, watch: &mut Watch<'_>) -> 
     }
     let short =
         EngineJob { warmup_s: job.warmup_s.min(WARMUP_S), duration_s: job.duration_s.min(WINDOW_S), ..job.clone() };
-    let watching = Costs::begin();
+    let watching = Steady::begin();
     let factor = clock.hz() / twins.data.host.clock_hz.value;
     let (_, computed) = play(&short, twins, Cpu::Measured { factor }, watch)?;
     let mut learnt = Learnt::of(&computed, key, watching.judge())?;
@@ -171,39 +165,18 @@ fn key(job: &EngineJob, twins: &OnTwins, clock: &Clock) -> Value {
     })
 }
 
-/// The program that plays: another one has other code.
-fn program() -> String {
-    let file = std::env::current_exe().and_then(fs::metadata);
-    let (bytes, at) = file.map_or((0, 0), |facts| (facts.len(), facts.mtime()));
-    format!("{} {bytes} {at}", env!("CARGO_PKG_VERSION"))
-}
-
-/// The file of a key (FNV-1a; the key itself stands in the file).
-fn place(folder: &Path, key: &Value) -> PathBuf {
-    let digest = key
-        .to_string()
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    folder.join(format!("turn-{digest:016x}.json"))
-}
-
 fn kept(place: &Path, key: &Value) -> Option<Learnt> {
-    let learnt: Learnt = serde_json::from_slice(&fs::read(place).ok()?).ok()?;
+    let learnt: Learnt = assay_scene::kept(place)?;
     let sound = [learnt.worker_ns, learnt.log_ns, learnt.rest_ns].iter().all(|ns| ns.is_finite() && *ns >= 0.0);
     (sound && learnt.key == *key).then_some(Learnt { kept: true, ..learnt })
 }
 
-/// Written aside and renamed: two runs that learn at the same time leave one of the two.
 fn keep(place: &Path, learnt: &Learnt) -> Result<()> {
-    let failed = |error: std::io::Error| {
+    assay_scene::keep(place, learnt).map_err(|error| {
         let what = format!("what turns cost could not be kept in {}: {error}", place.display());
         EngineError::unfit(
             what,
             "name a state folder of your own (XDG_STATE_HOME), or say what a turn costs (--turn 2us)",
         )
-    };
-    let text = serde_json::to_vec_pretty(learnt).map_err(|error| failed(error.into()))?;
-    let aside = place.with_extension(format!("{}.new", std::process::id()));
-    place.parent().map_or(Ok(()), fs::create_dir_all).map_err(failed)?;
-    fs::write(&aside, text).and_then(|()| fs::rename(&aside, place)).map_err(failed)
+    })
 }

@@ -4,14 +4,9 @@
 //! once. Then the database is opened again on a stage ([`assay_buffer::stage`]), pages are brought into the pool, and the
 //! workload's threads begin as actors beside the log's writer and the one who makes checkpoints.
 
-mod costs;
-mod disk;
 mod learn;
-mod medium;
 mod result;
 mod rows;
-mod scene;
-mod store;
 mod tpcc;
 
 use std::{
@@ -31,11 +26,12 @@ use assay_buffer::{
 };
 use assay_pmem::{Mapped, Medium};
 use assay_record::{Event, Verdict, WorkRecord};
+use assay_scene::{Shared, TwinDisk, TwinMemory};
 use assay_twin::{Driven, TwinError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::{disk::TwinDisk, learn::Computed, medium::TwinMemory, result::Edge, scene::Shared};
+use self::{learn::Computed, result::Edge};
 use super::{
     Watch,
     job::{EngineJob, Workload},

@@ -5,20 +5,14 @@ use std::collections::BTreeMap;
 use assay_buffer::stage::{Account, Picoseconds};
 use assay_instruments::work::WorkWindow;
 use assay_record::{
-    CpuUse, DeviceCounters, Environment, Figure, Method, Provenance, Reason, Unit, Verdict, Widths, WorkRecord,
+    DeviceCounters, Environment, Figure, Method, Provenance, Reason, Unit, Verdict, Widths, WorkRecord,
 };
+use assay_scene::{Doings, SATURATED, cpu_width};
 use assay_twin::{Driven, Twin, machine, reason};
 use serde_json::json;
 
-use super::{Play, scene::Doings};
+use super::Play;
 use crate::{durability::Durability, run::tiers};
-
-/// Share of the time for which a station is busy from which on it sets the pace.
-const SATURATED: f64 = 0.85;
-/// How far CPU time of another host may be from this one's, cycle for cycle: other caches, another core.
-const OTHER_HOST: f64 = 0.3;
-/// And where the host's clock is this machine's, as far as anybody can tell.
-const SAME_HOST: f64 = 0.1;
 
 /// Everything at one edge of a piece of the window.
 pub(super) struct Edge {
@@ -109,9 +103,7 @@ fn bound_by(cpu: f64, data: f64, writing: f64, [computing, device, others]: [f64
 
 /// Half-width of the band of throughput: each part of a transaction's time with its own.
 fn width(play: &Play<'_>, pace: &Pace, spread: f64) -> f64 {
-    let host = &play.twins.data.host;
-    let same = (assay_instruments::clock::Clock::new().hz() / host.clock_hz.value - 1.0).abs() < 0.02;
-    let cpu = if same { SAME_HOST } else { OTHER_HOST };
+    let cpu = cpu_width(&play.twins.data.host);
     let band = |twin: &Twin| if pace.data >= SATURATED { twin.band.bandwidth.value } else { twin.band.latency.value };
     let data = band(play.twins.data.target.twin());
     let log = play.twins.log.as_ref().map_or(data, |log| log.target.twin().band.latency.value);
@@ -119,15 +111,9 @@ fn width(play: &Play<'_>, pace: &Pace, spread: f64) -> f64 {
     (computing * cpu + device * data + others * log).max(0.02) + spread
 }
 
-/// Half the distance between the rates of the pieces at a tenth and at nine tenths, over their mean's standard error.
+/// How far the pieces' rates spread.
 fn spread(edges: &[Edge]) -> f64 {
-    let rates: Vec<f64> = edges.windows(2).map(Edge::rate).collect();
-    let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
-    if rates.len() < 2 || mean == 0.0 {
-        return 0.0;
-    }
-    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (rates.len() - 1) as f64;
-    2.0 * (variance / rates.len() as f64).sqrt() / mean
+    assay_scene::spread(&edges.windows(2).map(Edge::rate).collect::<Vec<_>>())
 }
 
 /// Turns a record that was made as if it had been measured into what it is.
@@ -177,7 +163,7 @@ fn figures(play: &Play<'_>, record: &mut WorkRecord, (first, last): (&Edge, &Edg
     let done = (last.done - first.done).max(1) as f64;
     let used = last.all.since(&first.all);
     let clock_hz = play.twins.data.host.clock_hz.value;
-    let (data, log) = (moved(&first.data, &last.data), moved(&first.log, &last.log));
+    let (data, log) = (last.data.since(&first.data), last.log.since(&first.log));
     let own_log = play.set.stations[0] != play.set.stations[1];
     let per = |count: u64| modelled(count as f64 / done, Unit::PerOp);
     for (name, figure) in [
@@ -199,18 +185,6 @@ fn figures(play: &Play<'_>, record: &mut WorkRecord, (first, last): (&Edge, &Edg
         record.figures.insert("log_utilisation".to_owned(), modelled(pace.log, Unit::Ratio));
         record.figures.insert("log_bytes_per_transaction".to_owned(), per(log.written_bytes));
         record.figures.insert("log_flushes_per_transaction".to_owned(), per(log.flushes));
-    }
-}
-
-fn moved(first: &Doings, last: &Doings) -> Doings {
-    Doings {
-        reads: last.reads - first.reads,
-        writes: last.writes - first.writes,
-        flushes: last.flushes - first.flushes,
-        read_bytes: last.read_bytes - first.read_bytes,
-        written_bytes: last.written_bytes - first.written_bytes,
-        busy: last.busy - first.busy.min(last.busy),
-        time: last.time.wrapping_sub(first.time),
     }
 }
 
@@ -252,21 +226,7 @@ fn outside(play: &Play<'_>) -> Option<Reason> {
 
 fn devices(play: &Play<'_>, first: &Edge, last: &Edge) -> Vec<DeviceCounters> {
     let window = seconds(last.at - first.at).max(1e-12);
-    let figure = |value: f64, unit| Figure::new(value, unit, Provenance::Modelled, Method::Simulation);
-    let one = |driven: &Driven, first: &Doings, last: &Doings| {
-        let done = moved(first, last);
-        DeviceCounters {
-            device: driven.label.clone(),
-            read_bytes: figure(done.read_bytes as f64, Unit::Bytes),
-            written_bytes: figure(done.written_bytes as f64, Unit::Bytes),
-            reads: figure(done.reads as f64, Unit::Count),
-            writes: figure(done.writes as f64, Unit::Count),
-            flushes: figure(done.flushes as f64, Unit::Count),
-            mean_in_flight: figure(done.time as i128 as f64 / 1e12 / window, Unit::Count),
-            utilisation: figure(done.busy as f64 / 1e12 / window, Unit::Ratio),
-            held_up: BTreeMap::new(),
-        }
-    };
+    let one = |driven: &Driven, first: &Doings, last: &Doings| last.since(first).counters(&driven.label, window);
     let mut devices = vec![one(&play.twins.data, &first.data, &last.data)];
     devices.extend(play.twins.log.as_ref().map(|log| one(log, &first.log, &last.log)));
     devices
@@ -274,31 +234,7 @@ fn devices(play: &Play<'_>, first: &Edge, last: &Edge) -> Vec<DeviceCounters> {
 
 /// The window as measured records have it, to be filled in by [`complete`]: one second, nothing used.
 pub(super) fn window(play: &Play<'_>) -> WorkWindow {
-    let zero = |unit| Figure::new(0.0, unit, Provenance::Modelled, Method::Simulation);
-    let cpu = CpuUse {
-        user_s: zero(Unit::Seconds),
-        kernel_s: zero(Unit::Seconds),
-        helper_s: zero(Unit::Seconds),
-        wait_s: zero(Unit::Seconds),
-        cycles_per_op: zero(Unit::CyclesPerOp),
-        cycles_per_byte: zero(Unit::CyclesPerByte),
-        instructions_per_op: None,
-        tlb_misses_per_op: None,
-        context_switches_per_op: zero(Unit::PerOp),
-        system_calls_per_op: zero(Unit::PerOp),
-        page_faults_per_op: zero(Unit::PerOp),
-        counted: None,
-    };
-    let environment = environment(play);
-    WorkWindow {
-        measured_s: 1.0,
-        cpu,
-        io: None,
-        devices: Vec::new(),
-        environment,
-        reasons: Vec::new(),
-        not_measured: Vec::new(),
-    }
+    assay_scene::window(environment(play))
 }
 
 /// The machine that is played.

@@ -12,13 +12,14 @@ use assay_instruments::{
 use assay_record::{Provenance, Reason, ReasonCode, Severity};
 
 /// Watches this machine while a play runs on it.
-pub(super) struct Costs {
+pub struct Steady {
     watch: WorkWatch,
     clock: Clock,
     before: FrequencyProbe,
 }
 
-impl Costs {
+impl Steady {
+    /// From here on it is watched.
     pub fn begin() -> Self {
         let clock = Clock::new();
         Self { before: FrequencyProbe::run(&clock), watch: WorkWatch::open(clock, &[]), clock }

@@ -1,20 +1,21 @@
-//! Persistent memory for the log's tail, whose time is a twin's.
+//! Persistent memory whose time is a twin's, one access at a time: a log's tail, a tier.
 
 use assay_buffer::stage;
 use assay_pmem::{Mapped, Medium};
 use assay_record::Persist;
 use assay_twin::simulated;
 
-use super::scene::Shared;
+use crate::scene::Shared;
 
 /// Memory that takes as long as modules of a twin where an actor of the stage stores to it.
-pub(super) struct TwinMemory {
+pub struct TwinMemory {
     memory: Mapped,
     station: usize,
     scene: Shared,
 }
 
 impl TwinMemory {
+    /// Memory that is served by a station of modules.
     pub fn new(memory: Mapped, station: usize, scene: &Shared) -> Self {
         Self { memory, station, scene: scene.clone() }
     }

@@ -1,4 +1,4 @@
-//! The world around the engine's actors: the host's cores and the twins' stations.
+//! The world around the actors: the host's cores and the twins' stations.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,7 +17,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 /// What a call of a path costs on the host, ps.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Costs {
+pub struct Costs {
     read: Line,
     write: Line,
     submission: Picoseconds,
@@ -43,7 +43,7 @@ impl Costs {
         let demand = |bytes: f64, writes: f64| {
             let durability = Durability { kind: DurabilityKind::Fdatasync, every: 1 };
             let file_system = driven.file_system.clone();
-            let stream = Stream::closed("engine", writes, bytes, StreamPath::plain(path));
+            let stream = Stream::closed("actor", writes, bytes, StreamPath::plain(path));
             Demand::of_call(host, &Stream { durability, file_system, ..stream })
         };
         let ps = 1e12 / host.clock_hz.value;
@@ -99,11 +99,16 @@ struct Lane {
 
 /// What a station did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Doings {
+pub struct Doings {
+    /// Reads.
     pub reads: u64,
+    /// Writes.
     pub writes: u64,
+    /// Flushes.
     pub flushes: u64,
+    /// Bytes read.
     pub read_bytes: u64,
+    /// Bytes written.
     pub written_bytes: u64,
     /// Busy time of the busiest part, ps.
     pub busy: Picoseconds,
@@ -112,18 +117,24 @@ pub(super) struct Doings {
 }
 
 /// The stations of one target.
-pub(super) struct Station {
+pub struct Station {
     machine: Machine,
+    /// The same where nobody else ever is: what an access takes that meets no other.
+    lone: Machine,
+    lone_at: Picoseconds,
+    /// What a call of its path costs.
     pub costs: Costs,
     /// Loads and stores reach it: the time that it takes is the CPU's.
     pub is_memory: bool,
     doings: Doings,
     at: Picoseconds,
+    /// Requests in flight.
     pub in_flight: u32,
 }
 
 /// Everything.
-pub(super) struct Scene {
+pub struct Scene {
+    /// Stations of all targets.
     pub stations: Vec<Station>,
     cores: Cores,
     events: Queue,
@@ -131,13 +142,14 @@ pub(super) struct Scene {
     spare: Vec<u32>,
     lanes: Vec<Lane>,
     random: Xoshiro256PlusPlus,
+    lone_random: Xoshiro256PlusPlus,
     /// Digest of all requests and their times.
     trace: u64,
 }
 
 /// A scene that disks, memory and the stage share.
 #[derive(Clone)]
-pub(super) struct Shared(Arc<Mutex<Scene>>);
+pub struct Shared(Arc<Mutex<Scene>>);
 
 impl Shared {
     /// Cores of a host for `actors`, and no stations yet.
@@ -150,10 +162,12 @@ impl Shared {
             spare: Vec::new(),
             lanes: Vec::new(),
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            lone_random: Xoshiro256PlusPlus::seed_from_u64(!seed),
             trace: 0xcbf2_9ce4_8422_2325,
         })))
     }
 
+    /// All of it, for the caller alone.
     pub fn lock(&self) -> MutexGuard<'_, Scene> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -166,13 +180,23 @@ impl Scene {
     /// Where the family has none, or the host does not know the path.
     pub fn add(&mut self, driven: &Driven, used_bytes: u64, seed: u64) -> Result<usize, TwinError> {
         let is_memory = driven.target.twin().device.is_memory();
-        let path = if is_memory { PathKey::DaxPread } else { PathKey::IoUring };
+        self.add_by(driven, if is_memory { PathKey::DaxPread } else { PathKey::IoUring }, used_bytes, seed)
+    }
+
+    /// The same, reached by a path.
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn add_by(&mut self, driven: &Driven, path: PathKey, used_bytes: u64, seed: u64) -> Result<usize, TwinError> {
+        let is_memory = driven.target.twin().device.is_memory();
         let costs = Costs::of(&driven.host, driven, path)?;
         let machine = Machine::holding(&driven.target, seed, used_bytes as f64)?;
-        self.stations.push(Station { machine, costs, is_memory, doings: Doings::default(), at: 0, in_flight: 0 });
+        let (lone, doings) = (machine.clone(), Doings::default());
+        self.stations.push(Station { machine, lone, lone_at: 0, costs, is_memory, doings, at: 0, in_flight: 0 });
         Ok(self.stations.len() - 1)
     }
 
+    /// Adds a lane: whose requests end together, for one who waits; its number.
     pub fn add_lane(&mut self) -> usize {
         self.lanes.push(Lane::default());
         self.lanes.len() - 1
@@ -206,7 +230,7 @@ impl Scene {
                 doings.written_bytes += u64::from(request.bytes);
             }
             simulated::Action::Flush => doings.flushes += 1,
-            // The engine trims nothing.
+            // Nobody here trims.
             simulated::Action::Trim => {}
         }
     }
@@ -254,6 +278,22 @@ impl Scene {
         machine.complete(now, &request);
         doings.time += u128::from(end - now);
         end - now
+    }
+
+    /// Time that an access takes on a station that serves nobody else.
+    pub fn alone(&mut self, station: usize, mut request: simulated::Request) -> Picoseconds {
+        let Station { lone, lone_at, .. } = &mut self.stations[station];
+        let begin = *lone_at;
+        let mut arrives = begin;
+        let end = loop {
+            match lone.step(arrives, &mut request, &mut self.lone_random) {
+                Step::Done(at) => break at,
+                Step::At(at) => arrives = at,
+            }
+        };
+        lone.complete(end, &request);
+        *lone_at = end;
+        end - begin
     }
 
     /// Hands out what has ended for a lane; what is left in flight.

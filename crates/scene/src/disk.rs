@@ -10,10 +10,10 @@ use assay_buffer::{
 use assay_twin::simulated;
 use rustix::io::Errno;
 
-use super::{scene::Shared, store::Bytes};
+use crate::{scene::Shared, store::Bytes};
 
 /// A disk on a twin. Where the caller is no actor of the stage its requests take no time: that is how it is filled.
-pub(super) struct TwinDisk {
+pub struct TwinDisk {
     name: String,
     bytes: u64,
     /// Where it begins on its target.
@@ -24,6 +24,7 @@ pub(super) struct TwinDisk {
 }
 
 impl TwinDisk {
+    /// A disk of `bytes` that begins at `base` of a station's target; its content takes `most` bytes of memory at most.
     pub fn new(name: &str, bytes: u64, (station, base): (usize, u64), scene: &Shared, most: u64) -> Self {
         let store = Arc::new(Bytes::new(bytes, most));
         Self { name: name.to_owned(), bytes, base, station, scene: scene.clone(), store }

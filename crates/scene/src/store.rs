@@ -11,7 +11,7 @@ const CHUNK: usize = 64 << 10;
 type Chunk = Box<[u8]>;
 
 /// Bytes that read as zeros until they are written.
-pub(super) struct Bytes {
+pub struct Bytes {
     chunks: Mutex<Vec<Option<Chunk>>>,
     held: AtomicU64,
     most: u64,
