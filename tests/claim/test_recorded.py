@@ -182,6 +182,33 @@ def test_indexes_are_compared_by_what_a_dollar_of_the_study_does(tmp_path: Path,
     assert found[0] is holds
 
 
+def test_what_was_played_on_a_twin_stands_for_the_modules_that_it_names_alone(tmp_path: Path) -> None:
+    bench = Bench(tmp_path / "r")
+    study = load("jungle")
+    statement = next(one for one in study.statements if one.id == "jungle.interleaving")
+
+    def ran(on: str, rate: float) -> None:
+        asked_for = {"keys": 1000, "threads": 20}
+        name = bench.work("index", "bztree", "lookup", rate, medium="memory", durability="pmem",
+                          figures={"cpu_utilisation": 1.0}, parameters=asked_for)  # fmt: skip
+        if on:
+            path = bench.directory / "work" / f"{name.removeprefix('work-')}.json"
+            record = json.loads(path.read_text())
+            record["targets"] = [{"role": "data", "target": on, "emulated": False}]
+            record["subject"]["settings"]["cpu_cache_bytes"] = 1 << 20
+            path.write_text(json.dumps(record))
+
+    def holds() -> bool | None:
+        return Worked(study, folder.read(bench.done()).works).statement(statement)[0]
+
+    ran("", 100)
+    ran("twin:pmem100-128g", 1000)
+    ran("twin:pmem100-128g*4", 3000)
+    assert holds() is None, "four modules are not six, and this machine has none"
+    ran("twin:pmem100-128g*6", 4000)
+    assert holds() is True
+
+
 @pytest.mark.parametrize("name", known())
 def test_every_expression_over_work_names_records_that_are_described(name: str) -> None:
     study = load(name)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from assay.error import BAD_JOB, AssayError
-from assay.index.job import INDEXES, Wish, job, number
-from assay.index.sweep import JUNGLE, cells, identity_of_job
+from assay.index.job import INDEXES, TwinWish, Wish, job, number
+from assay.index.sweep import JUNGLE, cells, identity_of_job, places
 
 WISH = Wish(index="fptree", workload="ycsb-a", on="/tmp", seed=3)
 
@@ -60,8 +60,8 @@ def test_counts() -> None:
 
 
 def test_a_sweep_has_each_cell_once_and_only_what_is_there(tmp_path: Path) -> None:
-    places = {True: str(tmp_path), False: str(tmp_path)}
-    wanted = cells(JUNGLE, WISH, places, {"fptree", "ssd-hash"}, cpus=3)
+    where = {True: [str(tmp_path)], False: [str(tmp_path)]}
+    wanted = cells(JUNGLE, WISH, where, {"fptree", "ssd-hash"}, cpus=3)
     assert {cell.wish.index for cell in wanted} == {"fptree", "ssd-hash"}
     assert {cell.wish.threads for cell in wanted} == {1, 2}
     assert len(wanted) == len({cell.identity for cell in wanted}) == (1 + len(JUNGLE.drive)) * len(JUNGLE.workloads) * 2
@@ -70,3 +70,40 @@ def test_a_sweep_has_each_cell_once_and_only_what_is_there(tmp_path: Path) -> No
     assert len({cell.identity for cell in wanted}) == len(wanted)
     assert len(set(INDEXES)) == 6
     assert identity_of_job(job(WISH)) != identity_of_job(job(replace(WISH, seed=4)))
+
+
+def test_a_sweep_on_twins_has_modules_for_some_indexes_and_drives_for_others() -> None:
+    twins = ["twin:pmem100-128g*1", "twin:pmem100-128g*4", "twin:p4800x"]
+    where = places(twins, "")
+    assert where == {True: twins[:2], False: twins[2:]}
+    wanted = cells(replace(JUNGLE, workloads=JUNGLE.workloads[:1]), WISH, where, {"fptree", "ssd-hash"}, cpus=2)
+    assert len({cell.identity for cell in wanted}) == len(wanted) == 2 * (2 + len(JUNGLE.drive))
+    assert {(cell.wish.index, cell.wish.on) for cell in wanted} == {
+        *(("fptree", on) for on in twins[:2]),
+        ("ssd-hash", twins[2]),
+    }
+
+
+@pytest.mark.parametrize(
+    ("on", "on_drive", "said"),
+    [
+        (["twin:p4800x", "/tmp"], "", "not in one sweep"),
+        (["twin:p4800x"], "/tmp", "not in one"),
+        (["a", "b"], "", "twins"),
+    ],
+)
+def test_twins_and_folders_are_no_one_sweep(on: list[str], on_drive: str, said: str) -> None:
+    with pytest.raises(AssayError, match=said):
+        places(on, on_drive)
+
+
+def test_a_twin_gets_its_host_its_caches_and_a_short_window() -> None:
+    document = job(replace(WISH, on="twin:pmem100-128g*4", twin=TwinWish(host="xeon-6242r", turn="300ns")))
+    twin = document["twin"]
+    assert twin["data"]["target"]["modules"] == 4
+    assert (twin["data"]["host"]["name"], twin["turn_ns"]) == ("xeon-6242r", 300)
+    assert twin["cache_bytes"] == 20 * 2.375 * (1 << 20)
+    assert document["window"] == {"seconds": 0.02}
+    assert job(WISH)["window"] == {"seconds": 5}
+    with pytest.raises(AssayError, match="for twins"):
+        job(replace(WISH, twin=TwinWish(turn="1us")))

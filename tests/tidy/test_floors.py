@@ -30,7 +30,7 @@ ARROWS: dict[str, set[str]] = {
     "dbms": GROUND | {"own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
     "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},
     "claim": GROUND | {"binary", "document", "units", "results", "target", "study", "price", "twin"},
-    "index": GROUND | {"binary", "units", "results", "target", "study", "twin", "price"},
+    "index": GROUND | {"binary", "units", "results", "target", "charts", "study", "twin", "price"},
     "atlas": GROUND | {"binary", "document", "units", "results", "target", "twin", "passport", "price", "charts"},
     "report": GROUND | {"units", "results", "charts", "advise", "price"},
     "bench": GROUND

@@ -9,7 +9,7 @@ use std::{
 };
 
 use assay_path::{Plan, Scratch};
-use assay_pmem::{Delays, Mapped, Medium, Metered, Pool, PoolFile, PoolLock, Shape};
+use assay_pmem::{Delays, Mapped, Medium, Metered, Pool, PoolFile, PoolLock, Shape, Tape, Taped};
 use serde_json::Value;
 
 use crate::{
@@ -91,6 +91,18 @@ impl Wrap for Delayed {
             block_written_ns: self.0.block_written_ns,
         };
         Metered::new(mapped, self.0.cached_blocks).with_delays(delays)
+    }
+}
+
+/// What goes beyond the caches is noted, for a play in virtual time.
+#[derive(Clone, Debug)]
+pub struct OnTape(pub Tape);
+
+impl Wrap for OnTape {
+    type Medium = Taped<Mapped>;
+
+    fn wrap(&self, mapped: Mapped) -> Taped<Mapped> {
+        Taped::new(mapped, self.0.clone())
     }
 }
 

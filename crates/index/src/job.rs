@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::IndexError,
     kind::Kind,
+    on_twin::OnTwin,
     sizes::Sizes,
     workload::{Distribution, Territory, WorkloadName},
 };
@@ -77,6 +78,9 @@ pub struct IndexJob {
     /// Waits that make memory as slow as modules that are not there.
     #[serde(default)]
     pub as_if: Option<AsIf>,
+    /// A twin on which it is played in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin: Option<Box<OnTwin>>,
     /// Operations of the pass that counts flushes, fences and blocks; 0 leaves it out.
     #[serde(default = "counted_operations")]
     pub counted_operations: u64,
@@ -238,7 +242,8 @@ impl IndexJob {
                 "name an index with an order: fptree, bztree or ssd-btree",
             ));
         }
-        self.sizes.validate()
+        self.sizes.validate()?;
+        self.twin.as_ref().map_or(Ok(()), |twin| twin.validate(self))
     }
 }
 

@@ -7,11 +7,11 @@ use crate::{
     dash::{Extendible, Linear, Tables},
     error::IndexError,
     fptree::FpTreeKind,
-    in_pool::{Delayed, InPool, Plain, PoolIndex, unknown_option},
+    in_pool::{Delayed, InPool, OnTape, Plain, PoolIndex, unknown_option},
     job::IndexJob,
     kind::Kind,
-    run::{Factory, Watch, run_on},
-    ssd::{OnDrive, Table},
+    run::{Around, Factory, Watch, play_on, run_on},
+    ssd::{OnDrive, OnTwinDrive, Table},
 };
 
 /// What is done with what makes and opens an index, whichever index that is.
@@ -50,6 +50,9 @@ pub fn with_factory<V: OnFactory>(job: &IndexJob, visit: V) -> Result<V::Out, In
 /// # Errors
 /// Where the job cannot be, the target cannot be used, or the index fails.
 pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
+    if let Some(twin) = &job.twin {
+        return play_on(job, twin, watch);
+    }
     struct Run<'a, 'w>(&'a IndexJob, &'a mut Watch<'w>);
     impl OnFactory for Run<'_, '_> {
         type Out = Result<WorkRecord, IndexError>;
@@ -59,6 +62,30 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
         }
     }
     with_factory(job, Run(job, watch))?
+}
+
+/// Hands on what makes and opens the index that a job names, among what is around a play.
+pub(crate) fn with_player<V: OnFactory>(job: &IndexJob, around: &Around, visit: V) -> Result<V::Out, IndexError> {
+    match job.index {
+        Kind::Fptree => on_tape(FpTreeKind::new(&job.options)?, job, around, visit),
+        Kind::Bztree => on_tape(without_options(job, BzTrees::default())?, job, around, visit),
+        Kind::DashEh => on_tape(without_options(job, Tables::<Extendible>::default())?, job, around, visit),
+        Kind::DashLh => on_tape(without_options(job, Tables::<Linear>::default())?, job, around, visit),
+        Kind::SsdBtree => Ok(visit.on(&OnTwinDrive::<assay_btree::Tree>::new(job, around)?)),
+        Kind::SsdHash => Ok(visit.on(&OnTwinDrive::<Table>::new(job, around)?)),
+        Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => {
+            Err(IndexError::job(format!("{} is a rival: its code cannot be played", job.index.name()), "name another"))
+        }
+    }
+}
+
+fn on_tape<V: OnFactory>(
+    kind: impl PoolIndex,
+    job: &IndexJob,
+    around: &Around,
+    visit: V,
+) -> Result<V::Out, IndexError> {
+    Ok(visit.on(&InPool::new(kind, OnTape(around.tape.clone()), job)?))
 }
 
 /// Whether this program has it.

@@ -65,7 +65,8 @@ class Works(_Table):
     `workload` may be a pattern, such as `wtperf*`: both sides then did the same one. `durability` names what makes a
     change durable where the sides differ in it by their nature; otherwise it must be alike. `storage` is what the study
     paid for, such as `p4800x-375g*1`: with it, `per_dollar` is a figure. `least` are figures that must be reached;
-    `parameters` are those that set the sides apart.
+    `parameters` are those that set the sides apart. What was played on a twin stands for it where `on` names that twin,
+    as `--on twin:` has it; what was run on this machine does too, unless `here` is false.
     """
 
     kind: Literal["index", "engine", "database"]
@@ -74,6 +75,8 @@ class Works(_Table):
     medium: Literal["drive", "memory", ""] = ""
     durability: str = ""
     storage: str = ""
+    on: str = ""
+    here: bool = True
     least: dict[str, float] = Field(default_factory=dict)
     parameters: dict[str, str] = Field(default_factory=dict)
     like: str = ""

@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 _TIMES = ("wall_s", "time_s", "elapsed_s", "median_s", "duration_s")
 _WHOLE = "all"
+_PLAYED = "twin:"
 
 
 class Worked:
@@ -78,7 +79,7 @@ class Worked:
                     own = "" if any(each.subject for each in selectors.values()) else one.subject
                     durable = "" if selector.durability else one.durability
                     alike = (text for text in one.problem if text.split(" ")[0] not in selector.parameters)
-                    key = (own, one.workload, durable, *alike)
+                    key = (own, "played" if _twin(one) else "", one.workload, durable, *alike)
                     keyed.setdefault(key, {}).setdefault(name, []).append(one)
         full = [group for group in keyed.values() if set(group) == set(wanted)]
         # The studies emptied caches before each query: cold runs answer first.
@@ -108,9 +109,20 @@ class Worked:
         return found
 
 
+def _twin(one: Work) -> str:
+    """The twin that it was played on, as `on` names it; empty where it ran here."""
+    return one.on.removeprefix(_PLAYED).removesuffix("*1") if one.on.startswith(_PLAYED) else ""
+
+
+def _placed(one: Work, selector: Works) -> bool:
+    twin = _twin(one)
+    return twin == selector.on.removesuffix("*1") if twin else selector.here
+
+
 def _fits(one: Work, selector: Works) -> bool:
     return (
         one.kind == selector.kind
+        and _placed(one, selector)
         and fnmatchcase(one.workload, selector.workload)
         and (not selector.subject or one.subject in selector.subject)
         and (not selector.medium or one.medium == selector.medium)

@@ -3,7 +3,7 @@
 The indexes themselves, their workloads and their checks are the measuring program's (`assayer index`).
 """
 
-from assay.index.job import Wish, job
+from assay.index.job import TwinWish, Wish, job
 from assay.index.waits import as_if
 
-__all__ = ["Wish", "as_if", "job"]
+__all__ = ["TwinWish", "Wish", "as_if", "job"]

@@ -7,8 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay import home
 from assay.error import BAD_JOB, AssayError, did_you_mean
 from assay.index.waits import as_if
+from assay.target import names
+from assay.target.host import HostWish
+from assay.target.target import parse
 from assay.units.parse import parse_bytes, parse_seconds
 
 Json = dict[str, Any]
@@ -24,6 +28,26 @@ PATHS = ("io_uring", "libaio", "pread")
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108  Stands in for persistent memory; what is made there is removed again.
 
 
+LEARN = "learn"
+# Caches that a core brings where nobody says: 1 MiB of its own and 1.375 MiB of the last level, as the processors have
+# that drove such modules.
+CACHE_BYTES_PER_CORE = 2.375 * (1 << 20)
+# Of virtual time: thousands of operations of each thread. What is warm is so before it begins.
+TWIN_WINDOW, TWIN_WARMUP, WINDOW, WARMUP = "20ms", "1ms", "5s", "0.5s"
+
+
+@dataclass(frozen=True)
+class TwinWish:
+    """Who runs an index on a twin, and what computing costs there; empty where that is left to Assay."""
+
+    host: str = ""
+    cores: int | None = None
+    clock: float | None = None
+    """GHz."""
+    turn: str = ""
+    cache: str = ""
+
+
 @dataclass(frozen=True)
 class Wish:
     """One run as the command line has it; empty text means what is usual."""
@@ -35,7 +59,7 @@ class Wish:
     threads: int = 1
     duration: str = ""
     operations: str = ""
-    warmup: str = "0.5s"
+    warmup: str = ""
     distribution: str = ""
     key_bytes: str = "8"
     value_bytes: str = "8"
@@ -51,6 +75,12 @@ class Wish:
     count: str = "100000"
     seed: int = 1
     options: list[str] = field(default_factory=list)
+    twin: TwinWish = field(default_factory=TwinWish)
+
+    @property
+    def on_twin(self) -> bool:
+        """Whether it is played."""
+        return self.on.startswith(names.PREFIX)
 
 
 def job(wish: Wish) -> Json:
@@ -66,13 +96,13 @@ def job(wish: Wish) -> Json:
         "version": VERSION,
         "name": f"{wish.index}-{wish.workload}",
         "index": wish.index,
-        "target": str(Path(wish.on).absolute() if wish.on else _usual_place(wish.index)),
+        "target": str(Path(wish.on).absolute() if wish.on and not wish.on_twin else _usual_place(wish.index)),
         "workload": wish.workload,
         "keys": number(wish.keys, "--keys"),
         "threads": wish.threads,
         "sizes": {"key": _span(wish.key_bytes), "value": _span(wish.value_bytes)},
         "scan_length": wish.scan_length,
-        "warmup_s": parse_seconds(wish.warmup),
+        "warmup_s": parse_seconds(wish.warmup or (TWIN_WARMUP if wish.on_twin else WARMUP)),
         "window": _window(wish),
         "batch": wish.batch,
         "split": wish.split,
@@ -90,7 +120,26 @@ def job(wish: Wish) -> Json:
         document["pool_file"] = str(wish.pool_file.absolute())
     if wish.as_if:
         document["as_if"] = as_if(wish.as_if)
-    return document
+    return document | _twin(wish)
+
+
+def _twin(wish: Wish) -> Json:
+    """The twin that a run is played on, with its host."""
+    given = wish.twin
+    if not wish.on_twin:
+        if given != TwinWish():
+            hint = "leave them away, or name a twin: --on 'twin:pmem100-128g*4'"
+            raise AssayError("--host, --cores, --clock, --turn and --cache are for twins", hint=hint, code=BAD_JOB)
+        return {}
+    host = HostWish(given.host, given.cores, given.clock * 1e9 if given.clock else None)
+    data = dict(parse(wish.on, host).twin or {})
+    cache = parse_bytes(given.cache) if given.cache else int(data["host"]["cores"]["value"] * CACHE_BYTES_PER_CORE)
+    twin: Json = {"data": data, "cache_bytes": cache}
+    if given.turn and given.turn != LEARN:
+        return {"twin": twin | {"turn_ns": round(parse_seconds(given.turn) * 1e9, 3)}}
+    state = home.state()
+    kept = {"costs": str(state / "costs")} if state is not None else {}
+    return {"twin": twin | kept | ({"learn": True} if given.turn == LEARN else {})}
 
 
 def _path(wish: Wish) -> Json:
@@ -122,7 +171,7 @@ def _window(wish: Wish) -> Json:
         raise AssayError("a window ends after a time or after operations, not both", hint="leave one out", code=BAD_JOB)
     if wish.operations:
         return {"operations": number(wish.operations, "--operations")}
-    return {"seconds": parse_seconds(wish.duration or "5s")}
+    return {"seconds": parse_seconds(wish.duration or (TWIN_WINDOW if wish.on_twin else WINDOW))}
 
 
 def _span(text: str) -> Json:

@@ -78,8 +78,10 @@ def seen(directory: Path) -> list[Seen]:
 
 
 def _counts(record: WorkRecord) -> bool:
+    """Runs of this machine: what was played on a twin has its hardware already."""
     ours = record["kind"] == "index" and record["subject"]["name"] in INDEXES
-    return bool(ours and record["verdict"]["status"] != "invalid")
+    played = any(str(one["target"]).startswith("twin:") for one in record["targets"])
+    return bool(ours and not played and record["verdict"]["status"] != "invalid")
 
 
 def _workload(record: WorkRecord) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
 from assay.binary import Binary
+from assay.error import BAD_JOB, AssayError
 from assay.index.job import Wish, job
 from assay.record import WorkRecord
 from assay.study.work import load, run_work, save
+from assay.target import names
 
 Json = dict[str, Any]
 # The pool in front of a drive where none is asked for, as `crates/index/src/ssd/factory.rs` has it.
@@ -26,6 +28,8 @@ class Sweep:
     threads: Sequence[int]
     # How indexes on a drive are run: by which path, keys split over threads, lookups that wait together.
     drive: Sequence[tuple[str, bool, int]] = (("", False, 1),)
+    # Who runs it on twins.
+    host: str = ""
 
 
 # jungle's second part: FPTree and BzTree and Dash in persistent memory against a B+-tree and a hash table on a drive,
@@ -44,6 +48,7 @@ JUNGLE = Sweep(
     threads=(1, 2, 4, 8, 16, 20),
     # As in the study: blocking calls, keys split over threads. And as its outlook asks for: io_uring, lookups batched.
     drive=(("pread", True, 1), ("io_uring", False, 64)),
+    host="xeon-6242r",
 )
 STUDIES = {"jungle": JUNGLE}
 
@@ -62,16 +67,37 @@ def there(binary: Binary) -> set[str]:
     return {str(one["name"]) for one in listed if one["there"]}
 
 
-def cells(sweep: Sweep, base: Wish, places: dict[bool, str], has: set[str], cpus: int) -> list[Cell]:
-    """The runs of a sweep: indexes that are there, threads that the machine has. `places` says where those in memory
-    (True) and on a drive (False) lie."""
+Places = Mapping[bool, Sequence[str]]
+
+
+def places(on: Sequence[str], on_drive: str) -> Places:
+    """Where indexes in memory (True) and on a drive (False) lie: a folder each, or any number of twins.
+
+    Raises:
+        AssayError: where twins and folders are mixed.
+    """
+    twins = [one for one in on if one.startswith(names.PREFIX)]
+    if not twins:
+        if len(on) > 1:
+            hint = "name twins, such as --on twin:pmem100-128g*4 --on twin:pmem100-128g*6"
+            raise AssayError("several places to compare have to be twins", hint=hint, code=BAD_JOB)
+        return {True: list(on) or [""], False: [on_drive]}
+    if len(twins) < len(on) or on_drive:
+        hint = "name twins alone, those of drives with --on too, or folders alone"
+        raise AssayError("twins are played, and folders are measured: not in one sweep", hint=hint, code=BAD_JOB)
+    memory = {one: names.is_memory(names.target(one)) for one in twins}
+    return {wanted: [one for one in twins if memory[one] == wanted] for wanted in (True, False)}
+
+
+def cells(sweep: Sweep, base: Wish, where: Places, has: set[str], cpus: int) -> list[Cell]:
+    """The runs of a sweep: indexes that are there, in each place that is theirs, with as many threads as there are."""
     found = []
     for index in (name for name in sweep.indexes if name in has):
-        on = places[not index.startswith("ssd-")]
-        for workload, law in sweep.workloads:
-            for threads in (count for count in sweep.threads if count <= cpus):
-                wish = replace(base, index=index, workload=workload, distribution=law, threads=threads, on=on)
-                found += [Cell(one, identity_of_job(job(one))) for one in _ways(sweep, wish)]
+        for on in where[not index.startswith("ssd-")]:
+            for workload, law in sweep.workloads:
+                for threads in (count for count in sweep.threads if count <= cpus):
+                    wish = replace(base, index=index, workload=workload, distribution=law, threads=threads, on=on)
+                    found += [Cell(one, identity_of_job(job(one))) for one in _ways(sweep, wish)]
     return found
 
 
@@ -102,6 +128,7 @@ def identity_of_job(document: Json) -> tuple[Any, ...]:
         document.get("as_if", {}).get("twin", ""),
         document["batch"],
         document["split"],
+        *_played(document),
         *_drive(document["index"], {"pool_bytes": document.get("pool_bytes", POOL_BYTES), **document["options"]}),
     )
 
@@ -123,8 +150,25 @@ def identity_of_record(record: WorkRecord) -> tuple[Any, ...]:
         record["subject"]["settings"].get("as_if", {}).get("twin", ""),
         asked.get("batch", 1),
         asked.get("split", False),
+        *_played_record(record),
         *_drive(record["subject"]["name"], record["subject"]["settings"]),
     )
+
+
+def _played(document: Json) -> tuple[str, str, int]:
+    """Twin, host and caches of a run that is played."""
+    twin = document.get("twin")
+    if twin is None:
+        return "", "", 0
+    cache = 0 if document["index"].startswith("ssd-") else int(twin["cache_bytes"])
+    return str(twin["data"]["label"]), str(twin["data"]["host"]["name"]), cache
+
+
+def _played_record(record: WorkRecord) -> tuple[str, str, int]:
+    label, settings = str(record["targets"][0]["target"]), record["subject"]["settings"]
+    if not label.startswith(names.PREFIX):
+        return "", "", 0
+    return label, str(settings["host"]), int(settings.get("cpu_cache_bytes", 0))
 
 
 def _drive(index: str, settings: Json) -> tuple[str, int]:
@@ -142,6 +186,7 @@ def run(binary: Binary, wanted: Sequence[Cell], out: Path, tell: Callable[[str],
         record = known.get(cell.identity)
         if record is None:
             what = f"{cell.wish.index} {cell.wish.workload} {cell.wish.distribution} {cell.wish.threads} threads"
+            what += f" on {cell.wish.on}" if cell.wish.on_twin else ""
             tell(f"{position} of {len(wanted)}: {what}")
             for record in cast("list[WorkRecord]", run_work(binary, ["index"], job(cell.wish))):
                 save(out, record)

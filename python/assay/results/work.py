@@ -95,6 +95,8 @@ class Work:
         targets = [one for one in self.record["targets"] if isinstance(one, dict)]
         if targets and all(one.get("emulated") for one in targets):
             return "memory"
+        if self.on.startswith("twin:"):
+            return "memory" if "cpu_cache_bytes" in self.settings else "drive"
         members = [one for one in self.record["environment"].get("targets") or () if isinstance(one, dict)]
         kinds = {str((one.get("file_system") or {}).get("kind") or "") for one in members}
         if kinds and kinds <= _MEMORY:

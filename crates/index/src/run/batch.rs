@@ -13,6 +13,12 @@ use crate::{
     workload::{Entries, Operation, Step, Stream},
 };
 
+/// Nanoseconds from now on.
+pub(super) fn since(clock: Clock) -> impl Fn() -> u64 {
+    let before = clock.now();
+    move || clock.ticks_to_ns(clock.now().wrapping_sub(before))
+}
+
 /// Lookups that have gathered. All memory is there from the start.
 pub(super) struct Batch {
     entries: Entries,
@@ -42,6 +48,11 @@ impl Batch {
         matches!(step.operation, Operation::Lookup | Operation::Missing)
     }
 
+    /// How many have gathered.
+    pub(super) fn gathered(&self) -> u64 {
+        self.gathered.len() as u64
+    }
+
     /// Adds a lookup; `true` where no more fit.
     pub(super) fn add(&mut self, step: Step, timed: bool) -> bool {
         let place = self.gathered.len() * self.key_bytes;
@@ -50,11 +61,12 @@ impl Batch {
         self.gathered.len() == self.most
     }
 
-    /// Looks all of them up and counts them; `false` where the thread gives up.
+    /// Looks all of them up and counts them; `false` where the thread gives up. `since` says how long ago they were handed
+    /// over, ns.
     pub(super) fn look_up(
         &mut self,
         session: &mut impl Session,
-        clock: Clock,
+        since: impl Fn() -> u64,
         outcome: &mut Outcome,
         desk: &Desk,
         stream: &mut Stream,
@@ -63,8 +75,7 @@ impl Batch {
         for (at, (key, one)) in keys.iter_mut().zip(&self.gathered).enumerate() {
             *key = &self.keys[at * self.key_bytes..][..one.length];
         }
-        let (entries, gathered, before) = (&self.entries, &mut self.gathered, clock.now());
-        let since = || clock.ticks_to_ns(clock.now().wrapping_sub(before));
+        let (entries, gathered) = (&self.entries, &mut self.gathered);
         let count = gathered.len();
         let result = session.lookup_many(&keys[..count], &mut |position, value| {
             let one = &mut gathered[position];

@@ -17,7 +17,10 @@ use assay_instruments::{
 };
 use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
 
-use super::{act::Hands, batch::Batch};
+use super::{
+    act::Hands,
+    batch::{Batch, since},
+};
 use crate::{
     error::IndexError,
     index::{Index, Moved, Session},
@@ -57,7 +60,7 @@ pub(super) struct Outcome {
     pub(super) failure: Option<String>,
     /// Pages that the window moved, where the index lies on a drive.
     pub(super) moved: Option<Moved>,
-    used: ThreadUse,
+    pub(super) used: ThreadUse,
 }
 
 /// What all of them did.
@@ -167,9 +170,14 @@ impl Outcome {
 }
 
 impl Desk {
-    fn new(mix: Mix) -> Self {
+    pub(super) fn new(mix: Mix) -> Self {
         let latencies = Operation::ALL.map(|operation| mix.has(operation).then(Latencies::new));
         Self { done: AtomicU64::new(0), latencies }
+    }
+
+    /// So many operations are done.
+    pub(super) fn did(&self, done: u64) {
+        self.done.store(done, Relaxed);
     }
 
     #[inline(always)]
@@ -181,16 +189,16 @@ impl Desk {
 }
 
 /// What the controller has gathered.
-struct Series {
+pub(super) struct Series {
     seen: Vec<[Option<Snapshot>; Operation::COUNT]>,
     sums: [Option<Sum>; Operation::COUNT],
     operations: u64,
     at_s: f64,
-    points: Vec<IntervalPoint>,
+    pub(super) points: Vec<IntervalPoint>,
 }
 
 impl Series {
-    fn new(desks: &[Desk]) -> Self {
+    pub(super) fn new(desks: &[Desk]) -> Self {
         let has = |desk: &Desk, operation: Operation| desk.latencies[operation as usize].is_some();
         let seen = |desk: &Desk| Operation::ALL.map(|operation| has(desk, operation).then(Snapshot::default));
         let sums =
@@ -198,7 +206,7 @@ impl Series {
         Self { seen: desks.iter().map(seen).collect(), sums, operations: 0, at_s: 0.0, points: Vec::new() }
     }
 
-    fn gather(&mut self, desks: &[Desk], at_s: f64) {
+    pub(super) fn gather(&mut self, desks: &[Desk], at_s: f64) {
         let mut interval = Sum::default();
         for (desk, seen) in desks.iter().zip(&mut self.seen) {
             let parts = desk.latencies.iter().zip(seen).zip(&mut self.sums);
@@ -225,7 +233,7 @@ impl Series {
         (self.operations, self.at_s) = (operations, at_s);
     }
 
-    fn service(&self) -> Vec<(Operation, Sum)> {
+    pub(super) fn service(&self) -> Vec<(Operation, Sum)> {
         let one = |operation: Operation| self.sums[operation as usize].clone().map(|sum| (operation, sum));
         Operation::ALL.into_iter().filter_map(one).collect()
     }
@@ -384,7 +392,7 @@ fn measure_batches<S: Session>(
         done += 1;
         let timed = is_timed(&step, every);
         let goes_on = if Batch::takes(&step) {
-            !batch.add(step, timed) || batch.look_up(session, clock, &mut outcome, desk, &mut stream)
+            !batch.add(step, timed) || batch.look_up(session, since(clock), &mut outcome, desk, &mut stream)
         } else {
             let before = clock.now();
             let result = hands.act(session, &step);
@@ -399,7 +407,7 @@ fn measure_batches<S: Session>(
             break;
         }
     }
-    batch.look_up(session, clock, &mut outcome, desk, &mut stream);
+    batch.look_up(session, since(clock), &mut outcome, desk, &mut stream);
     outcome.worked_s = clock.ticks_to_ns(clock.now().wrapping_sub(start)) as f64 / 1e9;
     outcome.territory = stream.territory();
     outcome
@@ -422,7 +430,7 @@ impl Plan<'_> {
 }
 
 impl Outcome {
-    fn new(territory: Territory) -> Self {
+    pub(super) fn new(territory: Territory) -> Self {
         Self {
             counts: [Counts::default(); Operation::COUNT],
             territory,
@@ -438,7 +446,7 @@ impl Outcome {
 
     /// Looks whether a value that was found is the key's.
     #[inline(always)]
-    fn look_at(&mut self, step: &Step, result: &Result<bool, IndexError>, hands: &Hands) {
+    pub(super) fn look_at(&mut self, step: &Step, result: &Result<bool, IndexError>, hands: &Hands) {
         if matches!(result, Ok(true)) {
             self.look_at_value(step.operation, || hands.found_is_good(step.id));
         }

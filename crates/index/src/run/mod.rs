@@ -15,6 +15,7 @@ mod lookups;
 mod record;
 #[cfg(test)]
 mod tests;
+mod twin;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -30,6 +31,7 @@ use assay_record::{Event, WorkCheck, WorkRecord};
 
 pub use assay_instruments::Watch;
 pub use factory::{About, Factory, Opened};
+pub(crate) use twin::{Around, play_on};
 
 use crate::{error::IndexError, index::Index, job::IndexJob, workload::Entries};
 
@@ -54,12 +56,25 @@ fn all_of(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Resu
     let provenance = record::provenance(&factory.about());
     let crew = crew::run(&opened.index, job, (clock, provenance), watch, || WorkWatch::open(clock, &[place]))?;
     seen.prepared = prepared;
-    seen.used_after = opened.index.used_bytes();
-    seen.anatomy = opened.index.anatomy();
+    look_after(factory, opened.index, job, (&mut seen, &crew), watch)?;
+    Ok(record::record(job, &factory.about(), seen, crew))
+}
+
+/// What is looked at when the window has closed: contents, what another opening finds, and what operations cost where it is
+/// counted.
+fn look_after<F: Factory>(
+    factory: &F,
+    index: F::Index,
+    job: &IndexJob,
+    (seen, crew): (&mut record::Seen, &crew::Crew),
+    watch: &mut Watch<'_>,
+) -> Result<(), IndexError> {
+    seen.used_after = index.used_bytes();
+    seen.anatomy = index.anatomy();
     say(watch, "checking", 0.0);
-    let facts = check::Facts::of(job, &crew);
-    seen.checks = check::all(&opened.index, job, &facts, "contents");
-    let closed = closed(opened.index);
+    let facts = check::Facts::of(job, crew);
+    seen.checks = check::all(&index, job, &facts, "contents");
+    let closed = closed(index);
     let is_closed = closed.passed;
     seen.checks.push(closed);
     // What is not durable would not be found again: that it is not has been said.
@@ -74,7 +89,7 @@ fn all_of(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Resu
         seen.counted =
             factory.open_counted().transpose()?.map(|index| count::count(&index, job, &facts)).transpose()?;
     }
-    Ok(record::record(job, &factory.about(), seen, crew))
+    Ok(())
 }
 
 /// Whether all that the window acknowledged was made durable when the index was closed.

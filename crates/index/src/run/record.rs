@@ -111,6 +111,9 @@ fn measured_s(crew: &Crew) -> f64 {
 }
 
 fn target(job: &IndexJob, about: &About) -> WorkTarget {
+    if let Some(twin) = &job.twin {
+        return WorkTarget { role: "data".to_owned(), target: twin.data.label.clone(), emulated: false };
+    }
     let place = job.pool_file.as_ref().unwrap_or(&job.target).display();
     let name = match &job.as_if {
         Some(as_if) => format!("{place}, as slow as {}", as_if.twin),

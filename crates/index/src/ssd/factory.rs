@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Bytes of the buffer pool where the job does not say.
-const POOL_BYTES: u64 = 256 << 20;
+pub(crate) const POOL_BYTES: u64 = 256 << 20;
 /// Bytes of an entry besides its key and its value.
 const ENTRY_BYTES: usize = 8;
 /// Bytes of a file that hold no entries.
@@ -54,14 +54,8 @@ impl<S: Structure> OnDrive<S> {
     /// # Errors
     /// Where nothing can be made at its target, or an option is not known.
     pub fn new(job: &IndexJob) -> Result<Self, IndexError> {
-        let (mut config, mut access) = (Config::default(), Access::default());
-        config.pool_bytes = job.pool_bytes.unwrap_or(POOL_BYTES);
-        let parts = if job.split { u64::from(job.threads) } else { 1 };
-        config.pool_bytes /= parts;
-        config.workers = job.threads as usize / parts as usize + 2;
-        for (name, value) in &job.options {
-            option(name, value, &mut config, &mut access)?;
-        }
+        let (config, access) = settings(job)?;
+        let parts = parts(job);
         let (files, scratch) = place(job, parts)?;
         let named = job.pool_file.is_some();
         let bytes = room(job, parts);
@@ -74,6 +68,23 @@ impl<S: Structure> OnDrive<S> {
             if make { Drive::create(&paths, self.bytes, self.access) } else { Drive::open(&paths, self.access) };
         Ok(Arc::new(drive.map_err(TreeError::from)?))
     }
+}
+
+/// Structures that the keys are split into.
+pub(super) fn parts(job: &IndexJob) -> u64 {
+    if job.split { u64::from(job.threads) } else { 1 }
+}
+
+/// Pool and way of a job.
+pub(super) fn settings(job: &IndexJob) -> Result<(Config, Access), IndexError> {
+    let (mut config, mut access) = (Config::default(), Access::default());
+    let parts = parts(job);
+    config.pool_bytes = job.pool_bytes.unwrap_or(POOL_BYTES) / parts;
+    config.workers = job.threads as usize / parts as usize + 2;
+    for (name, value) in &job.options {
+        option(name, value, &mut config, &mut access)?;
+    }
+    Ok((config, access))
 }
 
 fn option(name: &str, value: &Value, config: &mut Config, access: &mut Access) -> Result<(), IndexError> {
@@ -92,7 +103,7 @@ fn option(name: &str, value: &Value, config: &mut Config, access: &mut Access) -
 }
 
 /// Bytes of a file: room for what is loaded and what the window may add, with copies that a checkpoint needs.
-fn room(job: &IndexJob, parts: u64) -> u64 {
+pub(super) fn room(job: &IndexJob, parts: u64) -> u64 {
     let share = f64::from(job.workload.mix().0[Operation::Insert as usize]) / 1000.0;
     let added = match job.window {
         Window::Seconds(seconds) => (seconds + job.warmup_s) * INSERTS_PER_S * f64::from(job.threads),
@@ -123,7 +134,7 @@ fn failed(error: assay_path::PathError) -> TreeError {
 }
 
 /// Bytes that the load takes of a drive: entries in pages that are filled by two thirds, and the file's head.
-fn loaded_bytes(job: &IndexJob) -> u64 {
+pub(super) fn loaded_bytes(job: &IndexJob) -> u64 {
     let entry = (job.sizes.key.most + job.sizes.value.most + ENTRY_BYTES) as u64;
     job.keys.saturating_mul(entry) / 2 * 3 + HEAD_BYTES
 }

@@ -10,6 +10,7 @@ mod hash;
 mod parts;
 mod session;
 mod table;
+mod twin_factory;
 
 use std::sync::Arc;
 
@@ -22,9 +23,11 @@ use crate::{
 };
 
 pub use factory::OnDrive;
+pub(crate) use factory::POOL_BYTES;
 pub use parts::Parts;
 pub use session::SsdSession;
 pub use table::{Put, Table};
+pub use twin_factory::OnTwinDrive;
 
 /// A structure in a pool that a session works on.
 pub trait Structure: Sized + Send + Sync {

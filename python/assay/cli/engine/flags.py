@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from assay.cli.flags import Json
+from assay.cli.sharing import sharing
 from assay.study.work.engine import Durability, Placement, Way, Wish
 
 
@@ -88,18 +87,4 @@ class Flags(Wish):
     json: Json = False
 
 
-def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the shared flags behind its own; it gets them together as `flags`."""
-    shared = inspect.signature(Flags, eval_str=True).parameters
-    own = inspect.signature(command, eval_str=True).parameters
-
-    def called(**given: Any) -> None:
-        flags = Flags(**{name: given.pop(name) for name in shared})
-        command(**given, flags=flags)
-
-    listed = [one for name, one in own.items() if name != "flags"] + list(shared.values())
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    called.__signature__ = inspect.Signature([one.replace(kind=keyword) for one in listed])  # type: ignore[attr-defined]
-    called.__annotations__ = {one.name: one.annotation for one in listed}
-    called.__name__, called.__doc__ = command.__name__, command.__doc__
-    return called
+with_flags = sharing(Flags)

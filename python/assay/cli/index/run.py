@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from assay.cli.flags import Json
-from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, ValueBytes
+from assay.cli.index.flags import (
+    AsIf,
+    Batch,
+    Duration,
+    KeyBytes,
+    Keys,
+    Law,
+    Seed,
+    TwinFlags,
+    ValueBytes,
+    Warmup,
+)
+from assay.cli.sharing import sharing
 
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder; records go to DIR/work.")]
 
@@ -18,12 +30,6 @@ Workload = Annotated[
     typer.Option(
         "--workload", metavar="NAME", help="lookup, missing, insert, update, remove, scan, mixed, ycsb-a to -f."
     ),
-]
-
-
-Law = Annotated[
-    str,
-    typer.Option("--distribution", metavar="LAW", help="uniform, zipf[:0.99], self-similar[:0.2], latest[:0.99]."),
 ]
 
 
@@ -38,12 +44,6 @@ Settings = Annotated[
 ]
 
 
-Batch = Annotated[
-    int,
-    typer.Option("--batch", metavar="N", min=1, max=256, help="Lookups of a thread that wait for the drive together."),
-]
-
-
 Split = Annotated[
     bool, typer.Option("--split", help="Each thread has a file, a pool and a part of the keys alone; on a drive.")
 ]
@@ -54,19 +54,25 @@ Path_ = Annotated[
 ]
 
 
+On = Annotated[
+    str,
+    typer.Option("--on", metavar="TARGET", help="Folder, device-DAX node or twin:NAME; /dev/shm for those in memory."),
+]
+
+
+Operations = Annotated[str, typer.Option("--operations", metavar="N", help="End the window after so many instead.")]
+
+
+@sharing(TwinFlags)
 def run(
     index: Annotated[str, typer.Option("--index", metavar="KIND", help="Which; `assay index list`.")],
     workload: Workload,
-    on: Annotated[
-        str, typer.Option("--on", metavar="TARGET", help="Folder or device-DAX node; /dev/shm for indexes in memory.")
-    ] = "",
+    on: On = "",
     keys: Keys = "1e6",
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads that load and work.")] = 1,
     duration: Duration = "",
-    operations: Annotated[
-        str, typer.Option("--operations", metavar="N", help="End the window after so many instead.")
-    ] = "",
-    warmup: Annotated[str, typer.Option("--warmup", metavar="TIME", help="Before the window.")] = "0.5s",
+    operations: Operations = "",
+    warmup: Warmup = "",
     distribution: Law = "",
     key_bytes: KeyBytes = "8",
     value_bytes: ValueBytes = "8",
@@ -88,13 +94,15 @@ def run(
     settings: Settings = None,
     out: Out = None,
     json: Json = False,
+    *,
+    flags: TwinFlags,
 ) -> None:
     """Run a workload on an index: load, window, checks, recovery, cost per operation.
 
-    For example: assay index run --index fptree --workload ycsb-a --keys 1e6 --threads 2
+    For example: assay index run --index fptree --workload ycsb-a --keys 1e6 --on 'twin:pmem100-128g*4' --threads 20
     """
     from assay.cli.index.running import run_one
-    from assay.index import Wish
+    from assay.index import TwinWish, Wish
 
     wish = Wish(
         index=index,
@@ -120,5 +128,6 @@ def run(
         count=count,
         seed=seed,
         options=settings or [],
+        twin=TwinWish(flags.host, flags.cores, flags.clock, flags.turn, flags.cache),
     )
     raise typer.Exit(run_one(wish, out, json))

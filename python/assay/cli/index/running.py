@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,15 +14,20 @@ from assay import rivals
 from assay.binary import Binary
 from assay.cli import output
 from assay.error import BAD_JOB, DONE, NOT_POSSIBLE, AssayError, did_you_mean
-from assay.index import Wish, job
+from assay.index import Wish, job, picture
 from assay.index.job import RIVALS
-from assay.index.sweep import STUDIES, cells, run, there
+from assay.index.played import Played, answers, played
+from assay.index.sweep import STUDIES, Places, Sweep, cells, run, there
 from assay.record import WorkRecord
 from assay.results import way
 from assay.study.work import run_work, save, show
 from assay.study.work.run import exit_code
+from assay.target import names
+from assay.target.host import HostWish
 
 Json = dict[str, Any]
+# Of a window of a sweep that is measured.
+DURATION = "2s"
 
 
 def show_list(as_json: bool) -> int:
@@ -76,30 +83,88 @@ def _follower(as_json: bool) -> Any:
     return listen
 
 
-def run_study(
-    name: str, base: Wish, places: dict[bool, str], only: list[str], threads: int, out: Path, as_json: bool
-) -> int:
-    """Runs a sweep and prints its table."""
-    binary, sweep = Binary.find(), STUDIES[name]
-    for word in only:
-        if word not in sweep.indexes:
-            message = f"the study {name} has no index `{word}`"
-            raise AssayError(message, hint=did_you_mean(word, sweep.indexes), code=BAD_JOB)
-    has = there(binary) & (set(only) or set(sweep.indexes))
-    wanted = cells(sweep, base, places, has, threads or os.cpu_count() or 1)
-    if not wanted:
-        hint = "`assay index list` shows what is there"
-        raise AssayError("none of these indexes is in this program", hint=hint, code=NOT_POSSIBLE)
-    records = list(run(binary, wanted, out, output.tell))
-    left_out = sorted(set(only or sweep.indexes) - has)
-    if as_json:
-        output.emit({"study": name, "left_out": left_out, "records": records})
+@dataclass(frozen=True)
+class Narrowed:
+    """What a sweep is narrowed to: these indexes and workloads, so many threads; all where there is nothing."""
+
+    indexes: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    threads: int = 0
+
+    def of(self, name: str, sweep: Sweep) -> Sweep:
+        """The sweep without what is not asked for."""
+        known = {"index": sweep.indexes, "workload": tuple(dict.fromkeys(one for one, _ in sweep.workloads))}
+        for what, words in (("index", self.indexes), ("workload", self.workloads)):
+            for word in words:
+                if word not in known[what]:
+                    hint = did_you_mean(word, known[what])
+                    raise AssayError(f"the study {name} has no {what} `{word}`", hint=hint, code=BAD_JOB)
+        return replace(
+            sweep,
+            indexes=[one for one in sweep.indexes if not self.indexes or one in self.indexes],
+            workloads=[one for one in sweep.workloads if not self.workloads or one[0] in self.workloads],
+        )
+
+
+def run_study(name: str, base: Wish, where: Places, narrowed: Narrowed, out: Path, as_json: bool) -> int:
+    """Runs a sweep and prints its table; what was played on twins is drawn too."""
+    binary, sweep = Binary.find(), narrowed.of(name, STUDIES[name])
+    has = there(binary)
+    twins = any(one.startswith(names.PREFIX) for each in where.values() for one in each)
+    if twins:
+        base = replace(base, twin=replace(base.twin, host=base.twin.host or sweep.host))
     else:
-        output.console().print(_table(records))
-        output.say(f"{len(records)} records in {out}/work")
-        if left_out:
-            output.say(f"left out, as this program does not have them: {', '.join(left_out)}")
+        base = replace(base, duration=base.duration or DURATION)
+    most = narrowed.threads or (_threads(base) if twins else os.cpu_count() or 1)
+    wanted = cells(sweep, base, where, has, most)
+    if not wanted:
+        hint = "`assay index list` shows what is there; indexes in memory go with modules, others with drives"
+        raise AssayError("none of these indexes is in this program, or has a place", hint=hint, code=NOT_POSSIBLE)
+    records = list(run(binary, wanted, out, output.tell))
+    left_out = sorted(set(sweep.indexes) - has)
+    runs = played(records) if twins else []
+    drawn = picture.write(out / "figures", name, runs) if runs else []
+    if as_json:
+        rows = [asdict(one) | {"per_dollar": one.per_dollar} for one in runs]
+        more = {"rows": rows, "answers": answers(runs), "figures": [str(path) for path in drawn]} if twins else {}
+        output.emit({"study": name, "left_out": left_out, "records": records, **more})
+        return exit_code(records)
+    output.console().print(_played_table(runs) if twins else _table(records))
+    output.say(f"{len(records)} records in {out}/work")
+    if left_out:
+        output.say(f"left out, as this program does not have them: {', '.join(left_out)}")
+    for line in [*answers(runs), *(f"drawn: {path}" for path in drawn if path.suffix == ".svg")]:
+        output.say(line)
     return exit_code(records)
+
+
+def _threads(base: Wish) -> int:
+    """Hardware threads of the host that is played."""
+    host = HostWish(base.twin.host, base.twin.cores).document("")
+    return int(host["cores"]["value"] * host["threads_per_core"]["value"])
+
+
+def _played_table(runs: Sequence[Played]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in (
+        "index",
+        "workload",
+        "threads",
+        "on",
+        "M ops/s",
+        "from",
+        "to",
+        "ops/s per USD",
+        "bound by",
+        "verdict",
+    ):
+        table.add_column(title, justify="left" if title in ("index", "workload", "on") else "right")
+    for one in runs:
+        rates = [f"{rate / 1e6:.3f}" for rate in (one.rate, one.low, one.high)]
+        dollars = "" if one.per_dollar is None else f"{one.per_dollar:.0f}"
+        place = one.on.removeprefix(names.PREFIX)
+        table.add_row(one.index, one.workload, str(one.threads), place, *rates, dollars, one.bound_by, one.status)
+    return table
 
 
 def _table(records: list[WorkRecord]) -> Table:

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from assay.cli.flags import Json
-from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, ValueBytes
+from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, TwinFlags, ValueBytes
+from assay.cli.sharing import sharing
 
 
 class Study(StrEnum):
@@ -18,30 +19,43 @@ class Study(StrEnum):
     JUNGLE = "jungle"
 
 
+On = Annotated[
+    list[str] | None,
+    typer.Option("--on", metavar="TARGET", help="Where indexes in memory lie, or a twin for either; may be repeated."),
+]
+Only = Annotated[list[str] | None, typer.Option("--index", metavar="KIND", help="Only this one; may be repeated.")]
+Workload = Annotated[
+    list[str] | None, typer.Option("--workload", metavar="NAME", help="Only this one; may be repeated.")
+]
+
+
+@sharing(TwinFlags)
 def study(
     name: Annotated[Study, typer.Argument(metavar="jungle", help="Which sweep.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Result folder; a started one is continued.")],
-    on: Annotated[str, typer.Option("--on", metavar="TARGET", help="Where indexes in memory lie.")] = "",
+    on: On = None,
     on_drive: Annotated[str, typer.Option("--on-drive", metavar="DIR", help="Where indexes on a drive lie.")] = "",
     keys: Keys = "1e6",
-    duration: Duration = "2s",
+    duration: Duration = "",
     key_bytes: KeyBytes = "8",
     value_bytes: ValueBytes = "8",
     pool: Annotated[str, typer.Option("--pool", metavar="BYTES", help="Buffer pool in front of the drive.")] = "",
     as_if: AsIf = "",
-    only: Annotated[
-        list[str] | None, typer.Option("--index", metavar="KIND", help="Only this one; may be repeated.")
-    ] = None,
+    only: Only = None,
+    workload: Workload = None,
     threads: Annotated[int, typer.Option("--threads", min=0, help="At most so many; 0: as the machine has CPUs.")] = 0,
     seed: Seed = 1,
     json: Json = False,
+    *,
+    flags: TwinFlags,
 ) -> None:
     """Sweep indexes, workloads and threads, as a published study did; go on where it was stopped.
 
-    For example: assay index study jungle --out results --keys 1e6
+    For example: assay index study jungle --out results --on 'twin:pmem100-128g*1' --on 'twin:pmem100-128g*6'
     """
-    from assay.cli.index.running import run_study
-    from assay.index import Wish
+    from assay.cli.index.running import Narrowed, run_study
+    from assay.index import TwinWish, Wish
+    from assay.index.sweep import places
 
     base = Wish(
         index="",
@@ -53,5 +67,7 @@ def study(
         pool=pool,
         as_if=as_if,
         seed=seed,
+        twin=TwinWish(flags.host, flags.cores, flags.clock, flags.turn, flags.cache),
     )
-    raise typer.Exit(run_study(name.value, base, {True: on, False: on_drive}, only or [], threads, out, json))
+    narrowed = Narrowed(tuple(only or ()), tuple(workload or ()), threads)
+    raise typer.Exit(run_study(name.value, base, places(on or [], on_drive), narrowed, out, json))
