@@ -111,6 +111,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             let which = (slot as u64 >> 4 & 1).wrapping_neg();
             let either = |own: u64, next: u64| own ^ (own ^ next) & which;
             let bucket = either(home.own, home.next);
+            self.reads_record(bucket, slot & 15);
             if let Some(record) = self.matched(self.bucket(bucket), slot & 15, pointers >> slot & 1 == 1, key, valid) {
                 let (version, home_version) = (either(versions.0, versions.1), versions.0);
                 let (slot, home) = (slot & 15, *home);
@@ -119,6 +120,12 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             all &= all - 1;
         }
         if own_head.has_overflow() { self.search_overflow(home, versions.0, own_head, key, valid) } else { None }
+    }
+
+    /// Says that the record in a slot is read.
+    #[inline(always)]
+    pub(super) fn reads_record(&self, bucket: u64, slot: usize) {
+        self.medium().reads(bucket + key_word(slot) as u64 * 8, 16);
     }
 
     /// The record in a slot whose fingerprint matched, if it is the key's.
@@ -193,6 +200,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             let mut found = None;
             while all != 0 && found.is_none() {
                 let slot = all.trailing_zeros() as usize;
+                self.reads_record(bucket, slot);
                 let record = self.matched(words, slot, head.is_pointer(slot), key, &both_valid);
                 found = record.map(|record| (Place { bucket, slot, version }, record));
                 all &= all - 1;

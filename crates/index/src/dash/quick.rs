@@ -94,6 +94,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             let which = (slot as u64 >> 4 & 1).wrapping_neg();
             let bucket = home.own ^ (home.own ^ home.next) & which;
             let words = self.bucket(bucket);
+            self.reads_record(bucket, slot & 15);
             if words[key_word(slot & 15)].load(Relaxed) == word {
                 found = Some((bucket, slot & 15, words));
                 break;

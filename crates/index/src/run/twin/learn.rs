@@ -35,8 +35,9 @@ const WARM_UP: u64 = 20_000;
 const WALK: u64 = 200_000;
 /// Bytes that the smallest cache holds.
 const NEAR_BYTES: u64 = 8 << 10;
-/// What is left of an operation's CPU time at least when lines from memory are taken off.
-const LEFT: f64 = 0.2;
+/// What is left of an operation's CPU time at least when lines from memory are taken off: a processor does other things while
+/// it waits for them, within an operation and with the next.
+const LEFT: f64 = 0.5;
 
 /// What an operation costs to compute, ns of the play.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -261,7 +262,7 @@ mod tests {
         let cost = TurnCost { turn_ns: 500.0, line_ns: 80.0 };
         assert_eq!(
             [cost.of(1, 0), cost.of(1, 2), cost.of(1, 100), cost.of(64, 0)],
-            [500_000, 340_000, 100_000, 32_000_000]
+            [500_000, 340_000, 250_000, 32_000_000]
         );
     }
 }
