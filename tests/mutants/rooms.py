@@ -45,14 +45,10 @@ ROOMS = (
 )
 
 CRATES = (
-    Crate(
-        "histograms and percentiles",
-        "assay-load",
-        ("tally.rs", "distribution.rs", "overdue.rs", "series.rs"),
-        ("--lib",),
-    ),
-    Crate("arrivals and steadiness", "assay-load", ("arrivals.rs", "steady.rs", "steady/*.rs"), ("--lib",)),
-    Crate("verdicts", "assay-load", ("verdict/*.rs", "work/verdict.rs"), ("--lib", "--test", "verdicts")),
+    Crate("histograms and percentiles", "assay-instruments", ("tally.rs", "distribution.rs", "series.rs"), ("--lib",)),
+    Crate("arrivals and what is overdue", "assay-load", ("arrivals.rs", "overdue.rs"), ("--lib",)),
+    Crate("steadiness", "assay-instruments", ("steady.rs", "steady/*.rs"), ("--lib",)),
+    Crate("verdicts", "assay-instruments", ("verdict/*.rs", "work/verdict.rs"), ("--lib", "--test", "verdicts")),
     Crate(
         "log records", "assay-engine", ("log/record.rs", "log/reader.rs", "log/merge.rs"), ("--lib", "--test", "logs")
     ),
