@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::IndexError,
     kind::Kind,
-    on_twin::OnTwin,
+    on_twin::{Asked, OnTwin},
     sizes::Sizes,
     workload::{Distribution, Territory, WorkloadName},
 };
@@ -191,6 +191,24 @@ impl IndexJob {
         Territory { alone: self.split, ..Territory::new(self.keys, thread, u64::from(self.threads)) }
     }
 
+    /// By which calls pages reach a drive; empty where it is not said.
+    pub(crate) fn io(&self) -> &str {
+        self.options.get("io").and_then(serde_json::Value::as_str).unwrap_or_default()
+    }
+
+    /// What a twin is asked for.
+    fn asked(&self) -> Asked<'_> {
+        Asked {
+            index: self.index,
+            threads: self.threads,
+            bytes: self.keys as f64 * self.sizes.entry_bytes(),
+            batched: self.batch > 1,
+            io: self.io(),
+            direct: self.options.get("direct") != Some(&serde_json::Value::Bool(false)),
+            of_here: self.pool_file.is_some() || self.as_if.is_some() || self.pin,
+        }
+    }
+
     fn validate(&self) -> Result<(), IndexError> {
         let bounds = [
             (self.version == JOB_VERSION, format!("version {} was given", self.version), "version 1"),
@@ -243,7 +261,7 @@ impl IndexJob {
             ));
         }
         self.sizes.validate()?;
-        self.twin.as_ref().map_or(Ok(()), |twin| twin.validate(self))
+        self.twin.as_ref().map_or(Ok(()), |twin| twin.validate(&self.asked()))
     }
 }
 

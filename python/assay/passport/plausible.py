@@ -84,7 +84,7 @@ def _answers(asked: Sequence[tuple[str, str]]) -> list[Json]:
         return []
     places = {twin: place for place, twin in enumerate(dict.fromkeys(twin for twin, _ in asked))}
     targets = [names.target(twin) for twin in places]
-    hosts = [HostWish().document(names.family(target)) for target in targets]
+    hosts = [HostWish().document(target) for target in targets]
     questions = [
         {"target": places[twin], "host": places[twin], "streams": [stream(Point(on=twin, **ASKED[name]), memory=False)]}
         for twin, name in asked

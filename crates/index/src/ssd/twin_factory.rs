@@ -3,7 +3,6 @@
 use std::{marker::PhantomData, sync::Arc, time::Instant};
 
 use assay_buffer::{Config, disk::Disk};
-use assay_path::open::kind_name;
 use assay_record::PathKind;
 use assay_scene::TwinDisk;
 
@@ -82,7 +81,7 @@ where
         let settings = [
             ("pool_bytes", (self.config.pool_bytes * self.disks.len() as u64).into()),
             ("page_bytes", self.config.page_bytes.into()),
-            ("io", kind_name(self.path).into()),
+            ("io", self.path.name().into()),
         ];
         let settings = settings.into_iter().map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
         About { emulated: false, durability: "none", version: None, settings: settings.collect() }

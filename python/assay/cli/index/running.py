@@ -110,12 +110,12 @@ def run_study(name: str, base: Wish, where: Places, narrowed: Narrowed, out: Pat
     """Runs a sweep and prints its table; what was played on twins is drawn too."""
     binary, sweep = Binary.find(), narrowed.of(name, STUDIES[name])
     has = there(binary)
-    twins = any(one.startswith(names.PREFIX) for each in where.values() for one in each)
+    twins = [one for each in where.values() for one in each if one.startswith(names.PREFIX)]
     if twins:
         base = replace(base, twin=replace(base.twin, host=base.twin.host or sweep.host))
     else:
         base = replace(base, duration=base.duration or DURATION)
-    most = narrowed.threads or (_threads(base) if twins else os.cpu_count() or 1)
+    most = narrowed.threads or (_threads(base, twins[0]) if twins else os.cpu_count() or 1)
     wanted = cells(sweep, base, where, has, most)
     if not wanted:
         hint = "`assay index list` shows what is there; indexes in memory go with modules, others with drives"
@@ -138,9 +138,9 @@ def run_study(name: str, base: Wish, where: Places, narrowed: Narrowed, out: Pat
     return exit_code(records)
 
 
-def _threads(base: Wish) -> int:
+def _threads(base: Wish, on: str) -> int:
     """Hardware threads of the host that is played."""
-    host = HostWish(base.twin.host, base.twin.cores).document("")
+    host = HostWish(base.twin.host, base.twin.cores).document(names.target(on.removeprefix(names.PREFIX)))
     return int(host["cores"]["value"] * host["threads_per_core"]["value"])
 
 

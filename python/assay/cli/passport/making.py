@@ -19,7 +19,8 @@ from assay.passport import badge, make, read, seal
 from assay.passport.document import SUFFIX, Passport
 from assay.results import folder as results
 from assay.results import labels
-from assay.study import folder, progress, run
+from assay.study import folder, run
+from assay.study.observer import watching
 from assay.study.request import Prepared, prepare
 from assay.target.target import Target
 from assay.units.parse import format_bytes, format_seconds
@@ -67,7 +68,7 @@ def make_passport(order: Order) -> int:
     plan = prepared.plan
     told = f"{len(plan.cells)} runs in about {format_seconds(plan.seconds)}, at most {format_bytes(plan.bytes_written)}"
     output.tell(f"{told} are written; results in {directory}")
-    summary = run.start(prepared, directory, binary, progress.observer(order.json), ["assay", *sys.argv[1:]])
+    summary = run.start(prepared, directory, binary, watching(order.json), ["assay", *sys.argv[1:]])
     if summary.exit_code == INTERRUPTED:
         hint = f"go on: assay run --resume {directory}, then: assay passport --from {directory}"
         raise AssayError("interrupted before everything was measured", hint=hint, code=INTERRUPTED)

@@ -53,7 +53,7 @@ impl Around {
         let station = if job.index.in_pmem() {
             scene.lock().add(&twin.data, used_bytes, job.seed)
         } else {
-            scene.lock().add_by(&twin.data, OnTwin::path(job), used_bytes, job.seed)
+            scene.lock().add_by(&twin.data, OnTwin::path(job.io()), used_bytes, job.seed)
         };
         let station = station.map_err(|error| told(&error))?;
         let memory_bytes = capture_from(&Roots::default(), &Clock::new()).memory.available_bytes;
