@@ -103,10 +103,11 @@ def falls_in_mid_window(device: Loop, place: Path) -> program.Outcome:
 
 
 def test_steadiness_lost(own_disk: tuple[Loop, Path]) -> None:
-    # The device falls to a lower level in mid-window, as one does whose write cache is full.
+    # The device falls to a lower level in mid-window, as one does whose write cache is full. Where the kernel lets a
+    # limit's tokens out in bursts, or a neighbour takes the CPU, no level is there to be lost, and it is `not-steady`.
     for _ in range(4):
         outcome = falls_in_mid_window(*own_disk)
-        if not outcome.was_robbed():
+        if "steadiness-lost" in outcome.codes():
             break
     reason = outcome.reason("steadiness-lost")
     assert reason["numbers"]["kept_share"] < 0.7

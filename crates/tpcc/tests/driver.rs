@@ -96,7 +96,9 @@ fn accounted(record: &WorkRecord) -> [u64; 3] {
         let overdue = part.overdue.unwrap_or_default();
         let response = part.response.as_ref().unwrap();
         let all = part.succeeded + part.empty + overdue.completed + overdue.missing;
-        assert!(response.count.abs_diff(all) <= 8, "{}: {} response times of {all}", part.name, response.count);
+        // Counters and histograms are read one after the other while terminals go on, millions of times a second.
+        let few = 8 + all / 100;
+        assert!(response.count.abs_diff(all) <= few, "{}: {} response times of {all}", part.name, response.count);
         assert_eq!(response.at_least.map_or(0, |bound| bound.count), overdue.missing);
         [window + part.succeeded + part.empty, after + overdue.completed, never + overdue.missing]
     })

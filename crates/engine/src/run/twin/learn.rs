@@ -131,12 +131,11 @@ pub(super) fn costs(job: &EngineJob, twins: &OnTwins, watch: &mut Watch<'_>) -> 
     let watching = Steady::begin();
     let factor = clock.hz() / twins.data.host.clock_hz.value;
     let (_, computed) = play(&short, twins, Cpu::Measured { factor }, watch)?;
-    let mut learnt = Learnt::of(&computed, key, watching.judge())?;
-    if let Some(place) = place {
-        keep(&place, &learnt)?;
-        learnt.kept = true;
-    }
-    Ok(learnt)
+    let learnt = Learnt::of(&computed, key.clone(), watching.judge())?;
+    let Some(place) = place else { return Ok(learnt) };
+    keep(&place, &learnt)?;
+    // As the next run reads it: a number may lose its last digit on the way into a file and back.
+    Ok(kept(&place, &key).unwrap_or(Learnt { kept: true, ..learnt }))
 }
 
 /// What costs depend on.

@@ -106,7 +106,7 @@ pub(super) fn costs(
     if let Some(known) = file.as_deref().filter(|_| !twin.learn).and_then(|file| kept(file, &key)) {
         return Ok(known.into_parts(factor));
     }
-    let mut learnt = learn(job, twin, key, watch)?;
+    let mut learnt = learn(job, twin, key.clone(), watch)?;
     if let Some(file) = file {
         assay_scene::keep(&file, &learnt).map_err(|error| {
             let seen = format!("what operations cost could not be kept in {}: {error}", file.display());
@@ -115,7 +115,8 @@ pub(super) fn costs(
                 "name a state folder of your own (XDG_STATE_HOME), or say what one costs (--turn 500ns)",
             )
         })?;
-        learnt.kept = true;
+        // As the next run reads it: a number may lose its last digit on the way into a file and back.
+        learnt = kept(&file, &key).unwrap_or(Learnt { kept: true, ..learnt });
     }
     Ok(learnt.into_parts(factor))
 }
