@@ -230,8 +230,13 @@ fn both_engines_give_the_same() {
             continue;
         }
         (load.working_set_bytes, load.sequential) = (target.capacity_bytes(), false);
-        // One engine is asked for the steady state, and the other one begins with an empty SLC cache.
-        if matches!(&target.twin().device, Device::Nand(nand) if nand.slc.is_some()) {
+        // One engine is asked for the steady state, and the other one begins with an empty SLC cache, or with the fresh
+        // drives of an instance.
+        let begins_elsewhere = match &target.twin().device {
+            Device::Nand(nand) => nand.slc.is_some(),
+            device => matches!(device, Device::CloudInstance(_)),
+        };
+        if begins_elsewhere {
             load.write_share = 0.0;
         }
         let solved = rate(&target, load);
