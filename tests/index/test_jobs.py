@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from assay.error import BAD_JOB, AssayError
-from assay.index.job import INDEXES, TwinWish, Wish, job, number
+from assay.index.job import job
 from assay.index.sweep import JUNGLE, cells, identity_of_job, places
+from assay.study.work.index import INDEXES, TwinWish, Wish, number
 
 WISH = Wish(index="fptree", workload="ycsb-a", on="/tmp", seed=3)
 

@@ -148,3 +148,52 @@ def test_it_runs_goes_on_and_is_read_as_every_study_is(tmp_path: Path) -> None:
     compared = assay("compare", "assay-ycsb", "assay-ycsb-2", "--in", "out", "--json", cwd=tmp_path)
     rates = [one for one in json.loads(compared.stdout)["comparisons"] if one["metric"] == "transactions_per_s"]
     assert rates, compared.stderr
+
+
+INDEX = """
+name = "trees"
+title = "Trees"
+question = "Which tree looks up faster?"
+source = "none"
+
+[matrix]
+index = ["fptree", "dash-eh"]
+
+[work]
+kind = "index"
+index = "${index}"
+workload = "lookup"
+keys = 20000
+warmup = "50ms"
+duration = "200ms"
+count = 1000
+"""
+
+
+@pytest.mark.usefixtures("assayer")
+def test_an_index_is_work_too(tmp_path: Path) -> None:
+    (tmp_path / "trees.toml").write_text(INDEX)
+    done = assay("run", "trees.toml", "--on", "/dev/shm", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "index dash-eh, #1" in done.stdout
+    assert {one.subject for one in folder.read(tmp_path / "out").works} == {"fptree", "dash-eh"}
+
+
+def test_an_index_is_played_on_modules_by_the_same_study(tmp_path: Path) -> None:
+    plan = planned(INDEX, "twin:pmem100-128g*4", tmp_path).plan
+    assert all(cell.job["twin"]["data"]["label"] == "twin:pmem100-128g*4" for cell in plan.cells)
+    assert all(cell.bytes_written == 0 for cell in plan.cells)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ('workload = "lookup"', 'workload = "lookups"', "did you mean `lookup`?"),
+        ("keys = 20000", "kees = 20000", "did you mean `keys`?"),
+        ("keys = 20000", "keys = -1", "is no count"),
+    ],
+)
+def test_a_mistake_about_an_index_is_a_sentence(before: str, after: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(AssayError) as refused:
+        planned(INDEX.replace(before, after), str(tmp_path), tmp_path)
+    assert said in f"{refused.value.message} {refused.value.hint}"

@@ -10,10 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
-from assay.index.job import INDEXES
 from assay.record import WorkRecord
 from assay.results import way
 from assay.study.work import folder
+from assay.study.work.index import INDEXES
 
 Json = dict[str, Any]
 # What runs may differ in beside index, operations, threads and pool, as their parameters name it.

@@ -9,9 +9,10 @@ from typing import Any, cast
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
-from assay.index.job import Wish, job
+from assay.index.job import job
 from assay.record import WorkRecord
 from assay.study.work import load, run_work, save
+from assay.study.work.index import Wish
 from assay.target import names
 
 Json = dict[str, Any]

@@ -166,7 +166,7 @@ def _work_repeats(
             factors=shown,
             job=job | {"name": _title(request.name, shown, "all", repeat, study.repeats)},
             refusal=refusal,
-            program=declared.KINDS[table.kind].command,
+            program=declared.COMMANDS[table.kind],
         )
 
 

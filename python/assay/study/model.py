@@ -175,11 +175,11 @@ Values = Annotated[list[Choice | Scalar], Field(min_length=1), AfterValidator(_d
 
 
 class WorkTable(Table):
-    """Work of the engine in the place of classes of I/O. The other keys are the options of its command, `_` for `-`."""
+    """Work of the engine or an index in the place of classes of I/O: its other keys are the command's options."""
 
     model_config = ConfigDict(extra="allow")
     open_keys: ClassVar[bool] = True
-    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan"]
+    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index"]
 
 
 class Head(Table):

@@ -24,8 +24,8 @@ def nodes(
 ) -> None:
     """Lookup time against node size: depth of the tree times what reading a node takes, measured or on twins."""
     from assay.cli.index.costing import show_nodes
-    from assay.index.job import number
     from assay.index.nodes import Tree
+    from assay.study.work.index import number
 
     tree = Tree(number(keys, "--keys"), entry)
     raise typer.Exit(show_nodes(on, path, sizes or [], tree, data, json))

@@ -15,12 +15,12 @@ from assay.binary import Binary
 from assay.cli import output
 from assay.error import BAD_JOB, DONE, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.index import Wish, job, picture
-from assay.index.job import RIVALS
 from assay.index.played import Played, answers, played
 from assay.index.sweep import STUDIES, Places, Sweep, cells, run, there
 from assay.record import WorkRecord
 from assay.results import way
 from assay.study.work import run_work, save, show
+from assay.study.work.index import RIVALS
 from assay.study.work.run import exit_code
 from assay.target import names
 from assay.target.host import HostWish

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.index.job import INDEXES
 from assay.study.work.engine import Durability
+from assay.study.work.index import INDEXES
 
 Json = dict[str, Any]
 Places = dict[str, Path]

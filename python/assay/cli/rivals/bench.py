@@ -112,7 +112,7 @@ def bench(
     from assay.bench.beside import Missing, compare
     from assay.bench.contest import Size, named
     from assay.cli import output
-    from assay.index.job import number
+    from assay.study.work.index import number
     from assay.units.parse import parse_seconds
 
     size = Size(number(keys, "--keys"), threads, parse_seconds(duration), 1.0, warehouses, durability, seed)

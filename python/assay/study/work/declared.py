@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, cast
 
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.study.work import engine
+from assay.study.work import engine, index
 from assay.target import names
 from assay.target.target import TWIN, Target
 from assay.units.parse import parse_bytes
 
 Json = dict[str, Any]
 
+#: Words of the measuring program by kind of work.
+COMMANDS = {"engine-tpcc": ("engine",), "engine-ycsb": ("engine",), "engine-scan": ("engine",), "index": ("index",)}
 #: What a study's targets decide, and what nobody may declare.
-_NOT_DECLARED = {"on", "log", "pmem", "serial", "yes_destroy", "keep", "seed", "host", "cores", "clock"}
+_NOT_DECLARED = {
+    *("on", "log", "pmem", "serial", "yes_destroy", "keep", "seed", "host", "cores", "clock"),
+    *("pool_file", "as_if", "twin", "options"),
+}
 #: Roles of targets (`--on log=DIR`) by the wish's names for them.
 _ROLES = ("log", "pmem")
+_TABLE = {"rows": 1_000_000, "value": "120"}
+#: What workloads of the engine want to know, with what is usual.
+_ASKED: dict[str, Json] = {
+    "engine-tpcc": {"warehouses": 1, "small": False},
+    "engine-ycsb": {**_TABLE, "reads": 1.0, "zipf": 0.0},
+    "engine-scan": _TABLE,
+    "index": {"index": "", "workload": ""},
+}
+_WORDS = {"durability": engine.Durability, "path": engine.Way, "placement": engine.Placement}
+_COUNTS = ("threads", "tasks", "logs", "batch", "scan_length")
+_TRUTHS = ("split", "pin", "huge_pages")
 
 
 class WorkError(AssayError):
@@ -31,62 +47,47 @@ class NotHereError(WorkError):
     """Work that this target cannot do, and another can."""
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A kind of work: the words after `assayer`, what it wants to know, and the job's part that says so."""
-
-    command: tuple[str, ...]
-    asks: Mapping[str, Any]
-    workload: Callable[[Mapping[str, Any]], Json]
-
-
-def _rows(asked: Mapping[str, Any]) -> Json:
-    return {"rows": int(asked["rows"]), "value_bytes": int(parse_bytes(asked["value"]))}
-
-
-def _tpcc(asked: Mapping[str, Any]) -> Json:
-    return {"kind": "tpcc", "warehouses": int(asked["warehouses"]), "small": bool(asked["small"])}
-
-
-def _ycsb(asked: Mapping[str, Any]) -> Json:
-    return {"kind": "ycsb", "read_share": float(asked["reads"]), "zipf": float(asked["zipf"])} | _rows(asked)
-
-
-def _scan(asked: Mapping[str, Any]) -> Json:
-    return {"kind": "scan"} | _rows(asked)
-
-
-_TABLE = {"rows": 1_000_000, "value": "120"}
-KINDS = {
-    "engine-tpcc": Kind(("engine",), {"warehouses": 1, "small": False}, _tpcc),
-    "engine-ycsb": Kind(("engine",), {**_TABLE, "reads": 1.0, "zipf": 0.0}, _ycsb),
-    "engine-scan": Kind(("engine",), _TABLE, _scan),
-}
-
-
 def job(table: Mapping[str, Any], target: Target, roles: Mapping[str, Target], seed: int) -> Json:
     """The job of a cell on a target; `table` has all `${...}` put in. Targets with a role hold log and tail.
 
     Raises:
         WorkError: where the table has a word that its kind of work does not know, or a value that cannot be.
     """
-    kind = KINDS[str(table["kind"])]
-    declared = {key: value for key, value in table.items() if key != "kind"}
-    known = {field.name for field in fields(engine.Wish)} - _NOT_DECLARED
-    if unknown := set(declared) - known - set(kind.asks):
-        word = min(unknown)
-        hint = did_you_mean(word, known | set(kind.asks))
-        raise WorkError(f"[work]: {table['kind']} knows no `{word}`", hint)
-    try:
-        workload = kind.workload({**kind.asks, **{key: declared[key] for key in kind.asks if key in declared}})
-        wanted = {key: _typed(key, value) for key, value in declared.items() if key in known and value != ""}
-    except ValueError as error:
-        raise WorkError(f"[work]: {error}", "mend the value that is named") from error
+    kind = str(table["kind"])
+    asked, wanted = _read(kind, {key: value for key, value in table.items() if key != "kind"})
     places: Json = {name: roles[name].label for name in _ROLES if name in roles}
-    host = cast("Json", target.twin["host"]) if target.twin is not None else None
     _require_alike(target, [*places.values(), str(wanted.get("tier", ""))])
     on = target.label if target.kind == TWIN else "+".join(target.members)
-    return engine.job(workload, engine.Wish(on=on, seed=seed, **places, **wanted), host)
+    if kind == "index":
+        if places:
+            raise WorkError(f"an index has no {min(places)}", f"leave --on {min(places)}=... out")
+        return index.job(index.Wish(**asked, on=on, seed=seed, **wanted), target.twin)
+    host = cast("Json", target.twin["host"]) if target.twin is not None else None
+    return engine.job(_workload(kind, asked), engine.Wish(on=on, seed=seed, **places, **wanted), host)
+
+
+def _read(kind: str, declared: Json) -> tuple[Json, Json]:
+    """What the workload asks for, and the wish's other parts."""
+    asks = _ASKED[kind]
+    known = {field.name for field in fields(index.Wish if kind == "index" else engine.Wish)} - _NOT_DECLARED
+    if unknown := set(declared) - known - set(asks):
+        word = min(unknown)
+        raise WorkError(f"[work]: {kind} knows no `{word}`", did_you_mean(word, known | set(asks)))
+    try:
+        asked = {key: type(usual)(declared.get(key, usual)) for key, usual in asks.items()}
+        wanted = {key: _typed(kind, key, value) for key, value in declared.items() if key not in asks and value != ""}
+    except ValueError as error:
+        raise WorkError(f"[work]: {error}", "mend the value that is named") from error
+    return asked, wanted
+
+
+def _workload(kind: str, asked: Json) -> Json:
+    if kind == "engine-tpcc":
+        return {"kind": "tpcc"} | asked
+    rows = {"rows": asked["rows"], "value_bytes": int(parse_bytes(asked["value"]))}
+    if kind == "engine-scan":
+        return {"kind": "scan"} | rows
+    return {"kind": "ycsb", "read_share": asked["reads"], "zipf": asked["zipf"]} | rows
 
 
 def _require_alike(target: Target, others: list[str]) -> None:
@@ -100,12 +101,13 @@ def _require_alike(target: Target, others: list[str]) -> None:
         raise NotHereError(f"{twins[0]} is a twin, and {target.label} is none", hint)
 
 
-def _typed(key: str, value: Any) -> Any:
-    words = {"durability": engine.Durability, "path": engine.Way, "placement": engine.Placement}
-    if key in words:
-        return words[key](value)
-    if key in {"threads", "tasks", "logs"}:
+def _typed(kind: str, key: str, value: Any) -> Any:
+    if kind != "index" and key in _WORDS:
+        return _WORDS[key](value)
+    if key in _COUNTS:
         return _count(key, value)
+    if key in _TRUTHS:
+        return bool(value)
     return str(value)
 
 
@@ -118,19 +120,17 @@ def _count(key: str, value: Any) -> int:
 
 def members(job: Mapping[str, Any]) -> list[str]:
     """Folders that the job of a work writes to; none of what a twin plays."""
-    if job.get("twins"):
+    if job.get("twins") or job.get("twin"):
         return []
     tier = job.get("tier") or {}
     named = [
-        job.get("target"),
-        *job.get("stripes", ()),
-        job.get("log_target"),
-        job.get("tail_target"),
-        tier.get("target"),
+        *(job.get("target"), *job.get("stripes", ()), job.get("log_target")),
+        *(job.get("tail_target"), tier.get("target")),
     ]
     return list(dict.fromkeys(str(one) for one in named if one))
 
 
 def window_s(job: Mapping[str, Any]) -> float:
-    """Seconds of warm-up and window."""
-    return float(job["warmup_s"]) + float(job["duration_s"])
+    """Seconds of warm-up and window; a window that ends by operations counts as a second."""
+    window = job.get("window", {}).get("seconds", 1.0)
+    return float(job["warmup_s"]) + float(job.get("duration_s", window))
