@@ -79,6 +79,8 @@ def test_data_and_log_lie_where_the_targets_say(tmp_path: Path) -> None:
         ('durability = "${durability}"', 'durability = "sometimes"', "'sometimes' is not a valid Durability"),
         ("rows = 2000", "rows = 2000\nthreads = 0", "threads is 0"),
         ("rows = 2000", 'rows = "many"', "many"),
+        ("rows = 2000", "rows = 2000.5", "must be a whole number"),
+        ('kind = "engine-ycsb"\nrows = 2000\nreads = 0.5', 'kind = "engine-tpcc"\nsmall = "false"', "true or false"),
         ('kind = "engine-ycsb"', 'kind = "engine-graph"', "engine-tpcc"),
         ("[work]", '[datasets.data]\nbytes = "1MiB"\n\n[work]', "this one has both"),
     ],

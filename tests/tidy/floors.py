@@ -76,12 +76,12 @@ def circles(uses: Mapping[str, set[str]]) -> list[list[str]]:
 
 def _reached(name: str, uses: Mapping[str, set[str]]) -> set[str]:
     seen: set[str] = set()
-    todo = list(uses[name])
-    while todo:
-        one = todo.pop()
+    waiting = list(uses[name])
+    while waiting:
+        one = waiting.pop()
         if one not in seen:
             seen.add(one)
-            todo += uses.get(one, ())
+            waiting += uses.get(one, ())
     return seen
 
 

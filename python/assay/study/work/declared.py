@@ -74,7 +74,7 @@ def _read(kind: str, declared: Json) -> tuple[Json, Json]:
         word = min(unknown)
         raise WorkError(f"[work]: {kind} knows no `{word}`", did_you_mean(word, known | set(asks)))
     try:
-        asked = {key: type(usual)(declared.get(key, usual)) for key, usual in asks.items()}
+        asked = {key: _like(usual, key, declared.get(key, usual)) for key, usual in asks.items()}
         wanted = {key: _typed(kind, key, value) for key, value in declared.items() if key not in asks and value != ""}
     except ValueError as error:
         raise WorkError(f"[work]: {error}", "mend the value that is named") from error
@@ -107,8 +107,20 @@ def _typed(kind: str, key: str, value: Any) -> Any:
     if key in _COUNTS:
         return _count(key, value)
     if key in _TRUTHS:
-        return bool(value)
+        return _like(True, key, value)
     return str(value)
+
+
+def _like(usual: Any, key: str, value: Any) -> Any:
+    """A value of the kind of the usual one: `"false"` is no truth, and half a row no row."""
+    if isinstance(usual, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"{key} is {value!r}, and must be true or false")
+        return value
+    found = type(usual)(value)
+    if isinstance(usual, int) and isinstance(value, float) and found != value:
+        raise ValueError(f"{key} is {value}, and must be a whole number")
+    return found
 
 
 def _count(key: str, value: Any) -> int:
