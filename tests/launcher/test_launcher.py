@@ -108,6 +108,35 @@ def test_first_call_sets_up_and_the_second_does_not(checkout: Checkout) -> None:
     assert checkout.done() == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["quick", "--on", "gone"],
+        ["quick", "--on=gone"],
+        ["run", "dana-log", "--on", ".", "--on", "log=gone"],
+        ["run", "raw-path", "--on", "./+gone"],
+        ["engine", "tpcc", "--on", "./gone"],
+    ],
+)
+def test_a_missing_target_is_refused_before_anything_is_built(checkout: Checkout, words: list[str]) -> None:
+    done = checkout.call(*words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "gone` does not exist" in done.stderr
+    assert "hint: make it first" in done.stderr
+    assert checkout.done() == []
+
+
+@pytest.mark.parametrize(
+    "target", ["twin:p4610*4", "memory", "null", "with a space", "log=with a space", "assay+setup", "fleet"]
+)
+def test_targets_that_are_there_or_are_no_files_are_left_to_python(checkout: Checkout, target: str) -> None:
+    (checkout.root / "with a space").mkdir()
+    command = "fleet" if target == "fleet" else "run"
+    done = checkout.call(command, "--on", "nowhere/at/all" if target == "fleet" else target)
+    assert done.returncode == 0, done.stderr
+    assert checkout.done() == FIRST
+
+
 def test_the_version_is_told_without_a_set_up(checkout: Checkout, root: Path) -> None:
     (checkout.root / "python" / "assay").mkdir(parents=True)
     shutil.copy(root / "python" / "assay" / "version.py", checkout.root / "python" / "assay")

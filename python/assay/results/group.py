@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from assay.results import labels, row
-from assay.results.interval import Interval, over_runs
+from assay.results.interval import Interval, over_runs, over_runs_above
 from assay.results.row import Row
 
 
@@ -59,8 +59,15 @@ def point(rows: Iterable[Row], metric: str) -> Point | None:
     if not usable:
         return None
     values = [value for one in usable if (value := one.metric(metric)) is not None]
-    interval = over_runs(values) if len(usable) > 1 else usable[0].interval(metric)
+    interval = _over(usable, metric, values) if len(usable) > 1 else usable[0].interval(metric)
     return Point(median(values), interval, usable, row.canonical(metric))
+
+
+def _over(rows: Sequence[Row], metric: str, values: Sequence[float]) -> Interval | None:
+    """Interval over runs; of a percentile, above the median of the same runs."""
+    under = row.floor(metric)
+    floors = [found for one in rows if under and (found := one.metric(under)) is not None]
+    return over_runs_above(values, floors) if len(floors) == len(values) else over_runs(values)
 
 
 def by(rows: Iterable[Row], dimensions: Sequence[str]) -> dict[tuple[Hashable, ...], list[Row]]:

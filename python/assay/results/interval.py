@@ -53,6 +53,43 @@ def over_runs(values: Sequence[float]) -> Interval | None:
     return Interval(min(low, middle), max(high, middle), f"95 % over {len(values)} runs")
 
 
+def over_runs_above(values: Sequence[float], floors: Sequence[float]) -> Interval | None:
+    """Interval of the median over runs of a figure that no run can have below another one of its own.
+
+    A 99th percentile is at least the median of the same run. From three runs whose tails scatter, Student's t on the
+    percentile alone reaches far below that; so the floor and what lies above it are taken apart (`_above`).
+    """
+    plain = over_runs(values)
+    if plain is None or len(values) < RUNS_FOR_STUDENT:
+        return plain
+    gaps = [value - floor for value, floor in zip(values, floors, strict=True)]
+    return _above(plain, float(np.median(values)), (floors, over_runs(floors)), (gaps, over_runs(gaps)))
+
+
+def _above(
+    plain: Interval,
+    middle: float,
+    floor: tuple[Sequence[float], Interval | None],
+    gap: tuple[Sequence[float], Interval | None],
+) -> Interval:
+    """The interval of a sum of a floor and a positive gap, each with an interval of its own.
+
+    Distances from the middle are added as errors are, for each side apart (MOVER: Zou and Donner, "Construction of
+    confidence limits about effect measures", Statistics in Medicine 2008); the lower bound is no less than both lower
+    bounds together. Where a gap is zero it has no logarithm: the plain interval is kept as far as it lies above the
+    floor's, which loses no coverage.
+    """
+    (floors, under), (gaps, over) = floor, gap
+    if under is None:
+        return plain
+    if over is None or min(gaps) <= 0:
+        return Interval(max(plain.low, min(under.low, middle)), plain.high, plain.kind)
+    base, excess = float(np.median(floors)), float(np.median(gaps))
+    low = max(middle - math.hypot(base - under.low, excess - over.low), under.low + over.low)
+    high = middle + math.hypot(under.high - base, over.high - excess)
+    return Interval(min(low, middle), high, plain.kind)
+
+
 def _student(values: Sequence[float]) -> tuple[float, float]:
     """Student's t on logarithms, as rates and times scatter by factors: wide where there are few."""
     from scipy import stats
@@ -96,6 +133,18 @@ def over_intervals(
         return None
     reach = _reach(sample, centre) / centre
     return Interval(point * max(0.0, 1 - reach), point * (1 + reach), kind)
+
+
+def over_intervals_above(
+    point: float, values: Sequence[float], floor: float, floors: Sequence[float], weights: Sequence[float]
+) -> Interval | None:
+    """The same of a figure of a run that cannot lie below another one of it, `floor` with the series `floors`."""
+    plain = over_intervals(point, values, weights)
+    if plain is None:
+        return None
+    gaps = [value - under for value, under in zip(values, floors, strict=True)]
+    above = over_intervals(point - floor, gaps, weights)
+    return _above(plain, point, ([floor], over_intervals(floor, floors, weights)), ([point - floor], above))
 
 
 def _clean(values: Sequence[float], weights: Sequence[float]) -> tuple[Floats, Floats]:

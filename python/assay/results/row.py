@@ -10,7 +10,7 @@ from typing import Any, cast
 from assay.record import Class, ClassResult, Distribution, IntervalPoint, Record, Target
 from assay.results import labels
 from assay.results.folder import Cell
-from assay.results.interval import Interval, over_intervals
+from assay.results.interval import Interval, over_intervals, over_intervals_above
 
 _CPU = (
     "cycles_per_op",
@@ -94,6 +94,12 @@ def percentile_name(stem: str) -> str:
     """`p99.9` for `p999`."""
     share = _SHARES.get(stem)
     return f"p{share:g}" if share else stem
+
+
+def floor(metric: str) -> str:
+    """The figure of the same run that a percentile above the median cannot lie below; empty for everything else."""
+    head, _, tail = canonical(metric).rpartition("_")
+    return f"{head}_p50" if head in _DISTRIBUTIONS and _SHARES.get(tail, 0.0) > _SHARES["p50"] else ""
 
 
 def is_cost(metric: str) -> bool:
@@ -212,6 +218,10 @@ class Row:
         if point is None or not series:
             return None
         values, weights = _series(canonical(name), series)
+        under = floor(name)
+        least, floors = self.metric(under), _series(under, series)[0]
+        if values and floors and least is not None:
+            return over_intervals_above(point, values, least, floors, weights)
         return over_intervals(point, values, weights) if values else None
 
     @property

@@ -61,11 +61,17 @@ def _reason(name: str, values: Sequence[float]) -> Json:
         "severity": "suspect",
         "class": name,
         "evidence": f"{len(values)} repeats of class `{name}` lie between {low:.0f} and {high:.0f} operations per "
-        f"second; two of them differ by {seen:.0%} of the median in the mean; more than {LIMIT:.0%} is noise.",
+        f"second; two of them differ by {_beyond(seen)} of the median in the mean; more than {LIMIT:.0%} is noise.",
         "fix": "Stop what else runs on the machine, lengthen the window, or use a machine with "
         "CPUs and disks of its own.",
         "numbers": {"spread_ratio": seen, "ops_per_s_min": low, "ops_per_s_max": high, "repeats": float(len(values))},
     }
+
+
+def _beyond(seen: float) -> str:
+    """A spread in per cent, with the digits that show it above the limit: 15.2 %, not 15 %."""
+    digits = next((count for count in range(6) if round(100 * seen, count) > 100 * LIMIT), 6)
+    return f"{seen:.{digits}%}"
 
 
 def with_reasons(verdict: Mapping[str, Any], added: Sequence[Json]) -> Json:
