@@ -61,25 +61,11 @@ def test_arrows_run_one_way() -> None:
     assert wrong_arrows("attic", [])
 
 
-# Files that use each other, as they were found. The list may only become shorter.
-KNOWN_CIRCLES: list[list[str]] = [
-    ["run::job", "run::place", "run::twin"],
-    ["bztree::links", "bztree::restructure", "bztree::scan", "bztree::session", "bztree::write"],
-    ["pmwcas::table", "pmwcas::worker"],
-    ["run::batch", "run::crew"],
-    ["analytic", "array", "block", "block::pieces", "memory"],
-    ["block::alone", "block::network", "block::together"],
-    ["cached", "simulated"],
-    ["des::engine", "des::journal", "des::pages"],
-]
-
-
 def test_files_of_a_crate_do_not_use_each_other_in_circles() -> None:
     found = [
         f"in a circle in {place(path.parent)}: {' '.join(one)}"
         for path in matching("crates/*/Cargo.toml")
         for one in circles(uses.graph(path.parent / "src"))
-        if one not in KNOWN_CIRCLES
     ]
     assert not found, "\n".join(found)
 

@@ -6,6 +6,7 @@ use assay_buffer::BufferError;
 use assay_own::OwnError;
 use assay_path::PathError;
 use assay_pmem::PmemError;
+use assay_twin::TwinError;
 use thiserror::Error;
 
 /// The result of what an engine does.
@@ -216,6 +217,11 @@ pub(crate) fn own_error(error: OwnError) -> EngineError {
 /// As an error of the engine.
 pub(crate) fn path_error(error: PathError) -> EngineError {
     EngineError::Buffer(error.into())
+}
+
+/// As an error of the engine.
+pub(crate) fn twin_error(error: TwinError) -> EngineError {
+    EngineError::unfit(error.to_string(), error.fix())
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use assay_engine::{
     run::{
         Watch,
         job::{EngineJob, JOB_VERSION, Workload},
+        on_twins::OnTwins,
         run,
-        twin::OnTwins,
     },
 };
 use assay_record::{PathKind, Provenance, Status, WorkRecord};

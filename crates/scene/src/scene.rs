@@ -11,7 +11,8 @@ use assay_twin::{
     Driven, Host, PathKey, Stream, StreamPath, TwinError,
     des::{Cores, Queue},
     host::Demand,
-    simulated::{self, Machine, Simulated, Step},
+    simulated::{self, Simulated, Step},
+    stations::Machine,
 };
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 

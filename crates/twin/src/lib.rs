@@ -9,6 +9,7 @@ pub mod array;
 pub mod block;
 mod cached;
 pub mod des;
+pub mod device_load;
 pub mod document;
 mod error;
 pub mod host;
@@ -20,6 +21,7 @@ pub mod reason;
 pub mod simulated;
 mod solution;
 mod solve;
+pub mod stations;
 mod stream;
 
 pub use document::{Band, Bounds, Device, Driven, Host, Parameter, ParameterKind, PathCost, PathKey, Target, Twin};

@@ -15,7 +15,8 @@ use self::{result::Played, scene::Scene};
 use crate::{
     TwinError,
     des::Engine,
-    simulated::{Machine, PS_PER_S, Picoseconds},
+    simulated::{PS_PER_S, Picoseconds},
+    stations::Machine,
 };
 
 /// How many operations a job is played for.

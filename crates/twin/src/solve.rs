@@ -8,7 +8,7 @@ mod lane;
 use crate::{
     BandWidths, BoundBy, Host, Percentile, Solution, Stream, StreamSolution, Target, TimeShares, TwinError,
     Utilisation,
-    analytic::{DeviceAnswer, DeviceLoad},
+    device_load::{DeviceAnswer, DeviceLoad},
 };
 
 use self::fixed_point::{Coupled, couple};

@@ -6,11 +6,11 @@ use assay_record::PathKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::twin::OnTwins;
+use super::on_twins::OnTwins;
 use crate::{
     durability::Durability,
-    error::{EngineError, Result},
-    files::{Devices, LOG_BYTES, default_path},
+    error::{EngineError, Result, twin_error},
+    files::{Devices, LOG_BYTES, default_path, memory_bytes},
     log::logs::LOGS_AT_MOST,
 };
 
@@ -205,6 +205,19 @@ impl Workload {
             }
         }
     }
+
+    /// About what its pages come to in memory, their older copies included.
+    pub(super) fn held_bytes(&self) -> u64 {
+        match self {
+            Self::Tpcc { warehouses, small: true } => u64::from(*warehouses) * (8 << 20),
+            Self::Tpcc { warehouses, .. } => u64::from(*warehouses) * (260 << 20),
+            Self::Ycsb { rows, value_bytes, .. } | Self::Scan { rows, value_bytes } => {
+                rows * (u64::from(*value_bytes) + 40) * 2
+            }
+            // A ledger is kept, and nothing on a twin is.
+            Self::Ledger { .. } => 0,
+        }
+    }
 }
 
 fn page() -> u32 {
@@ -324,6 +337,57 @@ impl EngineJob {
         if let Some((_, seen, possible)) = bounds.into_iter().chain(self.log_bounds()).find(|(good, ..)| !good) {
             return Err(EngineError::unfit(seen, format!("ask for {possible}")));
         }
-        self.twins.as_ref().map_or(Ok(()), |twins| twins.validate(self))
+        self.twins.as_ref().map_or(Ok(()), |twins| self.validate_on(twins))
+    }
+
+    /// Refuses what cannot be played on twins.
+    fn validate_on(&self, twins: &OnTwins) -> Result<()> {
+        let parts = [Some(&twins.data), twins.log.as_ref(), twins.tail.as_ref(), twins.tier.as_ref()];
+        for driven in parts.into_iter().flatten() {
+            driven.target.validate().and_then(|()| driven.host.validate()).map_err(twin_error)?;
+        }
+        if twins.turn_ns.is_some_and(|length| !(10.0..=1e9).contains(&length)) {
+            let what = format!("turns of {} ns were asked for", twins.turn_ns.unwrap_or(0.0));
+            return Err(EngineError::unfit(what, "ask for 10 ns to 1 s"));
+        }
+        let memories = [&twins.tail, &twins.tier].into_iter().flatten();
+        if let Some(other) = memories.into_iter().find(|driven| !driven.target.twin().device.is_memory()) {
+            let what = format!("{} is no memory, and the log's tail or a tier was to lie there", other.label);
+            return Err(EngineError::unfit(what, "name modules of persistent memory, such as twin:pmem100-128g*6"));
+        }
+        if self.durability == Durability::Pmem && twins.tail.is_none() {
+            let what = "durability pmem needs persistent memory for the log's tail";
+            return Err(EngineError::unfit(what, "name a twin of it, such as --pmem 'twin:pmem100-128g*6'"));
+        }
+        if twins.tier.is_some() != self.tier.is_some() {
+            return Err(EngineError::unfit("a tier has to have a twin and a size", "name both, or neither"));
+        }
+        if self.keep.is_some() {
+            let what = "a database on a twin cannot be kept: it is in memory alone";
+            return Err(EngineError::unfit(what, "leave --keep away"));
+        }
+        self.fits_on(twins)
+    }
+
+    /// Refuses data that this machine's memory cannot hold.
+    fn fits_on(&self, twins: &OnTwins) -> Result<()> {
+        let tier = self.tier.as_ref().map_or(0, |tier| tier.bytes);
+        let wanted = self.workload.held_bytes() + self.pool_bytes + self.log_bytes + tier;
+        let there = memory_bytes().unwrap_or(u64::MAX);
+        if wanted as f64 > there as f64 * 0.9 {
+            let what = format!(
+                "what lies on the twin is kept in this machine's memory: about {} MiB with the pool and the log, and {} \
+                 MiB are available",
+                wanted >> 20,
+                there >> 20
+            );
+            return Err(EngineError::unfit(what, "ask for fewer rows or warehouses: what counts is data over pool"));
+        }
+        let capacity = twins.data.target.capacity_bytes();
+        if wanted as f64 > capacity {
+            let what = format!("about {} MiB do not fit into {} MiB of the twin", wanted >> 20, capacity as u64 >> 20);
+            return Err(EngineError::unfit(what, "ask for fewer rows or warehouses, or a larger twin"));
+        }
+        Ok(())
     }
 }

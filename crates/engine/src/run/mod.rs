@@ -3,11 +3,13 @@
 pub mod job;
 mod kept;
 mod ledger;
+pub mod on_twins;
 mod place;
 mod rows;
+mod seen;
 mod shape;
 mod tpcc;
-pub mod twin;
+mod twin;
 
 use std::collections::BTreeMap;
 

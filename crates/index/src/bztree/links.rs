@@ -10,7 +10,7 @@ use super::{
     inner::Inner,
     key::Separator,
     node::{FROZEN, Node},
-    restructure::Progress,
+    progress::Progress,
     session::BzSession,
 };
 use crate::pmwcas::{Block, Change, Fate, Outcome};

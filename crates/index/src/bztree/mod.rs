@@ -30,9 +30,12 @@ mod leaf;
 mod links;
 mod meta;
 mod node;
+mod progress;
+mod put;
 mod restructure;
 mod scan;
 mod session;
+mod snapshot;
 mod write;
 
 use std::ops::Deref;

@@ -12,23 +12,13 @@ use super::{
     links::{Reserved, Swap, freed},
     meta::SEALED,
     node::{FROZEN, HEADER, Node},
+    progress::Progress,
     session::BzSession,
 };
 use crate::{error::IndexError, index::KEY_BYTES_AT_MOST};
 
 /// How often a thread looks whether somebody else replaces a frozen leaf before it does so itself.
 const PATIENCE: usize = 8;
-
-/// What came of a structural change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
-    /// It happened.
-    Done,
-    /// Others changed something: look again.
-    Again,
-    /// No descriptor is free: let go of the guard first.
-    Busy,
-}
 
 /// What a leaf is replaced by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

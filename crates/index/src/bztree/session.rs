@@ -7,8 +7,8 @@ use assay_pmem::{Medium, Pool, pin};
 use super::{
     BzTree,
     key::Key,
-    scan::Snapshot,
-    write::{Mode, Put},
+    put::{Mode, Put},
+    snapshot::Snapshot,
 };
 use crate::{
     error::IndexError,

@@ -9,40 +9,11 @@ use super::{
     leaf::{Leaf, Slot, Status, Tail},
     meta::{Meta, word_value},
     node::HEADER,
-    restructure::Progress,
+    progress::Progress,
+    put::{Mode, Put},
     session::BzSession,
 };
 use crate::{error::IndexError, patience::has_room_now, pmwcas::DIRTY};
-
-/// What a put does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    Insert,
-    Update,
-    Upsert,
-}
-
-/// A value for a key.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Put<'a> {
-    key: Key<'a>,
-    value: &'a [u8],
-    mode: Mode,
-    /// The meta word without its offset.
-    meta: Meta,
-}
-
-impl<'a> Put<'a> {
-    pub(super) fn new(key: Key<'a>, value: &'a [u8], mode: Mode) -> Self {
-        let meta = Meta::live(key.print(), word_value(value).is_some(), value.len(), key.bytes.len(), 0);
-        Self { key, value, mode, meta }
-    }
-
-    /// Words that it takes in a leaf: head, value and rest.
-    fn words(&self) -> usize {
-        1 + self.meta.data_words()
-    }
-}
 
 /// How far an attempt in one leaf came.
 enum Attempt {

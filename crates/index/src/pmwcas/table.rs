@@ -7,7 +7,7 @@ use std::sync::{
 
 use assay_pmem::{Medium, PmemError, Pool};
 
-use super::{descriptor::DESCRIPTOR_BYTES, recovery::recover, word::HELPERS, worker::Worker};
+use super::{descriptor::DESCRIPTOR_BYTES, recovery::recover, word::HELPERS};
 
 /// Bytes that so many descriptors take. They are to be zero at first.
 pub const fn area_bytes(descriptors: u16) -> usize {
@@ -40,7 +40,7 @@ impl Slots {
     }
 }
 
-/// The descriptors of a pool. A thread works through a [`Worker`].
+/// The descriptors of a pool. A thread works through a [`Worker`](super::Worker).
 #[derive(Debug)]
 pub struct Table {
     pub(super) area: u64,
@@ -66,16 +66,6 @@ impl Table {
             descriptors: Arc::new(Slots::new(usize::from(descriptors))),
             helpers: Slots::new(HELPERS),
             attempts: (0..HELPERS).map(|_| AtomicU32::new(0)).collect(),
-        }
-    }
-
-    /// A worker for the calling thread; it waits while 1024 others have one.
-    pub fn worker(&self) -> Worker<'_> {
-        loop {
-            if let Some(number) = self.helpers.take(0) {
-                return Worker::new(self, number as u16);
-            }
-            std::thread::yield_now();
         }
     }
 }

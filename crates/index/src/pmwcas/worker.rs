@@ -30,8 +30,20 @@ pub struct Worker<'t> {
     hint: usize,
 }
 
+impl Table {
+    /// A worker for the calling thread; it waits while 1024 others have one.
+    pub fn worker(&self) -> Worker<'_> {
+        loop {
+            if let Some(number) = self.helpers.take(0) {
+                return Worker::new(self, number as u16);
+            }
+            std::thread::yield_now();
+        }
+    }
+}
+
 impl<'t> Worker<'t> {
-    pub(super) fn new(table: &'t Table, number: u16) -> Self {
+    fn new(table: &'t Table, number: u16) -> Self {
         let attempts = Cell::new(table.attempts[usize::from(number)].load(Ordering::Acquire));
         Self { table, helper: Helper { number, attempts }, hint: usize::from(number) }
     }

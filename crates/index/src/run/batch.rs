@@ -5,7 +5,7 @@
 
 use assay_instruments::clock::Clock;
 
-use super::crew::{Desk, Outcome};
+use super::{desk::Desk, outcome::Outcome};
 use crate::{
     index::Session,
     job::BATCH_AT_MOST,

@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::{
-        AtomicBool, AtomicU32, AtomicU64,
+        AtomicBool, AtomicU32,
         Ordering::{Acquire, Relaxed, Release},
     },
     time::Duration,
@@ -11,8 +11,8 @@ use std::{
 use assay_instruments::Watch;
 use assay_instruments::{
     clock::Clock,
-    counters::{ThreadCounters, ThreadUse},
-    tally::{Latencies, Snapshot, Sum},
+    counters::ThreadCounters,
+    tally::Sum,
     work::{Done, WorkWatch, WorkWindow},
 };
 use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
@@ -20,48 +20,24 @@ use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
 use super::{
     act::Hands,
     batch::{Batch, since},
+    desk::{Desk, Series},
+    outcome::Outcome,
 };
 use crate::{
     error::IndexError,
-    index::{Index, Moved, Session},
+    index::{Index, Session},
     job::{IndexJob, Window},
-    workload::{Entries, Mix, Operation, Picker, Step, Stream, Territory},
+    workload::{Entries, Operation, Picker, Step, Stream},
 };
 
 /// Operations between two looks at the gate.
 const BATCH: u32 = 32;
-/// Failures after which a thread gives up.
-const FAILURES_AT_MOST: u64 = 100;
 const INTERVAL: Duration = Duration::from_millis(250);
 const GLANCE: Duration = Duration::from_micros(500);
 
 const WARM_UP: u32 = 0;
 const MEASURE: u32 = 1;
 const STOP: u32 = 2;
-
-/// Operations of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Counts {
-    pub(super) succeeded: u64,
-    pub(super) empty: u64,
-    pub(super) failed: u64,
-}
-
-/// What one thread did in the window.
-pub(super) struct Outcome {
-    pub(super) counts: [Counts; Operation::COUNT],
-    pub(super) territory: Territory,
-    /// Seconds from its first operation to its last.
-    pub(super) worked_s: f64,
-    /// Values that were looked at and were not the key's.
-    pub(super) wrong_values: u64,
-    pub(super) looked_at: u64,
-    pub(super) exhausted: bool,
-    pub(super) failure: Option<String>,
-    /// Pages that the window moved, where the index lies on a drive.
-    pub(super) moved: Option<Moved>,
-    pub(super) used: ThreadUse,
-}
 
 /// What all of them did.
 pub(super) struct Crew {
@@ -70,13 +46,6 @@ pub(super) struct Crew {
     pub(super) service: Vec<(Operation, Sum)>,
     pub(super) intervals: Vec<IntervalPoint>,
     pub(super) interrupted: bool,
-}
-
-/// What a thread and the controller share. One line for each thread: the thread writes, the controller reads.
-#[repr(align(128))]
-pub(super) struct Desk {
-    done: AtomicU64,
-    latencies: [Option<Latencies>; Operation::COUNT],
 }
 
 struct Gate {
@@ -161,82 +130,6 @@ pub(super) fn run(
 pub(super) fn broken(panic: &(dyn std::any::Any + Send)) -> IndexError {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     IndexError::Damaged { what: format!("a thread met what cannot be ({})", said.unwrap_or("it said nothing")) }
-}
-
-impl Outcome {
-    pub(super) fn operations(&self) -> u64 {
-        self.counts.iter().map(|counts| counts.succeeded + counts.empty + counts.failed).sum()
-    }
-}
-
-impl Desk {
-    pub(super) fn new(mix: Mix) -> Self {
-        let latencies = Operation::ALL.map(|operation| mix.has(operation).then(Latencies::new));
-        Self { done: AtomicU64::new(0), latencies }
-    }
-
-    /// So many operations are done.
-    pub(super) fn did(&self, done: u64) {
-        self.done.store(done, Relaxed);
-    }
-
-    #[inline(always)]
-    pub(super) fn took(&self, operation: Operation, ns: u64) {
-        if let Some(latencies) = &self.latencies[operation as usize] {
-            latencies.record(ns);
-        }
-    }
-}
-
-/// What the controller has gathered.
-pub(super) struct Series {
-    seen: Vec<[Option<Snapshot>; Operation::COUNT]>,
-    sums: [Option<Sum>; Operation::COUNT],
-    operations: u64,
-    at_s: f64,
-    pub(super) points: Vec<IntervalPoint>,
-}
-
-impl Series {
-    pub(super) fn new(desks: &[Desk]) -> Self {
-        let has = |desk: &Desk, operation: Operation| desk.latencies[operation as usize].is_some();
-        let seen = |desk: &Desk| Operation::ALL.map(|operation| has(desk, operation).then(Snapshot::default));
-        let sums =
-            Operation::ALL.map(|operation| desks.first().is_some_and(|desk| has(desk, operation)).then(Sum::default));
-        Self { seen: desks.iter().map(seen).collect(), sums, operations: 0, at_s: 0.0, points: Vec::new() }
-    }
-
-    pub(super) fn gather(&mut self, desks: &[Desk], at_s: f64) {
-        let mut interval = Sum::default();
-        for (desk, seen) in desks.iter().zip(&mut self.seen) {
-            let parts = desk.latencies.iter().zip(seen).zip(&mut self.sums);
-            for ((latencies, seen), sum) in parts {
-                if let (Some(latencies), Some(seen), Some(sum)) = (latencies, seen, sum) {
-                    let mut fresh = Sum::default();
-                    latencies.drain_into(seen, &mut fresh);
-                    interval.merge(&fresh);
-                    sum.merge(&fresh);
-                }
-            }
-        }
-        let operations: u64 = desks.iter().map(|desk| desk.done.load(Relaxed)).sum();
-        self.points.push(IntervalPoint {
-            at_s,
-            length_s: at_s - self.at_s,
-            operations: operations - self.operations,
-            bytes: 0,
-            mean_ns: interval.mean(),
-            p50_ns: interval.percentile(50.0),
-            p99_ns: interval.percentile(99.0),
-            max_ns: interval.histogram().max(),
-        });
-        (self.operations, self.at_s) = (operations, at_s);
-    }
-
-    pub(super) fn service(&self) -> Vec<(Operation, Sum)> {
-        let one = |operation: Operation| self.sums[operation as usize].clone().map(|sum| (operation, sum));
-        Operation::ALL.into_iter().filter_map(one).collect()
-    }
 }
 
 fn control(
@@ -426,62 +319,6 @@ impl Plan<'_> {
             Window::Operations(all) => all.div_ceil(u64::from(self.job.threads)),
             Window::Seconds(_) => u64::MAX,
         }
-    }
-}
-
-impl Outcome {
-    pub(super) fn new(territory: Territory) -> Self {
-        Self {
-            counts: [Counts::default(); Operation::COUNT],
-            territory,
-            worked_s: 0.0,
-            wrong_values: 0,
-            looked_at: 0,
-            exhausted: false,
-            failure: None,
-            moved: None,
-            used: ThreadUse::default(),
-        }
-    }
-
-    /// Looks whether a value that was found is the key's.
-    #[inline(always)]
-    pub(super) fn look_at(&mut self, step: &Step, result: &Result<bool, IndexError>, hands: &Hands) {
-        if matches!(result, Ok(true)) {
-            self.look_at_value(step.operation, || hands.found_is_good(step.id));
-        }
-    }
-
-    /// The same of a value that was found.
-    #[inline(always)]
-    pub(super) fn look_at_value(&mut self, operation: Operation, is_good: impl FnOnce() -> bool) {
-        if matches!(operation, Operation::Lookup | Operation::ReadModifyWrite) {
-            self.looked_at += 1;
-            self.wrong_values += u64::from(!is_good());
-        }
-    }
-
-    /// Counts an operation; `false` where the thread gives up.
-    #[inline(always)]
-    pub(super) fn count(&mut self, step: &Step, result: Result<bool, IndexError>, stream: &mut Stream) -> bool {
-        let counts = &mut self.counts[step.operation as usize];
-        match result {
-            Ok(true) => counts.succeeded += 1,
-            Ok(false) => counts.empty += 1,
-            Err(error) => {
-                counts.failed += 1;
-                let most = if error.is_full() { 1 } else { FAILURES_AT_MOST };
-                let give_up = counts.failed >= most;
-                self.failure.get_or_insert_with(|| error.to_string());
-                return !give_up;
-            }
-        }
-        match step.operation {
-            Operation::Insert => stream.added(),
-            Operation::Remove => stream.removed(),
-            _ => {}
-        }
-        true
     }
 }
 

@@ -9,9 +9,11 @@ mod batch;
 mod check;
 mod count;
 mod crew;
+mod desk;
 mod factory;
 mod load;
 mod lookups;
+mod outcome;
 mod record;
 #[cfg(test)]
 mod tests;

@@ -18,9 +18,10 @@ use serde_json::{Value, json};
 
 use super::{
     count::Cost,
-    crew::{Counts, Crew, Outcome},
+    crew::Crew,
     factory::About,
     load::Loaded,
+    outcome::{Counts, Outcome},
     seconds,
 };
 use crate::{

@@ -1,8 +1,8 @@
 //! Arrays that go on without a member.
 
 use crate::{
-    analytic::DeviceLoad,
     block::pieces::{Piece, Pieces},
+    device_load::DeviceLoad,
     document::StripeKind,
 };
 

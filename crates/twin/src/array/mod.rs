@@ -2,18 +2,17 @@
 
 mod degraded;
 mod simulate;
-mod window;
 
 pub use simulate::ArrayStations;
-pub use window::Window;
 
 use crate::{
     Target, TwinError,
-    analytic::{self, DeviceAnswer, DeviceLoad},
     block::{
         self,
         pieces::{Piece, Pieces},
+        window::Window,
     },
+    device_load::{DeviceAnswer, DeviceLoad},
     document::StripeKind,
 };
 
@@ -30,7 +29,7 @@ pub struct Array {
     pub missing: u32,
 }
 
-/// Answers of an array of equal members.
+/// Answers of an array of several equal members.
 ///
 /// # Errors
 /// Where a load asks what the members cannot do, or the layout has no model.
@@ -41,9 +40,6 @@ pub fn answer(
     answers: &mut [DeviceAnswer],
 ) -> Result<(), TwinError> {
     let Array { count, chunk_bytes, layout, missing } = array;
-    if count == 1 {
-        return analytic::answer(member, loads, answers);
-    }
     let Target::Device { twin, .. } = member else {
         return Err(TwinError::NoModel { name: member.twin().name.clone(), family: "stripe of compositions" });
     };

@@ -6,7 +6,7 @@ use super::{
     network::{At, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
-use crate::{analytic::DeviceLoad, document::Disk};
+use crate::{device_load::DeviceLoad, document::Disk};
 
 /// A group of equal disks.
 pub fn group(members: f64) -> Group {

@@ -8,21 +8,24 @@ pub mod optane;
 mod pace;
 mod percentile;
 pub mod pieces;
+pub mod settle;
 mod together;
 pub mod volume;
+pub mod window;
 mod writes;
 
 use assay_libtwin::rules::limited;
 
 use crate::{
     BoundBy, Device, Twin, TwinError,
-    analytic::{DeviceAnswer, DeviceLoad},
+    device_load::{DeviceAnswer, DeviceLoad},
     document::{CloudInstance, CloudVolume, Disk, Nand, OptaneSsd},
 };
 
 use self::{
-    network::{At, Customer, Flow, Group, State, settle},
+    network::{At, Customer, Flow, Group, State},
     pieces::Pieces,
+    settle::settle,
     writes::Writes,
 };
 

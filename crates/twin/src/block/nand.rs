@@ -7,7 +7,7 @@ use super::{
     pieces::{Piece, Pieces},
 };
 use crate::{
-    analytic::DeviceLoad,
+    device_load::DeviceLoad,
     document::{Nand, OrElse},
 };
 

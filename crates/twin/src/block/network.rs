@@ -7,8 +7,6 @@
 
 use assay_libtwin::rules::FLUSH_SPREAD;
 
-use super::{alone, together};
-
 /// Stations that a drive has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -129,7 +127,7 @@ pub struct Customer {
 
 impl Customer {
     /// It reads and writes, so that both meet in the drive's attention.
-    fn turns(&self) -> bool {
+    pub(super) fn turns(&self) -> bool {
         self.visits[At::ReadTurn as usize].stages > 0.0 && self.visits[At::WriteTurn as usize].stages > 0.0
     }
 }
@@ -204,21 +202,6 @@ pub fn largest(fork: f64, waits: f64) -> f64 {
 pub(super) fn apart(visit: &Visit, others: f64, row: f64) -> f64 {
     let (run, others) = (visit.run.max(1.0), others.max(1.0));
     visit.fork / run * (run + others - 1.0).min(row.max(run)) / others
-}
-
-/// Finds throughput and latency of all classes; `flows` may hold an earlier answer to begin with.
-pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
-    for (customer, flow) in customers.iter().zip(flows.iter_mut()) {
-        if !(flow.rate > 0.0 && flow.rate.is_finite()) {
-            flow.rate = first_guess(group, customer);
-        }
-    }
-    match (customers, &mut *flows) {
-        ([customer], [flow]) if customer.flushes == 0.0 && customer.background == 0.0 && !customer.turns() => {
-            alone::settle(group, customer, flow)
-        }
-        _ => together::settle(group, customers, flows),
-    }
 }
 
 /// Little's law: what a closed class does not spend away it spends here.

@@ -7,7 +7,7 @@ use super::{
     network::{At, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
-use crate::{analytic::DeviceLoad, document::OptaneSsd};
+use crate::{device_load::DeviceLoad, document::OptaneSsd};
 
 /// A group of equal drives.
 pub fn group(drive: &OptaneSsd, members: f64) -> Group {

@@ -1,6 +1,7 @@
 //! What one operation of a load asks of the members of a group.
 
-use crate::{analytic::DeviceLoad, array::Window};
+use super::window::Window;
+use crate::device_load::DeviceLoad;
 
 /// Requests to members that start together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

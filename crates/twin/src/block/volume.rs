@@ -4,7 +4,7 @@ use assay_libtwin::rules::tokens;
 
 use crate::{
     BoundBy, Percentile,
-    analytic::{DeviceAnswer, DeviceLoad},
+    device_load::{DeviceAnswer, DeviceLoad},
     document::{Bucket, CloudVolume, OrElse},
 };
 

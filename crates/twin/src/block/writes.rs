@@ -5,7 +5,7 @@ use assay_libtwin::rules::UNIT_BYTES;
 use super::{percentile::RANKS, pieces::Pieces};
 use crate::{
     Percentile,
-    analytic::{DeviceAnswer, DeviceLoad},
+    device_load::{DeviceAnswer, DeviceLoad},
     document::{Nand, UnderLoad},
 };
 

@@ -1,11 +1,13 @@
 //! The discrete-event engine: a load in virtual time.
 
 mod after;
+mod commit;
 mod cost;
 mod engine;
 mod flow;
 mod journal;
 pub(crate) mod pages;
+mod paging;
 mod queue;
 mod seat;
 #[cfg(test)]

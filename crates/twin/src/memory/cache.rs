@@ -5,8 +5,8 @@
 //! once more, so that any device can lie behind.
 
 use crate::{
-    Target, TwinError,
-    analytic::{self, DeviceAnswer, DeviceLoad},
+    Target, TwinError, analytic,
+    device_load::{DeviceAnswer, DeviceLoad},
     document::CachePolicy,
 };
 

@@ -6,7 +6,7 @@
 
 use crate::{
     BoundBy, Percentile,
-    analytic::{DeviceAnswer, DeviceLoad},
+    device_load::{DeviceAnswer, DeviceLoad},
     document::Cxl,
 };
 

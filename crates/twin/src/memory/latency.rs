@@ -2,7 +2,7 @@
 
 use crate::{
     Percentile,
-    analytic::{DeviceAnswer, DeviceLoad},
+    device_load::{DeviceAnswer, DeviceLoad},
     document::{LatencyStep, MemoryOperations, TailRatios},
 };
 

@@ -14,7 +14,7 @@ mod station;
 
 use crate::{
     Target, Twin, TwinError,
-    analytic::{DeviceAnswer, DeviceLoad},
+    device_load::{DeviceAnswer, DeviceLoad},
     document::{CachePolicy, Cxl, Dram, MemoryOperations, Nvdimm, Pmem},
 };
 

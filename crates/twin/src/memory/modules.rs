@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     BoundBy, PathKey,
-    analytic::{DeviceAnswer, DeviceLoad},
+    device_load::{DeviceAnswer, DeviceLoad},
     document::{Curve, MemoryOperation, MemoryOperations},
 };
 

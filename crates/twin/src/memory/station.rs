@@ -10,8 +10,8 @@ use rand_distr::{Distribution, LogNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::{
-    PathKey, Target, TwinError,
-    analytic::{self, DeviceAnswer, DeviceLoad},
+    PathKey, Target, TwinError, analytic,
+    device_load::{DeviceAnswer, DeviceLoad},
     document::Device,
     simulated::{Action, PS_PER_NS, Picoseconds, Request, Step},
 };

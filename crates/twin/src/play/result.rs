@@ -20,8 +20,9 @@ use crate::{
     des::{ClassSeat, Engine},
     machine::environment,
     play::result::judge::Judged,
-    simulated::{Machine, PS_PER_S, Picoseconds, Simulated},
+    simulated::{PS_PER_S, Picoseconds, Simulated},
     solve,
+    stations::Machine,
 };
 
 mod judge;

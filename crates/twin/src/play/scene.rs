@@ -6,9 +6,9 @@ use crate::{
     Driven, Host, Stream, Target, TwinError,
     des::{ClassSeat, Cores, Engine, Pages, class_seat, layout, thread_seat},
     machine::Part,
-    simulated::Machine,
     solve,
     solve::{commit::journals, crowds},
+    stations::Machine,
 };
 
 /// Targets and host of a job.

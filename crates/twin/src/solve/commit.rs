@@ -2,7 +2,8 @@
 
 use crate::{
     Device, PathKey, Target, TwinError,
-    analytic::{DeviceAnswer, DeviceLoad, answer},
+    analytic::answer,
+    device_load::{DeviceAnswer, DeviceLoad},
     document::StripeKind,
     host::Commit,
 };

@@ -6,7 +6,8 @@
 
 use crate::{
     Host, Stream, Target, TwinError,
-    analytic::{DeviceAnswer, DeviceLoad, answer},
+    analytic::answer,
+    device_load::{DeviceAnswer, DeviceLoad},
     host::Demand,
     solve::{
         commit::{Journal, merges},

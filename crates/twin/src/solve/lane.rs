@@ -6,8 +6,8 @@
 
 use crate::{
     Host, PathKey, Stream,
-    analytic::{DeviceAnswer, DeviceLoad},
     des::pages::{BEHIND_BYTES, BEHIND_REQUESTS, DIRTY_AT_MOST, DIRTY_BACKGROUND, ROOM_WHERE_UNKNOWN},
+    device_load::{DeviceAnswer, DeviceLoad},
     host,
 };
 

@@ -3,7 +3,10 @@
 use assay_twin::{
     Target,
     analytic::DeviceLoad,
-    block::network::{Customer, Flow, Group, STATIONS, Visit, largest, settle},
+    block::{
+        network::{Customer, Flow, Group, STATIONS, Visit, largest},
+        settle::settle,
+    },
     document::StripeKind,
 };
 

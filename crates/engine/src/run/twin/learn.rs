@@ -15,10 +15,10 @@ use assay_scene::{Steady, place, program, quarters};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{OnTwins, play, result::Edge};
+use super::{play, result::Edge};
 use crate::{
     error::{EngineError, Result},
-    run::job::EngineJob,
+    run::{job::EngineJob, on_twins::OnTwins},
 };
 
 /// Seconds of the play that learns, at most: warm-up and window.

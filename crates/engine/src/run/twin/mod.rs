@@ -11,7 +11,6 @@ mod tpcc;
 
 use std::{
     cell::Cell,
-    path::PathBuf,
     rc::Rc,
     sync::{
         Arc,
@@ -27,19 +26,17 @@ use assay_buffer::{
 use assay_pmem::{Mapped, Medium};
 use assay_record::{Event, Verdict, WorkRecord};
 use assay_scene::{Shared, TwinDisk, TwinMemory};
-use assay_twin::{Driven, TwinError};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use self::{learn::Computed, result::Edge};
 use super::{
     Watch,
     job::{EngineJob, Workload},
+    on_twins::OnTwins,
     place::{options, tier},
 };
 use crate::{
     database::Database,
-    error::{EngineError, Result},
+    error::{EngineError, Result, twin_error},
     files::tail_bytes,
     log::{Pace, tail::PMEM_HEADER},
     options::{Disks, Options},
@@ -49,106 +46,6 @@ use crate::{
 const PIECES: u32 = 20;
 /// Actors beside the workload's: log, checkpoints, control.
 const OTHERS: u32 = 3;
-
-/// The twins that stand in the place of a run's folders.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OnTwins {
-    /// What holds the pages; its host runs the engine.
-    pub data: Driven,
-    /// What holds the log; the pages' twin where none is given.
-    #[serde(default)]
-    pub log: Option<Driven>,
-    /// What holds the log's tail: modules of persistent memory.
-    #[serde(default)]
-    pub tail: Option<Driven>,
-    /// What is below the pool, where there is a tier: modules of memory.
-    #[serde(default)]
-    pub tier: Option<Driven>,
-    /// CPU time of each turn, ns, in the place of what it takes here.
-    #[serde(default)]
-    pub turn_ns: Option<f64>,
-    /// Folder in which it is kept what turns cost here, so that the same job gives the same play; learnt for this run alone
-    /// where none is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub costs: Option<PathBuf>,
-    /// Learn anew what turns cost, whatever is kept.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub learn: bool,
-}
-
-impl OnTwins {
-    /// Refuses what cannot be played.
-    ///
-    /// # Errors
-    /// With what is wrong.
-    pub fn validate(&self, job: &EngineJob) -> Result<()> {
-        let parts = [Some(&self.data), self.log.as_ref(), self.tail.as_ref(), self.tier.as_ref()];
-        for driven in parts.into_iter().flatten() {
-            driven.target.validate().and_then(|()| driven.host.validate()).map_err(told)?;
-        }
-        if self.turn_ns.is_some_and(|length| !(10.0..=1e9).contains(&length)) {
-            let what = format!("turns of {} ns were asked for", self.turn_ns.unwrap_or(0.0));
-            return Err(EngineError::unfit(what, "ask for 10 ns to 1 s"));
-        }
-        let memories = [&self.tail, &self.tier].into_iter().flatten();
-        if let Some(other) = memories.into_iter().find(|driven| !driven.target.twin().device.is_memory()) {
-            let what = format!("{} is no memory, and the log's tail or a tier was to lie there", other.label);
-            return Err(EngineError::unfit(what, "name modules of persistent memory, such as twin:pmem100-128g*6"));
-        }
-        if job.durability == crate::durability::Durability::Pmem && self.tail.is_none() {
-            let what = "durability pmem needs persistent memory for the log's tail";
-            return Err(EngineError::unfit(what, "name a twin of it, such as --pmem 'twin:pmem100-128g*6'"));
-        }
-        if self.tier.is_some() != job.tier.is_some() {
-            return Err(EngineError::unfit("a tier has to have a twin and a size", "name both, or neither"));
-        }
-        if job.keep.is_some() {
-            let what = "a database on a twin cannot be kept: it is in memory alone";
-            return Err(EngineError::unfit(what, "leave --keep away"));
-        }
-        self.fits(job)
-    }
-
-    /// Refuses data that this machine's memory cannot hold.
-    fn fits(&self, job: &EngineJob) -> Result<()> {
-        let tier = job.tier.as_ref().map_or(0, |tier| tier.bytes);
-        let wanted = held_bytes(&job.workload) + job.pool_bytes + job.log_bytes + tier;
-        let there = crate::files::memory_bytes().unwrap_or(u64::MAX);
-        if wanted as f64 > there as f64 * 0.9 {
-            let what = format!(
-                "what lies on the twin is kept in this machine's memory: about {} MiB with the pool and the log, and {} \
-                 MiB are available",
-                wanted >> 20,
-                there >> 20
-            );
-            return Err(EngineError::unfit(what, "ask for fewer rows or warehouses: what counts is data over pool"));
-        }
-        let capacity = self.data.target.capacity_bytes();
-        if wanted as f64 > capacity {
-            let what = format!("about {} MiB do not fit into {} MiB of the twin", wanted >> 20, capacity as u64 >> 20);
-            return Err(EngineError::unfit(what, "ask for fewer rows or warehouses, or a larger twin"));
-        }
-        Ok(())
-    }
-}
-
-/// About what a workload's pages come to, their older copies included.
-fn held_bytes(workload: &Workload) -> u64 {
-    match workload {
-        Workload::Tpcc { warehouses, small: true } => u64::from(*warehouses) * (8 << 20),
-        Workload::Tpcc { warehouses, .. } => u64::from(*warehouses) * (260 << 20),
-        Workload::Ycsb { rows, value_bytes, .. } | Workload::Scan { rows, value_bytes } => {
-            rows * (u64::from(*value_bytes) + 40) * 2
-        }
-        // A ledger is kept, and nothing on a twin is.
-        Workload::Ledger { .. } => 0,
-    }
-}
-
-fn told(error: TwinError) -> EngineError {
-    EngineError::unfit(error.to_string(), error.fix())
-}
 
 /// A database on twins, before it moves.
 struct Set {
@@ -164,19 +61,19 @@ struct Set {
 impl Set {
     fn build(job: &EngineJob, twins: &OnTwins) -> Result<Self> {
         let scene = Shared::new(&twins.data.host, job.threads + OTHERS, job.seed);
-        let held = held_bytes(&job.workload);
-        let data_station = scene.lock().add(&twins.data, held, job.seed).map_err(told)?;
+        let held = job.workload.held_bytes();
+        let data_station = scene.lock().add(&twins.data, held, job.seed).map_err(twin_error)?;
         let (data_bytes, log_base) = (job.workload.data_bytes(), job.workload.data_bytes());
         let (log_station, log_base) = match &twins.log {
-            Some(log) => (scene.lock().add(log, job.log_bytes, job.seed ^ 1).map_err(told)?, 0),
+            Some(log) => (scene.lock().add(log, job.log_bytes, job.seed ^ 1).map_err(twin_error)?, 0),
             None => (data_station, log_base),
         };
         let tail_station = match &twins.tail {
-            Some(tail) => Some(scene.lock().add(tail, tail_bytes(job.log_bytes), job.seed ^ 2).map_err(told)?),
+            Some(tail) => Some(scene.lock().add(tail, tail_bytes(job.log_bytes), job.seed ^ 2).map_err(twin_error)?),
             None => None,
         };
         let tier_station = match (&twins.tier, &job.tier) {
-            (Some(tier), Some(wanted)) => Some(scene.lock().add(tier, wanted.bytes, job.seed ^ 3).map_err(told)?),
+            (Some(tier), Some(wanted)) => Some(scene.lock().add(tier, wanted.bytes, job.seed ^ 3).map_err(twin_error)?),
             _ => None,
         };
         let most =

@@ -13,7 +13,8 @@ use crate::{
     error::Result,
     run::{
         Watch,
-        rows::{Counts, Seen, Task, record, wrong_rows},
+        rows::{Counts, Task, wrong_rows},
+        seen::{Seen, record},
         shape::Shape,
     },
 };

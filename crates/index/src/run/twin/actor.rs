@@ -11,11 +11,7 @@ use crate::{
     error::IndexError,
     index::{Index, Session},
     job::Window,
-    run::{
-        act::Hands,
-        batch::Batch,
-        crew::{Desk, Outcome},
-    },
+    run::{act::Hands, batch::Batch, desk::Desk, outcome::Outcome},
     workload::{Entries, Picker, Stream},
 };
 

@@ -15,7 +15,9 @@ use crate::{
     on_twin::OnTwin,
     run::{
         Watch,
-        crew::{Crew, Desk, Outcome, Series},
+        crew::Crew,
+        desk::{Desk, Series},
+        outcome::Outcome,
     },
 };
 

@@ -3,7 +3,7 @@
 //! Requests at random meet on members as chance will. Those of a stream in order do not: within a chunk all of them ask
 //! one member, and over many chunks they go round all members evenly.
 
-use crate::{analytic::DeviceLoad, document::StripeKind};
+use crate::{device_load::DeviceLoad, document::StripeKind};
 
 /// How the requests in flight of one load lie on the members.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,0 +1,160 @@
+//! The way of an operation through the page cache.
+
+use crate::simulated::{Action, Picoseconds, Request, Simulated};
+
+use super::{
+    engine::Engine,
+    pages::{BEHIND_BYTES, BEHIND_REQUESTS, PAGE_BYTES},
+    seat::{Flight, Phase},
+};
+
+/// Bytes of a read-ahead request, and how many are asked for before they are needed (Linux: 128 KiB, doubled once).
+const AHEAD_BYTES: u64 = 128 << 10;
+const AHEAD_REQUESTS: u64 = 2;
+
+impl<M: Simulated> Engine<M> {
+    /// An operation whose path goes through the page cache; its CPU work before the device ends at `at`.
+    pub(super) fn launch_buffered(&mut self, id: u32, at: Picoseconds) {
+        let flight = self.flights[id as usize];
+        let class = &self.classes[self.threads[flight.thread as usize].class as usize];
+        let Some(cache) = class.pages else { return self.queue.push(at, id) };
+        let (sequential, every) = (class.sequential, class.flush_every);
+        let (offset, bytes) = (flight.request.offset, u64::from(flight.bytes));
+        if flight.write {
+            self.pages[cache].touch(offset, bytes);
+            let seat = &mut self.threads[flight.thread as usize];
+            seat.dirty_bytes += bytes;
+            if every.is_some_and(|every| seat.unflushed + 1 >= every) {
+                let dirty = std::mem::take(&mut seat.dirty_bytes).min(u64::from(u32::MAX)) as u32;
+                let request = Request { bytes: dirty, ..flight.request };
+                return self.send(id, request, Phase::Device, at);
+            }
+            if every.is_some() {
+                seat.unflushed += 1;
+                return self.ready(id, at);
+            }
+            return self.write_behind(id, cache, at);
+        }
+        if sequential {
+            return self.read_ahead(id, cache, at);
+        }
+        if self.pages[cache].touch(offset, bytes) {
+            return self.ready(id, at);
+        }
+        let whole = bytes.next_multiple_of(PAGE_BYTES) as u32;
+        self.send(id, Request { bytes: whole, ..flight.request }, Phase::Device, at);
+    }
+
+    /// The operation needs no device: the rest of its CPU work follows at once.
+    fn ready(&mut self, id: u32, at: Picoseconds) {
+        let flight = &mut self.flights[id as usize];
+        flight.phase = Phase::Ready;
+        let seat = &mut self.threads[flight.thread as usize];
+        let class = &self.classes[seat.class as usize];
+        let [_, after] = class.costs.of_op(flight.write, flight.bytes);
+        let own = class.workers.is_none();
+        // Who is woken may have been handed over at an instant that still lies ahead.
+        let at = at.max(flight.start);
+        let end = self.cores.run(if own { at.max(seat.free_at) } else { at }, after, 0);
+        if own {
+            seat.free_at = end;
+        }
+        self.queue.push(end, id);
+    }
+
+    /// A sequential reader is served from what was asked for ahead of it, and waits where that has not arrived.
+    fn read_ahead(&mut self, id: u32, cache: usize, at: Picoseconds) {
+        let flight = self.flights[id as usize];
+        let thread = flight.thread as usize;
+        let bytes = u64::from(flight.bytes);
+        let used = self.threads[thread].ahead[2] + bytes;
+        self.threads[thread].ahead[2] = used;
+        while self.threads[thread].ahead[0] < used + AHEAD_REQUESTS * AHEAD_BYTES {
+            let seat = &self.threads[thread];
+            let inside = (flight.request.offset - seat.base + bytes + seat.ahead[0] - used.min(seat.ahead[0]))
+                % seat.file_bytes.max(1);
+            let (offset, length) = (seat.base + inside, AHEAD_BYTES.min(seat.file_bytes));
+            self.threads[thread].ahead[0] += AHEAD_BYTES;
+            if self.pages[cache].touch(offset, length) {
+                self.threads[thread].ahead[1] += AHEAD_BYTES;
+            } else {
+                let request =
+                    Request { offset, bytes: length as u32, action: Action::Read, sequential: true, ..flight.request };
+                self.send_behind(flight.thread, request, at);
+            }
+        }
+        if self.threads[thread].ahead[1] >= used {
+            self.ready(id, at);
+        } else {
+            self.threads[thread].starved.push((used, id));
+        }
+    }
+
+    /// A write leaves its pages dirty; write-back follows, and a writer that is too fast waits for it.
+    fn write_behind(&mut self, id: u32, cache: usize, at: Picoseconds) {
+        let flight = self.flights[id as usize];
+        self.pages[cache].dirty += u64::from(flight.bytes);
+        self.start_behind(cache, flight, at);
+        let pages = &mut self.pages[cache];
+        if pages.dirty > pages.dirty_at_most {
+            pages.waiting.push(id);
+        } else {
+            self.ready(id, at);
+        }
+    }
+
+    fn start_behind(&mut self, cache: usize, like: Flight, at: Picoseconds) {
+        loop {
+            let pages = &mut self.pages[cache];
+            if pages.dirty <= pages.background || pages.behind >= BEHIND_REQUESTS {
+                return;
+            }
+            pages.behind += 1;
+            let bytes = if like.request.sequential { BEHIND_BYTES } else { u64::from(like.bytes) }.min(pages.dirty);
+            let request =
+                Request { bytes: bytes as u32, action: Action::Write, stage: 0, note: 0, route: 0, ..like.request };
+            self.send_behind(like.thread, request, at);
+        }
+    }
+
+    fn send_behind(&mut self, thread: u32, request: Request, at: Picoseconds) {
+        let id = self.spare.pop().unwrap_or_else(|| {
+            self.flights.push(Flight::default());
+            self.flights.len() as u32 - 1
+        });
+        self.flights[id as usize].thread = thread;
+        self.send(id, request, Phase::Behind, at);
+    }
+
+    /// A read-ahead or write-back is done.
+    pub(super) fn behind(&mut self, id: u32, now: Picoseconds) {
+        self.leave_device(id, now);
+        self.spare.push(id);
+        let flight = self.flights[id as usize];
+        if flight.request.action == Action::Read {
+            return self.arrived(flight.thread, now);
+        }
+        let Some(cache) = self.classes[self.threads[flight.thread as usize].class as usize].pages else { return };
+        let pages = &mut self.pages[cache];
+        pages.behind -= 1;
+        pages.dirty = pages.dirty.saturating_sub(u64::from(flight.request.bytes));
+        while self.pages[cache].dirty <= self.pages[cache].dirty_at_most {
+            let Some(waiting) = self.pages[cache].waiting.pop() else { break };
+            let begin = self.wake(self.flights[waiting as usize].thread, now);
+            self.ready(waiting, begin);
+        }
+        let like = Flight { bytes: flight.request.bytes, ..flight };
+        self.start_behind(cache, like, now);
+    }
+
+    fn arrived(&mut self, thread: u32, now: Picoseconds) {
+        let seat = &mut self.threads[thread as usize];
+        seat.ahead[1] += AHEAD_BYTES;
+        let there = seat.ahead[1];
+        while let Some(place) = self.threads[thread as usize].starved.iter().position(|(wanted, _)| *wanted <= there) {
+            let (_, starved) = self.threads[thread as usize].starved.remove(place);
+            let begin = self.wake(thread, now);
+            self.ready(starved, begin);
+        }
+    }
+}
