@@ -35,7 +35,8 @@ rust_tests() { "$cargo" test --config "$rust_limit" --locked --workspace --no-fa
 # this run ends it too.
 rust_limit='target."cfg(unix)".runner=["timeout", "--foreground", "--kill-after=10", "600"]'
 python_format() { "$venv/bin/python" -m ruff format --check; }
-python_lint() { "$venv/bin/python" -m ruff check; }
+# The code, and the documentation as prose.
+python_lint() { "$venv/bin/python" -m ruff check && "$venv/bin/python" "$root/tools/prose.py"; }
 python_types() { "$venv/bin/python" -m mypy; }
 python_tests() { "$venv/bin/python" -m pytest -m "not e2e" --durations=5 --durations-min=5; }
 e2e_tests() {

@@ -29,6 +29,8 @@ GROUPS = {
 }
 HEAD = """# The gallery of lies
 
+This page answers which ways to bend a number were staged, and what Assay says to each.
+
 {count} ways to bend a number, each staged for real, and what Assay says. The tests stage all of them
 (`tests/lies`); none may end `valid`, and each must have the reason that is its own. The sentences below come from real
 runs on a virtual machine with {cpus} CPUs ({model}), {memory:.0f} GiB of memory and Linux {kernel}.

@@ -191,7 +191,7 @@ def test_a_wrong_key_of_an_order_is_explained_where_orders_are(assay: Run, write
     done = assay("cost", "total", str(order))
     assert done.returncode == 2
     assert "`rate` is not a key here" in done.stderr
-    assert "docs/cost.md" in done.stderr
+    assert "docs/cost-system.md" in done.stderr
 
 
 def test_the_example_of_the_help_is_taken(assay: Run) -> None:

@@ -20,7 +20,7 @@ from assay.target.target import Target
 Json = dict[str, Any]
 
 PAIRS = 20
-"""Find a loss of 2 % at a scatter of 1 % a run in 99 of 100 cases; ten pairs find 89 (docs/compare.md)."""
+"""Find a loss of 2 % at a scatter of 1 % a run in 99 of 100 cases; ten pairs find 89 (docs/compare-method.md)."""
 SIDES = ("A", "B")
 
 

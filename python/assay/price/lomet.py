@@ -40,7 +40,7 @@ class Store:
             if not getattr(self, name) > 0:
                 raise PriceError(f"{name} of {getattr(self, name):g} cannot be", "give a number above zero")
         if self.rops_ss > self.rops_mm:
-            hint = "give --rops-memory above --rops-device; both are measured, see docs/cost.md"
+            hint = "give --rops-memory above --rops-device; both are measured, see docs/cost-tiers.md"
             raise PriceError("operations that reach the device cannot be cheaper than those in memory", hint)
         return self
 

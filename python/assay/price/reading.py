@@ -29,7 +29,7 @@ def read(path: Path, model: type[Model], what: str) -> Model:
 
 
 # Where each file is described; prices and parts elsewhere.
-_PAGES = {"Order": "docs/cost.md", "Workload": "docs/cost.md", "Hardware": "docs/cost.md"}
+_PAGES = {"Order": "docs/cost-system.md", "Workload": "docs/choose.md", "Hardware": "docs/choose.md"}
 
 
 def parse(text: str, file: str, model: type[Model]) -> Model:

@@ -2,7 +2,7 @@
 
 The plain percentile interval is too narrow for few pairs. Its tails are widened as Student's t and the missing factor
 n / (n - 1) ask for (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 2015,
-"expanded percentile"); docs/compare.md has what that gives in simulation.
+"expanded percentile"); docs/compare-method.md has what that gives in simulation.
 """
 
 from __future__ import annotations

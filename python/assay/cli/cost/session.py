@@ -150,7 +150,7 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PriceError(
-            f"{file} cannot be read: {error}", "name a file of an order; docs/cost.md shows one"
+            f"{file} cannot be read: {error}", "name a file of an order; docs/cost-system.md shows one"
         ) from error
 
 

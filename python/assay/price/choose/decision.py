@@ -165,7 +165,7 @@ def choose(chooser: Chooser, candidates: Sequence[Candidate], objective: str, fa
         "losers_by_reason": decision.counts,
         "not_considered": chooser.unpriced(candidates),
     }
-    return Answer("choose", figures, _lines(decision, figures), chooser.ledger, "docs/cost.md", _grid(decision))
+    return Answer("choose", figures, _lines(decision, figures), chooser.ledger, "docs/choose.md", _grid(decision))
 
 
 def _note(chooser: Chooser, candidates: Sequence[Candidate]) -> None:
