@@ -7,6 +7,8 @@ import sys
 def main() -> int:
     """Ctrl-C while modules are still being read is an interrupt like any other."""
     try:
+        # The launcher holds it back until somebody can say what it means.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         from assay.cli import main as command_line
 
         return command_line()

@@ -7,7 +7,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from .cases import CASES, Case, possible
 PATIENCE_S = 30.0
 HOWS = ("INT", "INT INT", "TERM", "KILL")
 #: Done, failed, interrupted with what was finished kept; a second interrupt may end it by the signal.
+_LAUNCHER = Path(__file__).resolve().parents[2] / "assay"
 _CODES = (0, 1, 3, 4, 5, 130, -signal.SIGINT, -signal.SIGTERM, -signal.SIGKILL)
 
 
@@ -72,7 +72,7 @@ def run(kill: Kill) -> Seen:
 
 def _command(words: str, at: Path, memory: Path) -> list[str]:
     named = words.replace("AT", str(at)).replace("SHM", str(memory))
-    return [sys.executable, "-I", "-m", "assay", *named.split()]
+    return [str(_LAUNCHER), *named.split()]
 
 
 def _environment(at: Path) -> dict[str, str]:

@@ -40,8 +40,22 @@ def outside(folder: Path) -> set[str]:
     groups = Path("/sys/fs/cgroup").glob("**/*assay*")
     # Other tests that run at the same time make groups of their own.
     left |= {f"control group {group}" for group in groups if group.is_dir() and "assay-test" not in group.name}
-    left |= {f"shared memory {one}" for one in Path("/dev/shm").glob("*assay*") if not one.is_relative_to(folder)}
+    left |= {f"shared memory {one}" for one in Path("/dev/shm").glob("*assay*") if not _in_use(one)}
     return left | {f"shared memory segment {one}" for one in _segments()}
+
+
+def _in_use(one: Path) -> bool:
+    """Some process has it open or mapped: it is of another run on this machine, as what is left is nobody's."""
+    needle = str(one)
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if needle in (process / "maps").read_text(errors="replace"):
+                return True
+            if any(str(handle.readlink()).startswith(needle) for handle in (process / "fd").iterdir()):
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def _segments() -> set[str]:

@@ -49,3 +49,28 @@ def test_a_server_ends_before_its_folder_is_removed(case: str, how: str, word: s
     seen = run(Kill(case, how, 0.0, word))
     assert seen.alive, "it was to be killed while it ran"
     assert not seen.wrong, seen.wrong
+
+
+@pytest.mark.usefixtures("assayer")
+@pytest.mark.parametrize(
+    ("case", "word"),
+    [
+        ("dbms tpcc postgres", "--boot"),
+        ("dbms tpcc postgres", "checkpointer"),
+        # What plays a drive ends, and unmounts, with the command that waits for it.
+        ("mount", "assayer-mount"),
+    ],
+)
+def test_what_was_killed_outright_leaves_no_shared_memory_and_no_mount(case: str, word: str) -> None:
+    if not possible(CASES[case]):
+        pytest.skip("PostgreSQL is not installed, or nothing can be mounted")
+    seen = run(Kill(case, "KILL", 0.0, word))
+    assert seen.alive, "it was to be killed while it ran"
+    assert not seen.wrong, seen.wrong
+
+
+@pytest.mark.usefixtures("assayer")
+def test_an_interrupt_of_the_interpreter_that_starts_is_a_sentence() -> None:
+    for step in range(8):
+        seen = run(Kill("verify", "INT", step / 200))
+        assert not seen.wrong, seen.wrong

@@ -11,6 +11,7 @@ mod error;
 mod files;
 mod folder;
 mod identity;
+mod inhabited;
 mod lease;
 mod mounted;
 mod note;

@@ -58,3 +58,28 @@ fn a_folder_that_is_not_there_is_refused_with_a_sentence() {
     let answer: Value = serde_json::from_slice(&answers).unwrap();
     assert!(answer["refused"]["fix"].as_str().unwrap().contains("/nowhere"), "{answer}");
 }
+
+#[test]
+fn whoever_works_in_a_folder_when_the_requests_end_finds_its_files_until_it_has_ended() {
+    let folder = folder();
+    let (requests, mut to) = UnixStream::pair().unwrap();
+    let (answers, from) = UnixStream::pair().unwrap();
+    let server = thread::spawn(move || assay_own::serve(BufReader::new(requests), from));
+    writeln!(to, "{}", make(&folder)).unwrap();
+    let answer: Value = serde_json::from_str(&BufReader::new(answers).lines().next().unwrap().unwrap()).unwrap();
+    let made = answer["path"].as_str().unwrap().to_owned();
+    fs::create_dir(format!("{made}/data")).unwrap();
+    fs::write(format!("{made}/data/note"), b"x").unwrap();
+    // A database server that hears that its owner is gone, and takes a moment.
+    let mut worker = std::process::Command::new("sh")
+        .args(["-c", "read end; sleep 0.5; test -e note"])
+        .current_dir(format!("{made}/data"))
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(to);
+    drop(worker.stdin.take());
+    assert!(worker.wait().unwrap().success(), "its files went before it had ended");
+    server.join().unwrap().unwrap();
+    assert!(!fs::exists(&made).unwrap());
+}

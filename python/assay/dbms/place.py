@@ -13,6 +13,7 @@ from typing import Any
 
 from assay import own
 from assay.binary import Binary
+from assay.dbms import segment
 from assay.error import BAD_JOB, AssayError
 from assay.space import kept
 
@@ -83,6 +84,7 @@ def clean(target: Path) -> list[Json]:
     for path in leftovers(target):
         _clean_inside(path / "data")
         _end_server(path / "data")
+        segment.free(path / "data")
     binary, sockets = Binary.find(), tempfile.gettempdir()
     binary.document("scratch", "clean", "--named", SOCKETS, sockets)
     found: list[Json] = binary.document("scratch", "clean", "--named", _PREFIX, str(target))

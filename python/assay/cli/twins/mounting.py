@@ -81,6 +81,7 @@ def job(wish: Wish) -> Json:
         "sync_below": not wish.volatile,
         "cut": _cut(wish.cut),
         "injected_ns": int(os.environ.get(INJECTED, "0")),
+        "ends_with_parent": True,
     }
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from assay import own
 from assay.binary import die_with
+from assay.dbms import segment
 from assay.dbms.ending import unbroken
 from assay.dbms.place import Place
 from assay.dbms.postgres.error import PostgresError
@@ -25,7 +26,6 @@ SUPERUSER = "assay"
 ROLES = ("data", "wal", "temp", "index")
 # Tablespaces, for the roles that are no part of the data folder by themselves.
 TABLESPACES = {"temp": "assay_temp", "index": "assay_index"}
-_IPC_RMID = 0
 _LIBC = ctypes.CDLL(None, use_errno=True)
 # Longest wait for processes that were killed to be gone.
 _GROUP_S = 5.0
@@ -195,9 +195,7 @@ class Cluster:
 
     def free_segment(self) -> None:
         """Gives back the shared memory that a server's note names: one that was killed has left it."""
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            note = (self.data / "postmaster.pid").read_text().splitlines()
-            _LIBC.shmctl(int(note[6].split()[1]), _IPC_RMID, None)
+        segment.free(self.data)
 
     def remove(self) -> None:
         """Removes all folders."""

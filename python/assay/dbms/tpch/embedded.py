@@ -197,7 +197,8 @@ class DuckDB(Embedded):
         import duckdb
 
         seconds: dict[str, float] = {}
-        with contextlib.closing(duckdb.connect(str(folder / self.file), config=self.options())) as connection:
+        database = str(folder / self.file)
+        with _interruptible(), contextlib.closing(duckdb.connect(database, config=self.options())) as connection:
             with timed(seconds, "copy"):
                 for table in TABLES:
                     connection.execute(dialects.DUCKDB.create(table))
@@ -210,6 +211,17 @@ class DuckDB(Embedded):
             with timed(seconds, "checkpoint"):
                 connection.execute("checkpoint")
         return Loaded(seconds, (folder / self.file).stat().st_size)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """DuckDB answers a signal in mid-statement with an error of its own; it is an interrupt like any other."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "interrupted" not in str(error):
+            raise
+        raise KeyboardInterrupt from error
 
 
 class SQLite(Embedded):
