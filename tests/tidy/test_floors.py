@@ -17,7 +17,7 @@ ARROWS: dict[str, set[str]] = {
     "units": GROUND,
     "fio": GROUND | {"document", "units"},
     "results": GROUND | {"document", "units"},
-    "rivals": GROUND | {"binary"},
+    "rivals": GROUND | {"binary", "document"},
     "target": GROUND | {"document", "units"},
     "trace": GROUND | {"document"},
     "charts": GROUND | {"units", "results"},

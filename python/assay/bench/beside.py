@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from assay import own, rivals
-from assay.bench.contest import SERVERS, Contest, Ring, Size, can_meet, pool_bytes
+from assay.bench.contest import SERVERS, Contest, Ring, Size, can_meet, place_of, pool_bytes
 from assay.bench.pairs import Ratio, ratio
+from assay.bench.reading import Reading
 from assay.dbms.postgres.user import server_user
 from assay.error import BAD_JOB, INTERRUPTED, NOT_POSSIBLE, AssayError
 from assay.study.work import save
@@ -33,6 +34,9 @@ class Result:
     per_s: tuple[list[float], list[float]]
     cpu_ns: tuple[list[float], list[float]]
     verdicts: tuple[list[str], list[str]]
+    threads: int = 1
+    # What is not the same on both sides, in sentences.
+    differences: tuple[str, ...] = ()
 
     @property
     def faster(self) -> Ratio:
@@ -56,6 +60,8 @@ class Result:
             "per_s": self.per_s,
             "cpu_ns_per_op": self.cpu_ns,
             "verdicts": self.verdicts,
+            "threads": self.threads,
+            "differences": self.differences,
             **{name: {"median": one.median, "low": one.low, "high": one.high} for name, one in ratios.items()},
         }
 
@@ -80,7 +86,7 @@ def compare(
     names: Sequence[str],
     size: Size,
     repeats: int,
-    on: Path,
+    on: Path | None,
     out: Path | None,
     listen: Callable[[str], None],
 ) -> Iterator[Result | Missing]:
@@ -89,37 +95,55 @@ def compare(
     Raises:
         AssayError: where a rival was not built, or somebody interrupts.
     """
-    chosen = list(names) or [str(one["name"]) for one in rivals.listed()]
+    chosen = list(names) or rivals.built()
     if not chosen:
         raise AssayError("no rival was built", hint="build some: `assay rivals build lmdb redb`", code=NOT_POSSIBLE)
     _admit(chosen, contests, size)
     chance = random.Random(size.seed)  # noqa: S311  The order of runs.
     owner = server_user().owner if any(name in SERVERS for name in chosen) else None
-    folder = own.make(on, "assay-rivals-", owner[0] if owner is not None else None)
-    ring = Ring(folder, size, lambda record: None if out is None else _save(out, record))
-    try:
-        for contest in contests:
-            for ours in contest.ours:
-                for rival in (one for one in chosen if can_meet(contest, one)):
-                    listen(f"{contest.name}: {ours} beside {rival}")
-                    yield _tried(ring, contest, (ours, rival), size, repeats, chance)
-    finally:
-        ring.close()
-        own.remove(folder)
+    for where in dict.fromkeys(place_of(contest, on) for contest in contests):
+        folder = own.make(where, "assay-rivals-", owner[0] if owner is not None else None)
+        ring = Ring(folder, size, lambda record: None if out is None else _save(out, record))
+        try:
+            for contest, ours, rival in _met([one for one in contests if place_of(one, on) == where], chosen):
+                listen(f"{contest.name}: {ours} beside {rival}")
+                yield _tried(ring, contest, (ours, rival), size, repeats, chance)
+        finally:
+            ring.close()
+            own.remove(folder)
+
+
+def _met(contests: Sequence[Contest], rivals_chosen: Sequence[str]) -> Iterator[tuple[Contest, str, str]]:
+    """Who meets whom in what."""
+    for contest in contests:
+        for ours in contest.ours:
+            yield from ((contest, ours, rival) for rival in rivals_chosen if can_meet(contest, ours, rival))
 
 
 def _admit(names: Sequence[str], contests: Sequence[Contest], size: Size) -> None:
     """Refuses a rival that is not there, or that nothing can be asked of."""
     for name in names:
+        if name in rivals.PUBLISHED:
+            _admit_published(name, contests)
+            continue
         if name not in SERVERS:
             rivals.program(name)
             continue
         if size.durability != "fsync":
             hint = "say --durability fsync: both are then durable at every commit"
             raise AssayError(f"{name} is durable at every commit, and others were not to be", hint=hint, code=BAD_JOB)
-        if not any(can_meet(contest, name) for contest in contests):
+        if not any(_met(contests, [name])):
             hint = "say --contest tpcc-memory or tpcc-twice-the-pool"
             raise AssayError(f"{name} runs TPC-C alone", hint=hint, code=BAD_JOB)
+
+
+def _admit_published(name: str, contests: Sequence[Contest]) -> None:
+    """Refuses a published program that was not built, or that has nothing for any of the contests."""
+    if rivals.published.built(name) is None:
+        raise AssayError(f"{name} was not built", hint=f"build it: `assay rivals build {name}`", code=NOT_POSSIBLE)
+    if not any(_met(contests, [name])):
+        hint = f"it meets ours in {', '.join(rivals.published.read(name).contests())}"
+        raise AssayError(f"{name} has nothing for these contests", hint=hint, code=BAD_JOB)
 
 
 def _save(out: Path, record: Json) -> None:
@@ -142,35 +166,24 @@ def _pairs(
 ) -> Result:
     for side in sides:
         ring.load(contest, side)
-    records: dict[str, list[Json]] = {side: [] for side in sides}
+    readings: tuple[list[Reading], list[Reading]] = ([], [])
     for _ in range(repeats):
-        for side in chance.sample(sides, 2):
-            records[side].append(ring.measure(contest, side))
-    ours, rival = (records[side] for side in sides)
+        for at in chance.sample((0, 1), 2):
+            readings[at].append(ring.measure(contest, sides[at], against=sides[0] if at else None))
+    ours, rival = readings
     return Result(
         contest.name,
         *sides,
         pool_bytes(contest, size),
-        (str(ours[0]["durability"]), str(rival[0]["durability"])),
-        ([_per_s(one) for one in ours], [_per_s(one) for one in rival]),
-        ([_cpu_ns(one) for one in ours], [_cpu_ns(one) for one in rival]),
-        ([_verdict(one) for one in ours], [_verdict(one) for one in rival]),
+        (ours[0].durability, rival[0].durability),
+        ([one.per_s for one in ours], [one.per_s for one in rival]),
+        ([one.cpu_ns for one in ours], [one.cpu_ns for one in rival]),
+        ([one.verdict for one in ours], [one.verdict for one in rival]),
+        size.threads,
+        differences(sides[1]),
     )
 
 
-def _per_s(record: Json) -> float:
-    figures = record["figures"]
-    name = "transactions_per_s" if "transactions_per_s" in figures else "succeeded_per_s"
-    return float(figures[name]["value"])
-
-
-def _cpu_ns(record: Json) -> float:
-    """User and kernel time of the whole process, background threads included, for one operation."""
-    cpu = record["cpu"]
-    done = sum(one["succeeded"] + one["empty"] for one in record["parts"])
-    return (float(cpu["user_s"]["value"]) + float(cpu["kernel_s"]["value"])) * 1e9 / max(1, int(done))
-
-
-def _verdict(record: Json) -> str:
-    failed = [one["name"] for one in record["checks"] if not one["passed"]]
-    return f"check {failed[0]} failed" if failed else str(record["verdict"]["status"])
+def differences(rival: str) -> tuple[str, ...]:
+    """What is not the same on both sides, as a published program's recipe says it."""
+    return tuple(rivals.published.read(rival).differences) if rival in rivals.PUBLISHED else ()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import rivals
+from assay.bench.reading import Reading, of_driver, of_record
 from assay.binary import Binary
 from assay.dbms.target import target_of
 from assay.dbms.tpcc.bench import Bench, Snapshot
@@ -24,6 +25,10 @@ ENTRY_BYTES = 8 + VALUE_BYTES
 # Ids that the runner looks up after each window: enough to see damage, few enough where each costs a read.
 CHECKED = 2000
 BOTH = ("ssd-btree", "ssd-hash")
+# In persistent memory, or what stands in for it; the first two have no order, and their authors' program no update.
+HASHED = ("dash-eh", "dash-lh")
+TREES = ("fptree", "bztree")
+MEMORY = Path("/dev/shm")  # noqa: S108  Memory is what is meant; a folder of our own is made in it.
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,8 @@ class Contest:
     ours: tuple[str, ...] = BOTH
     # Loaded once and opened for each run; not where the window adds keys.
     kept: bool = True
+    # Of words of 8 bytes in memory, beside the programs that were published with these structures.
+    words: bool = False
 
 
 CONTESTS = (
@@ -51,6 +58,13 @@ CONTESTS = (
     Contest("ycsb-e", "ycsb-e", 8.0, ours=("ssd-btree",), kept=False),
     Contest("ycsb-f", "ycsb-f", 4.0),
     Contest("cold-ycsb-a", "ycsb-a", 0.25),
+    Contest("pm-lookups", "lookup", 0, ours=(*HASHED, *TREES), kept=False, words=True),
+    Contest("pm-misses", "missing", 0, ours=(*HASHED, *TREES), kept=False, words=True),
+    Contest("pm-inserts", "insert", 0, ours=(*HASHED, *TREES), kept=False, words=True),
+    Contest("pm-removes", "remove", 0, ours=(*HASHED, *TREES), kept=False, words=True),
+    Contest("pm-updates", "update", 0, ours=TREES, kept=False, words=True),
+    Contest("pm-scans", "scan", 0, ours=TREES, kept=False, words=True),
+    Contest("pm-mixed", "mixed", 0, ours=TREES, kept=False, words=True),
     Contest("tpcc-memory", "tpcc", 8.0, ours=("assay",), kept=False),
     Contest("tpcc-twice-the-pool", "tpcc", 0.5, ours=("assay",), kept=False),
 )
@@ -96,6 +110,8 @@ class Ring:
 
     def load(self, contest: Contest, name: str) -> None:
         """Loads what a contest keeps, with no window to speak of."""
+        if name in rivals.PUBLISHED:
+            return
         if contest.workload == "tpcc":
             self._loaded(contest, name)
         elif contest.kept and not self._pool(name).exists():
@@ -103,11 +119,31 @@ class Ring:
             room = max(64 << 20, 8 * self._size.keys * ENTRY_BYTES)
             self._index(contest, name, {"window": {"operations": 1}, "warmup_s": 0.0, "pool_bytes": room})
 
-    def measure(self, contest: Contest, name: str) -> Json:
-        """One run; its record."""
+    def measure(self, contest: Contest, name: str, against: str | None = None) -> Reading:
+        """One run. A published program has several structures, and is told which of ours it is `against`."""
+        if against is not None and name in rivals.PUBLISHED:
+            return self._published(contest, name, against)
         record = self._tpcc(contest, name) if contest.workload == "tpcc" else self._index(contest, name, {})
         self._keep(record)
-        return record
+        return of_record(record)
+
+    def _published(self, contest: Contest, name: str, ours: str) -> Reading:
+        size, recipe = self._size, rivals.published.read(name)
+        structure = recipe.meets(contest.name, ours)
+        assert structure is not None  # noqa: S101  Who does not meet is not asked.
+        work = rivals.published.Work(
+            structure=structure.name,
+            workload=contest.workload,
+            keys=size.keys,
+            threads=size.threads,
+            seconds=size.duration_s,
+            warmup_s=size.warmup_s,
+            seed=size.seed,
+            checked=CHECKED,
+            pool_bytes=pool_bytes(contest, size),
+            warehouses=size.warehouses,
+        )
+        return of_driver(rivals.published.run(recipe, work, self._folder), recipe.durability)
 
     def _pool(self, name: str) -> Path:
         return self._folder / f"{name}-pool"
@@ -122,8 +158,8 @@ class Ring:
             threads=size.threads,
             duration=f"{size.duration_s}s",
             warmup=f"{size.warmup_s}s",
-            value_bytes=str(VALUE_BYTES),
-            pool=f"{pool_bytes(contest, size) >> 20}MiB",
+            value_bytes="8" if contest.words else str(VALUE_BYTES),
+            pool="" if contest.words else f"{pool_bytes(contest, size) >> 20}MiB",
             pool_file=self._pool(name) if contest.kept else None,
             count="0",
             seed=size.seed,
@@ -163,14 +199,23 @@ class Ring:
 
 
 def pool_bytes(contest: Contest, size: Size) -> int:
-    """What every contestant may keep in memory, in whole MiB."""
+    """What every contestant may keep in memory, in whole MiB; 0 where all of it lies there."""
+    if contest.words:
+        return 0
     data = size.warehouses * WAREHOUSE_BYTES if contest.workload == "tpcc" else size.keys * ENTRY_BYTES
     return max(4, int(data * contest.pool_share) >> 20) << 20
 
 
-def can_meet(contest: Contest, rival: str) -> bool:
-    """Whether a rival has what a contest asks for."""
-    return contest.workload == "tpcc" or rival not in SERVERS
+def can_meet(contest: Contest, ours: str, rival: str) -> bool:
+    """Whether a rival has what a contest asks for beside one of ours."""
+    if rival in rivals.PUBLISHED:
+        return rivals.published.read(rival).meets(contest.name, ours) is not None
+    return contest.workload == "tpcc" or (rival not in SERVERS and not contest.words)
+
+
+def place_of(contest: Contest, on: Path | None) -> Path:
+    """The folder that the user names; memory or the folder at hand where none is."""
+    return on or (MEMORY if contest.words else Path())
 
 
 def named(names: Sequence[str]) -> list[Contest]:

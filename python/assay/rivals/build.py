@@ -10,23 +10,40 @@ from pathlib import Path
 
 from assay import home
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError, did_you_mean
-from assay.rivals import wiredtiger
-from assay.rivals.program import NAMES, listed
+from assay.rivals import published, wiredtiger
+from assay.rivals.program import NAMES, PUBLISHED, listed
 
 # What `apt-get install` must have brought; LMDB and redb come as crates, WiredTiger as source.
 PACKAGES = {"rocksdb": "librocksdb-dev"}
 _HEADERS = (Path("/usr/include"), Path("/usr/local/include"))
 
 
-def build(names: Sequence[str], listen: Callable[[str], None] = lambda _: None) -> list[str]:
+def build(
+    names: Sequence[str], listen: Callable[[str], None] = lambda _: None, sources: Sequence[str] = ()
+) -> list[str]:
     """Builds these rivals beside those that are there already; all their names.
+
+    `sources` are folders with the source of a published program, where there is no network.
 
     Raises:
         AssayError: where one is none, a library is missing (says what to install), or the build fails.
     """
     for name in names:
-        if name not in NAMES:
-            raise AssayError(f"there is no rival `{name}`", hint=did_you_mean(name, NAMES), code=BAD_JOB)
+        if name not in (*NAMES, *PUBLISHED):
+            hint = did_you_mean(name, (*NAMES, *PUBLISHED))
+            raise AssayError(f"there is no rival `{name}`", hint=hint, code=BAD_JOB)
+    apart = [name for name in names if name in PUBLISHED]
+    if sources and (len(apart) != 1 or len(names) != 1):
+        hint = "build one published program at a time: `assay rivals build dash --source DIR`"
+        raise AssayError("sources were named for more than one rival, or for none", hint=hint, code=BAD_JOB)
+    for name in apart:
+        published.make(name, sources, listen)
+    linked = [name for name in names if name in NAMES]
+    return [*(_linked(linked, listen) if linked else []), *apart]
+
+
+def _linked(names: Sequence[str], listen: Callable[[str], None]) -> list[str]:
+    """Those that are linked into one program; all that it has then."""
     root = home.checkout()
     if root is None:
         hint = "clone the repository, and build there; the variable ASSAY_RIVALS then names the program anywhere"

@@ -9,9 +9,12 @@ from typing import Any
 from assay import home
 from assay.binary import Binary
 from assay.error import NOT_POSSIBLE, AssayError
+from assay.rivals import published
 
 Json = dict[str, Any]
 NAMES = ("lmdb", "rocksdb", "wiredtiger", "redb")
+# Programs of their own, each behind a driver.
+PUBLISHED = published.names()
 
 
 def path() -> Path | None:
@@ -30,6 +33,11 @@ def listed() -> list[Json]:
         return []
     rivals: list[Json] = Binary(found).document("list")
     return rivals
+
+
+def built() -> list[str]:
+    """Names of all that were built, published programs among them."""
+    return [*(str(one["name"]) for one in listed()), *(name for name in PUBLISHED if published.built(name))]
 
 
 def program(name: str) -> Binary:

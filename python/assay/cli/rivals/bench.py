@@ -34,19 +34,22 @@ def _show(found: list[Result | Missing], repeats: int, seed: int) -> None:
     from rich.console import Console
 
     from assay.bench.beside import Missing
+    from assay.bench.reading import GOOD
     from assay.cli import output
 
     results = [one for one in found if not isinstance(one, Missing)]
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
     with output.to_reader():
         console.print(_table(results))
+        for name, sentences in {one.rival: one.differences for one in results if one.differences}.items():
+            console.print(f"What is not the same for {name}: {' '.join(sentences)}", markup=False)
         console.print(
             f"Medians of {repeats} pairs in random order (seed {seed}). Ratios are Assay's figure to the rival's, with "
             "95 % intervals: of operations a second more, of CPU an operation less is better for Assay.",
             markup=False,
         )
         for one in results:
-            bad = sorted({word for words in one.verdicts for word in words if word != "valid"})
+            bad = sorted({word for words in one.verdicts for word in words if word not in GOOD})
             if bad:
                 console.print(f"{one.contest}, {one.ours} and {one.rival}: {', '.join(bad)}", markup=False)
         for other in found:
@@ -66,9 +69,21 @@ def _table(results: list[Result]) -> Table:
     from assay.units import show
 
     table = Table(box=None, pad_edge=False)
-    for head in ("contest", "pool", "Assay", "durability", "/s", "rival", "durability", "/s", "ratio", "CPU ratio"):
+    for head in (
+        "contest",
+        "threads",
+        "pool",
+        "Assay",
+        "durability",
+        "/s",
+        "rival",
+        "durability",
+        "/s",
+        "ratio",
+        "CPU ratio",
+    ):
         table.add_column(
-            head, no_wrap=True, justify="right" if head in ("pool", "/s", "ratio", "CPU ratio") else "left"
+            head, no_wrap=True, justify="right" if head in ("threads", "pool", "/s", "ratio", "CPU ratio") else "left"
         )
     for one in results:
         (ours, theirs), (durable, durable_too) = one.per_s, one.durability
@@ -79,7 +94,8 @@ def _table(results: list[Result]) -> Table:
         rates = show.count(median(ours)), show.count(median(theirs))
         table.add_row(
             one.contest,
-            show.size(one.pool_bytes),
+            str(one.threads),
+            show.size(one.pool_bytes) if one.pool_bytes else "memory",
             one.ours,
             durable,
             rates[0],
@@ -92,12 +108,18 @@ def _table(results: list[Result]) -> Table:
 
 
 def bench(
-    on: Annotated[Path, typer.Option("--on", metavar="DIR", help="Folder for the data.")] = Path(),
+    on: Annotated[
+        Path | None,
+        typer.Option("--on", metavar="DIR", help="Folder for the data; else this one, and /dev/shm for pm contests."),
+    ] = None,
     contest: Contests = None,
     rival: Rivals = None,
     repeats: Annotated[int, typer.Option("--repeats", min=1, help="Pairs of each.")] = 3,
     keys: Annotated[str, typer.Option("--keys", metavar="N", help="Entries of 128 bytes.")] = "1e6",
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads, or terminals of TPC-C.")] = 2,
+    threads: Annotated[
+        list[int] | None,
+        typer.Option("--threads", min=1, help="Threads, or terminals of TPC-C; may be repeated. 2 where none is said."),
+    ] = None,
     duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Of a window.")] = "3s",
     warehouses: Annotated[int, typer.Option("--warehouses", min=1, help="Of TPC-C.")] = 2,
     durability: Durability = "none",
@@ -115,8 +137,10 @@ def bench(
     from assay.study.work.index import number
     from assay.units.parse import parse_seconds
 
-    size = Size(number(keys, "--keys"), threads, parse_seconds(duration), 1.0, warehouses, durability, seed)
-    results = list(compare(named(contest or []), rival or [], size, repeats, on, out, output.tell))
+    results: list[Result | Missing] = []
+    for each in threads or [2]:
+        size = Size(number(keys, "--keys"), each, parse_seconds(duration), 1.0, warehouses, durability, seed)
+        results += compare(named(contest or []), rival or [], size, repeats, on, out, output.tell)
     if json:
         output.emit([one.document() for one in results])
     else:

@@ -8,11 +8,17 @@ from assay.cli.flags import Json
 def list_(json: Json = False) -> None:
     """List the rivals, and which were built."""
     from assay.cli import output
-    from assay.rivals import NAMES, listed
+    from assay.rivals import NAMES, PUBLISHED, listed, published
 
     built = {str(one["name"]): one for one in listed()}
+    apart = {name: one for name in PUBLISHED if (one := published.built(name)) is not None}
     if json:
-        output.emit([built.get(name, {"name": name}) | {"built": name in built} for name in NAMES])
+        output.emit(
+            [
+                *(built.get(name, {"name": name}) | {"built": name in built} for name in NAMES),
+                *(apart.get(name, {"name": name}) | {"built": name in apart} for name in PUBLISHED),
+            ]
+        )
         return
     for name in NAMES:
         one = built.get(name)
@@ -20,3 +26,9 @@ def list_(json: Json = False) -> None:
             output.say(f"{name:<11} not built: `assay rivals build {name}`")
         else:
             output.say(f"{name:<11} {one['version']}, durability {' or '.join(one['durabilities'])}")
+    for name in PUBLISHED:
+        if name not in apart:
+            output.say(f"{name:<11} not built: `assay rivals build {name}`")
+        else:
+            commits = ", ".join(f"{source} {commit[:12]}" for source, commit in apart[name]["commits"].items())
+            output.say(f"{name:<11} {commits}, by {apart[name]['compiler']}")

@@ -1,0 +1,155 @@
+"""Builds a published program behind its driver, and keeps it in this user's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.error import FAILED, NOT_POSSIBLE, AssayError
+from assay.rivals.published import change, fetch
+from assay.rivals.published.recipe import Build, Package, Recipe, folder, read
+
+Json = dict[str, Any]
+PROGRAM = "program"
+ABOUT = "built.json"
+HARNESS = "harness"
+# As the issue of a rival's own build has it: all that the compiler can do for this machine.
+_SHORT = 12
+
+
+def place(name: str, where: Path | None = None) -> Path:
+    """Where a program is kept: by all that it was made of, so that one of another recipe is not taken for it."""
+    home = where or folder()
+    parts = hashlib.sha256()
+    for path in sorted([*(home / name).glob("*"), *(home / HARNESS).glob("*")]):
+        parts.update(path.name.encode() + b"\0" + path.read_bytes())
+    return fetch.cache() / name / parts.hexdigest()[:_SHORT]
+
+
+def built(name: str, where: Path | None = None) -> Json | None:
+    """What is known of a program that was built: commits, compiler, flags. None where it was not."""
+    kept = place(name, where)
+    if not (kept / PROGRAM).is_file() or not (kept / ABOUT).is_file():
+        return None
+    about: Json = json.loads((kept / ABOUT).read_text(encoding="utf-8"))
+    return about | {"path": str(kept / PROGRAM)}
+
+
+def make(
+    name: str,
+    sources: Sequence[str] = (),
+    listen: Callable[[str], None] = lambda _: None,
+    where: Path | None = None,
+) -> Json:
+    """Builds a program, unless it was: what is known of it. `sources` are folders that the user names.
+
+    Raises:
+        AssayError: where a package is missing, a source cannot be had, does not fit, or the build fails.
+    """
+    recipe, kept = read(name, where), place(name, where)
+    given = fetch.named(recipe, sources)
+    known = built(name, where)
+    if known is not None and not given:
+        return known
+    needs(recipe)
+    trees = fetch.fetch(recipe, given, listen)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".half-", dir=kept.parent) as half:
+        work = Path(half)
+        for source, tree in trees.items():
+            shutil.copytree(tree, work / source, symlinks=True)
+        change.apply(work, recipe.change)
+        listen(f"building {name}; this takes a minute or two")
+        command = _built_in(work, recipe, where or folder())
+        if not kept.is_dir():
+            _keep(work, recipe, command, kept)
+    return built(name, where) or {}
+
+
+def needs(recipe: Recipe) -> None:
+    """Refuses where a compiler or a package is missing.
+
+    Raises:
+        AssayError: with the line that installs all that is missing.
+    """
+    tools = [("g++", "g++"), *([("cmake", "cmake"), ("make", "make")] if recipe.build.cmake else [])]
+    missing = [package for tool, package in tools if shutil.which(tool) is None]
+    if "g++" not in missing:
+        missing += [one.package for one in recipe.package if not _has_header(one)]
+    if missing:
+        wanted = ", ".join(dict.fromkeys(missing))
+        hint = f"install what is missing: `apt-get install {' '.join(dict.fromkeys(missing))}`"
+        raise AssayError(f"{recipe.name} needs {wanted}", hint=hint, code=NOT_POSSIBLE)
+
+
+def _has_header(package: Package) -> bool:
+    asked = f"#if !__has_include(<{package.header}>)\n#error\n#endif\n"
+    command = ["g++", "-std=c++17", "-E", "-x", "c++", "-o", os.devnull, "-"]
+    return subprocess.run(command, input=asked, text=True, capture_output=True, check=False).returncode == 0
+
+
+def _built_in(work: Path, recipe: Recipe, home: Path) -> str:
+    """Makes the program in a folder that has the sources; the command that it took."""
+    if recipe.build.cmake:
+        return _by_cmake(work, recipe.build)
+    command = compiler(recipe.build, recipe.name, work, home)
+    _call(command)
+    return " ".join(command).replace(f"{work}/", "").replace(f"{home}/", "")
+
+
+def compiler(build: Build, name: str, work: Path, home: Path) -> list[str]:
+    """One call of the compiler: driver, sources, folders of headers, libraries."""
+    driver = [str(home / name / build.driver)] if build.driver else []
+    return [
+        "g++",
+        *build.flags,
+        f"-I{home / HARNESS}",
+        *(f"-I{work / one}" for one in build.includes),
+        *driver,
+        *(str(work / one) for one in build.sources),
+        "-o",
+        str(work / PROGRAM),
+        *(f"-l{one}" for one in build.libraries),
+    ]
+
+
+def _by_cmake(work: Path, build: Build) -> str:
+    out = work / "build"
+    first = ["cmake", "-S", str(work / str(build.cmake)), "-B", str(out), *build.options]
+    _call(first)
+    _call(["cmake", "--build", str(out), "--target", str(build.target), "-j", str(os.cpu_count() or 1)])
+    shutil.copy2(out / str(build.program), work / PROGRAM)
+    return " ".join(first).replace(f"{work}/", "")
+
+
+def _call(command: Sequence[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        lines = [*done.stderr.splitlines(), *done.stdout.splitlines()]
+        said = next((line for line in lines if "error" in line.lower()), (lines or ["nothing"])[-1])
+        message = f"`{command[0]}` ended with exit code {done.returncode}: {said.strip()}"
+        raise AssayError(message, hint="see that compiler and packages are whole, and read its words", code=FAILED)
+
+
+def _keep(work: Path, recipe: Recipe, command: str, goal: Path) -> None:
+    """Program and what is known of it, whole or not at all. The sources stay in their own cache."""
+    kept = work / "kept"
+    kept.mkdir()
+    shutil.copy2(work / PROGRAM, kept / PROGRAM)
+    version = subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True, check=False).stdout.strip()
+    about = {
+        "name": recipe.name,
+        "commits": {one.name: one.commit for one in recipe.source},
+        "changes": len(recipe.change),
+        "compiler": f"g++ {version}",
+        "command": command,
+    }
+    (kept / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+    kept.rename(goal)
