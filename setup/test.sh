@@ -11,6 +11,7 @@ test_steps() {
     lab) echo lab_tests ;;
     faults) echo fault_matrix ;;
     kills) echo kills ;;
+    fleet) echo fleet_kills ;;
     crash) echo crash_images ;;
     fuzz) echo fuzz ;;
     mutants) echo mutants ;;
@@ -52,6 +53,9 @@ fault_matrix() { cd "$root/tests" && "$venv/bin/python" -m faults.whole "${test_
 
 # N kills by seed over all commands that write, in so many seconds; the table of docs/kills.md comes from it.
 kills() { cd "$root/tests" && "$venv/bin/python" -m kills.whole "${test_words[@]}"; }
+
+# N runs of a fleet in which a process is killed, in so many seconds; the totals in docs/fleet.md come from it.
+fleet_kills() { cd "$root/tests" && "$venv/bin/python" -m fleet.whole "${test_words[@]}"; }
 
 # 100,000 crash images of each structure, of which the ordinary tests make a twentieth or more.
 crash_images() {
@@ -120,7 +124,7 @@ run_tests() {
     local steps step verdicts=() failed=0
     test_words=("${@:2}")
     if ! steps=$(test_steps "${1-all}"); then
-        say "there is no test group '$1'; choose rust, python, e2e, lab, faults, kills, crash, mutants, fuzz or arm, or none for all"
+        say "there is no test group '$1'; choose rust, python, e2e, lab, faults, kills, fleet, crash, mutants, fuzz or arm, or none for all"
         exit 2
     fi
     cd "$root" || exit 1

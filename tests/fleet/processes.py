@@ -32,20 +32,27 @@ def run(*words: str | Path) -> tuple[int, Json]:
 
 
 @contextlib.contextmanager
-def serving(*words: str | Path, before: Sequence[str] = ()) -> Iterator[str]:
-    """A scheduler or a worker, meanwhile; its address."""
+def started(*words: str | Path, before: Sequence[str] = ()) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A scheduler or a worker, meanwhile: its process and its address."""
     process = subprocess.Popen([*before, *command(*words)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         address = process.stdout.readline().strip()
         assert address, f"{words[0]} did not start"
-        yield address
+        yield process, address
     finally:
         # What shifts clocks hands on no signal but its own end.
         process.kill() if before else process.terminate()
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+@contextlib.contextmanager
+def serving(*words: str | Path, before: Sequence[str] = ()) -> Iterator[str]:
+    """A scheduler or a worker, meanwhile; its address."""
+    with started(*words, before=before) as (_, address):
+        yield address
 
 
 def worker_of(parent: int, name: str) -> int:

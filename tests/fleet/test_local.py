@@ -67,35 +67,51 @@ def test_no_secret_is_in_what_a_run_leaves(four: tuple[int, Json, Path]) -> None
 
 
 def _killed(tmp_path: Path, out: Path) -> tuple[int, Json]:
-    """A run on three hosts of which the second is killed in mid-window of its first cell."""
-    for host in HOSTS[:3]:
+    """A run on four hosts: h2 is killed before the first window, h4 after it, h3 within the second."""
+    for host in HOSTS:
         (tmp_path / host).mkdir()
-    words = (HERE / "writes.toml", "--local", "3", "--lead", "1", "--on", tmp_path / "{host}", "--out", out, "--json")
+    words = (HERE / "writes.toml", "--local", "4", "--lead", "2", "--on", tmp_path / "{host}", "--out", out, "--json")
     process = subprocess.Popen(command("run", *words), stdout=subprocess.PIPE, text=True)
-    until(lambda: states(out / "hosts" / "h2" / "journal.ndjson") or process.poll() is not None)
-    begun = time.monotonic()
-    until(lambda: time.monotonic() > begun + 1.6)
-    os.kill(worker_of(process.pid, "h2"), signal.SIGKILL)
+
+    def reached(host: str, count: int, state: str) -> bool:
+        seen = [entry for entry in states(out / "hosts" / host / "journal.ndjson") if entry[1] == state]
+        return len(seen) >= count or process.poll() is not None
+
+    for host, count, state, then_s in (
+        ("h2", 1, "started", 0.0),
+        ("h4", 1, "finished", 0.0),
+        ("h3", 2, "started", 2.6),
+    ):
+        until(lambda host=host, count=count, state=state: reached(host, count, state))  # type: ignore[misc]
+        moment = time.monotonic() + then_s
+        until(lambda moment=moment: time.monotonic() >= moment)  # type: ignore[misc]
+        os.kill(worker_of(process.pid, host), signal.SIGKILL)
     printed, _ = process.communicate()
     return process.returncode, json.loads(printed)
 
 
-def test_a_worker_killed_in_mid_window_is_named_and_resume_makes_the_run_whole(tmp_path: Path) -> None:
+def test_workers_killed_before_within_and_after_windows_are_named_and_resume_makes_the_run_whole(
+    tmp_path: Path,
+) -> None:
     out = tmp_path / "out"
     code, document = _killed(tmp_path, out)
     first, second = document["totals"]
     assert code == 3
-    assert document["first"].startswith("1 of 3 hosts was lost: h2 (running fleet-writes-0001-r1")
+    assert document["first"].startswith("3 of 4 hosts were lost: ")
+    during = {one["host"]: one["during"] for one in document["lost"]}
+    assert set(during) == {"h2", "h3", "h4"}
+    assert during["h2"] == "running fleet-writes-0001-r1"
     assert "h2" in first["not_in_total"]
-    assert "h2" in second["not_in_total"]
+    assert {one["host"]: one["state"] for one in first["hosts"]}["h4"] == "finished", "its window was over"
+    assert {"h2", "h3", "h4"} <= set(second["not_in_total"])
     assert "h2" not in first["classes"][0]["hosts"]
     assert states(out / "hosts" / "h1" / "journal.ndjson")[-1][1] == "finished"
 
-    code, document = run("--resume", out, "--local", "3", "--lead", "1")
+    code, document = run("--resume", out, "--local", "4", "--lead", "2")
     assert code == 0, document
     assert document["attempts"] == 2
     for total in document["totals"]:
         assert {one["state"] for one in total["hosts"]} == {"finished"}
         assert not any("attempt" in reason for reason in total["not_in_total"].values())
-    left = [path for host in HOSTS[:3] for path in (tmp_path / host).iterdir()]
+    left = [path for host in HOSTS for path in (tmp_path / host).iterdir()]
     assert not left, "something was left behind"

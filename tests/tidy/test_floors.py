@@ -28,6 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "passport": GROUND | {"binary", "document", "units", "results", "target", "twin"},
     "fleet": GROUND | {"stats", "binary", "document", "units", "results", "machine", "target", "study"},
     "dbms": GROUND | {"own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
+    "explore": GROUND | {"binary", "results", "target", "twin"},
     "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},
     "claim": GROUND | {"binary", "document", "units", "results", "target", "study", "price", "twin"},
     "index": GROUND | {"binary", "units", "results", "target", "charts", "study", "twin", "price"},
@@ -66,6 +67,7 @@ ARROWS: dict[str, set[str]] = {
             "fio",
             "machine",
             "fleet",
+            "explore",
         ),
     },
     # The doors: `import assay` and `python -m assay`.

@@ -243,6 +243,11 @@ _READ_AND_DECIDE = (
 _TWINS_AND_CLAIMS = (
     Command("predict", "twins.predict", "Ask a twin for one point: bandwidth, latency, CPU, and what sets the pace."),
     Command(
+        "explore",
+        "twins.explore",
+        "Ask the whole catalog: millions of points of twins, arrays, paths, sizes and mixes, as Parquet.",
+    ),
+    Command(
         "fit",
         "twins.fit",
         "Make a twin of a device in about four minutes, and say how far off it is on points it did not see.",

@@ -54,6 +54,9 @@ def started(count: int) -> Iterator[Local]:
         processes = [scheduler]
         for number, host in enumerate(hosts, 1):
             processes.append(_worker(running, number, host, where, place, not refused))
+        # Each says its address when the scheduler knows it: so many may take long to begin.
+        for host, process in zip(hosts, processes[1:], strict=True):
+            _first_word(process, host)
         note = (
             f"workers are processes of this machine, on its loopback: {refused}"
             if refused

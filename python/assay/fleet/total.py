@@ -109,6 +109,7 @@ def of_cell(seats: Sequence[Seat]) -> Json:
         "in_total": [seat.host for seat in whole],
         "not_in_total": {host: reason for host, reason in reasons.items() if reason},
         "coincide": _coincide(whole),
+        "vague": _vague(whole),
         "classes": [_class(name, whole) for name in names],
     }
 
@@ -141,6 +142,12 @@ def _coincide(seats: Sequence[Seat]) -> float | None:
         return None
     common = min(one.closed_s for one in known) - max(one.opened_s for one in known)
     return round(max(0.0, common) / max(one.closed_s - one.opened_s for one in known), 6)
+
+
+def _vague(seats: Sequence[Seat]) -> dict[str, float]:
+    """Hosts of whose windows less is known than what makes a host late, with what is known of them, s."""
+    windows = {seat.host: window_of(seat) for seat in seats}
+    return {host: one.error_s for host, one in windows.items() if one and one.error_s > LATE_SHARE * one.asked_s}
 
 
 def _class(name: str, seats: Sequence[Seat]) -> Json:

@@ -13,6 +13,9 @@ from assay.results import work
 from assay.results.store.results import load
 from assay.results.store.tables import TABLES
 
+EXPLORED = "explore.json"
+"""What a folder of `assay explore` is known by; its points are a table, too."""
+
 
 class QueryError(AssayError):
     """A query that DuckDB does not accept."""
@@ -32,11 +35,18 @@ def connect(directories: Sequence[Path]) -> duckdb.DuckDBPyConnection:
 
     `result` is the folder that a row comes from.
     """
-    for directory in directories:
+    explored = [directory for directory in directories if (directory / EXPLORED).is_file()]
+    runs = [directory for directory in directories if directory not in explored]
+    for directory in runs:
         _ensure_tables(directory)
     connection = duckdb.connect(":memory:")
-    for table in TABLES:
-        connection.execute(_loaded(table, directories))
+    for table in TABLES if runs else ():
+        connection.execute(_loaded(table, runs))
+    if explored:
+        # Looked at where they lie: they may be more than memory holds.
+        connection.execute(_points(explored))
+        allowed = ", ".join(_quoted(str(directory.absolute() / "points")) for directory in explored)
+        connection.execute(f"SET allowed_directories = [{allowed}]")
     for setting in _LOCKED:
         connection.execute(setting)
     return connection
@@ -64,6 +74,15 @@ def _loaded(table: str, directories: Sequence[Path]) -> str:
     return (
         f"CREATE TABLE {table} AS SELECT * EXCLUDE (filename), {folder} AS result "  # noqa: S608  Names are our own.
         f"FROM read_parquet([{files}], union_by_name = true, filename = true)"
+    )
+
+
+def _points(directories: Sequence[Path]) -> str:
+    files = ", ".join(_quoted(f"{directory.absolute()}/points/*.parquet") for directory in directories)
+    folder = "regexp_extract(filename, '([^/]+)/points/[^/]+$', 1)"
+    return (
+        f"CREATE VIEW points AS SELECT * EXCLUDE (filename), {folder} AS result "  # noqa: S608  Names are our own.
+        f"FROM read_parquet([{files}], filename = true)"
     )
 
 

@@ -1,0 +1,28 @@
+"""What `assay explore` does and says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.cli import output
+from assay.error import DONE
+from assay.explore import run as runs
+from assay.target import names
+
+
+def explored(points: int, out: Path, workers: int, on: Sequence[str], as_json: bool) -> int:
+    """Runs and reports; returns the exit code."""
+    twins = tuple(one.removeprefix(names.PREFIX) for one in on)
+    found = runs.run(runs.Order(points, out, workers or runs.cores(), twins), output.tell)
+    if as_json:
+        output.emit(found)
+        return DONE
+    output.say(f"{found['points']} of {found['of']} points in {found['wall_s']:.1f} s; {found['refused']} were refused")
+    if found["points"]:
+        output.say(
+            f"{found['workers']} processes, {found['efficiency']:.2f} of what so many alone would do; "
+            f"{found['cpu_us_per_point']:.1f} us of CPU a point, {found['points_per_s']:.0f} points/s"
+        )
+    output.say(f"look: assay query 'describe points' --in {out}")
+    return DONE

@@ -1,0 +1,127 @@
+"""A sample of the catalog, part by part, by Dask's processes; parts that are there are not answered again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.binary import Binary
+from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
+from assay.explore import part
+from assay.explore.grid import Grid
+from assay.results.files import ResultError, make_folder, read_json, write_json
+from assay.results.store.query import EXPLORED
+
+Json = dict[str, Any]
+
+VERSION = 1
+PART = 20_000
+"""Points of a part: enough that starting a process for it costs little of it, few enough for its memory."""
+_ROUND = 8
+"""Parts that a process is given between two looks at what they cost."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """How many points, where they go, and by how many processes."""
+
+    points: int
+    directory: Path
+    workers: int
+    twins: tuple[str, ...] = ()
+
+
+def run(order: Order, tell: Callable[[str], None]) -> Json:
+    """Answers what is missing, and says what it cost.
+
+    Raises:
+        AssayError: where more is asked than there is, or the folder holds another sample.
+    """
+    grid = Grid(order.twins) if order.twins else Grid.of_catalog()
+    if not 1 <= order.points <= grid.size:
+        raise AssayError(f"--points {order.points}: there are {grid.size}", hint="ask for 1 to that", code=BAD_JOB)
+    document = _begun(order, grid)
+    size = max(1, min(PART, -(-order.points // order.workers)))
+    size = int(document.setdefault("part", size))
+    write_json(order.directory / EXPLORED, document)
+    count = -(-order.points // size)
+    missing = [number for number in range(count) if not part.file(order.directory, number).is_file()]
+    if len(missing) < count:
+        tell(f"{count - len(missing)} of {count} parts are there already")
+    begun = time.monotonic()
+    done = _computed(order, grid, size, missing, tell)
+    return _summary(order, document, done, time.monotonic() - begun)
+
+
+def _begun(order: Order, grid: Grid) -> Json:
+    """What is asked, as explore.json has it; the same as before where the folder was begun."""
+    program = hashlib.sha256(Binary.find().path.read_bytes()).hexdigest()
+    catalog = hashlib.sha256(json.dumps(grid.twins).encode()).hexdigest()
+    asked: Json = {"version": VERSION, "points": order.points, "grid": grid.size, "twins": len(grid.twins)}
+    asked |= {"catalog": catalog, "program": program, "provenance": "modelled"}
+    path = order.directory / EXPLORED
+    if not path.is_file():
+        make_folder(order.directory)
+        make_folder(order.directory / "points")
+        return asked
+    before = read_json(path)
+    if differing := [key for key, value in asked.items() if before.get(key) != value]:
+        message = f"{order.directory} holds another sample: {', '.join(differing)} differ"
+        raise ResultError(message, hint="choose another folder with --out", code=BAD_JOB)
+    return before
+
+
+def _computed(order: Order, grid: Grid, size: int, missing: list[int], tell: Callable[[str], None]) -> list[Json]:
+    """Every part that is missing, some at a time, so that who waits hears of it."""
+    try:
+        import dask
+    except ImportError as error:
+        hint = "install it: pip install 'assay[fleet]'; a checkout has it"
+        raise AssayError("exploring needs Dask, which is not installed", hint=hint, code=NOT_POSSIBLE) from error
+    done: list[Json] = []
+    where, take = str(order.directory), order.workers * _ROUND
+    answered = dask.delayed(part.answered, pure=False)
+    with dask.config.set(scheduler="processes", num_workers=order.workers, chunksize=1), _pool(order.workers) as pool:
+        for first in range(0, len(missing), take):
+            parts = [
+                answered(where, grid.twins, order.points, number, size) for number in missing[first : first + take]
+            ]
+            done += dask.compute(*parts, pool=pool)
+            tell(f"{sum(one['points'] for one in done)} points")
+    return done
+
+
+def _pool(workers: int) -> Any:
+    """Processes that stay for all parts: a catalog that was read is read."""
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_warm)
+
+
+def _warm() -> None:
+    """What every part needs is loaded once."""
+    import pyarrow.parquet  # noqa: F401
+
+
+def _summary(order: Order, document: Json, done: list[Json], wall_s: float) -> Json:
+    """What was done now. Efficiency: the time that the same parts take one process a core, over the time they took."""
+    points = sum(one["points"] for one in done)
+    found: Json = {"directory": str(order.directory), "points": points, "refused": sum(one["refused"] for one in done)}
+    found |= {"of": document["points"], "grid": document["grid"], "workers": order.workers, "wall_s": wall_s}
+    if points:
+        found["efficiency"] = sum(one["seconds"] for one in done) / order.workers / wall_s
+        found["cpu_us_per_point"] = 1e6 * sum(one["cpu_s"] for one in done) / points
+        found["points_per_s"] = points / wall_s
+    return found
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
