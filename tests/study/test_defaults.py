@@ -11,6 +11,7 @@ from assay.cli.measure import asking
 from assay.cli.results import folders
 from assay.error import AssayError
 from assay.study import source
+from assay.study.consent import MUCH
 from assay.study.request import Wish, prepare
 from assay.study.settings import apply as laid
 from assay.study.settings import parse_settings, with_profile
@@ -46,7 +47,7 @@ def test_a_size_that_was_typed_is_not_made_smaller(tmp_path: Path) -> None:
 
 def test_much_is_asked_for(assay: Assay, tmp_path: Path) -> None:
     prepared = prepare(Wish("raw-path", (parse(str(tmp_path)),), {}), None)
-    assert prepared.plan.bytes_written > asking.MUCH
+    assert prepared.plan.bytes_written > MUCH
     with pytest.raises(AssayError, match="writes up to") as refused:
         asking.agreed(prepared, yes=False)
     assert "--yes" in refused.value.hint

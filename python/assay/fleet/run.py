@@ -20,6 +20,7 @@ from assay.fleet.once import Start
 from assay.study import scratch
 from assay.study import source as studies
 from assay.study.cell import Cell
+from assay.study.consent import MUCH
 from assay.units.parse import format_bytes
 
 Json = dict[str, Any]
@@ -27,8 +28,6 @@ Tell = Callable[[str], None]
 
 LEAD_S = 5.0
 """Between the order and the moment at which all begin: time for the task to arrive and the program to get ready."""
-MUCH = 50 << 30
-"""Bytes that a run may write on a host without being asked for."""
 
 
 @dataclass(frozen=True)

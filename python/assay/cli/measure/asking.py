@@ -6,11 +6,9 @@ import sys
 
 from assay.cli import output
 from assay.error import BAD_JOB, INTERRUPTED, AssayError
+from assay.study.consent import MUCH
 from assay.study.request import Prepared
 from assay.units.parse import format_bytes, format_seconds
-
-MUCH = 50 << 30
-"""Bytes that a run may write without being asked for."""
 
 
 def agreed(prepared: Prepared, yes: bool) -> None:
