@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from assay.notebook import compare as compare
+    from assay.notebook import load as load
+    from assay.notebook import run as run
 
-    from assay.notebook import Frames
+_NOTEBOOK = ("compare", "load", "run")
 
 
-def load(directory: str | Path) -> Frames:
-    """The results in a folder as data frames and charts, for notebooks (`assay.notebook`)."""
-    from assay.notebook import load as read
+def __getattr__(name: str) -> Any:
+    """What notebooks call is loaded when it is first asked for: the command line starts without it."""
+    if name not in _NOTEBOOK:
+        raise AttributeError(f"module 'assay' has no attribute '{name}'")
+    from importlib import import_module
 
-    return read(directory)
+    return getattr(import_module("assay.notebook"), name)

@@ -67,4 +67,6 @@ def test_readers_beside_writers_are_those_of_the_shipped_table(assayer: object) 
 def test_the_page_has_the_columns_of_the_command() -> None:
     page = (home.catalog().parent / "docs" / "twins-bands.md").read_text(encoding="utf-8")
     head, rule = table([])
-    assert f"{head}\n{rule}" in page.replace("\n    ", "\n"), "assay twin coverage prints the table of docs/twins-bands.md"
+    assert f"{head}\n{rule}" in page.replace("\n    ", "\n"), (
+        "assay twin coverage prints the table of docs/twins-bands.md"
+    )

@@ -2,6 +2,7 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -43,7 +44,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_wheel_is_for_this_machine_alone(wheel: Path) -> None:
+def test_a_wheel_of_programs_that_are_not_static_is_for_this_machine_alone(wheel: Path) -> None:
     assert wheel.name.endswith(f"-py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "assay/_data/bin/assayer" in names
@@ -51,6 +52,30 @@ def test_wheel_is_for_this_machine_alone(wheel: Path) -> None:
     licences = [name for name in names if "LICENSE" in name]
     assert len([name for name in licences if ".dist-info/" in name]) == 2
     assert "assay/_data/catalog/prices/instances.LICENSE" in licences
+
+
+def elf(folder: Path, *kinds: int) -> Path:
+    """A file that begins as a program of 64 bits with program headers of these kinds."""
+    head = struct.pack("<4sBB10xHHIQQQIHHH6x", b"\x7fELF", 2, 1, 2, 62, 1, 0, 64, 0, 0, 64, 56, len(kinds))
+    path = folder / f"program-{'-'.join(map(str, kinds))}"
+    path.write_bytes(head + b"".join(struct.pack("<I52x", kind) for kind in kinds))
+    return path
+
+
+def test_a_wheel_of_static_programs_is_for_every_linux(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling")
+    import wheel_hook
+
+    static, dynamic = elf(tmp_path, 1, 2, 6), elf(tmp_path, 1, 3, 2)
+    (tmp_path / "text").write_text("#!/bin/sh\n")
+    assert wheel_hook.platform_tag([static, static]).startswith("manylinux_2_17_")
+    assert wheel_hook.platform_tag([static, dynamic]).startswith("linux_")
+    assert not wheel_hook.is_static(tmp_path / "text")
+    assert not wheel_hook.is_static(Path(sys.executable).resolve())
+
+
+def test_the_manual_page_is_installed(installed: Path) -> None:
+    assert ".TH ASSAY 1" in (installed / "share" / "man" / "man1" / "assay.1").read_text()
 
 
 def test_command_runs_from_anywhere(installed: Path, tmp_path: Path) -> None:

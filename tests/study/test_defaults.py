@@ -11,7 +11,7 @@ from assay.cli.measure import asking
 from assay.cli.results import folders
 from assay.error import AssayError
 from assay.study import source
-from assay.study.plan import MUCH
+from assay.study.consent import MUCH
 from assay.study.request import Wish, prepare
 from assay.study.settings import apply as laid
 from assay.study.settings import parse_settings, with_profile

@@ -36,7 +36,7 @@ ARROWS: dict[str, set[str]] = {
     "report": GROUND | {"units", "results", "charts", "advise", "price"},
     "bench": GROUND
     | {"own", "stats", "binary", "units", "compare", "fio", "rivals", "target", "study", "twin", "dbms", "index"},
-    "notebook": GROUND | {"results", "charts", "report"},
+    "notebook": GROUND | {"binary", "units", "stats", "results", "target", "study", "compare", "charts", "report"},
     "cli": {
         *(
             *GROUND,

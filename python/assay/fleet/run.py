@@ -20,7 +20,7 @@ from assay.fleet.once import Start
 from assay.study import scratch
 from assay.study import source as studies
 from assay.study.cell import Cell
-from assay.study.plan import MUCH
+from assay.study.consent import MUCH
 from assay.units.parse import format_bytes
 
 Json = dict[str, Any]

@@ -11,6 +11,8 @@ from assay.study.cell import Cell
 from assay.target.target import DEVICES
 
 Json = dict[str, Any]
+MUCH = 50 << 30
+"""Bytes that a run may write without being asked for."""
 _CARRIED = ("serials", "yes_destroy")
 
 

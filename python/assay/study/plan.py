@@ -20,8 +20,6 @@ from assay.study.work import declared
 
 VERSION = 1
 
-MUCH = 50 << 30
-"""Bytes that a run may write on a machine without being asked for."""
 
 Order = Callable[[Sequence[Cell], int], list[Cell]]
 """Puts cells in the order in which they run, and numbers them; the second argument is the seed."""

@@ -6,7 +6,7 @@ import sys
 
 from assay.cli import output
 from assay.error import BAD_JOB, INTERRUPTED, AssayError
-from assay.study.plan import MUCH
+from assay.study.consent import MUCH
 from assay.study.request import Prepared
 from assay.units.parse import format_bytes, format_seconds
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -15,6 +15,7 @@ from assay.results.store.tables import TABLES
 
 EXPLORED = "explore.json"
 """What a folder of `assay explore` is known by; its points are a table, too."""
+Answer = TypeVar("Answer")
 
 
 class QueryError(AssayError):
@@ -105,12 +106,24 @@ def _require_reading(sql: str) -> None:
 
 def run(directories: Sequence[Path], sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Column names and rows of a query."""
+
+    def rows(connection: duckdb.DuckDBPyConnection) -> tuple[list[str], list[tuple[Any, ...]]]:
+        cursor = connection.execute(sql)
+        return [str(column[0]) for column in cursor.description or ()], cursor.fetchall()
+
+    return _answered(directories, sql, rows)
+
+
+def arrow(directories: Sequence[Path], sql: str) -> Any:
+    """The answer of a query as a `pyarrow.Table`."""
+    return _answered(directories, sql, lambda connection: connection.sql(sql).to_arrow_table())
+
+
+def _answered(directories: Sequence[Path], sql: str, fetch: Callable[[duckdb.DuckDBPyConnection], Answer]) -> Answer:
     connection = connect(directories)
     try:
         _require_reading(sql)
-        cursor = connection.execute(sql)
-        columns = [str(column[0]) for column in cursor.description or ()]
-        return columns, cursor.fetchall()
+        return fetch(connection)
     except duckdb.Error as error:
         first = str(error).strip().splitlines()[0]
         hint = f"the tables are {', '.join(TABLES)}; `describe classes` shows columns"

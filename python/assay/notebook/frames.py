@@ -1,17 +1,11 @@
-"""Results in a notebook: `assay.load(DIR)` gives data frames and charts.
-
-import assay
-
-results = assay.load("assay-results/quick-20261122T063330Z")
-results.classes                         # a pandas DataFrame
-results.sql("select code, count(*) from verdicts group by 1")
-results.chart("dana-ladder-ladder")     # an Altair chart, shown by the notebook
-"""
+"""Results of one folder as data frames, charts, Arrow tables and HTML."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import Any, cast
 
@@ -41,6 +35,15 @@ class Frames:
     def __repr__(self) -> str:
         """What a notebook shows."""
         return f"{self.directory}: {len(self._folder.measured)} records, {len(self._folder.works)} of work"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the answers, and how many records may be believed."""
+        counts = Counter(self.runs["status"]) if self._folder.measured else Counter[str]()
+        verdicts = ", ".join(
+            f"{counts[status]} {status}" for status in ("valid", "suspect", "invalid") if counts[status]
+        )
+        answers = "".join(f"<dt><b>{escape(one.question)}</b></dt><dd>{escape(one.plain)}</dd>" for one in self.answers)
+        return f"<p>{escape(repr(self))}; {verdicts or 'no verdicts'}</p><dl>{answers}</dl>"
 
     @property
     def folder(self) -> Folder:
@@ -133,6 +136,13 @@ class Frames:
 
         columns, rows = run([self.directory], query)
         return pd.DataFrame(rows, columns=list(columns))
+
+    def arrow(self, query: str) -> Any:
+        """A query over the tables, or a table by its name, as an Arrow table (`pyarrow.Table`)."""
+        from assay.results.store import query as store
+
+        text = f"select * from {query}" if query.isidentifier() else query  # noqa: S608  A name of ours.
+        return store.arrow([self.directory], text)
 
     def _table(self, name: str) -> pd.DataFrame:
         if not self._folder.measured:
