@@ -44,6 +44,13 @@ def twin(seconds: float = 1.0) -> Result:
     return answers.measure(seconds)
 
 
+def scaling(repeats: int = 3) -> Result:
+    """How CPU time grows with the work, with an exponent for each part of Assay, and how long its programs start."""
+    from assay.bench import works
+
+    return works.measure(repeats)
+
+
 BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pmem, "twin": twin}
 
 
