@@ -10,6 +10,7 @@ import pytest
 from assay.bench import growth, many, works
 from assay.bench.growth import Point
 from assay.bench.show import show
+from assay.error import AssayError
 from assay.price.choose.candidate import own
 from assay.price.choose.workload import Workload
 from assay.price.reading import read
@@ -102,3 +103,9 @@ def test_every_work_has_a_name_of_its_own_and_some_work_to_begin_with() -> None:
     found = works.every({})
     assert len({work.name for work in found}) == len(found)
     assert all(work.smallest > 1 for work in found)
+
+
+def test_a_work_that_is_none_is_refused_before_anything_runs() -> None:
+    with pytest.raises(AssayError, match="no work `reports`") as refused:
+        works.measure(1, ["reports"])
+    assert "report" in str(refused.value.hint)

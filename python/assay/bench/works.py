@@ -21,6 +21,7 @@ from typing import Any
 from assay import home
 from assay.bench import answers, growth, many, process
 from assay.bench.growth import Point
+from assay.error import BAD_JOB, AssayError, did_you_mean
 
 Json = dict[str, Any]
 Measure = Callable[[int, Path], Point]
@@ -45,11 +46,19 @@ class Work:
     measure: Measure
 
 
-def measure(repeats: int, times: Sequence[int] = TIMES) -> Json:
-    """All works, and how long both programs take to start."""
+def measure(repeats: int, only: Sequence[str] = (), times: Sequence[int] = TIMES) -> Json:
+    """All works, or those that are named, and how long both programs take to start.
+
+    Raises:
+        AssayError: where there is no work of a name.
+    """
+    known = [work.name for work in every({})]
+    for name in only:
+        if name not in known:
+            raise AssayError(f"there is no work `{name}`", hint=did_you_mean(name, known), code=BAD_JOB)
     with _folder() as folder:
         record = _record()
-        works = every(record)
+        works = [work for work in every(record) if not only or work.name in only]
         found = [_grown(work, repeats, times, folder) for work in works]
         starts = _starts()
     return {"bench": "scaling", "works": found, "starts": starts, "repeats": repeats, "load": os.getloadavg()[0]}
@@ -58,9 +67,9 @@ def measure(repeats: int, times: Sequence[int] = TIMES) -> Json:
 def every(record: Json) -> list[Work]:
     """What is measured. `record` is what result folders are made of."""
     return [
-        Work("null path", "operations", 1_000_000, _null),
-        Work("twin simulation", "simulated operations", 10_000, _twin),
-        Work("index look-ups (dash-eh)", "keys and look-ups", 10_000, _lookups),
+        Work("null", "operations", 1_000_000, _null),
+        Work("twin", "simulated operations", 10_000, _twin),
+        Work("index", "keys of dash-eh and look-ups", 10_000, _lookups),
         Work("report", "runs", 100, lambda count, folder: _report(record, count, folder)),
         Work("query", "runs", 100, lambda count, folder: _query(record, count, folder)),
         Work("compare", "runs of each side", 100, lambda count, folder: _compare(record, count, folder)),
