@@ -3,7 +3,7 @@
 Nothing here is a test: figures of one machine are no reason to fail another.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 Result = dict[str, Any]
@@ -42,6 +42,13 @@ def twin(seconds: float = 1.0) -> Result:
     from assay.bench import answers
 
     return answers.measure(seconds)
+
+
+def scaling(repeats: int = 3, only: Sequence[str] = ()) -> Result:
+    """How CPU time grows with the work, with an exponent for each part of Assay, and how long its programs start."""
+    from assay.bench import works
+
+    return works.measure(repeats, only)
 
 
 BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pmem, "twin": twin}

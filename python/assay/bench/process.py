@@ -27,19 +27,24 @@ class Run:
     cycles: float | None
 
 
-def run(command: Sequence[str], given: str = "", environment: Mapping[str, str] | None = None) -> Run:
-    """Runs a program to its end. Cycles come from perf where the machine has counters."""
+def run(
+    command: Sequence[str],
+    given: str = "",
+    environment: Mapping[str, str] | None = None,
+    codes: Sequence[int] = (0,),
+) -> Run:
+    """Runs a program to its end, with one of these exit codes. Cycles come from perf where the machine has counters."""
     counted = Path(tempfile.mkstemp(prefix="assay-perf-")[1]) if counters_work() else None
     try:
         wrapped = ["perf", "stat", "-x,", "-e", "cycles", "-o", str(counted), "--", *command] if counted else command
-        text, cpu_s = _wait(list(wrapped), given, dict(environment or os.environ))
+        text, cpu_s = _wait(list(wrapped), given, dict(environment or os.environ), codes)
         return Run(text, cpu_s, _cycles(counted.read_text()) if counted else None)
     finally:
         if counted:
             counted.unlink()
 
 
-def _wait(command: list[str], given: str, environment: dict[str, str]) -> tuple[str, float]:
+def _wait(command: list[str], given: str, environment: dict[str, str], codes: Sequence[int]) -> tuple[str, float]:
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as complained:
         with tempfile.TemporaryFile("w+") as told:
             told.write(given)
@@ -55,7 +60,7 @@ def _wait(command: list[str], given: str, environment: dict[str, str]) -> tuple[
         said.seek(0)
         complained.seek(0)
         text = said.read()
-        if process.returncode != 0:
+        if process.returncode not in codes:
             raise AssayError(_complaint(command, process.returncode, text, complained.read()))
         return text, usage.ru_utime + usage.ru_stime
 

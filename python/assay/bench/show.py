@@ -1,6 +1,7 @@
 """A bench's result: one JSON document, or a table."""
 
 import json
+import statistics
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,6 +15,7 @@ Row = tuple[str, ...]
 HEAD = ("what", "Assay", "fio", "ratio", "95 % interval", "spread")
 HEADS = {
     "twin": ("twin", "simulated ops/s", "analytic points/s"),
+    "scaling": ("work", "amounts", "CPU s", "exponent", "95 % interval", "n log n"),
     "crosscheck": ("class", "Assay", "fio", "ratio", "95 % interval", "found"),
 }
 
@@ -39,6 +41,10 @@ def _foot(name: str, result: Json) -> str:
         from assay.bench.agreement import words
 
         return words(result)
+    if name == "scaling":
+        from assay.bench.works import words as of_works
+
+        return of_works(result)
     return _FOOT[name].format(**result)
 
 
@@ -74,6 +80,26 @@ def _twin(result: Json) -> Iterator[Row]:
     for point in result["points"]:
         rates = (point["simulated_ops_per_s"], point["analytic_points_per_s"])
         yield point["twin"], *(_quantity(rate, "/s") for rate in rates)
+
+
+def _scaling(result: Json) -> Iterator[Row]:
+    for work in result["works"]:
+        spent: dict[float, list[float]] = {}
+        for point in work["points"]:
+            spent.setdefault(float(f"{point['amount']:.2g}"), []).append(point["cpu_s"])
+        amounts = ", ".join(_amount(amount) for amount in sorted(spent))
+        seconds = ", ".join(f"{statistics.median(spent[amount]):.3g}" for amount in sorted(spent))
+        known = work["low"] is not None
+        interval = f"{work['low']:.2f} to {work['high']:.2f}" if known else ""
+        exponent, allowed = ("" if work[key] is None else f"{work[key]:.2f}" for key in ("exponent", "n_log_n"))
+        yield f"{work['name']}, {work['unit']}", amounts, seconds, exponent, interval, allowed
+
+
+def _amount(value: float) -> str:
+    for factor, letter in ((1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:g} {letter}"
+    return f"{value:g}"
 
 
 def _crosscheck(result: Json) -> Iterator[Row]:
@@ -115,6 +141,7 @@ _ROWS: dict[str, Callable[[Json], Iterator[Row]]] = {
     "pmem": _pmem,
     "crosscheck": _crosscheck,
     "twin": _twin,
+    "scaling": _scaling,
 }
 _FOOT = {
     "null": "{fio_version}; more operations per second are better",

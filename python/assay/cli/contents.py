@@ -142,6 +142,7 @@ _BENCH_COMMANDS = (
     ),
     Command("pmem", "bench.pmem", "Bandwidth of the pmem path on tmpfs beside fio's libpmem."),
     Command("twin", "bench.twin", "Simulated operations and analytic points per second of one core."),
+    Command("scaling", "bench.scaling", "How CPU time grows with the work, and how long the programs take to start."),
 )
 _TWIN_COMMANDS = (
     Command(
