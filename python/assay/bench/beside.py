@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import own, rivals
-from assay.bench.contest import SERVERS, Contest, Ring, Size, can_meet, place_of, pool_bytes
+from assay.bench.contest import SERVERS, Contest, Ring, Size, can_meet, ours_of, place_of, pool_bytes
 from assay.bench.pairs import Ratio, ratio
 from assay.bench.reading import Reading
 from assay.dbms.postgres.user import server_user
@@ -116,7 +116,7 @@ def compare(
 def _met(contests: Sequence[Contest], rivals_chosen: Sequence[str]) -> Iterator[tuple[Contest, str, str]]:
     """Who meets whom in what."""
     for contest in contests:
-        for ours in contest.ours:
+        for ours in ours_of(contest):
             yield from ((contest, ours, rival) for rival in rivals_chosen if can_meet(contest, ours, rival))
 
 

@@ -25,9 +25,6 @@ ENTRY_BYTES = 8 + VALUE_BYTES
 # Ids that the runner looks up after each window: enough to see damage, few enough where each costs a read.
 CHECKED = 2000
 BOTH = ("ssd-btree", "ssd-hash")
-# In persistent memory, or what stands in for it; the first two have no order, and their authors' program no update.
-HASHED = ("dash-eh", "dash-lh")
-TREES = ("fptree", "bztree")
 MEMORY = Path("/dev/shm")  # noqa: S108  Memory is what is meant; a folder of our own is made in it.
 
 
@@ -39,6 +36,7 @@ class Contest:
     workload: str
     # Of the data: what the pool holds.
     pool_share: float
+    # Where none is named, those that the recipes of published programs meet in it.
     ours: tuple[str, ...] = BOTH
     # Loaded once and opened for each run; not where the window adds keys.
     kept: bool = True
@@ -58,13 +56,13 @@ CONTESTS = (
     Contest("ycsb-e", "ycsb-e", 8.0, ours=("ssd-btree",), kept=False),
     Contest("ycsb-f", "ycsb-f", 4.0),
     Contest("cold-ycsb-a", "ycsb-a", 0.25),
-    Contest("pm-lookups", "lookup", 0, ours=(*HASHED, *TREES), kept=False, words=True),
-    Contest("pm-misses", "missing", 0, ours=(*HASHED, *TREES), kept=False, words=True),
-    Contest("pm-inserts", "insert", 0, ours=(*HASHED, *TREES), kept=False, words=True),
-    Contest("pm-removes", "remove", 0, ours=(*HASHED, *TREES), kept=False, words=True),
-    Contest("pm-updates", "update", 0, ours=TREES, kept=False, words=True),
-    Contest("pm-scans", "scan", 0, ours=TREES, kept=False, words=True),
-    Contest("pm-mixed", "mixed", 0, ours=TREES, kept=False, words=True),
+    Contest("pm-lookups", "lookup", 0, ours=(), kept=False, words=True),
+    Contest("pm-misses", "missing", 0, ours=(), kept=False, words=True),
+    Contest("pm-inserts", "insert", 0, ours=(), kept=False, words=True),
+    Contest("pm-removes", "remove", 0, ours=(), kept=False, words=True),
+    Contest("pm-updates", "update", 0, ours=(), kept=False, words=True),
+    Contest("pm-scans", "scan", 0, ours=(), kept=False, words=True),
+    Contest("pm-mixed", "mixed", 0, ours=(), kept=False, words=True),
     Contest("tpcc-memory", "tpcc", 8.0, ours=("assay",), kept=False),
     Contest("tpcc-twice-the-pool", "tpcc", 0.5, ours=("assay",), kept=False),
 )
@@ -204,6 +202,12 @@ def pool_bytes(contest: Contest, size: Size) -> int:
         return 0
     data = size.warehouses * WAREHOUSE_BYTES if contest.workload == "tpcc" else size.keys * ENTRY_BYTES
     return max(4, int(data * contest.pool_share) >> 20) << 20
+
+
+def ours_of(contest: Contest) -> tuple[str, ...]:
+    """Our structures that a contest is about."""
+    structures = (one for name in rivals.PUBLISHED for one in rivals.published.read(name).structure)
+    return contest.ours or tuple(dict.fromkeys(one.ours for one in structures if contest.name in one.contests))
 
 
 def can_meet(contest: Contest, ours: str, rival: str) -> bool:
