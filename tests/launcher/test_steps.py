@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from launcher.test_launcher import PYTHON, Checkout
 
-# Each step of Python is one call of a module; `STEP_FAILS` names the one that fails, `STEP_WAITS` the one that hangs.
-STEP = """*"-m pytest"*|*"-m ruff"*|*"-m mypy"*)
+# Each step of Python calls a module, or the reader of the documentation; `STEP_FAILS` names the one that fails,
+# `STEP_WAITS` the one that hangs.
+STEP = """*"-m pytest"*|*"-m ruff"*|*"-m mypy"*|*"tools/prose.py"*)
     echo "$$" >>"$NOTES"
     [[ -z ${{STEP_WAITS-}} || "$*" != *$STEP_WAITS* ]] || sleep 300
     [[ -z ${{STEP_FAILS-}} || "$*" != *$STEP_FAILS* ]] || {{ echo what is wrong; exit 1; }}
