@@ -85,7 +85,7 @@ def witnessed(log: Path) -> Counter[tuple[str, str, str]]:
             job = json.loads(path.read_text())
             labels = job["labels"]
             if "fleet.attempt" in labels:
-                found[labels["host"], f"{job['name']}-r{job['repeat']}", labels["fleet.attempt"]] += 1
+                found[labels["host"], labels["cell"], labels["fleet.attempt"]] += 1
     return found
 
 

@@ -70,7 +70,7 @@ def _begun(order: Order, grid: Grid) -> Json:
         make_folder(order.directory)
         make_folder(order.directory / "points")
         return asked
-    before = read_json(path)
+    before: Json = read_json(path)
     if differing := [key for key, value in asked.items() if before.get(key) != value]:
         message = f"{order.directory} holds another sample: {', '.join(differing)} differ"
         raise ResultError(message, hint="choose another folder with --out", code=BAD_JOB)
