@@ -65,11 +65,12 @@ def run(kill: Kill, keys: Path) -> Seen:
         room = Path(place)
         for name in (*HOSTS, "log", "state"):
             (room / name).mkdir()
+        alive = False
         try:
-            alive, wrong = _killed(kill, room, keys), ""
+            alive = _killed(kill, room, keys)
             wrong = _continued(room, keys)
         except (AssertionError, subprocess.TimeoutExpired) as error:
-            alive, wrong = True, str(error)
+            wrong = str(error)
         begun = witnessed(room / "log")
         again = twice(begun)
         left = [str(path) for host in HOSTS for path in (room / host).iterdir()]
@@ -85,7 +86,7 @@ def witnessed(log: Path) -> Counter[tuple[str, str, str]]:
             job = json.loads(path.read_text())
             labels = job["labels"]
             if "fleet.attempt" in labels:
-                found[labels["host"], f"{job['name']}-r{job['repeat']}", labels["fleet.attempt"]] += 1
+                found[labels["host"], labels["cell"], labels["fleet.attempt"]] += 1
     return found
 
 

@@ -59,6 +59,17 @@ def test_a_host_leaves_an_ordinary_result_folder(four: tuple[int, Json, Path]) -
     assert assay("compare", str(folders[0]), str(folders[1]), inside=out).returncode == 0
 
 
+def test_the_page_of_a_fleet_has_a_panel_for_each_host_and_says_who_was_there(four: tuple[int, Json, Path]) -> None:
+    _, document, out = four
+    done = assay("report", str(out))
+    assert done.returncode == 0, done.stderr
+    page = (out / "report.html").read_text()
+    assert document["first"] in page
+    data = json.loads(page.partition('id="assay-data">')[2].partition("</script>")[0])
+    assert [one["title"] for one in data["figures"]["hosts-commits"]["panels"]] == HOSTS
+    assert len(data["figures"]["total-commits"]["panels"]) == 1
+
+
 def test_no_secret_is_in_what_a_run_leaves(four: tuple[int, Json, Path]) -> None:
     _, _, out = four
     files = [path for path in out.rglob("*") if path.is_file()]

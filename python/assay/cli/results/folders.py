@@ -22,6 +22,8 @@ _WIDEST = 60
 def write_report(directory: Path | None, export: bool, pdf: bool, as_json: bool) -> int:
     """Writes report.html, with `export` every figure as files, with `pdf` a page as PDF."""
     report, where = part("report"), directory or folder.newest()
+    if (pages := part("fleet.page")).is_fleet(where):
+        return _of_fleet(where, pages.write(where), as_json)
     damage.warn(where, report.problems(where))
     path = report.write(where, export=export, pdf=pdf)
     short = path.with_suffix(".pdf") if pdf else None
@@ -31,6 +33,15 @@ def write_report(directory: Path | None, export: bool, pdf: bool, as_json: bool)
     output.say(str(path))
     if short:
         output.say(str(short))
+    return DONE
+
+
+def _of_fleet(where: Path, path: Path, as_json: bool) -> int:
+    """A fleet's page; figures as files and as PDF are of each host's own folder."""
+    if as_json:
+        output.emit({"report": str(path), "pdf": None, "fleet": read_json(where / "fleet.json")})
+    else:
+        output.say(str(path))
     return DONE
 
 
