@@ -20,7 +20,7 @@ Json = dict[str, Any]
 PROGRAM = "program"
 ABOUT = "built.json"
 HARNESS = "harness"
-# As the issue of a rival's own build has it: all that the compiler can do for this machine.
+# Hexadecimal digits of a build's name.
 _SHORT = 12
 
 
