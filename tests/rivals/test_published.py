@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from assay.bench.beside import Result, differences
 from assay.bench.contest import CONTESTS, MEMORY, can_meet, named, place_of
-from assay.bench.reading import CHECKED, of_driver
+from assay.bench.reading import CHECKED, of_driver, of_record
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals import PUBLISHED, build, published
 from assay.rivals.published import build as building
@@ -200,6 +200,15 @@ def test_a_reading_is_per_operation_and_an_empty_one_is_no_success() -> None:
     assert (reading.per_s, reading.cpu_ns, reading.verdict) == (500.0, 2000.0, CHECKED)
     assert of_driver(said | {"empty": 3}, "none").verdict == "3 empty"
     assert of_driver(said | {"wrong": 1}, "none").verdict == "1 wrong"
+
+
+def test_misses_of_ours_are_counted_as_what_was_asked_for() -> None:
+    """They once made a contest of misses end in a ratio of zeros."""
+    figures = {"succeeded_per_s": {"value": 0.0}, "ops_per_s": {"value": 50.0}}
+    cpu = {"user_s": {"value": 1e-6}, "kernel_s": {"value": 0.0}}
+    record = {"figures": figures, "cpu": cpu, "durability": "none", "checks": [], "verdict": {"status": "valid"}}
+    reading = of_record(record | {"parts": [{"succeeded": 0, "empty": 10}]}, missing=True)
+    assert (reading.per_s, round(reading.cpu_ns)) == (50.0, 100)
 
 
 def test_the_ratio_of_a_contest_is_that_of_its_pairs() -> None:
