@@ -16,7 +16,7 @@ from assay.bench.contest import SERVERS, Contest, Ring, Size, can_meet, ours_of,
 from assay.bench.pairs import Ratio, ratio
 from assay.bench.reading import Reading
 from assay.dbms.postgres.user import server_user
-from assay.error import BAD_JOB, INTERRUPTED, NOT_POSSIBLE, AssayError
+from assay.error import BAD_JOB, FAILED, INTERRUPTED, NOT_POSSIBLE, AssayError
 from assay.study.work import save
 
 Json = dict[str, Any]
@@ -170,6 +170,10 @@ def _pairs(
     for _ in range(repeats):
         for at in chance.sample((0, 1), 2):
             readings[at].append(ring.measure(contest, sides[at], against=sides[0] if at else None))
+    for side, seen in zip(sides, readings, strict=True):
+        if not all(one.per_s > 0 and one.cpu_ns > 0 for one in seen):
+            hint = "ask for a longer window: --duration"
+            raise AssayError(f"{side} did nothing in a window, or used no CPU that was counted", hint=hint, code=FAILED)
     ours, rival = readings
     return Result(
         contest.name,

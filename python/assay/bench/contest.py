@@ -123,7 +123,7 @@ class Ring:
             return self._published(contest, name, against)
         record = self._tpcc(contest, name) if contest.workload == "tpcc" else self._index(contest, name, {})
         self._keep(record)
-        return of_record(record)
+        return of_record(record, missing=contest.workload == "missing")
 
     def _published(self, contest: Contest, name: str, ours: str) -> Reading:
         size, recipe = self._size, rivals.published.read(name)

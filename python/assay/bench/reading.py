@@ -21,10 +21,11 @@ class Reading:
     verdict: str
 
 
-def of_record(record: Json) -> Reading:
-    """Of a work record."""
+def of_record(record: Json, *, missing: bool = False) -> Reading:
+    """Of a work record. Where keys are `missing`, an operation that finds nothing is what was asked for."""
     figures = record["figures"]
     name = "transactions_per_s" if "transactions_per_s" in figures else "succeeded_per_s"
+    name = "ops_per_s" if missing else name
     return Reading(float(figures[name]["value"]), _cpu_ns(record), str(record["durability"]), _verdict(record))
 
 

@@ -20,6 +20,7 @@ Json = dict[str, Any]
 PROGRAM = "program"
 ABOUT = "built.json"
 HARNESS = "harness"
+# Hexadecimal digits of a build's name.
 _SHORT = 12
 
 

@@ -122,8 +122,7 @@ def answer(name: str, code: int, out: str, errors: str) -> Json:
     """
     documents = [line for line in out.splitlines() if line.startswith("{")]
     if code not in (0, 1) or not documents:
-        lines = [line for line in (*errors.strip().splitlines(), *out.strip().splitlines()) if line.strip()]
-        said = lines[-1].strip() if lines else "it said nothing"
+        said = ((errors.strip() or out.strip()).splitlines() or ["it said nothing"])[-1].strip()
         ended = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         raise AssayError(f"{name} {ended}: {said}", hint="run it once more, with fewer keys or threads", code=FAILED)
     found: Json = json.loads(documents[-1])
