@@ -85,7 +85,7 @@ def test_folders_and_machines_of_any_size_are_what_the_commands_read(tmp_path: P
 def test_a_result_is_shown_with_its_exponent_and_what_is_worse(capsys: pytest.CaptureFixture[str]) -> None:
     work = {
         "name": "report", "unit": "runs", "start_cpu_s": 0.4,
-        "points": [{"amount": 100 * 10**step, "cpu_s": 0.5 * 100**step} for step in range(3)],
+        "points": [{"times": 10**step, "amount": 100 * 10**step, "cpu_s": 0.5 * 100**step} for step in range(3)],
         "exponent": 2.0, "low": 1.9, "high": 2.1, "n_log_n": 1.15, "worse": True,
         "largest": {"wall_s": 11.0, "bytes": 19e6, "within": False},
     }  # fmt: skip

@@ -84,22 +84,23 @@ def _twin(result: Json) -> Iterator[Row]:
 
 def _scaling(result: Json) -> Iterator[Row]:
     for work in result["works"]:
-        spent: dict[float, list[float]] = {}
+        turns: dict[int, list[Json]] = {}
         for point in work["points"]:
-            spent.setdefault(float(f"{point['amount']:.2g}"), []).append(point["cpu_s"])
-        amounts = ", ".join(_amount(amount) for amount in sorted(spent))
-        seconds = ", ".join(f"{statistics.median(spent[amount]):.3g}" for amount in sorted(spent))
+            turns.setdefault(point["times"], []).append(point)
+        each = [turns[factor] for factor in sorted(turns)]
+        amounts = ", ".join(_amount(statistics.median(point["amount"] for point in points)) for points in each)
+        seconds = ", ".join(f"{statistics.median(point['cpu_s'] for point in points):.3g}" for points in each)
         known = work["low"] is not None
         interval = f"{work['low']:.2f} to {work['high']:.2f}" if known else ""
         exponent, allowed = ("" if work[key] is None else f"{work[key]:.2f}" for key in ("exponent", "n_log_n"))
-        yield f"{work['name']}, {work['unit']}", amounts, seconds, exponent, interval, allowed
+        yield f"{work['name']}: {work['unit']}", amounts, seconds, exponent, interval, allowed
 
 
 def _amount(value: float) -> str:
     for factor, letter in ((1e6, "M"), (1e3, "k")):
         if value >= factor:
-            return f"{value / factor:g} {letter}"
-    return f"{value:g}"
+            return f"{value / factor:.3g} {letter}"
+    return f"{value:.3g}"
 
 
 def _crosscheck(result: Json) -> Iterator[Row]:

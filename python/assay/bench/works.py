@@ -80,14 +80,14 @@ def every(record: Json) -> list[Work]:
 def _grown(work: Work, repeats: int, times: Sequence[int], folder: Path) -> Json:
     """One work at all of its amounts. The amounts take turns, so that a drift of the machine bends no exponent."""
     start_s = statistics.median(work.measure(1, folder).cpu_s for _ in range(repeats))
-    points = [work.measure(work.smallest * factor, folder) for _ in range(repeats) for factor in times]
-    left = growth.net(points, start_s)
+    turns = [(factor, work.measure(work.smallest * factor, folder)) for _ in range(repeats) for factor in times]
+    left = growth.net([point for _, point in turns], start_s)
     fitted = growth.fit(left)
     return {
         "name": work.name,
         "unit": work.unit,
         "start_cpu_s": start_s,
-        "points": [{"amount": point.amount, "cpu_s": point.cpu_s} for point in points],
+        "points": [{"times": factor, "amount": point.amount, "cpu_s": point.cpu_s} for factor, point in turns],
         "exponent": fitted and fitted.exponent,
         "low": fitted and _finite(fitted.low),
         "high": fitted and _finite(fitted.high),
@@ -121,10 +121,11 @@ def _record() -> Json:
 
 
 def _null(count: int, _: Path) -> Point:
-    """The generator, for about as long as so many operations take."""
+    """The generator, open and closed loop, each for about as long as so many operations take."""
     seconds = max(count / 50e6, 0.001)
     done = process.run([str(home.binary()), "null", "--seconds", f"{seconds:.6f}"])
-    return Point(max(json.loads(done.text)["ops_per_s"] * seconds, 1.0), done.cpu_s)
+    found = json.loads(done.text)
+    return Point(max((found["ops_per_s"] + found["closed_ops_per_s"]) * seconds, 1.0), done.cpu_s)
 
 
 def _twin(count: int, _: Path) -> Point:
