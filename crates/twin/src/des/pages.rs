@@ -31,6 +31,8 @@ pub struct Pages {
     pub(super) background: u64,
     pub(super) dirty_at_most: u64,
     pub(super) behind: u32,
+    /// Where write-back of what was written in order goes on, bytes from the begin.
+    cursor: u64,
     pub(super) waiting: Vec<u32>,
 }
 
@@ -58,6 +60,7 @@ impl Pages {
             background: (dirty_room * DIRTY_BACKGROUND) as u64,
             dirty_at_most: (dirty_room * DIRTY_AT_MOST) as u64,
             behind: 0,
+            cursor: 0,
             waiting: Vec::new(),
         };
         if warm {
@@ -81,6 +84,18 @@ impl Pages {
         if warm {
             (0..self.room).for_each(|unit| self.hold(unit));
         }
+    }
+
+    /// Where the next `bytes` are written back: what was written in order follows on, what was written anywhere lies
+    /// where `drawn` says. Never where the write-back lies that has just ended: an array would find one member at work.
+    pub(super) fn next_behind(&mut self, bytes: u64, sequential: bool, drawn: u64) -> u64 {
+        let places = (self.bytes / bytes.max(1)).max(1);
+        if !sequential {
+            return self.begin + drawn % places * bytes;
+        }
+        let at = self.cursor;
+        self.cursor = if at + 2 * bytes > self.bytes { 0 } else { at + bytes };
+        self.begin + at
     }
 
     fn hold(&mut self, unit: u64) {
@@ -138,6 +153,17 @@ mod tests {
                 assert!(!pages.touch(page * PAGE_BYTES, PAGE_BYTES), "round {round}, page {page}");
             }
         }
+    }
+
+    /// Every write-back that ended began the next one where it lay itself, so that an array had one member at work.
+    #[test]
+    fn write_back_goes_on_where_nothing_was_written_back_yet() {
+        let mut pages = Pages::new(PAGE_BYTES, 64 * PAGE_BYTES, None, false);
+        let ordered: Vec<u64> = (0..65).map(|_| pages.next_behind(PAGE_BYTES, true, 0)).collect();
+        assert!(ordered[..64].windows(2).all(|pair| pair[1] == pair[0] + PAGE_BYTES), "{ordered:?}");
+        assert_eq!([ordered[0], ordered[64]], [PAGE_BYTES; 2]);
+        let drawn: Vec<u64> = (0..128).map(|drawn| pages.next_behind(PAGE_BYTES, false, drawn)).collect();
+        assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&PAGE_BYTES), Some(&(64 * PAGE_BYTES))));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The way of an operation through the page cache.
 
+use rand_xoshiro::rand_core::RngCore;
+
 use crate::simulated::{Action, Picoseconds, Request, Simulated};
 
 use super::{
@@ -111,8 +113,9 @@ impl<M: Simulated> Engine<M> {
             }
             pages.behind += 1;
             let bytes = if like.request.sequential { BEHIND_BYTES } else { u64::from(like.bytes) }.min(pages.dirty);
-            let request =
-                Request { bytes: bytes as u32, action: Action::Write, stage: 0, note: 0, route: 0, ..like.request };
+            let offset = pages.next_behind(bytes, like.request.sequential, self.random.next_u64());
+            let action = Action::Write;
+            let request = Request { offset, bytes: bytes as u32, action, stage: 0, note: 0, route: 0, ..like.request };
             self.send_behind(like.thread, request, at);
         }
     }
