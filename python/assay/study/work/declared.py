@@ -31,7 +31,7 @@ _ASKED: dict[str, Json] = {
     "engine-scan": _TABLE,
     "index": {"index": "", "workload": ""},
 }
-_WORDS = {"durability": engine.Durability, "path": engine.Way, "placement": engine.Placement}
+_WORDS = {"durability": engine.Durability, "path": engine.EngineWay, "placement": engine.Placement}
 _COUNTS = ("threads", "tasks", "logs", "batch", "scan_length")
 _TRUTHS = ("split", "pin", "huge_pages")
 
