@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from assay import advise
 from assay.advise import Advice
-from assay.advise.facts import Facts
+from assay.advise.facts import RuleFacts
 from assay.advise.rules.bottleneck import path_class
 from assay.results import folder as results
 from report.synthetic import folder, studies
@@ -49,7 +49,7 @@ def bench_of(kind: str, bench: Bench) -> Path:
 
 
 def pieces(directory: Path) -> list[Advice]:
-    return advise.of(Facts(results.read(directory)))
+    return advise.of(RuleFacts(results.read(directory)))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -67,7 +67,7 @@ def test_what_is_advised_is_shown_and_a_band_that_spans_one_gives_no_factor(kind
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_bottleneck_is_found_among_what_was_asked_the_same(kind: str, tmp_path: Path) -> None:
     directory = made(kind, tmp_path / "results")
-    facts = Facts(results.read(directory))
+    facts = RuleFacts(results.read(directory))
     found = next(one for one in pieces(directory) if one.rule == "bottleneck")
     rows = [row for row in facts.rows if row.cell.id in found.records]
     if found.gain is None:

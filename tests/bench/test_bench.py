@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from assay.bench import agreement, ceiling, pairs, process
-from assay.bench.engines import Cost, Work, cost
-from assay.bench.engines import Point as EnginePoint
+from assay.bench.engines import Cost, EngineWork, cost
+from assay.bench.engines import EnginePair as EnginePoint
 from assay.bench.show import show
-from assay.bench.stores import Point as StorePoint
+from assay.bench.stores import StorePair as StorePoint
 from assay.error import AssayError
 from commands import assay
 from hypothesis import given
@@ -49,15 +49,15 @@ def test_interval_is_students() -> None:
 @given(st.floats(100, 1e5), st.integers(10**3, 10**6), st.floats(0, 5))
 def test_what_start_costs_does_not_count(cycles_per_op: float, operations: int, start_s: float) -> None:
     hz = 2e9
-    short = Work(operations, 0.5, start_s + operations * cycles_per_op / hz, None)
-    long = Work(operations * 5, 2.5, start_s + operations * 5 * cycles_per_op / hz, None)
+    short = EngineWork(operations, 0.5, start_s + operations * cycles_per_op / hz, None)
+    long = EngineWork(operations * 5, 2.5, start_s + operations * 5 * cycles_per_op / hz, None)
     found = cost(short, long, hz)
     assert found.cycles_per_op == pytest.approx(cycles_per_op, rel=1e-6)
     assert found.ops_per_s == pytest.approx(operations * 2)
 
 
 def test_counters_go_before_cpu_time() -> None:
-    assert cost(Work(10, 1, 0, 100), Work(20, 1, 9, 400), 1e9) == Cost(30, 20)
+    assert cost(EngineWork(10, 1, 0, 100), EngineWork(20, 1, 9, 400), 1e9) == Cost(30, 20)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from assay.claim.question import points, streams_of
 from assay.claim.reproduce import needed
 from assay.claim.take import compare, evaluate
 from assay.claim.unit import base_of
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from assay.error import AssayError
 
 PUBLISHED = Path(__file__).resolve().parents[2].parent / "shared" / "claims.csv"
@@ -22,9 +22,9 @@ def test_every_expression_can_be_computed(name: str) -> None:
     study = load(name)
     sweeps = {run: len(next(iter(found.sweep.values()))) if found.sweep else 1 for run, found in study.runs.items()}
 
-    def leaf(text: str) -> Value | list[Value]:
+    def leaf(text: str) -> ClaimValue | list[ClaimValue]:
         count = sweeps[text.split(".", maxsplit=1)[0]]
-        return Value(2.0) if count == 1 else [Value(2.0)] * count
+        return ClaimValue(2.0) if count == 1 else [ClaimValue(2.0)] * count
 
     for claim in study.claims:
         if claim.take:

@@ -9,15 +9,17 @@ import numpy as np
 import pytest
 from assay import home
 from assay.claim import coverage
-from assay.claim.coverage import Figure
+from assay.claim.coverage import CoveredFigure
 from assay.cli.twins.covering import table
 from assay.target import catalog, names
 from assay.twin import beside_file
 from assay.twin.predict import Point, predict
 
 
-def drawn(generator: np.random.Generator, groups: int, each: int) -> list[Figure]:
-    return [Figure("k", f"g{g}", float(generator.normal(0.0, 0.1)), 0.2) for g in range(groups) for _ in range(each)]
+def drawn(generator: np.random.Generator, groups: int, each: int) -> list[CoveredFigure]:
+    return [
+        CoveredFigure("k", f"g{g}", float(generator.normal(0.0, 0.1)), 0.2) for g in range(groups) for _ in range(each)
+    ]
 
 
 def test_left_out_groups_lie_within_nine_times_of_ten() -> None:

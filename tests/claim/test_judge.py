@@ -6,7 +6,7 @@ import pytest
 from assay.claim.drop import drop_s
 from assay.claim.judge import judge, summary
 from assay.claim.model import Claim
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 
 
 def claim(published: float | list[float], given: str = "", setup: str = "") -> Claim:
@@ -16,15 +16,17 @@ def claim(published: float | list[float], given: str = "", setup: str = "") -> C
 @pytest.mark.parametrize(
     ("published", "modelled", "verdict", "error"),
     [
-        (10.0, Value(10.9), "reproduced", 0.09),
-        (10.0, Value(12.0, 0.25), "reproduced", 0.2),
-        (10.0, Value(12.0, 0.1), "not reproduced", 0.2),
-        ([8.0, 12.0], Value(9.0), "reproduced", 0.0),
-        ([8.0, 12.0], Value(15.0), "not reproduced", 0.25),
-        (10.0, Value(30.0, 9.0), "not reproduced", 2.0),
+        (10.0, ClaimValue(10.9), "reproduced", 0.09),
+        (10.0, ClaimValue(12.0, 0.25), "reproduced", 0.2),
+        (10.0, ClaimValue(12.0, 0.1), "not reproduced", 0.2),
+        ([8.0, 12.0], ClaimValue(9.0), "reproduced", 0.0),
+        ([8.0, 12.0], ClaimValue(15.0), "not reproduced", 0.25),
+        (10.0, ClaimValue(30.0, 9.0), "not reproduced", 2.0),
     ],
 )
-def test_close_or_inside_the_band(published: float | list[float], modelled: Value, verdict: str, error: float) -> None:
+def test_close_or_inside_the_band(
+    published: float | list[float], modelled: ClaimValue, verdict: str, error: float
+) -> None:
     (outcome,) = judge([claim(published)], [modelled])
     assert outcome.verdict == verdict
     assert outcome.error == pytest.approx(error)
@@ -32,22 +34,24 @@ def test_close_or_inside_the_band(published: float | list[float], modelled: Valu
 
 def test_far_off_but_in_order_is_direction_only() -> None:
     claims = [claim(10.0), claim(20.0)]
-    assert [o.verdict for o in judge(claims, [Value(20.0), Value(40.0)])] == ["direction only"] * 2
-    assert [o.verdict for o in judge(claims, [Value(40.0), Value(30.0)])] == ["not reproduced"] * 2
+    assert [o.verdict for o in judge(claims, [ClaimValue(20.0), ClaimValue(40.0)])] == ["direction only"] * 2
+    assert [o.verdict for o in judge(claims, [ClaimValue(40.0), ClaimValue(30.0)])] == ["not reproduced"] * 2
 
 
 def test_a_ratio_that_may_be_one_has_no_direction() -> None:
     claims = [claim(0.9, setup="few"), claim(0.1, setup="many")]
-    assert judge(claims, [Value(0.9), Value(0.8, 0.3)])[1].verdict == "not reproduced"
-    assert judge(claims, [Value(0.9), Value(0.5, 0.3)])[1].verdict == "direction only"
+    assert judge(claims, [ClaimValue(0.9), ClaimValue(0.8, 0.3)])[1].verdict == "not reproduced"
+    assert judge(claims, [ClaimValue(0.9), ClaimValue(0.5, 0.3)])[1].verdict == "direction only"
 
 
 def test_figures_that_tie_have_no_order() -> None:
-    assert judge([claim(10.0), claim(10.2)], [Value(20.0), Value(40.0)])[0].verdict == "not reproduced"
+    assert judge([claim(10.0), claim(10.2)], [ClaimValue(20.0), ClaimValue(40.0)])[0].verdict == "not reproduced"
 
 
 def test_what_was_not_attempted_says_why_and_counts_in_no_error() -> None:
-    outcomes = judge([claim(10.0), claim(10.0), claim(5.0, given="a rate")], ["no such twin", Value(11.0), Value(9.0)])
+    outcomes = judge(
+        [claim(10.0), claim(10.0), claim(5.0, given="a rate")], ["no such twin", ClaimValue(11.0), ClaimValue(9.0)]
+    )
     assert (outcomes[0].verdict, outcomes[0].reason) == ("not attempted", "no such twin")
     found = summary(outcomes)
     assert (found.claims, found.attempted, found.reproduced) == (3, 2, 1)
@@ -59,7 +63,11 @@ def test_only_what_was_predicted_counts() -> None:
     known = claim(10.0).model_copy(update={"calibrated": "the drive"})
     again = claim(10.0).model_copy(update={"repeats": "table 2"})
     claims = [claim(10.0), known, again, claim(5.0, given="a rate"), claim(20.0)]
-    found = summary(judge(claims, [Value(12.0, 0.3), Value(10.0), Value(10.0), Value(5.0), Value(40.0, 0.1)]))
+    found = summary(
+        judge(
+            claims, [ClaimValue(12.0, 0.3), ClaimValue(10.0), ClaimValue(10.0), ClaimValue(5.0), ClaimValue(40.0, 0.1)]
+        )
+    )
     assert (found.inputs, found.calibrated, found.repeats, found.predicted) == (1, 1, 1, 2)
     assert (found.reproduced, found.direction_only, found.not_reproduced) == (1, 1, 0)
     assert found.median_error == pytest.approx(0.6)

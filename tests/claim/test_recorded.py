@@ -10,7 +10,7 @@ from advise.folders import Bench
 from assay.charts.palette import Palette
 from assay.claim import priced, recorded
 from assay.claim.answer import Answers, RunAnswer
-from assay.claim.model import Claim, Study, known, load, parse
+from assay.claim.model import Claim, ClaimStudy, known, load, parse
 from assay.claim.question import points
 from assay.claim.reproduce import held, held_here, measured_here
 from assay.claim.take import names
@@ -64,7 +64,7 @@ not_attempted = "it is about a database"
 
 
 @pytest.fixture
-def study() -> Study:
+def study() -> ClaimStudy:
     return parse(STUDY, "x.toml")
 
 
@@ -74,11 +74,11 @@ def reads(depth: int, rate: float = 100_000) -> Shape:
     )
 
 
-def answers(study: Study, directory: Path) -> Answers:
+def answers(study: ClaimStudy, directory: Path) -> Answers:
     return recorded.answers(study, set(study.runs), {"a": False, "b": False}, folder.read(directory))
 
 
-def test_the_nearest_record_is_taken_and_differences_are_said(study: Study, tmp_path: Path) -> None:
+def test_the_nearest_record_is_taken_and_differences_are_said(study: ClaimStudy, tmp_path: Path) -> None:
     bench = Bench(tmp_path / "r")
     bench.add(reads(1), "depth")
     nearest = bench.add(reads(64), "depth")
@@ -96,7 +96,7 @@ def test_the_nearest_record_is_taken_and_differences_are_said(study: Study, tmp_
     Shape("b", 1000, 1e6, asked("b", path=KINDS["pread"], size=16384)),
     Shape("s", 1000, 1e6, asked("s", path=KINDS["libaio+direct"], size=16384, pattern={"kind": "sequential"})),
 ])  # fmt: skip
-def test_a_record_that_did_something_else_is_not_taken(study: Study, tmp_path: Path, shape: Shape) -> None:
+def test_a_record_that_did_something_else_is_not_taken(study: ClaimStudy, tmp_path: Path, shape: Shape) -> None:
     bench = Bench(tmp_path / "r")
     bench.add(shape, "other")
     found = measured_here(study.claims, answers(study, bench.done()), Worked(study, ()))
@@ -104,7 +104,7 @@ def test_a_record_that_did_something_else_is_not_taken(study: Study, tmp_path: P
     assert "no record did the same" in found[0]["reason"]
 
 
-def test_one_device_does_not_stand_for_two(study: Study, tmp_path: Path) -> None:
+def test_one_device_does_not_stand_for_two(study: ClaimStudy, tmp_path: Path) -> None:
     bench = Bench(tmp_path / "r")
     bench.add(reads(128), "depth")
     found = held(study.statements[0], answers(study, bench.done()))
@@ -112,14 +112,16 @@ def test_one_device_does_not_stand_for_two(study: Study, tmp_path: Path) -> None
     assert "would stand for both" in found.why
 
 
-def test_an_invalid_record_says_nothing(study: Study, tmp_path: Path) -> None:
+def test_an_invalid_record_says_nothing(study: ClaimStudy, tmp_path: Path) -> None:
     bench = Bench(tmp_path / "r")
     bench.add(reads(128), "depth", status="invalid")
     assert measured_here(study.claims, answers(study, bench.done()), Worked(study, ()))[0]["value"] is None
 
 
 @pytest.mark.parametrize(("seconds", "holds"), [(5.0, True), (1.2, False)])
-def test_work_records_feed_claims_about_databases(study: Study, tmp_path: Path, seconds: float, holds: bool) -> None:
+def test_work_records_feed_claims_about_databases(
+    study: ClaimStudy, tmp_path: Path, seconds: float, holds: bool
+) -> None:
     bench = Bench(tmp_path / "r")
     scale = {"scale": 0.1, "seed": 7}
     ids = [
@@ -137,7 +139,7 @@ def test_work_records_feed_claims_about_databases(study: Study, tmp_path: Path, 
     assert statement.holds is holds
 
 
-def test_works_of_two_subjects_or_sizes_do_not_answer_together(study: Study, tmp_path: Path) -> None:
+def test_works_of_two_subjects_or_sizes_do_not_answer_together(study: ClaimStudy, tmp_path: Path) -> None:
     bench = Bench(tmp_path / "r")
     bench.work("database", "duckdb", "tpch", 1, parts={"q03": 5.0}, parameters={"scale": 1})
     bench.work("database", "sqlite", "tpch", 1, medium="memory", parts={"q03": 1.0}, parameters={"scale": 1})

@@ -6,20 +6,20 @@ import math
 
 import pytest
 from assay.claim.take import TakeError, compare, evaluate, names
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from hypothesis import given
 from hypothesis import strategies as st
 
-RUNS: dict[str, Value | list[Value]] = {
-    "a.load.bandwidth": Value(10.0, 0.1),
-    "b-4.bandwidth": Value(4.0, 0.2, ("size",)),
-    "sweep.bandwidth": [Value(1.0), Value(3.0), Value(2.0)],
-    "other.bandwidth": [Value(2.0), Value(3.0), Value(8.0)],
+RUNS: dict[str, ClaimValue | list[ClaimValue]] = {
+    "a.load.bandwidth": ClaimValue(10.0, 0.1),
+    "b-4.bandwidth": ClaimValue(4.0, 0.2, ("size",)),
+    "sweep.bandwidth": [ClaimValue(1.0), ClaimValue(3.0), ClaimValue(2.0)],
+    "other.bandwidth": [ClaimValue(2.0), ClaimValue(3.0), ClaimValue(8.0)],
 }
 numbers = st.floats(min_value=0.1, max_value=1e6)
 
 
-def leaf(name: str) -> Value | list[Value]:
+def leaf(name: str) -> ClaimValue | list[ClaimValue]:
     return RUNS[name]
 
 
@@ -64,7 +64,7 @@ def test_what_cannot_be_computed_is_named(text: str) -> None:
 
 def test_lists_of_different_lengths_do_not_join() -> None:
     with pytest.raises(TakeError, match="lists of 3 and 2"):
-        evaluate("peak(sweep.x / two.x)", lambda name: [Value(1.0)] * (3 if name == "sweep.x" else 2))
+        evaluate("peak(sweep.x / two.x)", lambda name: [ClaimValue(1.0)] * (3 if name == "sweep.x" else 2))
 
 
 def test_comparisons_give_both_sides() -> None:
@@ -83,11 +83,11 @@ def test_what_is_extrapolated_stays_named() -> None:
 
 @given(numbers, numbers, st.floats(0, 0.5), st.floats(0, 0.5))
 def test_bands_of_products_and_quotients_add_in_squares(a: float, b: float, wide: float, wider: float) -> None:
-    one, two = Value(a, wide), Value(b, wider)
+    one, two = ClaimValue(a, wide), ClaimValue(b, wider)
     assert (one * two).width == pytest.approx(math.hypot(wide, wider))
     assert (one / two).width == pytest.approx(math.hypot(wide, wider))
 
 
 @given(numbers, numbers, st.floats(0, 0.5))
 def test_a_sum_is_never_wider_than_its_widest_part(a: float, b: float, wide: float) -> None:
-    assert (Value(a, wide) + Value(b, wide)).width <= wide * (1 + 1e-9)
+    assert (ClaimValue(a, wide) + ClaimValue(b, wide)).width <= wide * (1 + 1e-9)

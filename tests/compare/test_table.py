@@ -90,7 +90,7 @@ def test_what_models_computed_is_called_so(tmp_path: Path) -> None:
 )
 def test_prices_that_are_none_are_refused(prices: tuple[str, ...], said: str) -> None:
     with pytest.raises(CompareError, match=said):
-        versus.versus(versus.Order(on=("twin:gp3", "twin:io2"), prices=prices))
+        versus.versus(versus.VersusFlags(on=("twin:gp3", "twin:io2"), prices=prices))
 
 
 @pytest.mark.parametrize("words", [("--pairs", "3"), ("--margin", "2"), ("--host", "i9-9900k")])

@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from assay.dbms.place import Place, PlaceError, clean, leftovers, require_space
-from assay.dbms.postgres import Cluster, External, Layout, PostgresError, Server, Settings, find, tuned
+from assay.dbms.postgres import Cluster, External, Layout, PostgresError, PostgresServer, Settings, find, tuned
 from assay.dbms.postgres.find import Binaries, find_distribution
 from assay.dbms.postgres.install import install
 from assay.dbms.postgres.server import _listed
@@ -46,7 +46,7 @@ SMALL = Settings({"shared_buffers": "16MB", "max_connections": "10", "fsync": "o
 def test_a_server_is_counted_copied_and_restored_with_every_part_apart(binaries: Binaries, target: Path) -> None:
     layout = Layout(target, wal=target, temp=target, index=target)
     with Cluster.create(binaries, layout) as cluster:
-        with Server(cluster, SMALL) as server:
+        with PostgresServer(cluster, SMALL) as server:
             before = server.counters()
             with server.connect() as connection:
                 connection.execute("create table t as select g from generate_series(1, 50000) g")
@@ -69,17 +69,17 @@ def test_a_server_is_counted_copied_and_restored_with_every_part_apart(binaries:
                     server.evict()
             assert "of " in server.clear_caches()
         with Cluster.copy_of(cluster, layout) as copy:
-            with Server(copy, SMALL) as server, server.connect() as connection:
+            with PostgresServer(copy, SMALL) as server, server.connect() as connection:
                 connection.execute("delete from t")
             copy.restore(cluster)
-            with Server(copy, SMALL) as server, server.connect() as connection:
+            with PostgresServer(copy, SMALL) as server, server.connect() as connection:
                 assert connection.execute("select count(*) from t").fetchone() == (50000,)
             links = [path.readlink() for path in (copy.data / "pg_tblspc").iterdir()]
             assert all(link.is_relative_to(copy.folder(link.name).parent) for link in links)
 
 
 def test_a_server_that_was_killed_leaves_no_shared_memory(binaries: Binaries, target: Path) -> None:
-    with Cluster.create(binaries, Layout(target)) as cluster, Server(cluster, SMALL) as server:
+    with Cluster.create(binaries, Layout(target)) as cluster, PostgresServer(cluster, SMALL) as server:
         listed = [path for segment in server._segments for path in _listed(segment)]
         assert all(path.exists() for path in listed), "the list is read as the server means it"
         os.kill(server.pid, signal.SIGKILL)
@@ -95,7 +95,7 @@ def test_a_server_that_was_killed_leaves_no_shared_memory(binaries: Binaries, ta
 
 def test_a_server_that_dies_says_so(binaries: Binaries, target: Path) -> None:
     with Cluster.create(binaries, Layout(target)) as cluster:
-        server = Server(cluster, SMALL)
+        server = PostgresServer(cluster, SMALL)
         server.start()
         os.kill(server.pid, signal.SIGKILL)
         assert server.wait_ended(10)
@@ -107,10 +107,10 @@ def test_a_server_that_dies_says_so(binaries: Binaries, target: Path) -> None:
 def test_a_damaged_folder_and_a_wrong_setting_are_named(binaries: Binaries, target: Path) -> None:
     with Cluster.create(binaries, Layout(target)) as cluster:
         with pytest.raises(PostgresError, match="no_such_setting"):
-            Server(cluster, SMALL.with_values({"no_such_setting": "1"})).start()
+            PostgresServer(cluster, SMALL.with_values({"no_such_setting": "1"})).start()
         (cluster.data / "global" / "pg_control").write_bytes(b"x" * 8192)
         with pytest.raises(PostgresError) as caught:
-            Server(cluster, SMALL).start()
+            PostgresServer(cluster, SMALL).start()
         assert "damaged" in caught.value.hint
 
 
@@ -123,7 +123,7 @@ def test_a_port_in_use_is_refused(binaries: Binaries, target: Path) -> None:
             Cluster.create(binaries, Layout(target)) as cluster,
             pytest.raises(PostgresError, match=f"port {port} is in use"),
         ):
-            Server(cluster, Settings(SMALL.values, port)).start()
+            PostgresServer(cluster, Settings(SMALL.values, port)).start()
 
 
 def test_programs_that_are_not_there_are_named(tmp_path: Path) -> None:
@@ -223,7 +223,10 @@ def test_nobody_else_gets_in_by_socket_or_port(binaries: Binaries, target: Path)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with Cluster.create(binaries, Layout(target)) as cluster, Server(cluster, Settings(SMALL.values, port)) as server:
+    with (
+        Cluster.create(binaries, Layout(target)) as cluster,
+        PostgresServer(cluster, Settings(SMALL.values, port)) as server,
+    ):
         assert f"127.0.0.1:{port}" in server.listens
         assert "trust" not in (cluster.data / "pg_hba.conf").read_text()
         word = server.password_file.read_text().strip().rsplit(":", 1)[1]
@@ -255,7 +258,7 @@ def test_a_killed_maker_takes_its_server_along(binaries: Binaries, target: Path)
     pid = os.fork()
     if pid == 0:
         cluster = Cluster.create(binaries, Layout(target))
-        server = Server(cluster, SMALL)
+        server = PostgresServer(cluster, SMALL)
         server.start()
         (target / "pid").write_text(str(server.pid))
         signal.pause()

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from assay.dbms.progress import Progress
-from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.run import run as tpcc
 from assay.dbms.tpch import data, run
-from assay.dbms.tpch.engine import Wish
+from assay.dbms.tpch.engine import QueryWish
 from assay.record import WorkRecord
 from assay.results.files import ResultError
 from assay.study.work import load
@@ -60,7 +60,7 @@ def test_transactions_go_on_with_the_runs_that_are_left(target: Path, tmp_path: 
     assert all(finished(one) for one in records)
     assert {one["run"]["id"] for one in before} < {one["run"]["id"] for one in records}
     assert {one["run"]["id"] for one in load(tmp_path / "out")} == {one["run"]["id"] for one in records}
-    again = tpcc(Order(on=["nowhere"]), Progress.resume(tmp_path / "out", "tpcc"))
+    again = tpcc(TpccFlags(on=["nowhere"]), Progress.resume(tmp_path / "out", "tpcc"))
     assert again.records == records, "what is complete is shown, and not run"
     assert again.exit_code == 0
 
@@ -85,9 +85,9 @@ def test_queries_go_on_with_those_that_are_left(
         seen.append(statement.name)
         real(job, one, statement, sample)
 
-    def order(progress: Progress) -> run.Order:
+    def order(progress: Progress) -> run.TpchFlags:
         wanted: Json = {"on": [str(target)], "scale": 0.01, "files": files, "queries": [1, 6], "repeats": 2}
-        return run.Order(Wish("duckdb"), **wanted, progress=progress)
+        return run.TpchFlags(QueryWish("duckdb"), **wanted, progress=progress)
 
     monkeypatch.setattr(run, "_query", stops)
     outcome = run.run(order(Progress(out, "tpch", {})))

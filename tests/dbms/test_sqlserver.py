@@ -12,13 +12,13 @@ from assay.binary import Binary
 from assay.dbms.sqlserver.connection import Address, ServerError, address, connect
 from assay.dbms.sqlserver.engine import SqlServer
 from assay.dbms.sqlserver.settings import Settings, from_flags
-from assay.dbms.target import Target
+from assay.dbms.target import DatabaseTarget
 from assay.dbms.tpcc import run as tpcc
-from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.sqlserver import SqlServerBench
 from assay.dbms.tpch import data, engines, query, run
 from assay.dbms.tpch.dialect import DUCKDB, SQLSERVER
-from assay.dbms.tpch.engine import Wish
+from assay.dbms.tpch.engine import QueryWish
 from assay.dbms.tpch.schema import TABLES
 from assay.error import AssayError
 
@@ -110,7 +110,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     found = StandIn()
     real = engines.make
 
-    def make(wish: Wish) -> Any:
+    def make(wish: QueryWish) -> Any:
         if wish.name != "sqlserver":
             return real(wish)
         return SqlServer(wish, 2, connector=found.connect)
@@ -125,7 +125,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
 class Seen(SqlServerBench):
     """TPC-C's database as the server is told of it; what the driver does goes to SQLite, which answers."""
 
-    def __init__(self, order: Order, binary: Binary, target: Target) -> None:
+    def __init__(self, order: TpccFlags, binary: Binary, target: DatabaseTarget) -> None:
         super().__init__(order, binary, target, connector=self.server.connect)
         self.told_driver = super().store()
 
@@ -152,7 +152,7 @@ def test_tpcc_makes_backs_up_restores_and_drops_databases_of_its_own(
     monkeypatch.setitem(tpcc._BENCHES, "sqlserver", Seen)
     for name in ("a", "b", "log", "fast"):
         (tmp_path / name).mkdir()
-    order = Order(
+    order = TpccFlags(
         engine="sqlserver", connect=STRING, on=[str(tmp_path / "a"), str(tmp_path / "b")], wal=str(tmp_path / "log"),
         temp=str(tmp_path / "fast"), duration_s=0.5, ramp_s=0.1, small=True, sqlserver=Settings(True, (0, 1), 60),
     )  # fmt: skip
@@ -183,8 +183,8 @@ def test_tpcc_makes_backs_up_restores_and_drops_databases_of_its_own(
 
 def test_the_driver_is_told_where_the_server_is(tmp_path: Path) -> None:
     Seen.server = StandIn()
-    order = Order(engine="sqlserver", connect=STRING, isolation="serializable")
-    target = Target("a", tmp_path, "ext4", ())
+    order = TpccFlags(engine="sqlserver", connect=STRING, isolation="serializable")
+    target = DatabaseTarget("a", tmp_path, "ext4", ())
     bench = Seen(order, Binary(Path("/nothing")), target)
     told = bench.told_driver["sqlserver"]
     assert told.pop("database").startswith("assay_tpcc_")
@@ -198,12 +198,12 @@ def test_the_driver_is_told_where_the_server_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("order", "words"),
     [
-        (Order(engine="sqlserver"), "where it runs"),
-        (Order(engine="sqlserver", connect=STRING, index="/x"), "keeps its indexes beside its data"),
-        (Order(engine="sqlite", sqlserver=Settings(True)), "has no such settings"),
+        (TpccFlags(engine="sqlserver"), "where it runs"),
+        (TpccFlags(engine="sqlserver", connect=STRING, index="/x"), "keeps its indexes beside its data"),
+        (TpccFlags(engine="sqlite", sqlserver=Settings(True)), "has no such settings"),
     ],
 )
-def test_orders_that_sql_server_cannot_do_are_refused(order: Order, words: str, tmp_path: Path) -> None:
+def test_orders_that_sql_server_cannot_do_are_refused(order: TpccFlags, words: str, tmp_path: Path) -> None:
     with pytest.raises(AssayError, match=words):
         tpcc.run(order, tmp_path)
 
@@ -211,8 +211,8 @@ def test_orders_that_sql_server_cannot_do_are_refused(order: Order, words: str, 
 @pytest.mark.usefixtures("assayer")
 def test_all_queries_run_and_the_record_says_that_no_server_was_seen(server: StandIn, tmp_path: Path) -> None:
     settings = Settings(hybrid_buffer_pool=True, cpus=(0, 1), recovery_minutes=60, temp=PurePath("/t'"))
-    wish = Wish("sqlserver", connect=STRING, sqlserver=settings)
-    outcome = run.run(run.Order(wish, [str(tmp_path)], 0.01, protocols=["cold"]))
+    wish = QueryWish("sqlserver", connect=STRING, sqlserver=settings)
+    outcome = run.run(run.TpchFlags(wish, [str(tmp_path)], 0.01, protocols=["cold"]))
     (record,) = outcome.records
     assert outcome.exit_code == 0, record["checks"]
     assert len(record["checks"]) == 22
@@ -240,7 +240,7 @@ def test_all_queries_run_and_the_record_says_that_no_server_was_seen(server: Sta
 
 
 def test_a_query_that_the_server_refuses_is_told(server: StandIn, tmp_path: Path) -> None:
-    engine = SqlServer(Wish("sqlserver", connect=STRING), 2, connector=server.connect)
+    engine = SqlServer(QueryWish("sqlserver", connect=STRING), 2, connector=server.connect)
     folder = tmp_path / "data"
     folder.mkdir()
     engine.load(data.generate(tmp_path / "text", 0.001), folder)
@@ -289,4 +289,4 @@ def test_flags_become_settings_and_words_without_meaning_are_refused() -> None:
         with pytest.raises(AssayError):
             from_flags(*words)
     with pytest.raises(AssayError, match="duckdb has no such settings"):
-        engines.make(Wish("duckdb", sqlserver=Settings(cpus=(0, 1))))
+        engines.make(QueryWish("duckdb", sqlserver=Settings(cpus=(0, 1))))

@@ -22,10 +22,10 @@ from assay import home
 from assay.binary import Binary
 from assay.dbms.postgres import find
 from assay.dbms.target import target_of
-from assay.dbms.tpcc.bench import Bench, Snapshot
+from assay.dbms.tpcc.bench import Bench, ServerSnapshot
 from assay.dbms.tpcc.contrast import durable_writes_per_s, note, sentences
 from assay.dbms.tpcc.files import AssayBench, FileBench, SqliteBench
-from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.run import drive, load, run
 from assay.dbms.tpcc.stores import PostgresBench
 from assay.error import AssayError
@@ -33,7 +33,7 @@ from assay.study.work import load as records_of
 
 Json = dict[str, Any]
 QUICK = ["--warehouses", "2", "--terminals", "2", "--duration", "1500ms", "--ramp", "500ms", "--small"]
-SMALL = Order(warehouses=2, terminals=2, duration_s=1.5, ramp_s=0.5, small=True, choice="uniform")
+SMALL = TpccFlags(warehouses=2, terminals=2, duration_s=1.5, ramp_s=0.5, small=True, choice="uniform")
 MIB = 1 << 20
 
 
@@ -63,9 +63,9 @@ def target(folder: Path) -> Iterator[Path]:
 class Loaded:
     """A database that was loaded once, for runs that each begin with what was loaded."""
 
-    order: Order
+    order: TpccFlags
     bench: Bench
-    snapshot: Snapshot | None
+    snapshot: ServerSnapshot | None
 
     def drive(self, **changes: Any) -> Json:
         return drive(replace(self.order, **changes), Binary.find(), self.bench, self.snapshot)
@@ -307,7 +307,7 @@ def test_targets_are_compared_only_with_how_much_of_the_device_was_used(tmp_path
 
 
 def test_an_order_becomes_a_job() -> None:
-    order = Order(rate=5.0, choice="zipf", zipf=0.8, mix="45,43,4,4,4")
+    order = TpccFlags(rate=5.0, choice="zipf", zipf=0.8, mix="45,43,4,4,4")
     asked = order.drive()
     assert asked["pace"] == {"kind": "rate", "per_s": 5.0, "poisson": False}
     assert asked["choice"] == {"kind": "zipf", "exponent": 0.8}

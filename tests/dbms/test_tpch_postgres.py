@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from assay.dbms.postgres import find
 from assay.dbms.tpch import data, run
-from assay.dbms.tpch.engine import Wish
+from assay.dbms.tpch.engine import QueryWish
 from assay.dbms.tpch.postgres import own_times
 from assay.error import AssayError
 
@@ -33,8 +33,8 @@ def test_data_in_its_own_buffer_are_read_from_no_device(open_target: Path, tmp_p
         pytest.skip(f"{error.message}; {error.hint}")
     target = open_target
     files = data.generate(tmp_path / "text", 0.01).folder
-    wish = Wish("postgres", freeze_costs=True)
-    asked = run.Order(wish, [str(target)], 0.01, protocols=[run.HOT_BUFFERS], queries=[1, 6], files=files)
+    wish = QueryWish("postgres", freeze_costs=True)
+    asked = run.TpchFlags(wish, [str(target)], 0.01, protocols=[run.HOT_BUFFERS], queries=[1, 6], files=files)
     outcome = run.run(asked)
     assert outcome.exit_code == 0
     (record,) = outcome.records

@@ -17,7 +17,7 @@ from assay import home
 from assay.dbms.place import _PREFIX as PREFIX
 from assay.dbms.tpch import answers, data, engines, leave, run
 from assay.dbms.tpch.embedded import DuckDB, EngineError
-from assay.dbms.tpch.engine import Wish
+from assay.dbms.tpch.engine import QueryWish
 from assay.error import AssayError
 
 pytestmark = pytest.mark.usefixtures("assayer")
@@ -49,9 +49,15 @@ def assay(*words: str, cwd: Path) -> tuple[int, Any, str]:
     return done.returncode, document, f"{done.stderr}{done.stdout[:2000]}"
 
 
-def order(target: Path, small: Path, **more: Any) -> run.Order:
-    wanted: Json = {"engine": Wish("duckdb"), "on": [str(target)], "scale": 0.01, "files": small, "queries": [1, 6]}
-    return run.Order(**(wanted | more))
+def order(target: Path, small: Path, **more: Any) -> run.TpchFlags:
+    wanted: Json = {
+        "engine": QueryWish("duckdb"),
+        "on": [str(target)],
+        "scale": 0.01,
+        "files": small,
+        "queries": [1, 6],
+    }
+    return run.TpchFlags(**(wanted | more))
 
 
 def valid(record: Json) -> None:
@@ -209,7 +215,7 @@ def test_a_database_that_dies_keeps_what_was_done(
 
 
 def test_a_query_that_takes_too_long_is_marked_and_the_others_run(target: Path, small: Path) -> None:
-    outcome = run.run(order(target, small, engine=Wish("duckdb", limit_s=1e-4), protocols=["hot"]))
+    outcome = run.run(order(target, small, engine=QueryWish("duckdb", limit_s=1e-4), protocols=["hot"]))
     assert [part["failed"] for part in outcome.records[0]["parts"]] == [1, 1]
     assert "gave no answer within" in outcome.records[0]["parts"][0]["facts"]["failure"]
     assert outcome.exit_code == 1
@@ -282,7 +288,7 @@ def test_two_devices_that_do_not_differ_are_said_with_their_use(target: Path, sm
 
 def test_an_engine_that_is_not_there_is_named() -> None:
     with pytest.raises(AssayError, match="no engine"):
-        engines.make(Wish("duckling"))
+        engines.make(QueryWish("duckling"))
     with pytest.raises(EngineError, match="not running"):
         DuckDB(1).run("select 1")
     assert leave.SPREAD == 0.15

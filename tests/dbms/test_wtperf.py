@@ -52,7 +52,7 @@ def test_both_monitors_say_the_same() -> None:
     assert 115002 in rates[0]
 
 
-def _json() -> list[parse.Point]:
+def _json() -> list[parse.IntervalLine]:
     return parse.monitor_json(recorded("monitor.json"))
 
 
@@ -140,8 +140,8 @@ def program(tmp_path: Path) -> wiredtiger.Program:
 def test_a_stand_in_runs_in_every_mode_and_nothing_stays(program: wiredtiger.Program, tmp_path: Path) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    workload = job.Workload.find("tiny", program)
-    outcome = run.run(run.Order(program, [workload], [str(target)], repeats=2, out=tmp_path / "out"))
+    workload = job.WtperfWorkload.find("tiny", program)
+    outcome = run.run(run.WtperfFlags(program, [workload], [str(target)], repeats=2, out=tmp_path / "out"))
     assert outcome.exit_code == 0
     assert [one["workload"]["parameters"]["page_cache"] for one in outcome.records] == ["on", "off", "cold"]
     assert all(one["parts"][1]["figures"]["ops_per_s"]["value"] == 106033 for one in outcome.records)
@@ -152,11 +152,11 @@ def test_a_stand_in_runs_in_every_mode_and_nothing_stays(program: wiredtiger.Pro
 
 @pytest.mark.usefixtures("assayer")
 def test_a_program_that_fails_is_told_with_its_words(program: wiredtiger.Program, tmp_path: Path) -> None:
-    workload = job.Workload.find("tiny", program, ["fail=1"])
+    workload = job.WtperfWorkload.find("tiny", program, ["fail=1"])
     target = tmp_path / "target"
     target.mkdir()
     with pytest.raises(job.WtperfError, match="no such option"):
-        run.run(run.Order(program, [workload], [str(target)]))
+        run.run(run.WtperfFlags(program, [workload], [str(target)]))
     assert list(target.iterdir()) == []
 
 
@@ -165,8 +165,8 @@ def test_a_run_that_broke_off_is_kept_and_goes_on(program: wiredtiger.Program, t
     targets = [tmp_path / name for name in ("a", "b")]
     for one in targets:
         one.mkdir()
-    workload = job.Workload.find("tiny", program)
-    order = run.Order(program, [workload], [str(one) for one in targets], modes=["on", "off"], repeats=3)
+    workload = job.WtperfWorkload.find("tiny", program)
+    order = run.WtperfFlags(program, [workload], [str(one) for one in targets], modes=["on", "off"], repeats=3)
     script = program.path.with_suffix(".py")
     whole = script.read_text()
     # It fails from the third filling on.
@@ -201,7 +201,7 @@ words = sys""",
 
 
 def test_the_page_cache_is_kept_out_by_options_that_work(program: wiredtiger.Program) -> None:
-    workload = job.Workload.find("tiny", program, ['table_config="type=file,leaf_page_max=4KB"'])
+    workload = job.WtperfWorkload.find("tiny", program, ['table_config="type=file,leaf_page_max=4KB"'])
     table, connection = job._off(workload, "off")
     assert "leaf_page_max=4KB,os_cache_max=1MB" in table
     assert "cache_size=5MB,mmap=false" in connection
@@ -212,7 +212,7 @@ def test_what_is_not_there_is_named(
     program: wiredtiger.Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(AssayError, match="no workload"):
-        job.Workload.find("tinny", program)
+        job.WtperfWorkload.find("tinny", program)
     with pytest.raises(AssayError, match="no program"):
         wiredtiger.find(tmp_path / "nothing")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -228,8 +228,8 @@ def test_a_built_wtperf_really_runs(tmp_path: Path) -> None:
     except AssayError as error:
         pytest.skip(f"{error.message}; {error.hint}")
     settings = ["icount=20000", "run_time=1", "populate_threads=1"]
-    workload = job.Workload.find("small-btree", program, settings)
-    outcome = run.run(run.Order(program, [workload], [str(tmp_path)], modes=["cold"]))
+    workload = job.WtperfWorkload.find("small-btree", program, settings)
+    outcome = run.run(run.WtperfFlags(program, [workload], [str(tmp_path)], modes=["cold"]))
     assert outcome.exit_code == 0
     (record,) = outcome.records
     read = next(part for part in record["parts"] if part["name"] == "read")

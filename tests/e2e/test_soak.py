@@ -98,7 +98,7 @@ def test_a_soak_that_is_interrupted_after_its_first_kill_keeps_no_folder(
     monkeypatch.setattr(own, "make", lambda place, _prefix: place)
     monkeypatch.setattr(own, "keep", kept.append)
     monkeypatch.setattr(soak._Rounds, "go", interrupted)
-    wanted = soak.Wanted("engine", tmp_path, None, None, None, "fdatasync", 9, 1, 64, 1)
+    wanted = soak.SoakFlags("engine", tmp_path, None, None, None, "fdatasync", 9, 1, 64, 1)
     with pytest.raises(KeyboardInterrupt):
         soak.run(wanted, as_json=False)
     assert not kept

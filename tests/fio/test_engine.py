@@ -25,7 +25,7 @@ def test_lists_of_packages_become_lists_of_sources() -> None:
 
 
 @pytest.fixture(scope="session")
-def built() -> engines.Engine:
+def built() -> engines.FioEngine:
     """The engine; skipped where fio's sources or a tool cannot be had."""
     try:
         return engines.build(print)
@@ -35,7 +35,7 @@ def built() -> engines.Engine:
         pytest.skip(error.message)
 
 
-def by_fio(engine: engines.Engine, twin: str, depth: int, *more: str) -> Json:
+def by_fio(engine: engines.FioEngine, twin: str, depth: int, *more: str) -> Json:
     words = ["fio", "--name=a", f"--ioengine=external:{engine.path}", f"--filename=twin:{twin}", "--rw=randread"]
     words += ["--bs=4k", f"--iodepth={depth}", f"--size={SIZE}", "--norandommap", "--time_based", "--runtime=2"]
     done = subprocess.run([*words, "--output-format=json", *more], capture_output=True, text=True, check=False)
@@ -62,7 +62,7 @@ def by_assay(assayer: Path, twin: str, depth: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize(("twin", "depths"), [("gp3", (1, 8, 32)), ("970evoplus", (1, 8))])
 def test_fio_sees_what_the_simulation_gives(
-    built: engines.Engine, assayer: Path, twin: str, depths: tuple[int, ...], capsys: pytest.CaptureFixture[str]
+    built: engines.FioEngine, assayer: Path, twin: str, depths: tuple[int, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     for depth in depths:
         read = by_fio(built, twin, depth)["read"]
@@ -75,13 +75,13 @@ def test_fio_sees_what_the_simulation_gives(
         assert rates < 1.3, "no drive answers before its time"
 
 
-def test_flushes_and_threads_meet_one_drive(built: engines.Engine) -> None:
+def test_flushes_and_threads_meet_one_drive(built: engines.FioEngine) -> None:
     found = by_fio(built, "970evoplus", 1, "--rw=randwrite", "--fdatasync=1", "--thread", "--numjobs=2", "--runtime=1")
     assert found["sync"]["lat_ns"]["N"] > 0
     assert found["sync"]["lat_ns"]["mean"] > 400_000, "a consumer drive takes most of a millisecond for a flush"
 
 
-def test_what_cannot_be_played_is_said(built: engines.Engine, need: Callable[[str], str]) -> None:
+def test_what_cannot_be_played_is_said(built: engines.FioEngine, need: Callable[[str], str]) -> None:
     for name, said in (("ddr4-2666-32g", "only drives"), ("no-such", "cannot be read")):
         words = [need("fio"), "--name=a", f"--ioengine=external:{built.path}", f"--filename=twin:{name}", "--size=1m"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)

@@ -12,7 +12,7 @@ import pytest
 from assay.error import AssayError
 from assay.index.cost import STUDIED, cost, measured, predicted
 from assay.index.nodes import SIZES, Tree, best, on_twin
-from assay.index.seen import Seen, seen, with_pool
+from assay.index.seen import PointFigures, seen, with_pool
 from assay.price.book import open_book
 from assay.price.ledger import Ledger
 
@@ -140,14 +140,14 @@ def test_slower_modules_take_longer_and_the_wait_is_cpu_time(tmp_path: Path) -> 
 
 
 def test_a_drive_is_waited_for_without_the_cpu() -> None:
-    run = Seen("ssd-btree", "lookup", 4, False, (1e4,), 0.1, 2000.0, 1.0, 0.0, False)
+    run = PointFigures("ssd-btree", "lookup", 4, False, (1e4,), 0.1, 2000.0, 1.0, 0.0, False)
     reached = predicted(run, "twin:p4800x")
     assert 1e5 < reached.rate < 5e5
     assert reached.utilisation == pytest.approx(reached.rate * 2000.0 / 1e9 / 4)
 
 
 def test_lookups_that_wait_together_share_the_wait() -> None:
-    alone = Seen("ssd-btree", "lookup", 1, False, (1e4,), 0.1, 2000.0, 1.0, 0.0, False)
+    alone = PointFigures("ssd-btree", "lookup", 1, False, (1e4,), 0.1, 2000.0, 1.0, 0.0, False)
     together = replace(alone, batch=32)
     assert predicted(together, "twin:p4800x").rate > 3 * predicted(alone, "twin:p4800x").rate
     bound = replace(together, cpu_ns=1e6)
@@ -157,7 +157,7 @@ def test_lookups_that_wait_together_share_the_wait() -> None:
 
 
 def test_a_pool_between_two_that_were_tried_is_taken_in_proportion() -> None:
-    small = Seen("ssd-btree", "lookup", 1, False, (1e4,), 0.1, 3000.0, 0.8, 0.0, False, share=0.25)
+    small = PointFigures("ssd-btree", "lookup", 1, False, (1e4,), 0.1, 3000.0, 0.8, 0.0, False, share=0.25)
     large = replace(small, cpu_ns=1000.0, reads=0.0, share=1.0)
     between = with_pool([large, small], 0.625)
     assert between is not None

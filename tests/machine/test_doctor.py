@@ -9,10 +9,10 @@ import pytest
 from assay.machine import diagnosis
 from assay.machine.checks import ALL, cpu, device, kernel, memory, place
 from assay.machine.diagnosis import document, examine, worst
-from assay.machine.facts import Facts, Unknown, ask, gather, read_files
+from assay.machine.facts import MachineFacts, Unknown, ask, gather, read_files
 from assay.machine.finding import Finding, Level
 
-Check = Callable[[Facts], Iterator[Finding]]
+Check = Callable[[MachineFacts], Iterator[Finding]]
 CPUS = "/sys/devices/system/cpu"
 QUEUE = "/sys/block/nvme0n1/queue"
 LINK = "/sys/block/nvme0n1/device/device"
@@ -43,99 +43,144 @@ def probe(path: str, available: bool, variant: str = "") -> dict[str, Any]:
 
 
 ENABLED = f"{CPUS}/cpu0/cpuidle/state2"
-CASES: list[tuple[Check, Facts, Level | None, str]] = [
-    (cpu.governor, Facts({f"{CPUS}/cpu0/cpufreq/scaling_governor": "performance"}), Level.OK, "1 CPUs"),
-    (cpu.governor, Facts({f"{CPUS}/cpu0/cpufreq/scaling_governor": "powersave"}), Level.WARN, "powersave"),
-    (cpu.governor, Facts(), Level.NOTE, "unknown"),
-    (cpu.turbo, Facts({f"{CPUS}/intel_pstate/no_turbo": "1"}), Level.OK, "off"),
-    (cpu.turbo, Facts({f"{CPUS}/cpufreq/boost": "1"}), Level.NOTE, "on"),
-    (cpu.turbo, Facts({f"{CPUS}/cpufreq/boost": Unknown("no right")}), Level.NOTE, "unknown"),
-    (cpu.idle_states, Facts({f"{ENABLED}/latency": "133", f"{ENABLED}/name": "C6"}), Level.NOTE, "C6, 133 us"),
-    (cpu.idle_states, Facts({f"{ENABLED}/latency": "133", f"{ENABLED}/disable": "1"}), Level.OK, "disabled"),
-    (cpu.clock, Facts({cpu._CLOCK: "tsc"}), Level.OK, "tsc"),
-    (cpu.clock, Facts({cpu._CLOCK: "hpet"}), Level.WARN, "hpet"),
-    (cpu.clock, Facts(environment={"cpu": {"clock": "clock_gettime"}}), Level.WARN, "no usable counter"),
-    (cpu.load, Facts({"/proc/loadavg": "0.05 1 1"}, affinity=frozenset({0, 1})), Level.OK, "0.05"),
-    (cpu.load, Facts({"/proc/loadavg": "0.50 1 1"}, affinity=frozenset({0, 1})), Level.NOTE, "0.50"),
-    (cpu.load, Facts({"/proc/loadavg": "1.50 1 1"}, affinity=frozenset({0, 1})), Level.WARN, "1.50"),
-    (cpu.cpus, Facts(affinity=frozenset({3})), Level.WARN, "only one"),
-    (cpu.steal, Facts({"/proc/stat": STAT.format(steal=0)}), None, ""),
-    (cpu.steal, Facts({"/proc/stat": STAT.format(steal=200)}), Level.WARN, "16.7%"),
-    (memory.huge_pages, Facts({"/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never"}), Level.OK, ""),
-    (memory.huge_pages, Facts({"/sys/kernel/mm/transparent_hugepage/enabled": "[always] never"}), Level.NOTE, "always"),
-    (memory.swap, Facts({"/proc/meminfo": MEMINFO.format(free=4096)}), Level.OK, "none"),
-    (memory.swap, Facts({"/proc/meminfo": MEMINFO.format(free=0)}), Level.NOTE, "4 MiB"),
-    (memory.locked_memory, Facts({"/proc/self/limits": LIMITS.format("unlimited")}, user_id=7), Level.OK, ""),
-    (memory.locked_memory, Facts({"/proc/self/limits": LIMITS.format(8 << 20)}, user_id=7), Level.NOTE, "8 MiB"),
-    (memory.locked_memory, Facts({"/proc/self/limits": LIMITS.format(8 << 20)}, user_id=0), Level.OK, "root"),
-    (memory.control_group, Facts({"/sys/fs/cgroup/a/io.max": "259:0 rbps=1000"}), Level.WARN, "io.max"),
-    (memory.control_group, Facts({"/sys/fs/cgroup/a/cpu.max": "50000 100000"}), Level.WARN, "cpu.max"),
-    (memory.control_group, Facts({"/sys/fs/cgroup/a/memory.max": "1000"}), Level.NOTE, "memory.max"),
-    (memory.control_group, Facts({"/sys/fs/cgroup/a/cpu.max": "max 100000"}), Level.OK, "no limit"),
-    (kernel.measuring_program, Facts(environment=Unknown("it is not there")), Level.BLOCKER, "it is not there"),
-    (kernel.measuring_program, Facts(environment={}), None, ""),
-    (kernel.counters, Facts({"/proc/sys/kernel/perf_event_paranoid": "2"}, user_id=0), Level.NOTE, "no hardware"),
-    (kernel.io_uring, Facts({"/proc/sys/kernel/io_uring_disabled": "2"}), Level.WARN, "io_uring_disabled is 2"),
-    (kernel.io_uring, Facts({"/proc/sys/kernel/io_uring_disabled": "1"}, user_id=7), Level.WARN, "disabled is 1"),
-    (kernel.io_uring, Facts(probes=[probe("io_uring", True)]), Level.OK, "available"),
-    (kernel.io_uring, Facts(probes=[probe("io_uring", False)]), Level.WARN, "EINVAL"),
-    (kernel.io_uring, Facts(probes=[probe("io_uring", False, "iopoll")]), Level.NOTE, "(iopoll)"),
-    (kernel.direct_io, Facts(probes=[probe("pread", True), probe("pread", False, "direct")]), Level.WARN, "EINVAL"),
-    (kernel.persistent_memory, Facts({"/sys/bus/nd/devices/namespace0.0/mode": "fsdax"}), Level.OK, "fsdax"),
-    (kernel.persistent_memory, Facts(), Level.NOTE, "none"),
-    (kernel.virtualisation, Facts(environment=on_disk()), Level.OK, "none"),
-    (kernel.virtualisation, Facts(environment={"virtualisation": "kvm"}), Level.NOTE, "kvm"),
-    (place.kind, Facts(environment=on_disk()), Level.OK, "ext4"),
-    (place.kind, Facts(environment=on_disk(fs_kind="tmpfs")), Level.WARN, "tmpfs"),
-    (place.kind, Facts(environment=on_disk(fs_kind="overlay")), Level.WARN, "overlay"),
-    (place.kind, Facts(environment=on_disk(fs_kind="nfs4")), Level.NOTE, "nfs4"),
-    (place.read_only, Facts(environment=on_disk(fs_options="ro,noatime")), Level.BLOCKER, "read-only"),
-    (place.discard, Facts(environment=on_disk(fs_options="rw,discard")), Level.NOTE, "discard"),
-    (place.free_space, Facts(environment=on_disk()), Level.OK, "50%"),
-    (place.free_space, Facts(environment=on_disk(fs_free_bytes=10 << 30)), Level.WARN, "10%"),
-    (place.free_space, Facts(environment=on_disk(fs_free_bytes=4 << 30)), Level.WARN, "4%"),
-    (place.free_space, Facts(environment=on_disk(fs_free_bytes=2 << 30)), Level.BLOCKER, "2%"),
-    (device.present, Facts(environment={"targets": [{"path": "/tmp"}]}), Level.NOTE, "no block device"),
-    (device.scheduler, Facts(environment=on_disk()), Level.OK, "none"),
-    (device.scheduler, Facts(environment=on_disk(scheduler="mq-deadline")), Level.NOTE, "mq-deadline"),
-    (device.scheduler, Facts(environment=on_disk(scheduler="mq-deadline", rotational=True)), Level.OK, ""),
-    (device.scheduler, Facts(environment=on_disk(scheduler="bfq")), Level.WARN, "bfq"),
-    (device.write_cache, Facts(environment=on_disk()), Level.OK, "write through"),
-    (device.write_cache, Facts(environment=on_disk(write_cache="write back")), Level.NOTE, "write back"),
-    (device.block_size, Facts(environment=on_disk(logical_block_bytes=512, physical_block_bytes=4096)), Level.NOTE, ""),
-    (device.block_size, Facts(environment=on_disk(logical_block_bytes=4096, physical_block_bytes=4096)), Level.OK, ""),
-    (device.statistics, Facts({f"{QUEUE}/iostats": "0"}, on_disk()), Level.WARN, "off"),
-    (device.statistics, Facts({f"{QUEUE}/iostats": "1"}, on_disk()), None, ""),
-    (device.other_users, Facts(environment=on_disk(), busy={"nvme0n1": 0.4}), Level.WARN, "40%"),
-    (device.other_users, Facts(environment=on_disk(), busy={"nvme0n1": 0.0}), Level.OK, "none"),
-    (device.other_users, Facts(environment=on_disk(), busy={"nvme0n1": Unknown("no right")}), Level.NOTE, "no right"),
-    (device.poll_queues, Facts(environment=on_disk(io_poll=True)), Level.OK, ""),
-    (device.poll_queues, Facts(environment=on_disk()), Level.NOTE, "none"),
-    (device.trim, Facts({f"{QUEUE}/discard_max_bytes": "4096"}, on_disk()), Level.NOTE, "no periodic"),
-    (device.trim, Facts({f"{QUEUE}/discard_max_bytes": "0"}, on_disk()), None, ""),
+CASES: list[tuple[Check, MachineFacts, Level | None, str]] = [
+    (cpu.governor, MachineFacts({f"{CPUS}/cpu0/cpufreq/scaling_governor": "performance"}), Level.OK, "1 CPUs"),
+    (cpu.governor, MachineFacts({f"{CPUS}/cpu0/cpufreq/scaling_governor": "powersave"}), Level.WARN, "powersave"),
+    (cpu.governor, MachineFacts(), Level.NOTE, "unknown"),
+    (cpu.turbo, MachineFacts({f"{CPUS}/intel_pstate/no_turbo": "1"}), Level.OK, "off"),
+    (cpu.turbo, MachineFacts({f"{CPUS}/cpufreq/boost": "1"}), Level.NOTE, "on"),
+    (cpu.turbo, MachineFacts({f"{CPUS}/cpufreq/boost": Unknown("no right")}), Level.NOTE, "unknown"),
+    (cpu.idle_states, MachineFacts({f"{ENABLED}/latency": "133", f"{ENABLED}/name": "C6"}), Level.NOTE, "C6, 133 us"),
+    (cpu.idle_states, MachineFacts({f"{ENABLED}/latency": "133", f"{ENABLED}/disable": "1"}), Level.OK, "disabled"),
+    (cpu.clock, MachineFacts({cpu._CLOCK: "tsc"}), Level.OK, "tsc"),
+    (cpu.clock, MachineFacts({cpu._CLOCK: "hpet"}), Level.WARN, "hpet"),
+    (cpu.clock, MachineFacts(environment={"cpu": {"clock": "clock_gettime"}}), Level.WARN, "no usable counter"),
+    (cpu.load, MachineFacts({"/proc/loadavg": "0.05 1 1"}, affinity=frozenset({0, 1})), Level.OK, "0.05"),
+    (cpu.load, MachineFacts({"/proc/loadavg": "0.50 1 1"}, affinity=frozenset({0, 1})), Level.NOTE, "0.50"),
+    (cpu.load, MachineFacts({"/proc/loadavg": "1.50 1 1"}, affinity=frozenset({0, 1})), Level.WARN, "1.50"),
+    (cpu.cpus, MachineFacts(affinity=frozenset({3})), Level.WARN, "only one"),
+    (cpu.steal, MachineFacts({"/proc/stat": STAT.format(steal=0)}), None, ""),
+    (cpu.steal, MachineFacts({"/proc/stat": STAT.format(steal=200)}), Level.WARN, "16.7%"),
+    (
+        memory.huge_pages,
+        MachineFacts({"/sys/kernel/mm/transparent_hugepage/enabled": "always [madvise] never"}),
+        Level.OK,
+        "",
+    ),
+    (
+        memory.huge_pages,
+        MachineFacts({"/sys/kernel/mm/transparent_hugepage/enabled": "[always] never"}),
+        Level.NOTE,
+        "always",
+    ),
+    (memory.swap, MachineFacts({"/proc/meminfo": MEMINFO.format(free=4096)}), Level.OK, "none"),
+    (memory.swap, MachineFacts({"/proc/meminfo": MEMINFO.format(free=0)}), Level.NOTE, "4 MiB"),
+    (memory.locked_memory, MachineFacts({"/proc/self/limits": LIMITS.format("unlimited")}, user_id=7), Level.OK, ""),
+    (memory.locked_memory, MachineFacts({"/proc/self/limits": LIMITS.format(8 << 20)}, user_id=7), Level.NOTE, "8 MiB"),
+    (memory.locked_memory, MachineFacts({"/proc/self/limits": LIMITS.format(8 << 20)}, user_id=0), Level.OK, "root"),
+    (memory.control_group, MachineFacts({"/sys/fs/cgroup/a/io.max": "259:0 rbps=1000"}), Level.WARN, "io.max"),
+    (memory.control_group, MachineFacts({"/sys/fs/cgroup/a/cpu.max": "50000 100000"}), Level.WARN, "cpu.max"),
+    (memory.control_group, MachineFacts({"/sys/fs/cgroup/a/memory.max": "1000"}), Level.NOTE, "memory.max"),
+    (memory.control_group, MachineFacts({"/sys/fs/cgroup/a/cpu.max": "max 100000"}), Level.OK, "no limit"),
+    (kernel.measuring_program, MachineFacts(environment=Unknown("it is not there")), Level.BLOCKER, "it is not there"),
+    (kernel.measuring_program, MachineFacts(environment={}), None, ""),
+    (
+        kernel.counters,
+        MachineFacts({"/proc/sys/kernel/perf_event_paranoid": "2"}, user_id=0),
+        Level.NOTE,
+        "no hardware",
+    ),
+    (kernel.io_uring, MachineFacts({"/proc/sys/kernel/io_uring_disabled": "2"}), Level.WARN, "io_uring_disabled is 2"),
+    (
+        kernel.io_uring,
+        MachineFacts({"/proc/sys/kernel/io_uring_disabled": "1"}, user_id=7),
+        Level.WARN,
+        "disabled is 1",
+    ),
+    (kernel.io_uring, MachineFacts(probes=[probe("io_uring", True)]), Level.OK, "available"),
+    (kernel.io_uring, MachineFacts(probes=[probe("io_uring", False)]), Level.WARN, "EINVAL"),
+    (kernel.io_uring, MachineFacts(probes=[probe("io_uring", False, "iopoll")]), Level.NOTE, "(iopoll)"),
+    (
+        kernel.direct_io,
+        MachineFacts(probes=[probe("pread", True), probe("pread", False, "direct")]),
+        Level.WARN,
+        "EINVAL",
+    ),
+    (kernel.persistent_memory, MachineFacts({"/sys/bus/nd/devices/namespace0.0/mode": "fsdax"}), Level.OK, "fsdax"),
+    (kernel.persistent_memory, MachineFacts(), Level.NOTE, "none"),
+    (kernel.virtualisation, MachineFacts(environment=on_disk()), Level.OK, "none"),
+    (kernel.virtualisation, MachineFacts(environment={"virtualisation": "kvm"}), Level.NOTE, "kvm"),
+    (place.kind, MachineFacts(environment=on_disk()), Level.OK, "ext4"),
+    (place.kind, MachineFacts(environment=on_disk(fs_kind="tmpfs")), Level.WARN, "tmpfs"),
+    (place.kind, MachineFacts(environment=on_disk(fs_kind="overlay")), Level.WARN, "overlay"),
+    (place.kind, MachineFacts(environment=on_disk(fs_kind="nfs4")), Level.NOTE, "nfs4"),
+    (place.read_only, MachineFacts(environment=on_disk(fs_options="ro,noatime")), Level.BLOCKER, "read-only"),
+    (place.discard, MachineFacts(environment=on_disk(fs_options="rw,discard")), Level.NOTE, "discard"),
+    (place.free_space, MachineFacts(environment=on_disk()), Level.OK, "50%"),
+    (place.free_space, MachineFacts(environment=on_disk(fs_free_bytes=10 << 30)), Level.WARN, "10%"),
+    (place.free_space, MachineFacts(environment=on_disk(fs_free_bytes=4 << 30)), Level.WARN, "4%"),
+    (place.free_space, MachineFacts(environment=on_disk(fs_free_bytes=2 << 30)), Level.BLOCKER, "2%"),
+    (device.present, MachineFacts(environment={"targets": [{"path": "/tmp"}]}), Level.NOTE, "no block device"),
+    (device.scheduler, MachineFacts(environment=on_disk()), Level.OK, "none"),
+    (device.scheduler, MachineFacts(environment=on_disk(scheduler="mq-deadline")), Level.NOTE, "mq-deadline"),
+    (device.scheduler, MachineFacts(environment=on_disk(scheduler="mq-deadline", rotational=True)), Level.OK, ""),
+    (device.scheduler, MachineFacts(environment=on_disk(scheduler="bfq")), Level.WARN, "bfq"),
+    (device.write_cache, MachineFacts(environment=on_disk()), Level.OK, "write through"),
+    (device.write_cache, MachineFacts(environment=on_disk(write_cache="write back")), Level.NOTE, "write back"),
+    (
+        device.block_size,
+        MachineFacts(environment=on_disk(logical_block_bytes=512, physical_block_bytes=4096)),
+        Level.NOTE,
+        "",
+    ),
+    (
+        device.block_size,
+        MachineFacts(environment=on_disk(logical_block_bytes=4096, physical_block_bytes=4096)),
+        Level.OK,
+        "",
+    ),
+    (device.statistics, MachineFacts({f"{QUEUE}/iostats": "0"}, on_disk()), Level.WARN, "off"),
+    (device.statistics, MachineFacts({f"{QUEUE}/iostats": "1"}, on_disk()), None, ""),
+    (device.other_users, MachineFacts(environment=on_disk(), busy={"nvme0n1": 0.4}), Level.WARN, "40%"),
+    (device.other_users, MachineFacts(environment=on_disk(), busy={"nvme0n1": 0.0}), Level.OK, "none"),
+    (
+        device.other_users,
+        MachineFacts(environment=on_disk(), busy={"nvme0n1": Unknown("no right")}),
+        Level.NOTE,
+        "no right",
+    ),
+    (device.poll_queues, MachineFacts(environment=on_disk(io_poll=True)), Level.OK, ""),
+    (device.poll_queues, MachineFacts(environment=on_disk()), Level.NOTE, "none"),
+    (device.trim, MachineFacts({f"{QUEUE}/discard_max_bytes": "4096"}, on_disk()), Level.NOTE, "no periodic"),
+    (device.trim, MachineFacts({f"{QUEUE}/discard_max_bytes": "0"}, on_disk()), None, ""),
     (
         device.link,
-        Facts({f"{LINK}/current_link_speed": "8.0 GT/s", f"{LINK}/max_link_speed": "16.0 GT/s"}, on_disk()),
+        MachineFacts({f"{LINK}/current_link_speed": "8.0 GT/s", f"{LINK}/max_link_speed": "16.0 GT/s"}, on_disk()),
         Level.WARN,
         "8.0 GT/s",
     ),
-    (device.link, Facts({f"{LINK}/current_link_width": "4", f"{LINK}/max_link_width": "4"}, on_disk()), None, ""),
+    (
+        device.link,
+        MachineFacts({f"{LINK}/current_link_width": "4", f"{LINK}/max_link_width": "4"}, on_disk()),
+        None,
+        "",
+    ),
     (
         device.heat,
-        Facts({"/sys/block/nvme0n1/device/hwmon1/temp1_input": "81850"}, on_disk()),
+        MachineFacts({"/sys/block/nvme0n1/device/hwmon1/temp1_input": "81850"}, on_disk()),
         Level.WARN,
         "82 C",
     ),
-    (device.array, Facts({"/sys/block/nvme0n1/md/sync_action": "resync"}, on_disk()), Level.WARN, "resync"),
-    (device.throttled_writeback, Facts({f"{QUEUE}/wbt_lat_usec": "2000"}, on_disk()), Level.NOTE, "2000 us"),
-    (device.throttled_writeback, Facts({f"{QUEUE}/wbt_lat_usec": "0"}, on_disk()), None, ""),
+    (device.array, MachineFacts({"/sys/block/nvme0n1/md/sync_action": "resync"}, on_disk()), Level.WARN, "resync"),
+    (device.throttled_writeback, MachineFacts({f"{QUEUE}/wbt_lat_usec": "2000"}, on_disk()), Level.NOTE, "2000 us"),
+    (device.throttled_writeback, MachineFacts({f"{QUEUE}/wbt_lat_usec": "0"}, on_disk()), None, ""),
 ]
 
 
 @pytest.mark.parametrize(
     ("check", "facts", "level", "words"), CASES, ids=[f"{case[0].__name__}-{n}" for n, case in enumerate(CASES)]
 )
-def test_check(check: Check, facts: Facts, level: Level | None, words: str) -> None:
+def test_check(check: Check, facts: MachineFacts, level: Level | None, words: str) -> None:
     findings = list(check(facts))
     assert [finding.level for finding in findings] == ([] if level is None else [level])
     for finding in findings:
@@ -153,17 +198,17 @@ def test_numa_compares_the_device_with_the_cpus_in_use() -> None:
     nodes: dict[str, str | Unknown] = {
         f"/sys/devices/system/node/node{n}/cpulist": text for n, text in ((0, "0-3"), (1, "4-7,9"))
     }
-    near = Facts(nodes, on_disk(numa_node=1), affinity=frozenset({5, 9}))
+    near = MachineFacts(nodes, on_disk(numa_node=1), affinity=frozenset({5, 9}))
     assert [finding.level for finding in cpu.numa(near)] == [Level.OK]
-    both = Facts(nodes, on_disk(numa_node=1), affinity=frozenset({0, 5}))
+    both = MachineFacts(nodes, on_disk(numa_node=1), affinity=frozenset({0, 5}))
     (finding,) = cpu.numa(both)
     assert finding.level is Level.NOTE
     assert "--cpunodebind=1" in finding.fix
-    assert list(cpu.numa(Facts(nodes, on_disk(numa_node=-1), affinity=frozenset({0})))) == []
+    assert list(cpu.numa(MachineFacts(nodes, on_disk(numa_node=-1), affinity=frozenset({0})))) == []
 
 
-NOTHING = Facts(environment=Unknown("it is not built"), probes=Unknown("it is not built"))
-NONSENSE = Facts(
+NOTHING = MachineFacts(environment=Unknown("it is not built"), probes=Unknown("it is not built"))
+NONSENSE = MachineFacts(
     {
         **dict.fromkeys(("/proc/loadavg", "/proc/stat", "/proc/meminfo", "/proc/self/limits"), "?"),
         **dict.fromkeys((f"{QUEUE}/wbt_lat_usec", f"{LINK}/current_link_speed", f"{LINK}/max_link_speed"), ""),
@@ -177,8 +222,8 @@ NONSENSE = Facts(
 )
 
 
-@pytest.mark.parametrize("facts", [Facts(), NOTHING, NONSENSE], ids=["empty", "nothing", "nonsense"])
-def test_what_cannot_be_read_is_said_and_stops_nothing(facts: Facts) -> None:
+@pytest.mark.parametrize("facts", [MachineFacts(), NOTHING, NONSENSE], ids=["empty", "nothing", "nonsense"])
+def test_what_cannot_be_read_is_said_and_stops_nothing(facts: MachineFacts) -> None:
     findings = examine(facts)
     assert any(finding.seen.startswith("unknown: ") for finding in findings)
     ranks = [finding.level.rank for finding in findings]
@@ -190,7 +235,7 @@ def test_blocker_gives_exit_code_4(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert diagnosis.doctor(["/data"], as_json=True) == 4
     shown = json.loads(capsys.readouterr().out)
     assert (shown["version"], shown["level"], shown["findings"][0]["topic"]) == (1, "blocker", "assayer")
-    monkeypatch.setattr(diagnosis, "gather", lambda _targets: Facts(environment={}, probes=[]))
+    monkeypatch.setattr(diagnosis, "gather", lambda _targets: MachineFacts(environment={}, probes=[]))
     assert diagnosis.doctor(["/data"], as_json=False) == 0
     assert "\x1b" not in (plain := capsys.readouterr().out)
     assert "0 blocker" in plain

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from assay.passport import plausible, read, seal
-from assay.passport.document import Figure
+from assay.passport.document import PassportFigure
 from commands import assay
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -218,8 +218,8 @@ def test_what_cannot_be_written_is_said_before_it_measures(tmp_path: Path) -> No
 
 def test_a_figure_beside_a_twin_knows_its_band() -> None:
     plain: Json = {"runs": 1, "less_is_better": True, "verdict": "valid", "provenance": "measured"}
-    figure = Figure(id="read.service_p50", title="t", unit="ns", value=50_000, low=None, high=None, **plain)
-    inside, outside = (plausible.Beside(figure, *band) for band in ((60e3, 40e3, 80e3), (10e3, 9e3, 11e3)))
+    figure = PassportFigure(id="read.service_p50", title="t", unit="ns", value=50_000, low=None, high=None, **plain)
+    inside, outside = (plausible.BesideTwin(figure, *band) for band in ((60e3, 40e3, 80e3), (10e3, 9e3, 11e3)))
     assert inside.inside
     assert not outside.inside
     assert outside.ratio == 5

@@ -15,7 +15,7 @@ from assay.price.error import PriceError
 from assay.price.history import Rule, history, spoken
 from assay.price.interval import interval_s
 from assay.price.ledger import Ledger
-from assay.price.lomet import Store, lomet
+from assay.price.lomet import PricedStore, lomet
 from hypothesis import assume, given
 from hypothesis import strategies as some
 
@@ -147,9 +147,9 @@ def test_a_band_below_one_is_refused(factor: float) -> None:
         check_factor(factor)
 
 
-def store(**changes: float) -> Store:
+def store(**changes: float) -> PricedStore:
     numbers = {"rops_mm": 4e6, "rops_ss": 7e5} | changes
-    return Store(100 * 2**30, "ddr4-32g", "p4800x-375g", "xeon-6242r", **numbers)
+    return PricedStore(100 * 2**30, "ddr4-32g", "p4800x-375g", "xeon-6242r", **numbers)
 
 
 def test_the_lines_cross_where_both_cost_the_same(ledger: Ledger) -> None:

@@ -14,7 +14,7 @@ from assay.price.choose.candidate import Candidate, cloud, own
 from assay.price.choose.decision import OBJECTIVES, Chooser, choose, decide
 from assay.price.choose.latency import LOCAL, STAND_IN, Ask, CatalogLatencies, FileLatencies, loaded_ns
 from assay.price.choose.pareto import dominates, front, goals
-from assay.price.choose.plan import Plan, Planner
+from assay.price.choose.plan import FleetPlan, Planner
 from assay.price.choose.volume import Need, VolumePrices, catalog_volumes, count, usd_per_month
 from assay.price.choose.workload import Workload
 from assay.price.error import PriceError
@@ -50,7 +50,7 @@ def machine(name: str = "m", usd: float = 100.0, **changes: Any) -> Candidate:
     return Candidate(name, facts.pop("cloud", "own"), usd, **facts)
 
 
-def plan(work: Workload, candidate: Candidate) -> Plan:
+def plan(work: Workload, candidate: Candidate) -> FleetPlan:
     return Planner(work, LATENCIES).best(candidate)
 
 

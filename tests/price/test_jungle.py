@@ -12,7 +12,7 @@ from assay.price.error import PriceError
 from assay.price.holding import Holding, parse
 from assay.price.jungle import cents, hardware_usd, table1
 from assay.price.ledger import Ledger
-from assay.price.ratio import Load, Machine, ratio
+from assay.price.ratio import Load, PricedMachine, ratio
 from assay.price.record import load_of
 from hypothesis import given
 from hypothesis import strategies as some
@@ -24,7 +24,7 @@ PRINTED = {
     "pm6": (4.27, 5.78, 9.06, 5.86, 6.19, 6.60),
     "p4800x": (2.66, 5.75, 12.46, 5.92, 6.59, 7.43),
 }
-MACHINE = Machine([Holding("pmem100-128g", 6)], [Holding("ddr4-32g", 6)], "xeon-6242r")
+MACHINE = PricedMachine([Holding("pmem100-128g", 6)], [Holding("ddr4-32g", 6)], "xeon-6242r")
 money = some.decimals(min_value="0.01", max_value="1e6", places=2)
 
 

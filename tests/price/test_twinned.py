@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from assay.price.choose.latency import LOCAL, Ask, CatalogLatencies
 from assay.price.choose.plan import Planner
-from assay.price.choose.twinned import LOADS, SHARES, STAND_IN, Curve, TwinLatencies, curves, with_twin
+from assay.price.choose.twinned import LOADS, SHARES, STAND_IN, TwinCurve, TwinLatencies, curves, with_twin
 from assay.price.choose.volume import catalog_volumes
 from assay.target import catalog
 from assay.twin.predict import Point, predict
@@ -29,24 +29,24 @@ Grid = list[list[float]]
 def test_what_is_between_points_lies_between_them(share: float, load: float) -> None:
     grid: Grid = [[1 + 10 * load + share for load in LOADS] for share in SHARES]
     held = (min(max(share, SHARES[0]), SHARES[-1]), min(max(load, LOADS[0]), LOADS[-1]))
-    curve = Curve(grid, grid, 0.3, 1.5)
+    curve = TwinCurve(grid, grid, 0.3, 1.5)
     assert curve.at(grid, share, load) == pytest.approx(1 + 10 * held[1] + held[0])
 
 
 @pytest.fixture(scope="module")
-def grid(assayer: Path) -> Curve:
+def grid(assayer: Path) -> TwinCurve:
     """The stand-in's."""
     assert assayer.is_file()
     return curves([STAND_IN], 4096)[STAND_IN]
 
 
-def test_reads_wait_longer_the_busier_the_drives_are(grid: Curve) -> None:
+def test_reads_wait_longer_the_busier_the_drives_are(grid: TwinCurve) -> None:
     for line in (*grid.mean_ns, *grid.p99_ns):
         assert all(one <= other * 1.02 for one, other in itertools.pairwise(line)), line
     assert all(tail > mean for tail, mean in zip(grid.p99_ns[-1], grid.mean_ns[-1], strict=True))
 
 
-def test_the_grid_is_what_the_twin_says(grid: Curve) -> None:
+def test_the_grid_is_what_the_twin_says(grid: TwinCurve) -> None:
     asked = Point(f"twin:{STAND_IN}", threads=256, depth=4, rate_per_s=153_160.0)
     assert grid.at(grid.mean_ns, 1.0, 0.7) == pytest.approx(predict(asked)["latency_ns"]["mean"], rel=0.02)
 
@@ -61,7 +61,7 @@ def test_who_has_no_twin_of_its_own_is_lent_one() -> None:
     assert with_twin(machine(), known).twin == ""
 
 
-def test_a_latency_by_a_twin_has_a_band_and_says_what_is_lent(grid: Curve) -> None:
+def test_a_latency_by_a_twin_has_a_band_and_says_what_is_lent(grid: TwinCurve) -> None:
     latencies = TwinLatencies([STAND_IN], 4096, CATALOG)
     found = latencies.under(Ask(LOCAL, STAND_IN, True, 4096, 0.5, 1.0))
     assert found.value_ns == pytest.approx(grid.at(grid.mean_ns, 1.0, 0.5))
@@ -70,7 +70,7 @@ def test_a_latency_by_a_twin_has_a_band_and_says_what_is_lent(grid: Curve) -> No
     assert latencies.under(Ask(LOCAL, "", False, 4096, 0.5, 1.0)).provenance == "assumed"
 
 
-def test_an_objective_on_the_tail_takes_more_instances(grid: Curve) -> None:
+def test_an_objective_on_the_tail_takes_more_instances(grid: TwinCurve) -> None:
     latencies = TwinLatencies([STAND_IN], 4096, CATALOG)
     light = {"working_set": "1TB", "reads_per_s": 90e3, "writes_per_s": 1e3}
     cloudy = with_twin(machine("gcp/x", cloud="gcp", memory_bytes=0.0), ())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from assay.error import AssayError
 from assay.study import matrix, source
-from assay.study.expand import Request, expand
+from assay.study.expand import ExpandRequest, expand
 from assay.study.model import Study
 from assay.study.plan import in_order
 from assay.study.settings import Chosen, apply
@@ -37,7 +37,7 @@ def study(body: str, head: str = "") -> Study:
 
 def cells(found: Study, *targets: Target, **settings: Any) -> list[Any]:
     chosen = apply(Chosen(found), settings) if settings else Chosen(found)
-    return expand(Request(chosen, found.name, found.title, targets or (parse("/tmp"),)))
+    return expand(ExpandRequest(chosen, found.name, found.title, targets or (parse("/tmp"),)))
 
 
 @given(

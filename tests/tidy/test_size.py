@@ -8,6 +8,8 @@ from tidy.files import matching, place, text
 
 FUNCTION_LINES = 70
 FILE_LINES = 500
+#: Without blank lines and comments; docstrings count.
+CODE_LINES = 400
 
 
 def python_functions(source: str) -> Iterator[rust.Span]:
@@ -36,6 +38,27 @@ def test_files_stay_short() -> None:
     sizes = {place(path): text(path).count("\n") for path in matching("**/*.rs", "**/*.py", "**/*.sh", "assay")}
     found = [f"{name}: {lines} lines, {FILE_LINES} is the end" for name, lines in sizes.items() if lines > FILE_LINES]
     assert not found, "\n".join(found)
+
+
+def code_lines(name: str, source: str) -> int:
+    """Lines of a file that are neither blank nor a comment."""
+    lines = (rust.code_only(source) if name.endswith(".rs") else source).split("\n")
+    return sum(1 for line in lines if line.strip() and not (name.endswith(".py") and line.lstrip().startswith("#")))
+
+
+def test_files_hold_no_more_code_than_can_be_kept_in_mind() -> None:
+    sizes = {place(path): code_lines(path.name, text(path)) for path in matching("**/*.rs", "**/*.py")}
+    found = [
+        f"{name}: {lines} lines of code, {CODE_LINES} is the end; split it"
+        for name, lines in sizes.items()
+        if lines > CODE_LINES
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_blank_lines_and_comments_are_no_code() -> None:
+    assert code_lines("x.rs", "//! About.\n\n/* a\n b */\nfn a() {\n    // why\n}\n") == 2
+    assert code_lines("x.py", '"""About."""\n\n# why\nx = 1\n') == 2
 
 
 def test_counting_sees_a_long_function_behind_strings_and_comments() -> None:

@@ -6,15 +6,15 @@ import pytest
 from assay.trace import pattern
 from assay.trace.blocks import Blocks, Reader
 from assay.trace.classes import classes_of
-from assay.trace.device import Device
-from assay.trace.operation import Operation, Recording
+from assay.trace.device import TracedDevice
+from assay.trace.operation import Recording, TracedOperation
 
 
 def dice(seed: int) -> random.Random:
     return random.Random(seed)  # noqa: S311
 
 
-DISK = Device("vda", (254, 0))
+DISK = TracedDevice("vda", (254, 0))
 # A read that its asker issues; a write that a worker of the kernel issues for the asker; a flush; somebody else's read.
 LINES = """\
       postgres-100   [000] ..... 10.000000: block_getrq: 254,0 R 2048 + 16 [postgres]
@@ -37,7 +37,7 @@ LINES = """\
 """
 
 
-def read(own: set[int] | None, device: Device = DISK) -> Blocks:
+def read(own: set[int] | None, device: TracedDevice = DISK) -> Blocks:
     reader = Reader([device], own, lambda _, comm: comm.startswith("kworker"))
     return reader.read(LINES.splitlines())
 
@@ -84,13 +84,14 @@ def test_write_back_of_the_databases_files_is_its_own_and_that_of_others_is_not(
 
 
 def test_sectors_outside_of_the_partition_are_another_ones() -> None:
-    found = read({100}, Device("vda", (254, 0), first=2000, last=2100))
+    found = read({100}, TracedDevice("vda", (254, 0), first=2000, last=2100))
     assert [one.bytes for one in found.operations if one.kind == "read"] == [8192]
 
 
-def operations(offsets: list[int], size: int = 8192, kind: str = "read", **rest: bool) -> list[Operation]:
+def operations(offsets: list[int], size: int = 8192, kind: str = "read", **rest: bool) -> list[TracedOperation]:
     return [
-        Operation(kind, "vda", at, size, i * 0.01, i * 0.01 + 0.001, 1, "own", **rest) for i, at in enumerate(offsets)
+        TracedOperation(kind, "vda", at, size, i * 0.01, i * 0.01 + 0.001, 1, "own", **rest)
+        for i, at in enumerate(offsets)
     ]
 
 
@@ -149,25 +150,26 @@ def test_powers_of_two_move_as_many_bytes_in_as_many_operations(seed: int) -> No
 
 
 def test_operations_in_flight_are_counted_while_the_device_is_busy() -> None:
-    together = [Operation("read", "vda", i * 99999, 4096, 0.0, 0.5, 1, "own") for i in range(4)]
-    alone = [Operation("read", "vda", 1, 4096, 2.0, 2.5, 1, "own")]
+    together = [TracedOperation("read", "vda", i * 99999, 4096, 0.0, 0.5, 1, "own") for i in range(4)]
+    alone = [TracedOperation("read", "vda", 1, 4096, 2.0, 2.5, 1, "own")]
     mean, deepest = pattern.in_flight(together + alone)
     assert mean == pytest.approx(2.5)
     assert deepest == 4
 
 
-def classes(found: list[Operation], share: float = 1.0) -> dict[str, tuple[float, float, int]]:
+def classes(found: list[TracedOperation], share: float = 1.0) -> dict[str, tuple[float, float, int]]:
     seen = classes_of(Recording("block", 10.0, sorted(found, key=lambda one: one.at_s), kernel_share=share))
     return {one.name: (one.rate_per_s, one.flushes_per_s, one.flush_every) for one in seen}
 
 
 def test_a_log_with_its_flushes_beside_reads_and_write_back() -> None:
     log = operations([i * 8192 for i in range(100)], kind="write", sync=True)
-    flushes = [Operation("flush", "vda", 0, 0, one.at_s + 0.002, -1, 1, "own", sync=True) for one in log[::4]]
+    flushes = [TracedOperation("flush", "vda", 0, 0, one.at_s + 0.002, -1, 1, "own", sync=True) for one in log[::4]]
     chance = dice(1)
     reads = operations([(1 << 36) + chance.randrange(1 << 20) * 8192 for _ in range(300)])
     back = [
-        Operation("write", "vda", chance.randrange(1 << 20) * 8192, 8192, i * 0.1, -1, 9, "kernel") for i in range(80)
+        TracedOperation("write", "vda", chance.randrange(1 << 20) * 8192, 8192, i * 0.1, -1, 9, "kernel")
+        for i in range(80)
     ]
     found = classes(log + flushes + reads + back, share=0.5)
     assert found["log"] == pytest.approx((10.0, 2.5, 4))
@@ -176,5 +178,5 @@ def test_a_log_with_its_flushes_beside_reads_and_write_back() -> None:
 
 
 def test_what_others_do_is_in_no_class() -> None:
-    foreign = [Operation("read", "vda", i * 8192, 8192, i * 0.1, -1, 7, "other") for i in range(50)]
+    foreign = [TracedOperation("read", "vda", i * 8192, 8192, i * 0.1, -1, 7, "other") for i in range(50)]
     assert classes(foreign) == {}

@@ -8,7 +8,7 @@ from assay.study.model import Study
 from assay.study.source import parse
 from assay.trace import counters, postgres, scenario
 from assay.trace.calls import Calls
-from assay.trace.classes import Seen, classes_of
+from assay.trace.classes import TracedClass, classes_of
 from assay.trace.operation import Recording
 from assay.trace.process import Used
 from assay.trace.subject import subject_of
@@ -62,7 +62,7 @@ def test_counters_split_by_what_the_process_moved() -> None:
 
 
 def test_a_servers_own_counts_make_pages_and_a_log() -> None:
-    counts = postgres.Counts(1000, 200, 0, 100 * 8192.0, 50, 40)
+    counts = postgres.ServerCounts(1000, 200, 0, 100 * 8192.0, 50, 40)
     seen = {one.name: one for one in postgres.classes_of(counts, 10.0)}
     assert seen["point-reads"].rate_per_s == 100
     assert (seen["log"].sizes, seen["log"].rate_per_s, seen["log"].flushes_per_s) == (((16384, 1),), 5.0, 4.0)
@@ -84,9 +84,9 @@ def test_any_classes_make_a_study_that_can_be_read(seed: int) -> None:
         assert (table.durability == "none") == (one.flushes_per_s == 0)
 
 
-def one_class(chance: random.Random, name: str) -> Seen:
+def one_class(chance: random.Random, name: str) -> TracedClass:
     writes = name not in ("scan", "point-reads")
-    return Seen(
+    return TracedClass(
         name=name,
         operation="write" if writes else "read",
         sequential=name in ("scan", "log"),

@@ -20,7 +20,7 @@ from assay.study.request import Wish, prepare
 from assay.target.catalog import parameters
 from assay.target.target import Target, parse
 from assay.twin import fit_knee, fit_points, fit_result
-from assay.twin.fit_drive import Drive
+from assay.twin.fit_drive import DriveFit
 from assay.twin.fit_points import Measured
 from assay.twin.fit_verdict import judge
 
@@ -286,8 +286,8 @@ def point(name: str, *seen: float, held_out: bool = False) -> Measured:
     return Measured(name, "read depth", [{"write_share": 0.0}], held_out, list(seen))
 
 
-def drive(points: list[Measured], factor: float = 1.0) -> Drive:
-    return Drive({}, {each.name: {"ops_per_s": each.best * factor} for each in points})
+def drive(points: list[Measured], factor: float = 1.0) -> DriveFit:
+    return DriveFit({}, {each.name: {"ops_per_s": each.best * factor} for each in points})
 
 
 def test_one_noisy_point_in_twenty_is_forgiven_and_three_are_not() -> None:

@@ -15,19 +15,19 @@ from assay.twin import memory_catalog
 from assay.twin.document import to_toml
 from assay.twin.fit_grid import fit_kind, hold_out
 from assay.twin.fit_report import fit_file
-from assay.twin.grid_file import GIB, Point, read_grid
-from assay.twin.grid_model import Shape, Size, bandwidth, share
+from assay.twin.grid_file import GIB, GridPoint, read_grid
+from assay.twin.grid_model import GridShape, Size, bandwidth, share
 from hypothesis import given
 from hypothesis import strategies as st
 
-SHAPE = Shape(12.0, 0.2, 0.02, np.inf, 1.0, 3)
+SHAPE = GridShape(12.0, 0.2, 0.02, np.inf, 1.0, 3)
 SIZE = Size(2.6 * GIB, 2.7 * GIB, 0.4, 8.0, 6.4)
 THREADS = (1, 2, 4, 8, 12, 16, 24, 32)
 
 
-def made(modules: tuple[int, ...] = (1, 2)) -> list[Point]:
+def made(modules: tuple[int, ...] = (1, 2)) -> list[GridPoint]:
     return [
-        Point(count, 1024.0, threads, bandwidth(SHAPE, SIZE, count, threads))
+        GridPoint(count, 1024.0, threads, bandwidth(SHAPE, SIZE, count, threads))
         for count in modules
         for threads in THREADS
     ]

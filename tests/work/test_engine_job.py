@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from assay.cli.engine.flags import Flags
 from assay.error import BAD_JOB, AssayError
-from assay.study.work.engine import Durability, Placement, Way, job
+from assay.study.work.engine import Durability, EngineWay, Placement, job
 
 WORKLOAD: dict[str, Any] = {"kind": "tpcc", "warehouses": 1, "small": True}
 
@@ -84,7 +84,7 @@ def test_pages_are_striped_over_folders_and_written_at_a_rate(tmp_path: Path) ->
         folder.mkdir()
     made = job(
         WORKLOAD,
-        Flags(on=f"{folders[0]}+{folders[1]}", log=str(folders[2]), path=Way.LIBAIO, write_rate="250MB/s"),
+        Flags(on=f"{folders[0]}+{folders[1]}", log=str(folders[2]), path=EngineWay.LIBAIO, write_rate="250MB/s"),
     )
     assert (made["target"], made["stripes"]) == (str(folders[0]), [str(folders[1])])
     assert (made["log_target"], made["path"]) == (str(folders[2]), "libaio")

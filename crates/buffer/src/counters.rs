@@ -60,12 +60,12 @@ impl Counters {
 
 /// A worker's counts. The hot one stands alone.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct WorkerTally {
     pub hits: Cell<u64>,
     rest: Cell<Counters>,
 }
 
-impl Tally {
+impl WorkerTally {
     #[inline(always)]
     pub fn hit(&self) {
         self.hits.set(self.hits.get() + 1);

@@ -14,7 +14,7 @@ pub use counters::Counters;
 pub use error::BufferError;
 pub use pool::{
     Config, FRAMES_AT_LEAST, Lower, NOTE_BYTES, PageId, Placement, Pool, Tier,
-    atomics::{Table, Zeroed},
+    atomics::{Zeroed, ZeroedArray},
     header::HEADER_BYTES,
 };
 pub use worker::{Attempt, Exclusive, Optimistic, Outside, Racy, Shared, Stop, Worker, Writing};

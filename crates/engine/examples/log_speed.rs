@@ -21,7 +21,7 @@ use assay_engine::{
         Area, Full, Log, Logs, Pace, Tail, Writer,
         area::{BLOCK, FRONT},
         logs::end_in,
-        record::{self, HEADER, Kind},
+        record::{self, HEADER, RecordKind},
     },
 };
 use assay_record::PathKind;
@@ -176,7 +176,7 @@ impl Logged {
         loop {
             match self.log.reserve(thread, record.len())? {
                 Ok(position) => {
-                    record::seal(record, self.log.identity(), position, position, Kind::Commit, 1);
+                    record::seal(record, self.log.identity(), position, position, RecordKind::Commit, 1);
                     self.log.fill(thread, position, record);
                     return Ok(position + record.len() as u64);
                 }
@@ -250,7 +250,7 @@ impl Twofold {
             }
         };
         let (commit, end) = (core.sequence.take(), end_in(which, position + record.len() as u64));
-        record::seal(record, log.identity(), position, commit, Kind::Commit, 1);
+        record::seal(record, log.identity(), position, commit, RecordKind::Commit, 1);
         log.fill(thread, position, record);
         core.sequence.applied(commit, end);
         while core.sequence.visible() < commit {

@@ -11,7 +11,7 @@ use crate::{
         Full,
         logs::{end_in, log_of},
         record,
-        record::Kind,
+        record::RecordKind,
     },
     row::{ROW_HEADER, Stamp},
     session::{Session, Ticket},
@@ -176,7 +176,7 @@ impl<T: Trees> Session<'_, T> {
             let commit = self.core.sequence.take();
             if let Some(log) = log {
                 let changes = self.writes.len() as u32;
-                record::seal(&mut self.record, log.identity(), position, commit, Kind::Commit, changes);
+                record::seal(&mut self.record, log.identity(), position, commit, RecordKind::Commit, changes);
                 log.fill(self.slot, position, &self.record);
             }
             let end = log.map_or(0, |_| end_in(self.log, position + self.record.len() as u64));

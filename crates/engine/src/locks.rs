@@ -12,7 +12,7 @@ use std::sync::atomic::{
     Ordering::{Relaxed, Release, SeqCst},
 };
 
-use assay_buffer::{BufferError, Table};
+use assay_buffer::{BufferError, ZeroedArray};
 
 const LOCKED: u64 = 1 << 63;
 const SESSION_BITS: u32 = 10;
@@ -45,7 +45,7 @@ impl Holder {
 /// The table.
 #[derive(Debug)]
 pub struct Locks {
-    words: Table<AtomicU64>,
+    words: ZeroedArray<AtomicU64>,
 }
 
 impl Locks {
@@ -55,7 +55,7 @@ impl Locks {
     /// Where there is no memory for it.
     pub fn new(words: usize, commit: u64) -> Result<Self, BufferError> {
         assert!(words.is_power_of_two(), "{words} is no power of two");
-        let words = Table::<AtomicU64>::zeros(words)?;
+        let words = ZeroedArray::<AtomicU64>::zeros(words)?;
         words.iter().for_each(|word| word.store(commit, Relaxed));
         Ok(Self { words })
     }

@@ -30,11 +30,11 @@ const WAITING: usize = 4;
 #[derive(Debug, Default)]
 struct Parcel {
     bytes: Vec<u8>,
-    changes: Vec<Entry>,
+    changes: Vec<ChangeSpan>,
 }
 
 /// Commit, table, end of the key, end of the value and whether there is one.
-type Entry = (u64, u16, usize, usize, bool);
+type ChangeSpan = (u64, u16, usize, usize, bool);
 
 impl Parcel {
     fn push(&mut self, commit: u64, change: &Change<'_>) {
@@ -61,7 +61,7 @@ impl Parcel {
     }
 
     /// Tables and keys of changes whose bytes begin at `start`.
-    fn keys<'p>(&'p self, start: usize, some: &'p [Entry]) -> impl Iterator<Item = (u16, &'p [u8])> {
+    fn keys<'p>(&'p self, start: usize, some: &'p [ChangeSpan]) -> impl Iterator<Item = (u16, &'p [u8])> {
         let starts = std::iter::once(start).chain(some.iter().map(|&(_, _, _, end, _)| end));
         some.iter().zip(starts).map(|(&(_, table, key, ..), start)| (table, &self.bytes[start..key]))
     }

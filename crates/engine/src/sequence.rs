@@ -12,7 +12,7 @@ pub(crate) const IN_FLIGHT_AT_MOST: u64 = RING as u64;
 
 /// What is known of a commit.
 #[derive(Debug, Default)]
-struct Entry {
+struct RingEntry {
     /// The number of the commit whose changes are all in the trees.
     applied: AtomicU64,
     /// Where its record ends: log and position.
@@ -25,7 +25,7 @@ pub struct Sequence {
     next: AtomicU64,
     visible: AtomicU64,
     durable: AtomicU64,
-    ring: Box<[Entry]>,
+    ring: Box<[RingEntry]>,
 }
 
 impl Sequence {
@@ -35,7 +35,7 @@ impl Sequence {
             next: AtomicU64::new(last + 1),
             visible: AtomicU64::new(last),
             durable: AtomicU64::new(last),
-            ring: (0..RING).map(|_| Entry::default()).collect(),
+            ring: (0..RING).map(|_| RingEntry::default()).collect(),
         }
     }
 

@@ -17,7 +17,7 @@ use assay_engine::{
     hand::Hand,
     log::{
         Area, Log, Logs, Pace, Tail, Writer,
-        record::{self, Kind},
+        record::{self, RecordKind},
     },
 };
 use sim::{DATA, LOG, LOGS, Workload, contents, create, open, world};
@@ -241,7 +241,7 @@ fn who_has_only_read_waits_for_all_commits_before_the_newest_that_it_saw() {
     let append = |commit| {
         let mut record = vec![0; 64];
         let position = log.reserve(0, record.len()).unwrap().unwrap();
-        record::seal(&mut record, log.identity(), position, commit, Kind::Commit, 0);
+        record::seal(&mut record, log.identity(), position, commit, RecordKind::Commit, 0);
         log.fill(0, position, &record);
         position + 64
     };

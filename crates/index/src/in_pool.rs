@@ -156,19 +156,19 @@ pub struct InPool<K, W> {
     sizes: Sizes,
     bytes: u64,
     huge_pages: bool,
-    place: Place,
+    place: Backing,
     emulated: AtomicBool,
 }
 
 /// Where the pool lies.
-enum Place {
+enum Backing {
     /// A folder of our own, removed with everything in it.
     Own { _scratch: Scratch, file: PathBuf },
     /// A file or device that the user named, and that stays.
     Named { file: PathBuf },
 }
 
-impl Place {
+impl Backing {
     fn file(&self) -> &Path {
         match self {
             Self::Own { file, .. } | Self::Named { file } => file,
@@ -215,7 +215,7 @@ impl<K: PoolIndex, W: Wrap> Factory for InPool<K, W> {
     type Counted = Held<K::On<Metered<Mapped>>>;
 
     fn is_there(&self) -> bool {
-        matches!(&self.place, Place::Named { file } if file.is_file())
+        matches!(&self.place, Backing::Named { file } if file.is_file())
     }
 
     fn create(&self) -> Result<Self::Index, IndexError> {
@@ -270,9 +270,9 @@ fn own_reckoning(kind: &impl PoolIndex, job: &IndexJob) -> u64 {
     kind.pool_bytes(&job.sizes, entries).max(POOL_BYTES_AT_LEAST)
 }
 
-fn place(job: &IndexJob, bytes: u64) -> Result<Place, IndexError> {
+fn place(job: &IndexJob, bytes: u64) -> Result<Backing, IndexError> {
     if let Some(file) = job.named_file()? {
-        return Ok(Place::Named { file });
+        return Ok(Backing::Named { file });
     }
     let facts = job.target.metadata().map_err(|error| {
         let fix = "name a folder in memory (/dev/shm), a folder on DAX, or a device-DAX node";
@@ -281,7 +281,7 @@ fn place(job: &IndexJob, bytes: u64) -> Result<Place, IndexError> {
     if !facts.is_dir() {
         use std::os::unix::fs::FileTypeExt;
         if facts.file_type().is_char_device() {
-            return Ok(Place::Named { file: job.target.clone() });
+            return Ok(Backing::Named { file: job.target.clone() });
         }
         let fix = "name a folder; Assay makes a file of its own in it and removes it again";
         return Err(IndexError::job(format!("{} is no folder", job.target.display()), fix));
@@ -290,5 +290,5 @@ fn place(job: &IndexJob, bytes: u64) -> Result<Place, IndexError> {
     let failed = |error| assay_pmem::PmemError::from(assay_path::PathError::from(error));
     let mut scratch = Scratch::fresh(&job.target, "assay-index", &Plan::measured()).map_err(failed)?;
     let file = scratch.claim("pool").map_err(failed)?;
-    Ok(Place::Own { _scratch: scratch, file })
+    Ok(Backing::Own { _scratch: scratch, file })
 }

@@ -11,7 +11,7 @@ use crate::{
     job::IndexJob,
     kind::Kind,
     run::{Around, Factory, Watch, play_on, run_on},
-    ssd::{OnDrive, OnTwinDrive, Table},
+    ssd::{HashTable, OnDrive, OnTwinDrive},
 };
 
 /// What is done with what makes and opens an index, whichever index that is.
@@ -37,7 +37,7 @@ pub fn with_factory<V: OnFactory>(job: &IndexJob, visit: V) -> Result<V::Out, In
         Kind::DashEh => in_pool(without_options(job, Tables::<Extendible>::default())?, job, visit),
         Kind::DashLh => in_pool(without_options(job, Tables::<Linear>::default())?, job, visit),
         Kind::SsdBtree => Ok(visit.on(&OnDrive::<assay_btree::Tree>::new(job)?)),
-        Kind::SsdHash => Ok(visit.on(&OnDrive::<Table>::new(job)?)),
+        Kind::SsdHash => Ok(visit.on(&OnDrive::<HashTable>::new(job)?)),
         Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => Err(IndexError::NotPossible {
             reason: format!("{} is a rival, and this program has no rivals", job.index.name()),
             fix: format!("build the program that has it: `assay rivals build {}`", job.index.name()),
@@ -72,7 +72,7 @@ pub(crate) fn with_player<V: OnFactory>(job: &IndexJob, around: &Around, visit: 
         Kind::DashEh => on_tape(without_options(job, Tables::<Extendible>::default())?, job, around, visit),
         Kind::DashLh => on_tape(without_options(job, Tables::<Linear>::default())?, job, around, visit),
         Kind::SsdBtree => Ok(visit.on(&OnTwinDrive::<assay_btree::Tree>::new(job, around)?)),
-        Kind::SsdHash => Ok(visit.on(&OnTwinDrive::<Table>::new(job, around)?)),
+        Kind::SsdHash => Ok(visit.on(&OnTwinDrive::<HashTable>::new(job, around)?)),
         Kind::Lmdb | Kind::Rocksdb | Kind::Wiredtiger | Kind::Redb => {
             Err(IndexError::job(format!("{} is a rival: its code cannot be played", job.index.name()), "name another"))
         }

@@ -5,7 +5,7 @@ mod bztree_common;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use assay_index::pmwcas::{Block, CONTROL, Change, Fate, Outcome, Table, Worker, area_bytes};
+use assay_index::pmwcas::{Block, CONTROL, CasOutcome, Change, DescriptorTable, Fate, Worker, area_bytes};
 use assay_pmem::{
     Medium, Offset, Pool, PoolFile, Shape,
     crash::{CrashCase, Explorer, Mark, Recorder},
@@ -31,7 +31,7 @@ const BLOCK: usize = 200;
 /// Words and descriptors in a pool.
 struct Words<M: Medium> {
     pool: Pool<M>,
-    table: Table,
+    table: DescriptorTable,
     at: u64,
 }
 
@@ -52,7 +52,7 @@ impl<M: Medium> Words<M> {
     fn open(pool: Pool<M>) -> Result<Self, String> {
         let root = |index| pool.medium().load(pool.root::<u64>(index).raw());
         let (area, at) = (root(0), root(1));
-        let table = Table::open(&pool, area, DESCRIPTORS).map_err(|error| error.to_string())?;
+        let table = DescriptorTable::open(&pool, area, DESCRIPTORS).map_err(|error| error.to_string())?;
         Ok(Self { pool, table, at })
     }
 
@@ -71,9 +71,9 @@ impl<M: Medium> Words<M> {
             };
             let changes: Vec<Change> = words.iter().map(change).collect();
             match worker.run(&self.pool, &changes, &[], &guard).map_err(|error| error.to_string())? {
-                Outcome::Succeeded => return Ok(()),
-                Outcome::Failed => {}
-                Outcome::Busy => {
+                CasOutcome::Succeeded => return Ok(()),
+                CasOutcome::Failed => {}
+                CasOutcome::Busy => {
                     drop(guard);
                     pin().flush();
                 }
@@ -99,9 +99,9 @@ impl<M: Medium> Words<M> {
                 Change { at: self.place(word), old: count, new: count + 1 },
             ];
             match worker.run(&self.pool, &changes, &blocks, &guard).map_err(said)? {
-                Outcome::Succeeded => return Ok(()),
-                Outcome::Failed => {}
-                Outcome::Busy => {
+                CasOutcome::Succeeded => return Ok(()),
+                CasOutcome::Failed => {}
+                CasOutcome::Busy => {
                     self.pool.cancel(new, BLOCK);
                     drop(guard);
                     pin().flush();

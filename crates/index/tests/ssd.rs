@@ -13,7 +13,7 @@ use assay_buffer::{
 };
 use assay_index::{
     Index, IndexError, Session,
-    ssd::{OnPool, SsdSession, Structure, Table},
+    ssd::{HashTable, OnPool, SsdSession, Structure},
 };
 
 fn config() -> Config {
@@ -124,7 +124,7 @@ fn what_a_tree_made_durable_survives_lost_torn_and_reordered_writes() {
 
 #[test]
 fn what_a_table_made_durable_survives_lost_torn_and_reordered_writes() {
-    cut_power::<Table>("ssd-hash", 7, |index, seen| {
+    cut_power::<HashTable>("ssd-hash", 7, |index, seen| {
         let worker = index.pool().worker().unwrap();
         let (entries, _, pages) = index.structure().check(&worker).unwrap();
         assert_eq!(entries as usize, seen.len());
@@ -188,9 +188,9 @@ fn a_table_on_a_drive_is_a_map_whose_bucket_every_entry_lies_in() {
     let mut model = Model::new();
     for life in 0..3_u64 {
         let index = if life == 0 {
-            OnPool::<Table>::create(drive(&file), config()).unwrap()
+            OnPool::<HashTable>::create(drive(&file), config()).unwrap()
         } else {
-            OnPool::<Table>::open(drive(&file), config()).unwrap()
+            OnPool::<HashTable>::open(drive(&file), config()).unwrap()
         };
         let mut session = index.session();
         for step in 0..6000_u64 {
@@ -244,7 +244,7 @@ fn a_table_on_a_drive_is_a_map_whose_bucket_every_entry_lies_in() {
 #[test]
 fn a_page_that_is_in_use_and_nobodys_is_seen() {
     loses_a_page::<Tree>();
-    loses_a_page::<Table>();
+    loses_a_page::<HashTable>();
 }
 
 fn loses_a_page<S: Structure>()
@@ -267,7 +267,7 @@ where
 #[test]
 fn threads_share_a_table_while_it_grows() {
     let folder = tempfile::tempdir().unwrap();
-    let index = OnPool::<Table>::create(drive(&folder.path().join("table")), config()).unwrap();
+    let index = OnPool::<HashTable>::create(drive(&folder.path().join("table")), config()).unwrap();
     std::thread::scope(|scope| {
         for thread in 0..4_u64 {
             let index = &index;

@@ -13,7 +13,7 @@ use assay_buffer::{
 };
 use assay_index::{
     Index, Session,
-    ssd::{OnPool, SsdSession, Structure, Table},
+    ssd::{HashTable, OnPool, SsdSession, Structure},
 };
 use child::killed;
 
@@ -65,7 +65,7 @@ fn child() {
     let mut orders = orders.splitn(3, ' ');
     let (kind, from) = (orders.next().unwrap(), orders.next().unwrap().parse().unwrap());
     let path = Path::new(orders.next().unwrap());
-    if kind == "btree" { work::<Tree>(path, from) } else { work::<Table>(path, from) }
+    if kind == "btree" { work::<Tree>(path, from) } else { work::<HashTable>(path, from) }
 }
 
 fn work<S: Structure>(path: &Path, from: u64)
@@ -124,7 +124,7 @@ fn what_a_killed_process_had_made_durable_is_there() {
         });
         assert!(visited.unwrap() as u64 <= KEYS);
     });
-    survives::<Table>("hash", |index| {
+    survives::<HashTable>("hash", |index| {
         let (_, _, pages) = index.structure().check(&index.pool().worker().unwrap()).unwrap();
         assert_eq!(pages, index.pool().pages(), "no page is lost");
     });

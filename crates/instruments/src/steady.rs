@@ -12,7 +12,7 @@ pub use detector::{Interval, SteadyDetector};
 
 use assay_record::IntervalPoint;
 
-use level::{Line, Split, mean};
+use level::{Split, TrendLine, mean};
 
 /// One point of a series: throughput, or anything else where more is better.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,7 +92,7 @@ pub fn assess(series: &[SeriesPoint], limits: Limits) -> Steadiness {
     if points.len() < INTERVALS_AT_LEAST || average <= 0.0 {
         return Steadiness::Steady;
     }
-    let line = Line::through(&values);
+    let line = TrendLine::through(&values);
     let splits = level::splits(&values);
     if let Some(lost) = find_loss(&points, &values, &splits, &line, limits) {
         return lost;
@@ -134,7 +134,7 @@ fn find_loss(
     points: &[SeriesPoint],
     values: &[f64],
     splits: &[Split],
-    line: &Line,
+    line: &TrendLine,
     limits: Limits,
 ) -> Option<Steadiness> {
     let bound = 1.0 - limits.drop;

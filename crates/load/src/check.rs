@@ -11,7 +11,7 @@ use assay_instruments::tally::Tally;
 use assay_path::{Arena, stamp};
 
 pub use self::second_look::SecondLook;
-use crate::{generator::Step, journal::Journal};
+use crate::{generator::NextOp, journal::Journal};
 
 const EXAMPLES_AT_MOST: usize = 5;
 
@@ -38,7 +38,7 @@ impl Checker {
     }
 
     /// Stamps every block of a page that is about to be written, and notes that it begins.
-    pub fn before_write(&mut self, step: Step, arena: &Arena, memory: usize) {
+    pub fn before_write(&mut self, step: NextOp, arena: &Arena, memory: usize) {
         let generation = self.generations.fetch_add(1, Relaxed) + 1;
         // SAFETY: the page is about to be written by this worker; nothing else uses it until then.
         let page = unsafe { page(arena, memory, step.length) };
@@ -55,7 +55,7 @@ impl Checker {
     /// somebody may be writing it gets a second look.
     pub fn after(
         &mut self,
-        step: Step,
+        step: NextOp,
         arena: &Arena,
         memory: usize,
         tally: &Tally,
@@ -70,7 +70,7 @@ impl Checker {
         }
     }
 
-    fn acknowledge(&mut self, step: Step, page: &[u8]) {
+    fn acknowledge(&mut self, step: NextOp, page: &[u8]) {
         let Some(journal) = &mut self.journal else { return };
         let begun = self.generations.load(Relaxed);
         for (index, block) in page.chunks_exact(self.block).enumerate() {
@@ -81,7 +81,7 @@ impl Checker {
         }
     }
 
-    fn verify(&mut self, step: Step, page: &[u8], tally: &Tally, second_look: &mut Option<SecondLook>) {
+    fn verify(&mut self, step: NextOp, page: &[u8], tally: &Tally, second_look: &mut Option<SecondLook>) {
         for (index, block) in page.chunks_exact(self.block).enumerate() {
             let offset = step.offset + (index * self.block) as u64;
             Tally::add(&tally.verified, 1);

@@ -16,7 +16,7 @@ use crate::node::{Node, Result};
 
 /// What is to change of a file or folder.
 #[derive(Debug)]
-pub struct Change {
+pub struct FileChange {
     pub mode: Option<u32>,
     pub uid: Option<u32>,
     pub gid: Option<u32>,
@@ -26,7 +26,7 @@ pub struct Change {
 }
 
 /// Changes all but the size.
-pub fn change(node: &Node, change: &Change) -> Result<()> {
+pub fn change(node: &Node, change: &FileChange) -> Result<()> {
     if change.uid.is_some() || change.gid.is_some() {
         node.give(change.uid, change.gid)?;
     }

@@ -17,7 +17,7 @@ use fuser::{
 use rustix::fs::OFlags;
 
 use crate::{
-    below::{self, Change},
+    below::{self, FileChange},
     node::{Node, Result, errno, facts},
     open::Open,
     stage::Stage,
@@ -103,7 +103,7 @@ impl FileSystem {
         }
     }
 
-    fn changed(&self, number: INodeNo, handle: Option<FileHandle>, change: &Change) -> Result<fuser::FileAttr> {
+    fn changed(&self, number: INodeNo, handle: Option<FileHandle>, change: &FileChange) -> Result<fuser::FileAttr> {
         self.0.alive()?;
         let node = self.0.nodes.node(number)?;
         if let Some(size) = change.size {
@@ -168,7 +168,7 @@ impl Filesystem for FileSystem {
         _: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        match self.changed(number, handle, &Change { mode, uid, gid, size, atime, mtime }) {
+        match self.changed(number, handle, &FileChange { mode, uid, gid, size, atime, mtime }) {
             Ok(facts) => reply.attr(&BELIEVED, &facts),
             Err(error) => reply.error(errno(error)),
         }

@@ -25,7 +25,7 @@ const WATCHED: std::ops::RangeInclusive<u64> = 15_000..=80_000;
 const NEVER: u64 = u64::MAX;
 
 /// What is said.
-pub enum Answer {
+pub enum HeldAnswer {
     /// To a read.
     Data(ReplyData, Vec<u8>),
     /// To a write, with the bytes that were taken.
@@ -36,7 +36,7 @@ pub enum Answer {
     Facts(ReplyAttr, Box<fuser::FileAttr>),
 }
 
-impl Answer {
+impl HeldAnswer {
     /// At once.
     pub fn say(self) {
         match self {
@@ -57,10 +57,10 @@ pub struct Held {
     /// None: it is not counted.
     pub class: Option<Class>,
     /// What is said.
-    pub answer: Answer,
+    pub answer: HeldAnswer,
 }
 
-impl Answer {
+impl HeldAnswer {
     /// EIO.
     fn refuse(self) {
         match self {

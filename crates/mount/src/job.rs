@@ -15,7 +15,7 @@ pub struct Job {
     /// What it is called.
     pub name: String,
     /// What is played.
-    pub drive: Played,
+    pub drive: PlayedBy,
     /// Seed of all chance.
     pub seed: u64,
     /// The drive's time passes so many times as slowly.
@@ -40,7 +40,7 @@ pub struct Job {
 /// What is played.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Played {
+pub enum PlayedBy {
     /// Nothing: every answer is given at once.
     Pass,
     /// Every request takes as long, ns; for tests.

@@ -18,7 +18,7 @@ use crate::{
     error::MountError,
     file_system::FileSystem,
     hold::Holder,
-    job::{Cut, Job, Played},
+    job::{Cut, Job, PlayedBy},
     node::Nodes,
     player::{Player, Way},
     probe::{self, Probe},
@@ -178,11 +178,11 @@ fn check(job: &Job) -> Result<(), MountError> {
 
 fn drive_of(job: &Job) -> Result<Option<Box<dyn Drive>>, MountError> {
     Ok(match &job.drive {
-        Played::Pass => None,
-        Played::Fixed { read_ns, write_ns, flush_ns } => {
+        PlayedBy::Pass => None,
+        PlayedBy::Fixed { read_ns, write_ns, flush_ns } => {
             Some(Box::new(Fixed { read_ns: *read_ns, write_ns: *write_ns, flush_ns: *flush_ns }))
         }
-        Played::Twin { text } => Some(Box::new(twin::Played::open(text, job.seed)?)),
+        PlayedBy::Twin { text } => Some(Box::new(twin::Played::open(text, job.seed)?)),
     })
 }
 

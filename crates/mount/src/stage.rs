@@ -20,7 +20,7 @@ use rustix::{
 use crate::{
     clock::Clock,
     drive::Op,
-    hold::{Answer, Held, Holder},
+    hold::{Held, HeldAnswer, Holder},
     lateness::Class,
     node::{Node, Nodes, Result, errno},
     open::{Open, below},
@@ -116,7 +116,7 @@ impl Stage {
 
     /// The probe's answer goes the way of all that are held, and is due at once.
     pub fn answer_probe(&self, facts: FileAttr, reply: ReplyAttr) {
-        self.hold(self.clock.now_ns(), None, None, Answer::Facts(reply, Box::new(facts)));
+        self.hold(self.clock.now_ns(), None, None, HeldAnswer::Facts(reply, Box::new(facts)));
     }
 
     /// Keeps an open file; its handle.
@@ -155,7 +155,7 @@ impl Stage {
             Ok((data, _)) if data.is_empty() => reply.data(&data),
             Ok((data, place)) => {
                 let due = self.due(seen_ns, Op::Read, place, data.len() as u64);
-                self.hold(seen_ns, due, Some(Class::Read), Answer::Data(reply, data));
+                self.hold(seen_ns, due, Some(Class::Read), HeldAnswer::Data(reply, data));
             }
         }
     }
@@ -180,7 +180,7 @@ impl Stage {
         match written {
             Err(error) => reply.error(errno(error)),
             Ok(due) => {
-                self.hold(seen_ns, due, Some(Class::Write), Answer::Written(reply, data.len() as u32));
+                self.hold(seen_ns, due, Some(Class::Write), HeldAnswer::Written(reply, data.len() as u32));
             }
         }
     }
@@ -239,7 +239,7 @@ impl Stage {
         self.covered(due.unwrap_or(seen_ns));
         match work() {
             Err(error) => reply.error(errno(error)),
-            Ok(()) => self.hold(seen_ns, due, Some(Class::Flush), Answer::Done(reply)),
+            Ok(()) => self.hold(seen_ns, due, Some(Class::Flush), HeldAnswer::Done(reply)),
         }
     }
 
@@ -274,7 +274,7 @@ impl Stage {
         player.as_ref().map(|player| player.submit(seen_ns, op, place, bytes))
     }
 
-    fn hold(&self, seen_ns: u64, due_ns: Option<u64>, class: Option<Class>, answer: Answer) {
+    fn hold(&self, seen_ns: u64, due_ns: Option<u64>, class: Option<Class>, answer: HeldAnswer) {
         if self.requests.fetch_add(u64::from(class.is_some()), Ordering::Relaxed) >= self.ends_after {
             // Whoever looks for the moment of the cut finds it later; until then nothing more is answered.
             self.dead.store(true, Ordering::SeqCst);

@@ -17,7 +17,7 @@ use crate::{
     folder::{Folder, MARKER},
     identity::Facts,
     mounted,
-    note::{Kind, Owner},
+    note::{NoteKind, Owner},
     people,
     register::{Entry, Register},
     tree,
@@ -41,7 +41,7 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Something that a run made, and that is there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct FoundMark {
     /// Where.
     pub path: PathBuf,
     /// Who used it last.
@@ -77,15 +77,15 @@ pub struct Cleaned {
 ///
 /// # Errors
 /// Where the folder or the register cannot be read.
-pub fn list(folder: &Path, named: &str) -> Result<Vec<Found>> {
+pub fn list(folder: &Path, named: &str) -> Result<Vec<FoundMark>> {
     let (path, entries) = known(folder, named)?;
     let mut found = Vec::new();
     for entry in entries {
         let (at, owner, alive) = (entry.content.head.path.clone(), entry.content.owner.clone(), entry.alive);
-        if entry.content.head.kind == Kind::Mount || at.symlink_metadata().is_err() {
+        if entry.content.head.kind == NoteKind::Mount || at.symlink_metadata().is_err() {
             continue;
         }
-        let is_folder = entry.content.head.kind != Kind::Files;
+        let is_folder = entry.content.head.kind != NoteKind::Files;
         let bytes = match Base::open(&path) {
             Ok(base) if !alive && is_folder => match Folder::found(base, entry) {
                 Ok(Some(folder)) => folder.bytes(),
@@ -94,7 +94,7 @@ pub fn list(folder: &Path, named: &str) -> Result<Vec<Found>> {
             },
             _ => 0,
         };
-        found.push(Found { path: at, owner, alive, bytes });
+        found.push(FoundMark { path: at, owner, alive, bytes });
     }
     Ok(found)
 }
@@ -166,14 +166,14 @@ fn clean_one(folder: &Path, entry: Entry) -> Result<Option<Cleaned>> {
         cleaned.alive = true;
         return Ok(Some(cleaned));
     }
-    if entry.content.head.kind == Kind::Mount {
+    if entry.content.head.kind == NoteKind::Mount {
         return Ok(mounted::take_off(entry)?.then_some(Cleaned { mount: true, ..cleaned }));
     }
     if cleaned.path.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         return entry.note.remove().map(|()| None);
     }
     let base = Base::open(folder)?;
-    if entry.content.head.kind == Kind::Files {
+    if entry.content.head.kind == NoteKind::Files {
         let Some(mut files) = Files::opened(base, entry)? else { return Ok(None) };
         files.remove_made()?;
         files.end()?;

@@ -17,7 +17,7 @@ use crate::{
     beneath,
     error::{OwnError, failed, quoted},
     identity::{Facts, Identity},
-    note::{Kind, Note},
+    note::{Note, NoteKind},
     people,
     register::{Entry, Register},
 };
@@ -40,7 +40,7 @@ impl Files {
     /// Where others may exchange it, or it is there or cannot be made.
     pub fn begin(mark: &Path) -> Result<Self> {
         let (base, path) = placed(mark)?;
-        let (mut note, _) = Register::open()?.begin(Kind::Files, path.clone(), Vec::new())?;
+        let (mut note, _) = Register::open()?.begin(NoteKind::Files, path.clone(), Vec::new())?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let held = match openat(&base, name_of(&path), flags, Mode::RUSR | Mode::WUSR) {
             Ok(held) => held,

@@ -22,7 +22,7 @@ use crate::{
     identity::{Facts, Identity},
     lease::Lease,
     mounted,
-    note::{Content, Kind, Note},
+    note::{Content, Note, NoteKind},
     people,
     register::{Entry, Register, random},
     tree::{self, Tree},
@@ -57,7 +57,7 @@ pub struct Folder {
     marker: Option<File>,
     // None once it is removed.
     note: Option<Note>,
-    kind: Kind,
+    kind: NoteKind,
     others: Vec<u32>,
     names: BTreeSet<String>,
     keep: bool,
@@ -102,7 +102,7 @@ impl Folder {
         let lease = plan.lease.then(|| Lease::take(&base)).transpose()?;
         let register = Register::open()?;
         let path = base.path().join(name);
-        let kind = if plan.whole { Kind::Whole } else { Kind::Listed };
+        let kind = if plan.whole { NoteKind::Whole } else { NoteKind::Listed };
         if again && Facts::at(&base, name).is_ok() {
             return Self::take_over(base, path, &register, lease);
         }
@@ -188,7 +188,7 @@ impl Folder {
             open,
             marker,
             note: Some(note),
-            kind: if made.is_some() { head.kind } else { Kind::Listed },
+            kind: if made.is_some() { head.kind } else { NoteKind::Listed },
             others: head.others,
             names,
             keep: true,
@@ -279,7 +279,7 @@ impl Folder {
     /// Where something in it is another's, or cannot be removed.
     pub fn remove_all(&mut self) -> Result<(Vec<String>, Vec<String>)> {
         let mut removed = Vec::new();
-        if self.kind == Kind::Whole {
+        if self.kind == NoteKind::Whole {
             mounted::take_off_beneath(&self.path)?;
             Tree { others: &self.others, spared: Some(MARKER) }.empty(self.open.as_fd(), &self.path)?;
         }

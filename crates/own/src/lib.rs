@@ -22,7 +22,7 @@ mod serve;
 mod tree;
 
 pub use base::Base;
-pub use clean::{Cleaned, Found, clean, list};
+pub use clean::{Cleaned, FoundMark, clean, list};
 pub use error::OwnError;
 pub use files::Files;
 pub use folder::{Folder, MARKER, Plan};

@@ -13,7 +13,7 @@ use crate::{
     base::{self, Base},
     error::{OwnError, failed},
     identity::Facts,
-    note::{Kind, Note},
+    note::{Note, NoteKind},
     people,
     register::{Entry, Register, state_folder},
 };
@@ -39,7 +39,7 @@ impl Mounted {
         let parent = parent.canonicalize().map_err(failed("looking at", parent))?;
         let path = named.file_name().map_or_else(|| parent.clone(), |name| parent.join(name));
         let register = Register::open()?;
-        for entry in register.entries(|head| head.kind == Kind::Mount && head.path == path)? {
+        for entry in register.entries(|head| head.kind == NoteKind::Mount && head.path == path)? {
             if entry.alive {
                 let fix = format!("umount {} first, or name another folder", path.display());
                 return Err(OwnError::refused(&path, "Assay plays a drive there already", fix));
@@ -52,7 +52,7 @@ impl Mounted {
             return Err(OwnError::refused(&path, reason, "name a folder of your own"));
         }
         let path = path.canonicalize().map_err(failed("looking at", &path))?;
-        let (note, _) = register.begin(Kind::Mount, path.clone(), Vec::new())?;
+        let (note, _) = register.begin(NoteKind::Mount, path.clone(), Vec::new())?;
         Ok(Self { path, note })
     }
 
@@ -87,7 +87,7 @@ pub fn mount_state(at: &Path) -> Result<PathBuf> {
 
 /// Takes off what killed programs of this user's Assay have left mounted below a folder.
 pub(crate) fn take_off_beneath(folder: &Path) -> Result<()> {
-    let entries = Register::open()?.entries(|head| head.kind == Kind::Mount && head.path.starts_with(folder))?;
+    let entries = Register::open()?.entries(|head| head.kind == NoteKind::Mount && head.path.starts_with(folder))?;
     entries.into_iter().filter(|entry| !entry.alive).try_for_each(|entry| take_off(entry).map(drop))
 }
 

@@ -16,7 +16,7 @@ use crate::{Result, error::failed, identity::Identity};
 /// What kind of thing was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+pub(crate) enum NoteKind {
     /// A folder of which only listed files are removed.
     Listed,
     /// A folder that goes with all that it holds.
@@ -43,7 +43,7 @@ pub struct Owner {
 /// The first line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
-    pub kind: Kind,
+    pub kind: NoteKind,
     /// Where it is, without links: a folder that was made, or the mark beside files.
     pub path: PathBuf,
     /// Stands in the marker too, and nobody else can read it in either place.
@@ -55,7 +55,7 @@ pub(crate) struct Head {
 /// A later line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum NoteLine {
     Head(Head),
     Owner(Owner),
     /// It was made. `bare`: its file system takes no writes, so that the marker is empty.
@@ -94,8 +94,8 @@ impl Note {
     /// A new note, in its file, which is locked already.
     pub fn begin(path: PathBuf, file: File, head: &Head) -> Result<Self> {
         let mut note = Self { path, file };
-        note.put(&Line::Head(head.clone()))?;
-        note.put(&Line::Owner(Owner::this()))?;
+        note.put(&NoteLine::Head(head.clone()))?;
+        note.put(&NoteLine::Owner(Owner::this()))?;
         Ok(note)
     }
 
@@ -109,26 +109,26 @@ impl Note {
     }
 
     pub fn own(&mut self) -> Result<()> {
-        self.put(&Line::Owner(Owner::this()))
+        self.put(&NoteLine::Owner(Owner::this()))
     }
 
     pub fn made(&mut self, identity: Identity, bare: bool) -> Result<()> {
-        self.put(&Line::Made { identity, bare })
+        self.put(&NoteLine::Made { identity, bare })
     }
 
     pub fn name(&mut self, name: &str) -> Result<()> {
-        self.put(&Line::Name(name.to_owned()))
+        self.put(&NoteLine::Name(name.to_owned()))
     }
 
     pub fn beside(&mut self, path: &Path, identity: Identity) -> Result<()> {
-        self.put(&Line::Beside { path: path.to_owned(), identity })
+        self.put(&NoteLine::Beside { path: path.to_owned(), identity })
     }
 
     pub fn forget(&mut self, path: &Path) -> Result<()> {
-        self.put(&Line::Forgotten(path.to_owned()))
+        self.put(&NoteLine::Forgotten(path.to_owned()))
     }
 
-    fn put(&mut self, line: &Line) -> Result<()> {
+    fn put(&mut self, line: &NoteLine) -> Result<()> {
         // A line that a kill has torn must not swallow the next one.
         let mut text = vec![b'\n'];
         let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|line| {
@@ -147,7 +147,7 @@ impl Note {
         for line in BufReader::new(&self.file).split(b'\n') {
             let line = line.map_err(failed("reading", &self.path))?;
             match (serde_json::from_slice(&line), &mut content) {
-                (Ok(Line::Head(head)), None) => content = Some(Content::new(head)),
+                (Ok(NoteLine::Head(head)), None) => content = Some(Content::new(head)),
                 (Ok(line), Some(content)) => content.add(line),
                 _ => {}
             }
@@ -177,14 +177,14 @@ impl Content {
         Self { head, owner: None, made: None, names: BTreeSet::new(), beside: Vec::new() }
     }
 
-    fn add(&mut self, line: Line) {
+    fn add(&mut self, line: NoteLine) {
         match line {
-            Line::Head(_) => {}
-            Line::Owner(owner) => self.owner = Some(owner),
-            Line::Made { identity, bare } => self.made = Some((identity, bare)),
-            Line::Name(name) => _ = self.names.insert(name),
-            Line::Beside { path, identity } => self.beside.push((path, identity)),
-            Line::Forgotten(path) => self.beside.retain(|(other, _)| *other != path),
+            NoteLine::Head(_) => {}
+            NoteLine::Owner(owner) => self.owner = Some(owner),
+            NoteLine::Made { identity, bare } => self.made = Some((identity, bare)),
+            NoteLine::Name(name) => _ = self.names.insert(name),
+            NoteLine::Beside { path, identity } => self.beside.push((path, identity)),
+            NoteLine::Forgotten(path) => self.beside.retain(|(other, _)| *other != path),
         }
     }
 }

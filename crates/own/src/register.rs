@@ -16,7 +16,7 @@ use crate::{
     Result,
     base::{self, Base},
     error::{OwnError, failed},
-    note::{Content, Head, Kind, Note},
+    note::{Content, Head, Note, NoteKind},
 };
 
 /// Attempts to take a lock; bytes of a token; bytes of the name of a note.
@@ -51,7 +51,7 @@ impl Register {
     }
 
     /// A note of what is about to be made at a path, locked.
-    pub fn begin(&self, kind: Kind, path: PathBuf, others: Vec<u32>) -> Result<(Note, Head)> {
+    pub fn begin(&self, kind: NoteKind, path: PathBuf, others: Vec<u32>) -> Result<(Note, Head)> {
         let head = Head { kind, path, token: random(TOKEN_BYTES)?, others };
         let at = self.base.path().join(format!("{}.note", random(NAME_BYTES)?));
         // Nobody looks at notes before this one is locked.

@@ -42,7 +42,7 @@ enum Request {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Answer {
+enum RemovalAnswer {
     Path(PathBuf),
     Refused { reason: String, fix: String },
 }
@@ -61,8 +61,8 @@ pub fn serve(requests: impl BufRead, mut answers: impl Write) -> Result<()> {
             source,
         });
         let answer = match answer.and_then(|request| answer_one(request, &mut made)) {
-            Ok(path) => Answer::Path(path),
-            Err(error) => Answer::Refused { reason: error.to_string(), fix: error.fix() },
+            Ok(path) => RemovalAnswer::Path(path),
+            Err(error) => RemovalAnswer::Refused { reason: error.to_string(), fix: error.fix() },
         };
         let mut text = serde_json::to_vec(&answer).unwrap_or_default();
         text.push(b'\n');

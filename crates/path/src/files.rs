@@ -14,7 +14,7 @@ use crate::{OpenParameters, PathError, Segment, SegmentKind};
 
 /// One segment, open.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct OpenSegment {
     fd: OwnedFd,
     /// First byte of the range in the file.
     pub base: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Place {
     pub written: bool,
 }
 
-impl Place {
+impl OpenSegment {
     /// The descriptor's number.
     #[inline(always)]
     pub fn raw(&self) -> RawFd {
@@ -54,7 +54,7 @@ pub(crate) struct Located<'a> {
 /// All segments of a path, and the arena that its operations use.
 #[derive(Debug)]
 pub(crate) struct Files {
-    places: Vec<Place>,
+    places: Vec<OpenSegment>,
     arena: *mut u8,
     arena_bytes: usize,
     durability: DurabilityKind,
@@ -94,7 +94,7 @@ impl Files {
     }
 
     /// The places, in the order of segments.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[OpenSegment] {
         &self.places
     }
 
@@ -156,7 +156,7 @@ impl Files {
     }
 }
 
-fn open_place(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Place, PathError> {
+fn open_place(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<OpenSegment, PathError> {
     refuse_kind(parameters, segment)?;
     let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP;
     let fd = rustix::fs::open(&segment.path, open_flags(parameters), mode)
@@ -165,7 +165,7 @@ fn open_place(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Plac
     if parameters.writes && parameters.layout == Layout::Grow {
         rustix::fs::ftruncate(&fd, segment.base).map_err(|error| io_error("emptying", &segment.path, error.into()))?;
     }
-    Ok(Place { fd, base: segment.base, bytes: segment.bytes, path: segment.path.clone(), written: false })
+    Ok(OpenSegment { fd, base: segment.base, bytes: segment.bytes, path: segment.path.clone(), written: false })
 }
 
 fn open_flags(parameters: &OpenParameters<'_>) -> OFlags {

@@ -31,7 +31,7 @@ pub(crate) struct Prepared {
 
 /// An entry: the preparation, and which file it was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Entry {
+struct FileEntry {
     prepared: Prepared,
     inode: u64,
     /// A run that writes to a stamped file has it open. If the run ends early, blocks may be torn.
@@ -45,7 +45,7 @@ struct Entry {
 /// The ledger of one scratch folder.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ledger {
-    files: BTreeMap<String, Entry>,
+    files: BTreeMap<String, FileEntry>,
 }
 
 impl Ledger {
@@ -68,7 +68,7 @@ impl Ledger {
 
     /// Notes a file.
     pub(crate) fn note(&mut self, name: &str, prepared: Prepared, inode: u64) {
-        self.files.insert(name.to_owned(), Entry { prepared, inode, writing: false, spoiled: false });
+        self.files.insert(name.to_owned(), FileEntry { prepared, inode, writing: false, spoiled: false });
     }
 
     /// Forgets a file.

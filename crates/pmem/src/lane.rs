@@ -2,7 +2,7 @@
 
 use crate::{
     class::{Class, SIZES},
-    heap::{Heap, Kind, Taken},
+    heap::{BlockKind, Heap, Taken},
     log::{Change, MOST_CHANGES, Meaning},
     medium::Medium,
 };
@@ -40,7 +40,7 @@ impl Lane {
     pub(crate) fn drain(&mut self, heap: &Heap) {
         for (index, blocks) in self.ahead.iter_mut().enumerate() {
             let Some(class) = Class::from_index(index as u64) else { continue };
-            blocks.drain(..).for_each(|at| heap.release(Taken { at, kind: Kind::Small(class) }));
+            blocks.drain(..).for_each(|at| heap.release(Taken { at, kind: BlockKind::Small(class) }));
         }
     }
 
@@ -54,10 +54,10 @@ impl Lane {
         }
     }
 
-    pub(crate) fn take(&mut self, heap: &Heap, medium: &impl Medium, kind: Kind) -> Option<Taken> {
+    pub(crate) fn take(&mut self, heap: &Heap, medium: &impl Medium, kind: BlockKind) -> Option<Taken> {
         let at = match kind {
-            Kind::Large(chunks) => heap.take_large(chunks),
-            Kind::Small(class) => {
+            BlockKind::Large(chunks) => heap.take_large(chunks),
+            BlockKind::Small(class) => {
                 let ahead = &mut self.ahead[class.index()];
                 if ahead.is_empty() {
                     heap.take_small(medium, class, few(class), ahead);
@@ -72,7 +72,7 @@ impl Lane {
     /// Keeps a free block for the next transaction of this lane, unless it has many.
     pub(crate) fn keep(&mut self, heap: &Heap, block: Taken) {
         match block.kind {
-            Kind::Small(class) if self.ahead[class.index()].len() < 2 * few(class) => {
+            BlockKind::Small(class) if self.ahead[class.index()].len() < 2 * few(class) => {
                 self.ahead[class.index()].push(block.at);
             }
             _ => heap.release(block),

@@ -8,7 +8,7 @@ use crate::{
     error::PmemError,
     geometry::{Geometry, INCARNATION, PAGE, ROOTS},
     header::{HEADER_BYTES, Header},
-    heap::{Heap, Kind, Taken},
+    heap::{BlockKind, Heap, Taken},
     lane::Lane,
     log,
     medium::Medium,
@@ -129,12 +129,12 @@ impl<M: Medium> Pool<M> {
 
     /// Gives a reserved block back that was never marked, or is unmarked.
     pub fn cancel<T>(&self, block: Offset<T>, bytes: usize) {
-        self.heap.release(Taken { at: block.raw(), kind: Kind::of(bytes as u64) });
+        self.heap.release(Taken { at: block.raw(), kind: BlockKind::of(bytes as u64) });
     }
 
     /// As [`Pool::cancel`], once nobody who is pinned now is any more.
     pub fn cancel_later<T>(&self, block: Offset<T>, bytes: usize, guard: &crossbeam_epoch::Guard) {
-        let (heap, block) = (Arc::clone(&self.heap), Taken { at: block.raw(), kind: Kind::of(bytes as u64) });
+        let (heap, block) = (Arc::clone(&self.heap), Taken { at: block.raw(), kind: BlockKind::of(bytes as u64) });
         guard.defer(move || heap.release(block));
     }
 
@@ -144,7 +144,7 @@ impl<M: Medium> Pool<M> {
     /// # Errors
     /// Where no block of that size can begin there.
     pub fn mark<T>(&self, block: Offset<T>, bytes: usize) -> Result<(), PmemError> {
-        let block = Taken { at: block.raw(), kind: Kind::of(bytes as u64) };
+        let block = Taken { at: block.raw(), kind: BlockKind::of(bytes as u64) };
         self.heap.check_place(&self.medium, block)?;
         log::apply(&self.medium, &[self.heap.allocation(block)]);
         self.heap.adopt(&self.medium, block);
@@ -157,7 +157,7 @@ impl<M: Medium> Pool<M> {
     /// # Errors
     /// Where no block of that size can begin there.
     pub fn unmark<T>(&self, block: Offset<T>, bytes: usize) -> Result<(), PmemError> {
-        let block = Taken { at: block.raw(), kind: Kind::of(bytes as u64) };
+        let block = Taken { at: block.raw(), kind: BlockKind::of(bytes as u64) };
         self.heap.check_place(&self.medium, block)?;
         log::apply(&self.medium, &[self.heap.deallocation(block)]);
         Ok(())

@@ -8,7 +8,7 @@ use std::{
 use crate::{
     claim::Claim,
     error::PmemError,
-    heap::{Heap, Kind, Taken},
+    heap::{BlockKind, Heap, Taken},
     lane::Lane,
     log::{self, Change, MOST_CHANGES, Meaning},
     medium::Medium,
@@ -54,7 +54,7 @@ impl<'p, M: Medium> Transaction<'p, M> {
     /// Where the pool or the log is full.
     pub fn alloc<T>(&mut self, bytes: usize) -> Result<Offset<T>, PmemError> {
         self.check_room()?;
-        let kind = Kind::of(bytes as u64);
+        let kind = BlockKind::of(bytes as u64);
         let block = match self.take(kind) {
             Some(block) => block,
             None => self.take_of_a_full_pool(kind, bytes)?,
@@ -165,13 +165,13 @@ impl<'p, M: Medium> Transaction<'p, M> {
         if full { Err(PmemError::LogFull { most: MOST_CHANGES }) } else { Ok(()) }
     }
 
-    fn take(&mut self, kind: Kind) -> Option<Taken> {
+    fn take(&mut self, kind: BlockKind) -> Option<Taken> {
         self.lane.with(|lane| lane.take(self.pool.heap(), self.pool.medium(), kind))
     }
 
     /// What other lanes reserved ahead, what waits for readers and what lies in chunks of other sizes may still do.
     #[cold]
-    fn take_of_a_full_pool(&mut self, kind: Kind, bytes: usize) -> Result<Taken, PmemError> {
+    fn take_of_a_full_pool(&mut self, kind: BlockKind, bytes: usize) -> Result<Taken, PmemError> {
         let (pool, heap) = (self.pool, self.pool.heap());
         self.lane.with(|lane| lane.drain(heap));
         pool.gather();

@@ -19,8 +19,8 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 /// What a call of a path costs on the host, ps.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Costs {
-    read: Line,
-    write: Line,
+    read: SequentialRun,
+    write: SequentialRun,
     submission: Picoseconds,
     flush: Picoseconds,
     /// Going to sleep until something has ended, and being woken.
@@ -33,7 +33,7 @@ pub struct Costs {
 
 /// Of a call, and of each of its bytes.
 #[derive(Clone, Copy, Debug, Default)]
-struct Line {
+struct SequentialRun {
     call: f64,
     byte: f64,
 }
@@ -51,7 +51,7 @@ impl Costs {
         let (small, large) = (demand(4096.0, 1.0)?, demand(8192.0, 1.0)?);
         let line = |small: f64, large: f64| {
             let byte = (large - small) / 4096.0;
-            Line { call: (small - 4096.0 * byte) * ps, byte: byte * ps }
+            SequentialRun { call: (small - 4096.0 * byte) * ps, byte: byte * ps }
         };
         Ok(Self {
             read: line(small.read_cycles, large.read_cycles),
@@ -71,7 +71,7 @@ impl Costs {
 
     /// Of one request, half of it before the device and half after.
     pub fn request(&self, action: Action, bytes: u32) -> Picoseconds {
-        let of = |line: Line| (line.call + line.byte * f64::from(bytes)) as Picoseconds;
+        let of = |line: SequentialRun| (line.call + line.byte * f64::from(bytes)) as Picoseconds;
         match action {
             Action::Read => of(self.read),
             Action::Write => of(self.write),

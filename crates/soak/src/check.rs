@@ -8,7 +8,7 @@ use crate::{
     job::SoakJob,
     journal,
     store::{Hand, Store, Visit},
-    turn::{Keys, Seen},
+    turn::{Keys, SlotState},
 };
 
 const EXAMPLES: usize = 5;
@@ -95,7 +95,7 @@ pub(crate) fn count<S: Store>(
 }
 
 /// What each key of a thread holds.
-fn look(hand: &mut impl Hand, keys: Keys) -> Result<Vec<Seen>, SoakError> {
+fn look(hand: &mut impl Hand, keys: Keys) -> Result<Vec<SlotState>, SoakError> {
     let (mut key, mut value) = (Vec::new(), Vec::new());
     (0..keys.keys)
         .map(|slot| {
@@ -107,12 +107,12 @@ fn look(hand: &mut impl Hand, keys: Keys) -> Result<Vec<Seen>, SoakError> {
 }
 
 /// The number of turns that explains best what is there: those acknowledged, or some of the batch under way as well.
-fn held(keys: Keys, seen: &[Seen], done: u64, batch: u64) -> u64 {
+fn held(keys: Keys, seen: &[SlotState], done: u64, batch: u64) -> u64 {
     let wrong = |turns: &u64| (0..).zip(seen).filter(|(slot, seen)| keys.wanted(*slot, *turns) != **seen).count();
     (done..=done + batch).min_by_key(wrong).unwrap_or(done)
 }
 
-fn judge(keys: Keys, seen: &[Seen], (done, turns): (u64, u64), counted: &mut Counted) {
+fn judge(keys: Keys, seen: &[SlotState], (done, turns): (u64, u64), counted: &mut Counted) {
     for (slot, seen) in (0..).zip(seen) {
         let wanted = keys.wanted(slot, turns);
         let was_acknowledged = keys.last(slot, done) > 0;
@@ -122,9 +122,9 @@ fn judge(keys: Keys, seen: &[Seen], (done, turns): (u64, u64), counted: &mut Cou
             continue;
         }
         let older = match seen {
-            Seen::Nothing => true,
-            Seen::Turn(turn) => *turn < keys.last(slot, turns),
-            Seen::Foreign => false,
+            SlotState::Nothing => true,
+            SlotState::Turn(turn) => *turn < keys.last(slot, turns),
+            SlotState::Foreign => false,
         };
         // Of what was not acknowledged nothing can be lost, but it must not be there in part.
         let lost = older && was_acknowledged;
@@ -144,11 +144,11 @@ mod tests {
 
     const KEYS: Keys = Keys { thread: 1, keys: 8 };
 
-    fn after(turns: u64) -> Vec<Seen> {
+    fn after(turns: u64) -> Vec<SlotState> {
         (0..KEYS.keys).map(|slot| KEYS.wanted(slot, turns)).collect()
     }
 
-    fn judged(seen: &[Seen], done: u64, batch: u64) -> Counted {
+    fn judged(seen: &[SlotState], done: u64, batch: u64) -> Counted {
         let mut counted =
             Counted { name: String::new(), acknowledged: 0, found: 0, torn: 0, lost: 0, corrupt: 0, examples: vec![] };
         judge(KEYS, seen, (done, held(KEYS, seen, done, batch)), &mut counted);
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_foreign_value_is_corrupt() {
         let mut state = after(40);
-        state[3] = Seen::Foreign;
+        state[3] = SlotState::Foreign;
         assert_eq!((judged(&state, 40, 1).corrupt, judged(&state, 40, 1).lost), (1, 0));
     }
 }

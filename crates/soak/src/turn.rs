@@ -14,7 +14,7 @@ pub struct Keys {
 
 /// What a value is found to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum SlotState {
     /// No value.
     Nothing,
     /// What this turn wrote.
@@ -64,10 +64,10 @@ impl Keys {
     }
 
     /// What a key holds after so many turns.
-    pub fn wanted(self, slot: u32, turns: u64) -> Seen {
+    pub fn wanted(self, slot: u32, turns: u64) -> SlotState {
         match self.last(slot, turns) {
-            last if self.removes(last) => Seen::Nothing,
-            last => Seen::Turn(last),
+            last if self.removes(last) => SlotState::Nothing,
+            last => SlotState::Turn(last),
         }
     }
 
@@ -76,11 +76,11 @@ impl Keys {
     }
 
     /// What was found under a key.
-    pub fn seen(self, slot: u32, value: Option<&[u8]>) -> Seen {
-        let Some(value) = value else { return Seen::Nothing };
+    pub fn seen(self, slot: u32, value: Option<&[u8]>) -> SlotState {
+        let Some(value) = value else { return SlotState::Nothing };
         let turn = value.first_chunk().map_or(0, |turn| u64::from_le_bytes(*turn));
         let whole = turn > 0 && self.slot(turn) == slot && self.value(turn).as_deref() == Some(value);
-        if whole { Seen::Turn(turn) } else { Seen::Foreign }
+        if whole { SlotState::Turn(turn) } else { SlotState::Foreign }
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
             let Some(mut value) = keys.value(turn) else { return Ok(()) };
             let at = at.index(value.len());
             value[at] ^= 0x10;
-            prop_assert_ne!(keys.seen(keys.slot(turn), Some(&value)), Seen::Turn(turn));
+            prop_assert_ne!(keys.seen(keys.slot(turn), Some(&value)), SlotState::Turn(turn));
         }
     }
 

@@ -5,7 +5,7 @@
 
 /// A table: its name, its columns with types that every dialect knows, and its primary key.
 #[derive(Debug)]
-pub struct Table {
+pub struct TableSchema {
     /// Its name.
     pub name: &'static str,
     /// Its columns with their types.
@@ -14,25 +14,25 @@ pub struct Table {
     pub key: &'static str,
 }
 
-pub const TABLES: [Table; 9] = [
-    Table {
+pub const TABLES: [TableSchema; 9] = [
+    TableSchema {
         name: "item",
         columns: "i_id integer, i_im_id integer, i_name text, i_price integer, i_data text",
         key: "i_id",
     },
-    Table {
+    TableSchema {
         name: "warehouse",
         columns: "w_id integer, w_name text, w_street_1 text, w_street_2 text, w_city text, w_state text, w_zip text, \
             w_tax integer, w_ytd bigint",
         key: "w_id",
     },
-    Table {
+    TableSchema {
         name: "district",
         columns: "d_w_id integer, d_id integer, d_name text, d_street_1 text, d_street_2 text, d_city text, \
             d_state text, d_zip text, d_tax integer, d_ytd bigint, d_next_o_id integer",
         key: "d_w_id, d_id",
     },
-    Table {
+    TableSchema {
         name: "customer",
         columns: "c_w_id integer, c_d_id integer, c_id integer, c_first text, c_middle text, c_last text, \
             c_street_1 text, c_street_2 text, c_city text, c_state text, c_zip text, c_phone text, c_since bigint, \
@@ -40,30 +40,30 @@ pub const TABLES: [Table; 9] = [
             c_payment_cnt integer, c_delivery_cnt integer, c_data text",
         key: "c_w_id, c_d_id, c_id",
     },
-    Table {
+    TableSchema {
         name: "history",
         columns: "h_c_w_id integer, h_c_d_id integer, h_c_id integer, h_w_id integer, h_d_id integer, h_date bigint, \
             h_amount bigint, h_data text",
         key: "",
     },
-    Table {
+    TableSchema {
         name: "new_order",
         columns: "no_w_id integer, no_d_id integer, no_o_id integer",
         key: "no_w_id, no_d_id, no_o_id",
     },
-    Table {
+    TableSchema {
         name: "orders",
         columns: "o_w_id integer, o_d_id integer, o_id integer, o_c_id integer, o_entry_d bigint, \
             o_carrier_id integer, o_ol_cnt integer, o_all_local integer",
         key: "o_w_id, o_d_id, o_id",
     },
-    Table {
+    TableSchema {
         name: "order_line",
         columns: "ol_w_id integer, ol_d_id integer, ol_o_id integer, ol_number integer, ol_i_id integer, \
             ol_supply_w_id integer, ol_delivery_d bigint, ol_quantity integer, ol_amount bigint, ol_dist_info text",
         key: "ol_w_id, ol_d_id, ol_o_id, ol_number",
     },
-    Table {
+    TableSchema {
         name: "stock",
         columns: "s_w_id integer, s_i_id integer, s_quantity integer, s_ytd bigint, s_order_cnt integer, \
             s_remote_cnt integer, s_dist_01 text, s_dist_02 text, s_dist_03 text, s_dist_04 text, s_dist_05 text, \

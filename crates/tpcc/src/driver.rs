@@ -28,7 +28,7 @@ use crate::{
     server::{ServerUse, ServerWatch},
     store::{Crew, Store},
     tally::{AUDITED, Tally, touched},
-    terminal::{Shared, Terminal},
+    terminal::{SharedTerminals, Terminal},
 };
 
 /// How often the controller looks whether it is to end: seldom, for its CPU is the driver's.
@@ -119,7 +119,7 @@ pub fn drive<S: Store>(
     let (stop, ready) = (AtomicBool::new(false), Barrier::new(threads as usize + 1));
     let edges = Edges::ahead();
     let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
-    let shared = Shared { clock, began: clock.now(), date, stop: &stop, edges: &edges, drive };
+    let shared = SharedTerminals { clock, began: clock.now(), date, stop: &stop, edges: &edges, drive };
     thread::scope(|scope| {
         let mut workers = Vec::with_capacity(threads as usize);
         let mut askers = askers.into_iter();
@@ -156,7 +156,7 @@ pub fn drive<S: Store>(
 
 /// The terminals of one thread.
 struct Bench<'a> {
-    shared: &'a Shared<'a>,
+    shared: &'a SharedTerminals<'a>,
     tallies: &'a [Tally],
     /// What each will ask for.
     askers: RefCell<Vec<Option<Asker>>>,

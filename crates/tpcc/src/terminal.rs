@@ -37,7 +37,7 @@ const PAUSE_US: u32 = 2_000;
 const WALKED: u64 = 1 << 14;
 
 /// What all terminals share.
-pub(crate) struct Shared<'a> {
+pub(crate) struct SharedTerminals<'a> {
     pub(crate) clock: Clock,
     /// Ticks at which schedules begin.
     pub(crate) began: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Shared<'a> {
 }
 
 pub(crate) struct Terminal<'a, S> {
-    shared: &'a Shared<'a>,
+    shared: &'a SharedTerminals<'a>,
     session: S,
     asker: Asker,
     tally: &'a Tally,
@@ -63,7 +63,7 @@ struct Due {
 }
 
 impl<'a, S: Session> Terminal<'a, S> {
-    pub(crate) fn new(session: S, shared: &'a Shared<'a>, asker: Asker, tally: &'a Tally) -> Self {
+    pub(crate) fn new(session: S, shared: &'a SharedTerminals<'a>, asker: Asker, tally: &'a Tally) -> Self {
         Self { shared, session, asker, tally, failures: 0 }
     }
 
@@ -147,7 +147,7 @@ impl<'a, S: Session> Terminal<'a, S> {
 
     /// Waits until an instant; false where nothing is begun at it any more.
     fn await_due(&mut self, at: u64) -> bool {
-        let Shared { clock, edges, .. } = *self.shared;
+        let SharedTerminals { clock, edges, .. } = *self.shared;
         loop {
             let now = clock.now();
             if self.stopped() || !edges.serves(at, now) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.advise.advice import Advice, Gain, Outcome
-from assay.advise.facts import Facts, read
+from assay.advise.facts import RuleFacts, read
 from assay.advise.rule import Rule
 
 __all__ = ["Advice", "Facts", "Gain", "Outcome", "Rule", "of", "of_folder"]
@@ -13,7 +13,7 @@ __all__ = ["Advice", "Facts", "Gain", "Outcome", "Rule", "of", "of_folder"]
 _RANK = {"advised": 0, "depends": 1, "undecided": 2, "no gain here": 3, "no evidence": 4}
 
 
-def of(facts: Facts) -> list[Advice]:
+def of(facts: RuleFacts) -> list[Advice]:
     """What every rule says of these records: what is advised first, the largest gain first."""
     from assay.advise.rules import RULES
 

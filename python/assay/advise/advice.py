@@ -103,7 +103,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Finding:
+class RuleFinding:
     """What a rule finds in records, before it is judged."""
 
     says: str

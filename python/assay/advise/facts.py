@@ -17,7 +17,7 @@ _ALIKE = ("study", "on", "scenario", "class", "operation", "pattern", "size", "t
 
 
 @dataclass(frozen=True)
-class Facts:
+class RuleFacts:
     """Records of one folder."""
 
     folder: Folder
@@ -48,9 +48,9 @@ class Facts:
         return ""
 
 
-def read(directory: Path) -> Facts:
+def read(directory: Path) -> RuleFacts:
     """Facts of a result folder."""
-    return Facts(folder.read(directory))
+    return RuleFacts(folder.read(directory))
 
 
 def pairs(

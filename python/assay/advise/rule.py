@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from assay.advise.advice import Advice, Finding, Outcome
-from assay.advise.facts import Facts
+from assay.advise.advice import Advice, Outcome, RuleFinding
+from assay.advise.facts import RuleFacts
 
 
 @dataclass(frozen=True)
@@ -19,21 +19,21 @@ class Rule:
     costs: str
     check: str
     wants: str
-    find: Callable[[Facts], Finding | None]
+    find: Callable[[RuleFacts], RuleFinding | None]
 
-    def judged(self, facts: Facts) -> Advice:
+    def judged(self, facts: RuleFacts) -> Advice:
         """What the rule says of these records."""
         found = self.find(facts)
         if found is None:
             says = "These records hold no two runs that would show it."
-            return self._advice("no evidence", Finding(says, ()))
+            return self._advice("no evidence", RuleFinding(says, ()))
         outcome = found.outcome or (found.gain.outcome if found.gain else "depends")
         if found.gain is not None and found.gain.status == "invalid":
             outcome = "no evidence"
-            found = Finding(f"A record behind this is invalid. {found.says}", found.evidence, found.gain)
+            found = RuleFinding(f"A record behind this is invalid. {found.says}", found.evidence, found.gain)
         return self._advice(outcome, found)
 
-    def _advice(self, outcome: Outcome, found: Finding) -> Advice:
+    def _advice(self, outcome: Outcome, found: RuleFinding) -> Advice:
         return Advice(
             rule=self.id,
             title=self.title,

@@ -51,7 +51,7 @@ class Twin:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenFigure:
     """A figure of a passport or a result folder, beside the twin where it has one."""
 
     id: str
@@ -73,7 +73,7 @@ class Taken:
     signature: str
     file: str
     badge: str
-    figures: tuple[Seen, ...]
+    figures: tuple[SeenFigure, ...]
     state: tuple[tuple[str, str, str], ...]
     limits: tuple[str, ...]
     counts: tuple[tuple[str, int], ...]
@@ -81,7 +81,7 @@ class Taken:
 
 
 @dataclass
-class Entry:
+class AtlasPage:
     """One page."""
 
     slug: str

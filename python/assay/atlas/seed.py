@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from assay.atlas.model import Entry, Fact, Modelled, Price, Twin
+from assay.atlas.model import AtlasPage, Fact, Modelled, Price, Twin
 from assay.passport import plausible
 from assay.passport.figures import QUESTIONS
 from assay.price.book import Book, open_book
@@ -28,7 +28,7 @@ _BANDS = ("bandwidth", "latency", "tail")
 _PRICED = ("capacity", "iops", "throughput")
 
 
-def entries() -> dict[str, Entry]:
+def entries() -> dict[str, AtlasPage]:
     """Every page by its name."""
     book = open_book()
     found = {document["name"]: _twin(document) for document in catalog.everything()}
@@ -46,13 +46,13 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")[:80] or "unnamed"
 
 
-def _twin(document: Json) -> Entry:
+def _twin(document: Json) -> AtlasPage:
     family = document["device"]["family"]
     kind = "memory" if family in catalog.MEMORY_FAMILIES else _KIND.get(family, "drive")
     sheet = {key: value for key, value in document.items() if key != "band"}
     facts = [_fact(place, one) for place, one in catalog.parameters(sheet)]
     size = show.size(document["capacity_bytes"]["value"])
-    return Entry(document["name"], document["title"], kind, size, " ".join(document.get("notes") or ()), facts)
+    return AtlasPage(document["name"], document["title"], kind, size, " ".join(document.get("notes") or ()), facts)
 
 
 def _fact(place: str, one: Json) -> Fact:
@@ -92,7 +92,7 @@ def _who(one: Json) -> tuple[str, str, str]:
     return one["kind"], one["source"], one["date"]
 
 
-def _volumes(found: dict[str, Entry], book: Book) -> None:
+def _volumes(found: dict[str, AtlasPage], book: Book) -> None:
     """Prices and limits of volumes, on the pages of all twins of that kind."""
     for volume in catalog_volumes():
         alike = [entry for name, entry in found.items() if name.partition("-")[0] == volume.name]
@@ -115,14 +115,14 @@ def _prices(book: Book, item: str) -> Iterator[Price]:
         yield Price(f"{entry.value} {entry.currency} per {entry.unit}", entry.date, entry.kind, entry.source + note)
 
 
-def _parts(found: dict[str, Entry], book: Book) -> None:
+def _parts(found: dict[str, AtlasPage], book: Book) -> None:
     """Parts with a price: on the page of their twin where one is of the same name, otherwise on one of their own."""
     for item, part in book.parts.items():
         if part.family == "cpu":
             continue
         entry = next((one for one in found.values() if one.slug == item or _same(one.title, part.title)), None)
         if entry is None:
-            entry = found.setdefault(item, Entry(item, part.title, "part"))
+            entry = found.setdefault(item, AtlasPage(item, part.title, "part"))
         entry.facts += list(_sheet(part))
         entry.prices += list(_prices(book, item))
 
@@ -138,11 +138,11 @@ def _sheet(part: Part) -> Iterable[Fact]:
             yield _of_fact(name, value)
 
 
-def _instance(found: dict[str, Entry], one: Candidate) -> None:
+def _instance(found: dict[str, AtlasPage], one: Candidate) -> None:
     """An instance: on the page of its twin where the catalog has one."""
     name = one.name.partition("/")[2]
     own = found.get(name.replace(".", "-")) if one.cloud == "aws" else None
-    entry = own or found.setdefault(slug(one.name), Entry(slug(one.name), f"{one.cloud} {name}", "instance"))
+    entry = own or found.setdefault(slug(one.name), AtlasPage(slug(one.name), f"{one.cloud} {name}", "instance"))
     entry.capacity = entry.capacity or (show.size(one.local_bytes) if one.local_bytes else "")
     stated = {
         "cores": f"{one.cores:g}",

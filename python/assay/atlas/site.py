@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.atlas import seed, taken
-from assay.atlas.model import KINDS, Entry
+from assay.atlas.model import KINDS, AtlasPage
 from assay.charts import shell
 from assay.error import BAD_JOB, AssayError
 from assay.results.files import make_folder
@@ -28,7 +28,7 @@ HEADS = ("4 KiB read, median", "reads, 32 in flight", "durable commits", "scan")
 _LISTED = ("drive", "volume", "memory")
 
 
-def build(site: Path, sources: Iterable[Path]) -> tuple[list[Entry], list[str]]:
+def build(site: Path, sources: Iterable[Path]) -> tuple[list[AtlasPage], list[str]]:
     """Writes the site; returns its pages, and a sentence for each source that is left out.
 
     Raises:
@@ -50,7 +50,7 @@ def _require_ours(site: Path) -> None:
         raise AssayError(f"{site} is there and is no atlas", hint=hint, code=BAD_JOB)
 
 
-def _write(site: Path, entries: Sequence[Entry], left_out: Sequence[str]) -> None:
+def _write(site: Path, entries: Sequence[AtlasPage], left_out: Sequence[str]) -> None:
     script = shell.script(_SCRIPT.read_text(encoding="utf-8"))
     common = {
         "hash": shell.fingerprint(script),
@@ -77,7 +77,7 @@ def _write(site: Path, entries: Sequence[Entry], left_out: Sequence[str]) -> Non
     shell.replace_file(site / MARK, json.dumps(whole, ensure_ascii=False, separators=(",", ":")))
 
 
-def _line(one: Entry) -> Json:
+def _line(one: AtlasPage) -> Json:
     """A line of the index."""
     figures = [one.first(name) for name in SHOWN]
     return {

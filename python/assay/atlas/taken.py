@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.atlas.model import Entry, Seen, Taken
+from assay.atlas.model import AtlasPage, SeenFigure, Taken
 from assay.atlas.seed import slug
 from assay.error import BAD_JOB, AssayError
 from assay.passport import badge, make, plausible, read
-from assay.passport.document import SUFFIX, Figure, Passport
+from assay.passport.document import SUFFIX, Passport, PassportFigure
 from assay.passport.plausible import Guess
 from assay.results import folder
 from assay.results.files import make_folder
@@ -77,7 +77,7 @@ def _source(path: Path) -> Source:
     return Source(path, found.passport, found.fingerprint, found.sealed.key)
 
 
-def page_of(found: Passport, known: Mapping[str, Entry]) -> str:
+def page_of(found: Passport, known: Mapping[str, AtlasPage]) -> str:
     """The page that a passport belongs to: by the volume that its owner names, by its model, or one of its own."""
     word = slug(found.volume.type.partition(",")[0].partition(" ")[0]) if found.volume.origin == "said" else ""
     if word in known:
@@ -85,14 +85,14 @@ def page_of(found: Passport, known: Mapping[str, Entry]) -> str:
     return plausible.twin_of(found) or slug(found.device.model)
 
 
-def add(known: dict[str, Entry], sources: Sequence[Source], site: Path) -> None:
+def add(known: dict[str, AtlasPage], sources: Sequence[Source], site: Path) -> None:
     """Puts every source on its page, and copies passports and badges into the site."""
     pages = {id(source): page_of(source.passport, known) for source in sources}
     twins = [page for page in dict.fromkeys(pages.values()) if page in catalog.twins()]
     guesses = plausible.predictions(twins)
     for source in sorted(sources, key=lambda one: one.passport.made.at, reverse=True):
         page, found = pages[id(source)], source.passport
-        entry = known.setdefault(page, Entry(page, found.device.model, "drive"))
+        entry = known.setdefault(page, AtlasPage(page, found.device.model, "drive"))
         entry.taken.append(_taken(source, guesses.get(page, {}), _copy(source, page, site)))
 
 
@@ -128,11 +128,11 @@ def _taken(source: Source, guesses: Mapping[str, Guess], files: tuple[str, str])
     )
 
 
-def _seen(figure: Figure, beside: Mapping[str, plausible.Beside]) -> Seen:
+def _seen(figure: PassportFigure, beside: Mapping[str, plausible.BesideTwin]) -> SeenFigure:
     known = beside.get(figure.id)
     said = "" if known is None else f"{known.ratio:.2f}"
     inside = None if known is None else known.inside
-    return Seen(figure.id, figure.title, badge.value(figure), figure.provenance, figure.verdict, said, inside)
+    return SeenFigure(figure.id, figure.title, badge.value(figure), figure.provenance, figure.verdict, said, inside)
 
 
 def _what(found: Passport) -> str:

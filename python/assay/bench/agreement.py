@@ -31,7 +31,7 @@ UNITS = {"ops_per_s": "ops/s", "mean_ns": "ns", "p50_ns": "ns", "p99_ns": "ns"}
 
 
 @dataclass(frozen=True)
-class Cell:
+class AgreementCell:
     """One load that both run. `threads` block, or one thread keeps `depth` in flight."""
 
     operation: str
@@ -83,13 +83,13 @@ class Cell:
         } | ({"fdatasync": 1} if self.durable else {})
 
 
-def cells() -> list[Cell]:
+def cells() -> list[AgreementCell]:
     """Every cell."""
     found = []
     for operation in ("read", "write"):
-        found.append(Cell(operation, "pread", "psync", 1, 1, durable=False))
-        found += [Cell(operation, "io_uring", "io_uring", 1, depth, durable=False) for depth in DEPTHS]
-    return found + [Cell("write", "pread", "psync", threads, 1, durable=True) for threads in DEPTHS]
+        found.append(AgreementCell(operation, "pread", "psync", 1, 1, durable=False))
+        found += [AgreementCell(operation, "io_uring", "io_uring", 1, depth, durable=False) for depth in DEPTHS]
+    return found + [AgreementCell("write", "pread", "psync", threads, 1, durable=True) for threads in DEPTHS]
 
 
 def measure(repeats: int, seconds: float, folder: str, seed: int) -> Json:
@@ -97,7 +97,7 @@ def measure(repeats: int, seconds: float, folder: str, seed: int) -> Json:
     drawn = random.Random(seed)  # noqa: S311  An order that can be repeated is wanted.
     every = cells()
     keeper = folder_job(folder, every[0].assay(), FILE_BYTES, seconds, "bypassed")
-    results: dict[Cell, list[tuple[Figures, Figures]]] = {cell: [] for cell in every}
+    results: dict[AgreementCell, list[tuple[Figures, Figures]]] = {cell: [] for cell in every}
     with prepared(keeper) as files:
         shared = {"scratch": keeper["scratch"], "keep_scratch": True}
         for _ in range(repeats):
@@ -118,7 +118,7 @@ def measure(repeats: int, seconds: float, folder: str, seed: int) -> Json:
     }
 
 
-def _pair(cell: Cell, job: Json, file: str, seconds: float, first: bool) -> tuple[Figures, Figures]:
+def _pair(cell: AgreementCell, job: Json, file: str, seconds: float, first: bool) -> tuple[Figures, Figures]:
     if first:
         ours = by_assay(cell, process.assayer(job)[0])
         return ours, by_fio(cell, process.fio(cell.fio(file, seconds))[0])
@@ -126,7 +126,7 @@ def _pair(cell: Cell, job: Json, file: str, seconds: float, first: bool) -> tupl
     return by_assay(cell, process.assayer(job)[0]), theirs
 
 
-def by_assay(cell: Cell, record: Json) -> Figures:
+def by_assay(cell: AgreementCell, record: Json) -> Figures:
     """Figures of a record. Percentiles of a durable write are those of its sync."""
     found = record["classes"][0]
     spread = found["flush"] if cell.durable else found["service"]
@@ -138,7 +138,7 @@ def by_assay(cell: Cell, record: Json) -> Figures:
     }
 
 
-def by_fio(cell: Cell, job: Json) -> Figures:
+def by_fio(cell: AgreementCell, job: Json) -> Figures:
     """Figures of fio's report. The mean of a durable write is that of the write and of the sync together."""
     found = job[cell.operation]
     spread = job["sync"]["lat_ns"] if cell.durable else found["lat_ns"]
@@ -151,7 +151,7 @@ def by_fio(cell: Cell, job: Json) -> Figures:
     }
 
 
-def judged(cell: Cell, found: list[tuple[Figures, Figures]]) -> Json:
+def judged(cell: AgreementCell, found: list[tuple[Figures, Figures]]) -> Json:
     """Ratios of a cell, and those that differ by more than chance and by more than they may."""
     figures = {
         name: pairs.compared([ours[name] for ours, _ in found], [theirs[name] for _, theirs in found], unit)

@@ -11,8 +11,8 @@ from assay import rivals
 from assay.bench.reading import Reading, of_driver, of_record
 from assay.binary import Binary
 from assay.dbms.target import target_of
-from assay.dbms.tpcc.bench import Bench, Snapshot
-from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.bench import Bench, ServerSnapshot
+from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.run import bench_of, drive, load
 from assay.error import BAD_JOB, AssayError
 from assay.index import Wish, job
@@ -92,7 +92,7 @@ class Ring:
 
     def __init__(self, folder: Path, size: Size, keep: Callable[[Json], None]) -> None:
         self._folder, self._size, self._keep = folder, size, keep
-        self._tables: dict[tuple[str, str], tuple[Bench, Snapshot | None]] = {}
+        self._tables: dict[tuple[str, str], tuple[Bench, ServerSnapshot | None]] = {}
 
     def close(self) -> None:
         """Ends servers, and removes what was loaded."""
@@ -170,7 +170,7 @@ class Ring:
         bench, snapshot = self._loaded(contest, name)
         return drive(self._order(contest, name), Binary.find(), bench, snapshot)
 
-    def _loaded(self, contest: Contest, name: str) -> tuple[Bench, Snapshot | None]:
+    def _loaded(self, contest: Contest, name: str) -> tuple[Bench, ServerSnapshot | None]:
         """A database as it was loaded, and its copy: each run begins with that."""
         if (contest.name, name) not in self._tables:
             order, binary = self._order(contest, name), Binary.find()
@@ -182,9 +182,9 @@ class Ring:
             self._tables[contest.name, name] = bench, bench.snapshot()
         return self._tables[contest.name, name]
 
-    def _order(self, contest: Contest, name: str) -> Order:
+    def _order(self, contest: Contest, name: str) -> TpccFlags:
         size = self._size
-        return Order(
+        return TpccFlags(
             engine=name,
             warehouses=size.warehouses,
             terminals=size.threads,

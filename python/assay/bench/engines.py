@@ -21,7 +21,7 @@ SHORT_S = 0.5
 
 
 @dataclass(frozen=True)
-class Point:
+class EnginePair:
     """One comparison: an engine, its depth, and whether the page cache is bypassed."""
 
     path: str
@@ -59,7 +59,7 @@ class Point:
 
 
 POINTS = [
-    Point(path, engine, depth, direct)
+    EnginePair(path, engine, depth, direct)
     for direct, (path, engine, depth) in itertools.product(
         (False, True),
         [
@@ -74,7 +74,7 @@ POINTS = [
 
 
 @dataclass(frozen=True)
-class Work:
+class EngineWork:
     """Operations of one run, the seconds they took by its own clock, and the CPU of the whole process."""
 
     operations: float
@@ -91,7 +91,7 @@ class Cost:
     ops_per_s: float
 
 
-def cost(short: Work, long: Work, tsc_hz: float) -> Cost:
+def cost(short: EngineWork, long: EngineWork, tsc_hz: float) -> Cost:
     """What lies between a short and a long run."""
     operations = long.operations - short.operations
     cycles = (long.cpu_s - short.cpu_s) * tsc_hz
@@ -124,7 +124,7 @@ def _points(repeats: int, seconds: float, folder: str, tsc_hz: float) -> Iterato
             yield _compare(point, job, str(files["data"]), repeats, seconds, tsc_hz)
 
 
-def _compare(point: Point, job: Json, file: str, repeats: int, seconds: float, tsc_hz: float) -> Json:
+def _compare(point: EnginePair, job: Json, file: str, repeats: int, seconds: float, tsc_hz: float) -> Json:
     def ours() -> Cost:
         return cost(_assay(job, SHORT_S), _assay(job, SHORT_S + seconds), tsc_hz)
 
@@ -145,12 +145,12 @@ def _both(results: list[tuple[Cost, Cost]], name: str) -> tuple[list[float], lis
     return [getattr(one, name) for one, _ in results], [getattr(other, name) for _, other in results]
 
 
-def _assay(job: Json, seconds: float) -> Work:
+def _assay(job: Json, seconds: float) -> EngineWork:
     record, done = process.assayer(job | {"window": {"measure_s": seconds}})
     found = record["classes"][0]
-    return Work(found["operations"], record["window"]["measured_s"], done.cpu_s, done.cycles)
+    return EngineWork(found["operations"], record["window"]["measured_s"], done.cpu_s, done.cycles)
 
 
-def _fio(point: Point, file: str, seconds: float) -> Work:
+def _fio(point: EnginePair, file: str, seconds: float) -> EngineWork:
     job, done = process.fio(point.fio(file, seconds))
-    return Work(job["read"]["total_ios"], job["read"]["runtime"] / 1000, done.cpu_s, done.cycles)
+    return EngineWork(job["read"]["total_ios"], job["read"]["runtime"] / 1000, done.cpu_s, done.cycles)

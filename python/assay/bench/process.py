@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Run:
+class ProcessRun:
     """What a program printed, its CPU seconds (user and kernel, its threads and children too) and cycles."""
 
     text: str
@@ -32,13 +32,13 @@ def run(
     given: str = "",
     environment: Mapping[str, str] | None = None,
     codes: Sequence[int] = (0,),
-) -> Run:
+) -> ProcessRun:
     """Runs a program to its end, with one of these exit codes. Cycles come from perf where the machine has counters."""
     counted = Path(tempfile.mkstemp(prefix="assay-perf-")[1]) if counters_work() else None
     try:
         wrapped = ["perf", "stat", "-x,", "-e", "cycles", "-o", str(counted), "--", *command] if counted else command
         text, cpu_s = _wait(list(wrapped), given, dict(environment or os.environ), codes)
-        return Run(text, cpu_s, _cycles(counted.read_text()) if counted else None)
+        return ProcessRun(text, cpu_s, _cycles(counted.read_text()) if counted else None)
     finally:
         if counted:
             counted.unlink()
@@ -107,7 +107,7 @@ def fio_version() -> str:
     return run([fio_program(), "--version"]).text.strip()
 
 
-def fio(options: Mapping[str, object], environment: Mapping[str, str] | None = None) -> tuple[Json, Run]:
+def fio(options: Mapping[str, object], environment: Mapping[str, str] | None = None) -> tuple[Json, ProcessRun]:
     """Runs one job of fio's; gives the job's part of its JSON report."""
     command = [fio_program(), "--output-format=json", *(f"--{name}={value}" for name, value in options.items())]
     done = run(command, environment={**os.environ, **(environment or {})})
@@ -126,7 +126,7 @@ def report(text: str) -> Json:
     return document
 
 
-def assayer(job: Json) -> tuple[Json, Run]:
+def assayer(job: Json) -> tuple[Json, ProcessRun]:
     """Runs a job; gives its record."""
     done = run([str(home.binary()), "run", "-"], json.dumps(job))
     events = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]

@@ -15,7 +15,7 @@ SIZES = (64, 256, 4096)
 
 
 @dataclass(frozen=True)
-class Point:
+class StorePair:
     """One comparison: reads or writes of one size, one after the other or anywhere."""
 
     write: bool
@@ -50,7 +50,7 @@ class Point:
         }
 
 
-POINTS = [Point(*words) for words in itertools.product((False, True), (False, True), SIZES)]
+POINTS = [StorePair(*words) for words in itertools.product((False, True), (False, True), SIZES)]
 
 
 def measure(repeats: int, seconds: float, folder: str) -> Json:
@@ -66,7 +66,7 @@ def measure(repeats: int, seconds: float, folder: str) -> Json:
 
 
 def _points(repeats: int, seconds: float, folder: str) -> Iterator[Json]:
-    keeper = folder_job(folder, Point(False, False, 4096).assay(), FILE_BYTES, seconds, "as-found")
+    keeper = folder_job(folder, StorePair(False, False, 4096).assay(), FILE_BYTES, seconds, "as-found")
     with prepared(keeper) as files:
         for point in POINTS:
             job = folder_job(folder, point.assay(), FILE_BYTES, seconds, "as-found")
@@ -74,7 +74,7 @@ def _points(repeats: int, seconds: float, folder: str) -> Iterator[Json]:
             yield _compare(point, job, str(files["data"]), repeats, seconds)
 
 
-def _compare(point: Point, job: Json, file: str, repeats: int, seconds: float) -> Json:
+def _compare(point: StorePair, job: Json, file: str, repeats: int, seconds: float) -> Json:
     def ours() -> float:
         record, _ = process.assayer(job)
         return float(record["classes"][0]["bandwidth"]["value"])

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.claim.drop import SHARE
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from assay.error import FAILED, AssayError
 
 # From what is worth most to what is worth least.
@@ -25,7 +25,7 @@ class StreamAnswer:
     bytes/s; both only of twins.
     """
 
-    metrics: Mapping[str, Value]
+    metrics: Mapping[str, ClaimValue]
     time_ns: Mapping[str, float] = field(default_factory=dict)
     series: tuple[tuple[float, float], ...] = ()
 
@@ -59,7 +59,7 @@ class Answers:
 
     runs: Mapping[str, Sequence[RunAnswer]]
 
-    def leaf(self, name: str) -> Value | list[Value]:
+    def leaf(self, name: str) -> ClaimValue | list[ClaimValue]:
         """What a name in an expression stands for; a list where the run sweeps.
 
         Raises:
@@ -100,7 +100,7 @@ class Answers:
         return parts[0], parts[1] if len(parts) == 3 else "", parts[-1]
 
 
-def _metric(name: str, point: RunAnswer, stream: str, metric: str) -> Value:
+def _metric(name: str, point: RunAnswer, stream: str, metric: str) -> ClaimValue:
     if point.refused:
         raise UnansweredError(point.refused)
     if stream:
@@ -110,7 +110,7 @@ def _metric(name: str, point: RunAnswer, stream: str, metric: str) -> Value:
     return _total(name, list(point.streams.values()), metric)
 
 
-def _of(name: str, stream: StreamAnswer, metric: str) -> Value:
+def _of(name: str, stream: StreamAnswer, metric: str) -> ClaimValue:
     if metric not in stream.metrics:
         raise UnansweredError(_absent(name, metric))
     return stream.metrics[metric]
@@ -122,7 +122,7 @@ def _absent(name: str, metric: str) -> str:
     return f"`{name}`: the run gives no {metric.replace('_', ' ')}"
 
 
-def _total(name: str, streams: Sequence[StreamAnswer], metric: str) -> Value:
+def _total(name: str, streams: Sequence[StreamAnswer], metric: str) -> ClaimValue:
     if metric in ("bandwidth", "rate"):
         return _sum([_of(name, stream, metric) for stream in streams])
     if metric == "cycles_per_byte":
@@ -133,8 +133,8 @@ def _total(name: str, streams: Sequence[StreamAnswer], metric: str) -> Value:
     raise UnansweredError(f"`{name}`: name the stream whose {metric} is meant", hint="correct catalog/claims")
 
 
-def _sum(values: Sequence[Value]) -> Value:
+def _sum(values: Sequence[ClaimValue]) -> ClaimValue:
     """Streams of one run share their twin: its errors do not cancel, so the widest band stays."""
     number = sum(value.number for value in values)
     extrapolated = tuple(dict.fromkeys(sentence for value in values for sentence in value.extrapolated))
-    return Value(number, max(value.width for value in values), extrapolated)
+    return ClaimValue(number, max(value.width for value in values), extrapolated)

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from assay.claim.answer import Answers, RunAnswer
-from assay.claim.model import Stream, Study
-from assay.claim.question import Point, points
+from assay.claim.model import ClaimStream, ClaimStudy
+from assay.claim.question import SweepPoint, points
 from assay.claim.take import names
 
 Json = dict[str, Any]
 Side = Literal["twin", "here"]
 
 
-def runs(study: Study, answers: Answers, side: Side) -> Iterator[Json]:
+def runs(study: ClaimStudy, answers: Answers, side: Side) -> Iterator[Json]:
     """Each run that was answered, with its points in the order of its sweep.
 
     Metrics are bare numbers: bandwidth in bytes/s, rate in 1/s, times in ns.
     """
-    asked: dict[str, list[Point]] = {}
+    asked: dict[str, list[SweepPoint]] = {}
     for point in points(study, set(answers.runs)):
         asked.setdefault(point.run, []).append(point)
     for name, found in answers.runs.items():
@@ -32,7 +32,7 @@ def used(texts: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(name.split(".", maxsplit=1)[0] for text in texts for name in names(text)))
 
 
-def _point(point: Point, answer: RunAnswer) -> Json:
+def _point(point: SweepPoint, answer: RunAnswer) -> Json:
     streams = {name: _metrics(answer, name) for name in point.streams if name in answer.streams}
     found: Json = {
         "on": answer.place or point.hardware,
@@ -48,7 +48,7 @@ def _metrics(answer: RunAnswer, stream: str) -> dict[str, float]:
     return {name: value.number for name, value in answer.streams[stream].metrics.items()}
 
 
-def _asked(point: Point, stream: Stream) -> str:
+def _asked(point: SweepPoint, stream: ClaimStream) -> str:
     """A stream in words: operation, pattern, size, threads and depth, and what sets a pace."""
     kind = f"mix of {stream.write_percent} % writes" if stream.op == "mix" else stream.op
     parts = [f"{stream.pattern} {kind}", stream.size, f"threads {stream.threads or point.settings.threads or 1}"]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from assay.binary import Binary
 from assay.claim import judge
-from assay.claim.model import Run, Study, known
+from assay.claim.model import ClaimStudy, Run, known
 from assay.claim.reproduce import reproduce
 from assay.claim.take import names
 from assay.home import catalog
@@ -41,7 +41,7 @@ WIDEST = 1.0
 
 
 @dataclass(frozen=True)
-class Figure:
+class CoveredFigure:
     """A published figure that nothing was fitted to, beside what a twin gave."""
 
     kind: str
@@ -58,12 +58,12 @@ class Figure:
         return abs(self.miss) <= math.log1p(self.width) + 1e-9
 
 
-def figures() -> list[Figure]:
+def figures() -> list[CoveredFigure]:
     """All of them: of the studies, of drives under load, of instances, of memory."""
     return [*published(), *under_load(), *other_sizes(), *beside()]
 
 
-def published() -> Iterator[Figure]:
+def published() -> Iterator[CoveredFigure]:
     """What the studies published and twins predict."""
     for name in known():
         found = reproduce(name)
@@ -72,18 +72,20 @@ def published() -> Iterator[Figure]:
                 runs = [found.study.runs[run] for run in _runs(outcome.claim.take)]
                 on_drives = not any(_on_memory(found.study, run) for run in runs)
                 kind = kind_of(outcome, found.study, runs, on_drives)
-                yield Figure(kind, outcome.claim.id, math.log1p(outcome.error), outcome.modelled.width, on_drives)
+                yield CoveredFigure(
+                    kind, outcome.claim.id, math.log1p(outcome.error), outcome.modelled.width, on_drives
+                )
 
 
 def _runs(take: str) -> list[str]:
     return list(dict.fromkeys(name.split(".", maxsplit=1)[0] for name in names(take)))
 
 
-def _on_memory(study: Study, run: Run) -> bool:
+def _on_memory(study: ClaimStudy, run: Run) -> bool:
     return targets.is_memory(targets.target(study.machines[run.machine].on))
 
 
-def kind_of(outcome: judge.Outcome, study: Study, runs: Sequence[Run], on_drives: bool) -> str:
+def kind_of(outcome: judge.JudgedClaim, study: ClaimStudy, runs: Sequence[Run], on_drives: bool) -> str:
     """The kind of question that a figure answers: the first that applies."""
     claim = outcome.claim
     if claim.metric == "CPU":
@@ -98,7 +100,7 @@ def kind_of(outcome: judge.Outcome, study: Study, runs: Sequence[Run], on_drives
     return MIX if mixed else ONE
 
 
-def under_load() -> Iterator[Figure]:
+def under_load() -> Iterator[CoveredFigure]:
     """Latencies of drives beside writes, at every second rate, of twins that were fitted to the others."""
     table, binary = catalog() / "published" / "ssd-under-load.csv", Binary.find()
     for drive in load_file.drives(table):
@@ -109,21 +111,21 @@ def under_load() -> Iterator[Figure]:
         for row in others:
             if row.figure.startswith("read"):
                 kind = LOADED if row.figure.endswith("p50") else TAIL
-                yield Figure(kind, title, math.log(row.predicted / row.published), row.width)
+                yield CoveredFigure(kind, title, math.log(row.predicted / row.published), row.width)
 
 
-def other_sizes() -> Iterator[Figure]:
+def other_sizes() -> Iterator[CoveredFigure]:
     """Rates of instances, each taken from the sizes beside it."""
     for family, miss in instance_table.left_out():
-        yield Figure(INSTANCE, family, miss, instance_table.width())
+        yield CoveredFigure(INSTANCE, family, miss, instance_table.width())
 
 
-def beside() -> Iterator[Figure]:
+def beside() -> Iterator[CoveredFigure]:
     """Readers beside writers on one module: the model was fitted to two, four and six."""
     for row in beside_file.read():
         if row.modules == beside_file.LEFT_OUT:
             value, width = beside_file.answer(row)
-            yield Figure(MEMORY, "one module", math.log(value / row.bytes_per_s), width, drive=False)
+            yield CoveredFigure(MEMORY, "one module", math.log(value / row.bytes_per_s), width, drive=False)
 
 
 def width_of(misses: Iterable[float]) -> float | None:
@@ -136,7 +138,7 @@ def width_of(misses: Iterable[float]) -> float | None:
 
 
 @dataclass(frozen=True)
-class Row:
+class CoverageRow:
     """A kind of question: how far off, and how often inside."""
 
     kind: str
@@ -150,16 +152,16 @@ class Row:
     """Inside of widths from the other groups; none where those are too few."""
 
 
-def rows(found: Sequence[Figure]) -> list[Row]:
+def rows(found: Sequence[CoveredFigure]) -> list[CoverageRow]:
     """By kind, and all together."""
     kinds = list(dict.fromkeys(figure.kind for figure in found))
     return [_row(kind, [figure for figure in found if figure.kind == kind]) for kind in kinds] + [_row("all", found)]
 
 
-def _row(kind: str, found: Sequence[Figure]) -> Row:
+def _row(kind: str, found: Sequence[CoveredFigure]) -> CoverageRow:
     errors = sorted(math.expm1(abs(figure.miss)) for figure in found)
     hits = list(_left_out(found)) if kind != "all" else []
-    return Row(
+    return CoverageRow(
         kind=kind,
         figures=len(found),
         groups=len({figure.group for figure in found}),
@@ -171,7 +173,7 @@ def _row(kind: str, found: Sequence[Figure]) -> Row:
     )
 
 
-def _left_out(found: Sequence[Figure]) -> Iterator[bool]:
+def _left_out(found: Sequence[CoveredFigure]) -> Iterator[bool]:
     """Whether each figure lies within the width that all other groups make."""
     for group in dict.fromkeys(figure.group for figure in found):
         width = width_of(figure.miss for figure in found if figure.group != group)
@@ -179,7 +181,7 @@ def _left_out(found: Sequence[Figure]) -> Iterator[bool]:
             yield from (abs(figure.miss) <= math.log1p(width) for figure in found if figure.group == group)
 
 
-def bands(found: Sequence[Figure]) -> Table:
+def bands(found: Sequence[CoveredFigure]) -> Table:
     """The file of bands: drives, where loads are joined."""
     made: Table = {}
     for key, kind in JOINED.items():

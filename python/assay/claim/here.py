@@ -11,9 +11,9 @@ from typing import Any
 
 from assay.binary import Binary, said
 from assay.claim.answer import Answers, RunAnswer, StreamAnswer
-from assay.claim.model import Stream, Study
-from assay.claim.question import Point, points
-from assay.claim.value import Value
+from assay.claim.model import ClaimStream, ClaimStudy
+from assay.claim.question import SweepPoint, points
+from assay.claim.value import ClaimValue
 from assay.error import BAD_JOB, AssayError
 from assay.record import ClassResult
 from assay.study import scratch
@@ -30,14 +30,16 @@ _WARMUP_S = 0.2
 
 
 @dataclass(frozen=True)
-class Place:
+class MeasuredWhere:
     """Where to measure, and for how long each run."""
 
     folder: str
     seconds: float
 
 
-def answers(study: Study, wanted: set[str], memory: Mapping[str, bool], place: Place, binary: Binary) -> Answers:
+def answers(
+    study: ClaimStudy, wanted: set[str], memory: Mapping[str, bool], place: MeasuredWhere, binary: Binary
+) -> Answers:
     """Every run of `wanted`, one after the other; `memory` says of each machine whether it is byte-addressable."""
     target = parse(place.folder)
     if target.kind != "folder":
@@ -51,7 +53,7 @@ def answers(study: Study, wanted: set[str], memory: Mapping[str, bool], place: P
     return Answers(found)
 
 
-def _not_here(point: Point) -> str:
+def _not_here(point: SweepPoint) -> str:
     if point.settings.engine == "simulation":
         return "it takes from minutes to hours on real hardware; `assay run dana-long` measures it"
     if point.settings.path == "spdk":
@@ -59,7 +61,7 @@ def _not_here(point: Point) -> str:
     return ""
 
 
-def _measure(point: Point, memory: bool, place: Place, binary: Binary) -> RunAnswer:
+def _measure(point: SweepPoint, memory: bool, place: MeasuredWhere, binary: Binary) -> RunAnswer:
     """One run; whatever it refuses becomes the sentence of its answer."""
     with tempfile.TemporaryDirectory(prefix="assay-claims-") as folder:
         log = Path(folder) / "log"
@@ -90,7 +92,7 @@ def _finished(events: Iterator[Json]) -> Json | None:
     return record
 
 
-def job_of(point: Point, memory: bool, place: Place) -> Json:
+def job_of(point: SweepPoint, memory: bool, place: MeasuredWhere) -> Json:
     """The job of a point: the same streams, on as much data as suits this machine."""
     loads_and_stores = memory and point.settings.path == "pmem"
     target = {"id": "main", "kind": "memory", "members": []} if loads_and_stores else parse(place.folder).job("main")
@@ -110,12 +112,12 @@ def job_of(point: Point, memory: bool, place: Place) -> Json:
     }
 
 
-def _budget(place: Place) -> int:
+def _budget(place: MeasuredWhere) -> int:
     free = parse(place.folder).free_bytes()
     return int(min(_LARGEST, max(_SMALLEST, free * _SHARE_OF_FREE)))
 
 
-def _dataset(alias: str, stream: Stream, budget: int) -> Json:
+def _dataset(alias: str, stream: ClaimStream, budget: int) -> Json:
     size = parse_bytes(stream.size)
     wanted = parse_bytes(stream.working_set) if stream.working_set else budget
     data = max(size, min(wanted, budget))
@@ -123,7 +125,7 @@ def _dataset(alias: str, stream: Stream, budget: int) -> Json:
     return {"name": alias, "target": "main", "bytes": data - data % size, "layout": layout}
 
 
-def _class(point: Point, alias: str, stream: Stream, spec: Json) -> Json:
+def _class(point: SweepPoint, alias: str, stream: ClaimStream, spec: Json) -> Json:
     size = parse_bytes(stream.size)
     share = {"read": 0, "write": 100, "mix": stream.write_percent}[stream.op]
     if spec["kind"] == "pmem":
@@ -160,5 +162,5 @@ def stream_of(found: ClassResult) -> StreamAnswer:
         "cycles_per_byte": found["cpu"]["cycles_per_byte"]["value"],
         "flush": (found.get("flush") or {}).get("mean_ns"),
     }
-    known = {name: Value(float(value)) for name, value in metrics.items() if value is not None}
+    known = {name: ClaimValue(float(value)) for name, value in metrics.items() if value is not None}
     return StreamAnswer({name: value for name, value in known.items() if math.isfinite(value.number)})

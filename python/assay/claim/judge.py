@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.claim.model import Claim
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from assay.error import AssayError
 
 Verdict = Literal["reproduced", "direction only", "not reproduced", "not attempted"]
@@ -22,20 +22,20 @@ WIDEST = 1.0
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JudgedClaim:
     """A claim beside what a twin gives for it, in the claim's unit.
 
     `error` is relative to the nearest end of the published range, 0 inside; None where nothing was attempted.
     """
 
     claim: Claim
-    modelled: Value | None
+    modelled: ClaimValue | None
     verdict: Verdict
     error: float | None = None
     reason: str = ""
 
 
-def error_of(claim: Claim, modelled: Value) -> float:
+def error_of(claim: Claim, modelled: ClaimValue) -> float:
     """Relative distance to the published figure; 0 inside a published range."""
     low, high = _published(claim)
     if low <= modelled.number <= high:
@@ -44,26 +44,26 @@ def error_of(claim: Claim, modelled: Value) -> float:
     return modelled.number / nearest - 1 if nearest else float("inf")
 
 
-def judge(claims: Sequence[Claim], modelled: Sequence[Value | str]) -> list[Outcome]:
+def judge(claims: Sequence[Claim], modelled: Sequence[ClaimValue | str]) -> list[JudgedClaim]:
     """The outcome of each claim; a text in `modelled` says why the twin gave nothing."""
     return [_outcome(index, claims, modelled) for index in range(len(claims))]
 
 
-def _outcome(index: int, claims: Sequence[Claim], modelled: Sequence[Value | str]) -> Outcome:
+def _outcome(index: int, claims: Sequence[Claim], modelled: Sequence[ClaimValue | str]) -> JudgedClaim:
     claim, value = claims[index], modelled[index]
     if isinstance(value, str):
-        return Outcome(claim, None, "not attempted", reason=value)
+        return JudgedClaim(claim, None, "not attempted", reason=value)
     error = error_of(claim, value)
     low, high = _published(claim)
     inside = value.low <= high and low <= value.high and value.width <= WIDEST
     if abs(error) <= CLOSE + 1e-9 or inside:
-        return Outcome(claim, value, "reproduced", error)
+        return JudgedClaim(claim, value, "reproduced", error)
     if _keeps_side(claim, value) and _keeps_order(index, claims, modelled):
-        return Outcome(claim, value, "direction only", error)
-    return Outcome(claim, value, "not reproduced", error)
+        return JudgedClaim(claim, value, "direction only", error)
+    return JudgedClaim(claim, value, "not reproduced", error)
 
 
-def _keeps_order(index: int, claims: Sequence[Claim], modelled: Sequence[Value | str]) -> bool:
+def _keeps_order(index: int, claims: Sequence[Claim], modelled: Sequence[ClaimValue | str]) -> bool:
     """The figure stands to its fellows (same claim, metric, unit) as the published one does; there is at least one."""
     compared, own = 0, modelled[index]
     for other, value in enumerate(modelled):
@@ -78,7 +78,7 @@ def _keeps_order(index: int, claims: Sequence[Claim], modelled: Sequence[Value |
     return compared > 0
 
 
-def _keeps_side(claim: Claim, value: Value) -> bool:
+def _keeps_side(claim: Claim, value: ClaimValue) -> bool:
     """A ratio has a direction of its own: the whole band lies on the published side of 1."""
     if claim.unit != "-":
         return True
@@ -129,7 +129,7 @@ class Summary:
     inside_band: float | None
 
 
-def summary(outcomes: Sequence[Outcome]) -> Summary:
+def summary(outcomes: Sequence[JudgedClaim]) -> Summary:
     """Counts over all outcomes; of those predicted verdicts, median error, shares within 25 % and in the band."""
     attempted = [outcome for outcome in outcomes if outcome.verdict != "not attempted"]
     modelled = [outcome for outcome in attempted if outcome.claim.take]
@@ -157,7 +157,7 @@ def summary(outcomes: Sequence[Outcome]) -> Summary:
 _NOT_PREDICTED = ("input", "calibrated", "repeat")
 
 
-def predicted(outcomes: Sequence[Outcome]) -> list[Outcome]:
+def predicted(outcomes: Sequence[JudgedClaim]) -> list[JudgedClaim]:
     """What twins gave without having been told."""
     return [
         outcome
@@ -166,7 +166,7 @@ def predicted(outcomes: Sequence[Outcome]) -> list[Outcome]:
     ]
 
 
-def is_inside(outcome: Outcome) -> bool:
+def is_inside(outcome: JudgedClaim) -> bool:
     """The published figure, or a part of its range, lies in the twin's band."""
     if outcome.modelled is None:
         return False

@@ -19,7 +19,7 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Machine(_Table):
+class ClaimMachine(_Table):
     """Hardware of the study: a target as `--on twin:` knows it, and its host."""
 
     on: str
@@ -27,7 +27,7 @@ class Machine(_Table):
     note: str = ""
 
 
-class Stream(_Table):
+class ClaimStream(_Table):
     """One kind of I/O."""
 
     op: Literal["read", "write", "mix"]
@@ -56,7 +56,7 @@ class Run(_Table):
     engine: Literal["analytic", "simulation"] = "analytic"
     duration: str = ""
     sweep: dict[str, list[str | int]] = Field(default_factory=dict, max_length=1)
-    streams: dict[str, Stream | str]
+    streams: dict[str, ClaimStream | str]
 
 
 class Works(_Table):
@@ -146,22 +146,22 @@ class Statement(_Table):
         return self
 
 
-class Study(_Table):
+class ClaimStudy(_Table):
     """All claims of one study."""
 
     version: Literal[1]
     study: str
     title: str
     source: str
-    machines: dict[str, Machine]
-    streams: dict[str, Stream] = Field(default_factory=dict)
+    machines: dict[str, ClaimMachine]
+    streams: dict[str, ClaimStream] = Field(default_factory=dict)
     runs: dict[str, Run]
     works: dict[str, Works] = Field(default_factory=dict)
     claims: list[Claim]
     statements: list[Statement] = Field(default_factory=list)
 
     @model_validator(mode="after")
-    def _names(self) -> Study:
+    def _names(self) -> ClaimStudy:
         for name, run in self.runs.items():
             if run.machine not in self.machines:
                 raise ValueError(f"run {name} names the machine {run.machine}, which is not there")
@@ -170,7 +170,7 @@ class Study(_Table):
                     raise ValueError(f"run {name}, stream {alias}: there is no stream {stream}")
         return self
 
-    def stream(self, run: Run, alias: str) -> Stream:
+    def stream(self, run: Run, alias: str) -> ClaimStream:
         """A stream of a run."""
         found = run.streams[alias]
         return self.streams[found] if isinstance(found, str) else found
@@ -186,7 +186,7 @@ def folder() -> Path:
     return home.catalog() / "claims"
 
 
-def load(name: str) -> Study:
+def load(name: str) -> ClaimStudy:
     """The claims of a study.
 
     Raises:
@@ -198,11 +198,11 @@ def load(name: str) -> Study:
     return parse(path.read_text(encoding="utf-8"), path.name)
 
 
-def parse(text: str, name: str) -> Study:
+def parse(text: str, name: str) -> ClaimStudy:
     """The claims in a TOML text."""
     try:
         document: dict[str, Any] = limits.toml(text, name)
-        return Study.model_validate(document)
+        return ClaimStudy.model_validate(document)
     except tomllib.TOMLDecodeError as error:
         raise AssayError(f"{name} is no TOML: {error}", hint="correct that line", code=BAD_JOB) from error
     except ValidationError as error:

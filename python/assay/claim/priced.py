@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from assay.claim.model import Claim
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from assay.error import FAILED, AssayError
 from assay.price.book import open_book
 from assay.price.budget import budget
@@ -19,7 +19,7 @@ from assay.price.ledger import Ledger
 Json = dict[str, Any]
 
 
-def value(claim: Claim) -> Value | str:
+def value(claim: Claim) -> ClaimValue | str:
     """What the price book gives, in the unit that the claim has too; a sentence where it gives nothing."""
     word, *rest = claim.price.split()
     known: dict[str, Callable[..., float | None]] = {"jungle-table1": _table1, "budget": _budget, "unit": _unit}
@@ -28,7 +28,7 @@ def value(claim: Claim) -> Value | str:
     found = known[word](*rest)
     if found is None:
         return f"no source gives it: `{claim.price}`"
-    return Value(found)
+    return ClaimValue(found)
 
 
 def _table1(configuration: str, *basis: str) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from assay.claim.model import Machine, Run, Stream, Study
+from assay.claim.model import ClaimMachine, ClaimStream, ClaimStudy, Run
 from assay.error import BAD_JOB, AssayError
 from assay.units.parse import parse_bytes, parse_rate, parse_seconds
 
@@ -26,14 +26,14 @@ _MEMORY = {"pread": "dax_pread", "mmap": "dax_mmap_msync", "pmem": "pmem"}
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One run of a study with its sweep's value filled in."""
 
     run: str
     index: int
-    machine: Machine
+    machine: ClaimMachine
     settings: Run
-    streams: Mapping[str, Stream]
+    streams: Mapping[str, ClaimStream]
 
     @property
     def hardware(self) -> str:
@@ -42,14 +42,14 @@ class Point:
         return f"{self.machine.on} under {system}" if system else self.machine.on
 
 
-def points(study: Study, wanted: set[str]) -> Iterator[Point]:
+def points(study: ClaimStudy, wanted: set[str]) -> Iterator[SweepPoint]:
     """Every run of `wanted`, each as often as its sweep has values."""
     for name, run in study.runs.items():
         if name in wanted:
             streams = {alias: study.stream(run, alias) for alias in run.streams}
             for index, changes in enumerate(_sweep(run)):
                 changed = {alias: stream.model_copy(update=changes) for alias, stream in streams.items()}
-                yield Point(name, index, study.machines[run.machine], run, changed)
+                yield SweepPoint(name, index, study.machines[run.machine], run, changed)
 
 
 def _sweep(run: Run) -> list[dict[str, str | int]]:
@@ -59,12 +59,12 @@ def _sweep(run: Run) -> list[dict[str, str | int]]:
     return [{key: value} for value in values]
 
 
-def streams_of(point: Point, memory: bool) -> list[Json]:
+def streams_of(point: SweepPoint, memory: bool) -> list[Json]:
     """The streams of a point as the twins' documents state them; `memory` says what kind of device it is."""
     return [_stream(point, alias, stream, memory) for alias, stream in point.streams.items()]
 
 
-def _stream(point: Point, alias: str, stream: Stream, memory: bool) -> Json:
+def _stream(point: SweepPoint, alias: str, stream: ClaimStream, memory: bool) -> Json:
     run = point.settings
     size = parse_bytes(stream.size)
     share = {"read": 0.0, "write": 1.0, "mix": stream.write_percent / 100}[stream.op]
@@ -92,7 +92,7 @@ def _stream(point: Point, alias: str, stream: Stream, memory: bool) -> Json:
     return found
 
 
-def _path(point: Point, stream: Stream, memory: bool) -> Json:
+def _path(point: SweepPoint, stream: ClaimStream, memory: bool) -> Json:
     known = _MEMORY if memory else _BLOCK
     word = point.settings.path
     if word not in known:

@@ -9,8 +9,8 @@ from typing import Any
 
 from assay.claim.answer import Answers, RunAnswer
 from assay.claim.here import stream_of
-from assay.claim.model import Stream, Study
-from assay.claim.question import Point, points
+from assay.claim.model import ClaimStream, ClaimStudy
+from assay.claim.question import SweepPoint, points
 from assay.record import Class, ClassResult, Record
 from assay.results.folder import Cell, Folder
 from assay.study.job import path_spec
@@ -36,7 +36,7 @@ class _Fit:
     differs: tuple[str, ...]
 
 
-def answers(study: Study, wanted: set[str], memory: Mapping[str, bool], folder: Folder) -> Answers:
+def answers(study: ClaimStudy, wanted: set[str], memory: Mapping[str, bool], folder: Folder) -> Answers:
     """Every run of `wanted` from the record that comes nearest; `memory` tells of byte-addressable machines."""
     found: dict[str, list[RunAnswer]] = {}
     for point in points(study, wanted):
@@ -44,7 +44,7 @@ def answers(study: Study, wanted: set[str], memory: Mapping[str, bool], folder: 
     return Answers(found)
 
 
-def _answer(point: Point, on_memory: bool, cells: Sequence[Cell]) -> RunAnswer:
+def _answer(point: SweepPoint, on_memory: bool, cells: Sequence[Cell]) -> RunAnswer:
     if point.settings.engine == "simulation":
         return RunAnswer({}, f"it takes from minutes to hours; `{_STUDY}` measures it")
     fits = [fit for cell in cells if (fit := _fit(point, on_memory, cell)) is not None]
@@ -86,7 +86,7 @@ def _place(record: Record) -> str:
     return ", ".join(dict.fromkeys(found)) or "?"
 
 
-def _fit(point: Point, on_memory: bool, cell: Cell) -> _Fit | None:
+def _fit(point: SweepPoint, on_memory: bool, cell: Cell) -> _Fit | None:
     record = cell.record or {}
     if on_memory != _is_memory(record) or len(record["classes"]) != len(point.streams):
         return None
@@ -123,9 +123,9 @@ def _is_memory(record: Record) -> bool:
 
 
 def _nearest(
-    point: Point,
+    point: SweepPoint,
     alias: str,
-    stream: Stream,
+    stream: ClaimStream,
     asked: Mapping[str, Class],
     layouts: Mapping[str, str],
     left: Mapping[str, ClassResult],
@@ -137,7 +137,7 @@ def _nearest(
     return min(found, key=lambda each: each[1], default=None)
 
 
-def _same(point: Point, stream: Stream, asked: Class, layout: str) -> bool:
+def _same(point: SweepPoint, stream: ClaimStream, asked: Class, layout: str) -> bool:
     """The same operation by the same path, made durable alike."""
     operation, path = asked["operation"], asked.get("path") or {}
     sequential = str((asked.get("pattern") or {}).get("kind")) == "sequential"
@@ -151,7 +151,7 @@ def _same(point: Point, stream: Stream, asked: Class, layout: str) -> bool:
     return layout == stream.layout and _path(point) == (str(path.get("kind")), bool(path.get("direct")))
 
 
-def _path(point: Point) -> tuple[str, bool]:
+def _path(point: SweepPoint) -> tuple[str, bool]:
     word = point.settings.path
     if word == "spdk":
         return "nvme_polled", False
@@ -161,7 +161,7 @@ def _path(point: Point) -> tuple[str, bool]:
     return str(spec["kind"]), direct
 
 
-def _apart(point: Point, alias: str, stream: Stream, asked: Class) -> tuple[float, list[str]]:
+def _apart(point: SweepPoint, alias: str, stream: ClaimStream, asked: Class) -> tuple[float, list[str]]:
     """How far settings are off (the logarithms of their ratios, summed), and in what, in words."""
     wanted: dict[str, float] = {
         "size": float(parse_bytes(stream.size)),
@@ -179,7 +179,7 @@ def _apart(point: Point, alias: str, stream: Stream, asked: Class) -> tuple[floa
     return distance, said + list(_rates(alias, stream, asked))
 
 
-def _rates(alias: str, stream: Stream, asked: Class) -> Iterator[str]:
+def _rates(alias: str, stream: ClaimStream, asked: Class) -> Iterator[str]:
     """Rates that were asked for differ without making the record another run."""
     arrivals = asked.get("arrivals") or {"kind": "closed"}
     seen = None if arrivals["kind"] == "closed" else arrivals.get("rate_per_s")

@@ -9,10 +9,10 @@ from typing import Any
 from assay.binary import Binary
 from assay.claim import behind, here, judge, priced, recorded, twins
 from assay.claim.answer import Answers, UnansweredError
-from assay.claim.model import Claim, Statement, Study, load
+from assay.claim.model import Claim, ClaimStudy, Statement, load
 from assay.claim.take import compare, evaluate, names
 from assay.claim.unit import base_of
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from assay.claim.worked import Worked
 from assay.results.folder import Folder
 
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldClaim:
     """Whether a statement holds: of twins and of this machine; None where it could not be tried, `why` then says it.
 
     `records` names what it was seen in.
@@ -35,16 +35,16 @@ class Held:
 class Reproduction:
     """A study reproduced."""
 
-    study: Study
-    outcomes: list[judge.Outcome]
-    statements: list[Held]
+    study: ClaimStudy
+    outcomes: list[judge.JudgedClaim]
+    statements: list[HeldClaim]
     here: list[Json] | None
-    statements_here: list[Held] | None
+    statements_here: list[HeldClaim] | None
     modelled: Answers
     measured: Answers | None = None
 
 
-def reproduce(name: str, place: here.Place | None = None, folder: Folder | None = None) -> Reproduction:
+def reproduce(name: str, place: here.MeasuredWhere | None = None, folder: Folder | None = None) -> Reproduction:
     """Tries every claim of a study: on twins, in a place that is measured now, and against the records of a folder.
 
     Raises:
@@ -71,7 +71,7 @@ def reproduce(name: str, place: here.Place | None = None, folder: Folder | None 
 
 
 def _seen(
-    study: Study, wanted: set[str], place: here.Place | None, folder: Folder | None, binary: Binary
+    study: ClaimStudy, wanted: set[str], place: here.MeasuredWhere | None, folder: Folder | None, binary: Binary
 ) -> Answers | None:
     """What this machine gives; what is measured now goes before what records hold."""
     memory = twins.memory_machines(study) if place or folder else {}
@@ -80,24 +80,24 @@ def _seen(
     return recorded.answers(study, wanted, memory, folder) if folder is not None else None
 
 
-def needed(study: Study) -> set[str]:
+def needed(study: ClaimStudy) -> set[str]:
     """Names of the runs that claims and statements take something from."""
     texts = [claim.take for claim in study.claims if claim.take]
     texts += [text for statement in study.statements for text in statement.holds]
     return {name.split(".")[0] for text in texts for name in names(text)}
 
 
-def taken(claims: Sequence[Claim], answers: Answers) -> list[Value | str]:
+def taken(claims: Sequence[Claim], answers: Answers) -> list[ClaimValue | str]:
     """What the answers give for each claim, in the claim's unit; a sentence where they give nothing."""
     return [_taken(claim, answers) for claim in claims]
 
 
-def computed(claims: Sequence[Claim], answers: Answers) -> list[Value | str]:
+def computed(claims: Sequence[Claim], answers: Answers) -> list[ClaimValue | str]:
     """The same, with what the price book gives for claims about prices."""
     return [priced.value(claim) if claim.price else _taken(claim, answers) for claim in claims]
 
 
-def _taken(claim: Claim, answers: Answers) -> Value | str:
+def _taken(claim: Claim, answers: Answers) -> ClaimValue | str:
     if not claim.take:
         return claim.not_attempted or "a price: nothing to measure"
     if confused := answers.confused(names(claim.take)):
@@ -128,33 +128,33 @@ def measured_here(claims: Sequence[Claim], answers: Answers, worked: Worked) -> 
     return found
 
 
-def held_here(statement: Statement, answers: Answers, worked: Worked) -> Held:
+def held_here(statement: Statement, answers: Answers, worked: Worked) -> HeldClaim:
     """Whether a statement holds on this machine: by runs, by work records, or by both."""
     parts = [held(statement, answers)] if statement.holds else []
-    parts += [Held(*worked.statement(statement))] if statement.work else []
+    parts += [HeldClaim(*worked.statement(statement))] if statement.work else []
     tried = [part for part in parts if part.holds is not None]
     if not tried:
         return parts[0]
     records = tuple(dict.fromkeys(record for part in tried for record in part.records))
-    return Held(all(part.holds for part in tried), "; ".join(part.why for part in tried if part.why), records)
+    return HeldClaim(all(part.holds for part in tried), "; ".join(part.why for part in tried if part.why), records)
 
 
-def held(statement: Statement, answers: Answers) -> Held:
+def held(statement: Statement, answers: Answers) -> HeldClaim:
     """Whether every comparison of a statement holds; the first that does not is named."""
     if not statement.holds:
-        return Held(None, statement.not_attempted)
+        return HeldClaim(None, statement.not_attempted)
     records: dict[str, None] = {}
     for text in statement.holds:
         if confused := answers.confused(names(text)):
-            return Held(None, confused)
+            return HeldClaim(None, confused)
         try:
             holds, left, right = compare(text, answers.leaf)
         except UnansweredError as reason:
-            return Held(None, reason.message)
+            return HeldClaim(None, reason.message)
         records |= dict.fromkeys(record for point in answers.points(names(text)) for record in point.records)
         if not holds:
-            return Held(False, f"`{text}`: {left.number:.4g} against {right.number:.4g}", tuple(records))
-    return Held(True, "", tuple(records))
+            return HeldClaim(False, f"`{text}`: {left.number:.4g} against {right.number:.4g}", tuple(records))
+    return HeldClaim(True, "", tuple(records))
 
 
 def document(found: Reproduction) -> Json:
@@ -194,7 +194,7 @@ def _series(answers: Answers) -> Iterator[Json]:
                 yield {"run": run, "stream": name, "at_s": list(at), "bytes_per_s": [round(rate) for rate in rates]}
 
 
-def _row(outcome: judge.Outcome, measured: Json | None) -> Json:
+def _row(outcome: judge.JudgedClaim, measured: Json | None) -> Json:
     claim, modelled = outcome.claim, outcome.modelled
     row: Json = {
         "claim": claim.id,

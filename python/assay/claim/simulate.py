@@ -9,9 +9,9 @@ from typing import Any
 from assay.binary import Binary, said
 from assay.claim.answer import RunAnswer, StreamAnswer
 from assay.claim.drop import drop_s
-from assay.claim.model import Stream
-from assay.claim.question import Point
-from assay.claim.value import Value
+from assay.claim.model import ClaimStream
+from assay.claim.question import SweepPoint
+from assay.claim.value import ClaimValue
 from assay.study.job import FORMAT_VERSION, path_spec
 from assay.target import catalog, names
 from assay.units.parse import parse_bytes, parse_rate, parse_seconds
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 _INTERVALS = 200
 
 
-def simulate(point: Point, target: Json, host: Json, binary: Binary) -> RunAnswer:
+def simulate(point: SweepPoint, target: Json, host: Json, binary: Binary) -> RunAnswer:
     """One run on a twin, simulated; a refusal becomes the sentence of the answer."""
     job = job_of(point, target, host)
     with tempfile.TemporaryFile() as log:
@@ -38,7 +38,7 @@ def simulate(point: Point, target: Json, host: Json, binary: Binary) -> RunAnswe
     return RunAnswer({found["name"]: _stream(found) for found in last["record"]["classes"]})
 
 
-def job_of(point: Point, target: Json, host: Json) -> Json:
+def job_of(point: SweepPoint, target: Json, host: Json) -> Json:
     """The job of a point."""
     seconds = parse_seconds(point.settings.duration)
     twin = {"version": catalog.VERSION, "label": names.PREFIX + point.machine.on, "target": target, "host": host}
@@ -64,7 +64,7 @@ def _data(working_set: str) -> str:
     return f"data-{working_set}"
 
 
-def _class(point: Point, alias: str, stream: Stream) -> Json:
+def _class(point: SweepPoint, alias: str, stream: ClaimStream) -> Json:
     size = parse_bytes(stream.size)
     spec = path_spec(point.settings.path) | {"direct": True}
     found: Json = {
@@ -89,13 +89,13 @@ def _stream(found: Json) -> StreamAnswer:
     band = bandwidth.get("band")
     width = band["high"] / bandwidth["value"] - 1 if band and bandwidth["value"] else 0.0
     metrics = {
-        "bandwidth": Value(bandwidth["value"], width),
-        "rate": Value(found["ops_rate"]["value"], width),
-        "latency": Value(found["service"]["mean_ns"], width),
+        "bandwidth": ClaimValue(bandwidth["value"], width),
+        "rate": ClaimValue(found["ops_rate"]["value"], width),
+        "latency": ClaimValue(found["service"]["mean_ns"], width),
     }
     at = drop_s(found["intervals"])
     if at is not None:
-        metrics["drop_s"] = Value(at, width)
+        metrics["drop_s"] = ClaimValue(at, width)
     series = tuple((float(one["at_s"]), one["bytes"] / one["length_s"]) for one in _whole(found["intervals"]))
     return StreamAnswer(metrics, series=series)
 

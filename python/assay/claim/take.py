@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from assay.error import FAILED, AssayError
 
-Leaf = Callable[[str], "Value | list[Value]"]
-Operand = Value | list[Value]
+Leaf = Callable[[str], "ClaimValue | list[ClaimValue]"]
+Operand = ClaimValue | list[ClaimValue]
 
 _TOKEN = re.compile(r"\s*(?:(?P<number>\d+(?:\.\d+)?)(?![\w.-])|(?P<name>[A-Za-z][\w.-]*)|(?P<sign>>=|<=|[-+*/(),<>]))")
 _PRECEDENCE: dict[str, int] = {"+": 1, "-": 1, "*": 2, "/": 2}
@@ -33,7 +33,7 @@ class TakeError(AssayError):
         super().__init__(f"the claim's expression `{text}` {problem}", hint="correct catalog/claims", code=FAILED)
 
 
-def evaluate(text: str, leaf: Leaf) -> Value:
+def evaluate(text: str, leaf: Leaf) -> ClaimValue:
     """The value of an arithmetic expression.
 
     Raises:
@@ -45,7 +45,7 @@ def evaluate(text: str, leaf: Leaf) -> Value:
     return reader.single(found)
 
 
-def compare(text: str, leaf: Leaf) -> tuple[bool, Value, Value]:
+def compare(text: str, leaf: Leaf) -> tuple[bool, ClaimValue, ClaimValue]:
     """Whether a comparison `A > B` holds, and both sides."""
     reader = _Reader(text, leaf)
     left = reader.single(reader.sum())
@@ -79,7 +79,7 @@ class _Reader:
         self._text, self._leaf = text, leaf
         self._tokens, self._at = _tokens(text), 0
 
-    def single(self, operand: Operand) -> Value:
+    def single(self, operand: Operand) -> ClaimValue:
         if isinstance(operand, list):
             raise TakeError(self._text, "is a list; take its peak(...), least(...) or at(..., i)")
         return operand
@@ -114,7 +114,7 @@ class _Reader:
         kind, word = self._tokens[self._at]
         self._at += 1
         if kind == "number":
-            return Value(float(word))
+            return ClaimValue(float(word))
         if word == "(":
             found = self.sum()
             self.take(")")
@@ -150,12 +150,12 @@ class _Reader:
             return [self._two(sign, a, b) for a, b in zip(lefts, rights, strict=True)]
         return self._two(sign, left, right)
 
-    def _two(self, sign: str, left: Value, right: Value) -> Value:
-        operations: dict[str, Callable[[Any, Any], Value]] = {
-            "+": Value.__add__,
-            "-": Value.__sub__,
-            "*": Value.__mul__,
-            "/": Value.__truediv__,
+    def _two(self, sign: str, left: ClaimValue, right: ClaimValue) -> ClaimValue:
+        operations: dict[str, Callable[[Any, Any], ClaimValue]] = {
+            "+": ClaimValue.__add__,
+            "-": ClaimValue.__sub__,
+            "*": ClaimValue.__mul__,
+            "/": ClaimValue.__truediv__,
         }
         try:
             return operations[sign](left, right)
@@ -163,10 +163,10 @@ class _Reader:
             raise TakeError(self._text, "divides by zero") from error
 
 
-def _alike(left: Operand, right: Operand) -> tuple[list[Value], list[Value]]:
+def _alike(left: Operand, right: Operand) -> tuple[list[ClaimValue], list[ClaimValue]]:
     longest = max(len(side) for side in (left, right) if isinstance(side, list))
     return _repeated(left, longest), _repeated(right, longest)
 
 
-def _repeated(side: Operand, times: int) -> list[Value]:
+def _repeated(side: Operand, times: int) -> list[ClaimValue]:
     return side if isinstance(side, list) else [side] * times

@@ -7,17 +7,17 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.claim.answer import Answers, RunAnswer, StreamAnswer
-from assay.claim.model import Machine, Study
-from assay.claim.question import Point, points, streams_of
+from assay.claim.model import ClaimMachine, ClaimStudy
+from assay.claim.question import SweepPoint, points, streams_of
 from assay.claim.simulate import simulate
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from assay.error import AssayError
 from assay.target import catalog, names
 
 Json = dict[str, Any]
 
 
-def answers(study: Study, wanted: set[str], binary: Binary) -> Answers:
+def answers(study: ClaimStudy, wanted: set[str], binary: Binary) -> Answers:
     """Every run of `wanted` on twins: one batch for the analytic engine, the rest simulated."""
     found: dict[str, list[RunAnswer]] = {}
     asked = list(points(study, wanted))
@@ -29,11 +29,11 @@ def answers(study: Study, wanted: set[str], binary: Binary) -> Answers:
     return Answers(found)
 
 
-def _key(point: Point) -> tuple[str, int]:
+def _key(point: SweepPoint) -> tuple[str, int]:
     return point.run, point.index
 
 
-def _solve(asked: Sequence[Point], binary: Binary) -> list[RunAnswer]:
+def _solve(asked: Sequence[SweepPoint], binary: Binary) -> list[RunAnswer]:
     """Targets and hosts go into the document once each; a machine that the catalog lacks refuses its runs alone."""
     machines = _machines(asked)
     known = [machine for machine, document in machines.items() if not isinstance(document, str)]
@@ -58,15 +58,15 @@ def _solve(asked: Sequence[Point], binary: Binary) -> list[RunAnswer]:
     return found
 
 
-def _machines(asked: Sequence[Point]) -> dict[Machine, tuple[Json, Json] | str]:
-    found: dict[Machine, tuple[Json, Json] | str] = {}
+def _machines(asked: Sequence[SweepPoint]) -> dict[ClaimMachine, tuple[Json, Json] | str]:
+    found: dict[ClaimMachine, tuple[Json, Json] | str] = {}
     for point in asked:
         if point.machine not in found:
             found[point.machine] = _documents(point.machine)
     return found
 
 
-def _documents(machine: Machine) -> tuple[Json, Json] | str:
+def _documents(machine: ClaimMachine) -> tuple[Json, Json] | str:
     try:
         return names.target(machine.on), catalog.host(machine.host)
     except AssayError as error:
@@ -81,33 +81,33 @@ def _answer(reply: Json) -> RunAnswer:
 
 def _stream(found: Json) -> StreamAnswer:
     band, outside = found["band"], tuple(found["extrapolated"])
-    metrics: dict[str, Value] = {
-        "bandwidth": Value(found["bandwidth_bytes_per_s"], band["bandwidth"], outside),
-        "rate": Value(found["ops_per_s"], band["bandwidth"], outside),
-        "latency": Value(found["mean_ns"], band["latency"], outside),
-        "cycles_per_byte": Value(found["cycles_per_byte"], band["bandwidth"], outside),
+    metrics: dict[str, ClaimValue] = {
+        "bandwidth": ClaimValue(found["bandwidth_bytes_per_s"], band["bandwidth"], outside),
+        "rate": ClaimValue(found["ops_per_s"], band["bandwidth"], outside),
+        "latency": ClaimValue(found["mean_ns"], band["latency"], outside),
+        "cycles_per_byte": ClaimValue(found["cycles_per_byte"], band["bandwidth"], outside),
     }
     if found["time"]["flush_ns"] > 0:
-        metrics["flush"] = Value(found["time"]["flush_ns"], band["latency"], outside)
+        metrics["flush"] = ClaimValue(found["time"]["flush_ns"], band["latency"], outside)
     metrics |= {name: _percentile(found[name], outside) for name in ("p50", "p99", "p999")}
     time = {name.removesuffix("_ns"): float(value) for name, value in found["time"].items()}
     return StreamAnswer(metrics, time)
 
 
-def _percentile(found: Mapping[str, float], outside: tuple[str, ...]) -> Value:
+def _percentile(found: Mapping[str, float], outside: tuple[str, ...]) -> ClaimValue:
     middle = found["mid_ns"]
     width = max(middle / found["low_ns"], found["high_ns"] / middle) - 1 if found["low_ns"] > 0 else 0.0
-    return Value(middle, width, outside)
+    return ClaimValue(middle, width, outside)
 
 
-def _simulated(point: Point, binary: Binary) -> RunAnswer:
+def _simulated(point: SweepPoint, binary: Binary) -> RunAnswer:
     documents = _documents(point.machine)
     if isinstance(documents, str):
         return RunAnswer({}, documents)
     return simulate(point, *documents, binary)
 
 
-def memory_machines(study: Study) -> dict[str, bool]:
+def memory_machines(study: ClaimStudy) -> dict[str, bool]:
     """Of each machine of a study whether its device is byte-addressable; what the catalog lacks counts as a drive."""
     found = {}
     for name, machine in study.machines.items():

@@ -10,7 +10,7 @@ Unary = Callable[[float], float]
 
 
 @dataclass(frozen=True)
-class Value:
+class ClaimValue:
     """A number and its relative half-width: it lies between `number / (1 + width)` and `number * (1 + width)`.
 
     `extrapolated` names what lies outside the calibrated box of the twins that it came from.
@@ -30,25 +30,25 @@ class Value:
         """Upper end."""
         return self.number * (1 + self.width)
 
-    def scaled(self, factor: float) -> Value:
+    def scaled(self, factor: float) -> ClaimValue:
         """The same in another unit."""
-        return Value(self.number * factor, self.width, self.extrapolated)
+        return ClaimValue(self.number * factor, self.width, self.extrapolated)
 
-    def __add__(self, other: Value) -> Value:
+    def __add__(self, other: ClaimValue) -> ClaimValue:
         """Sum: the errors of both are taken to be independent."""
         number = self.number + other.number
         return self._joined(other, number, _share(math.hypot(self._spread, other._spread), number))
 
-    def __sub__(self, other: Value) -> Value:
+    def __sub__(self, other: ClaimValue) -> ClaimValue:
         """Difference, likewise."""
         number = self.number - other.number
         return self._joined(other, number, _share(math.hypot(self._spread, other._spread), number))
 
-    def __mul__(self, other: Value) -> Value:
+    def __mul__(self, other: ClaimValue) -> ClaimValue:
         """Product: relative errors add in squares."""
         return self._joined(other, self.number * other.number, math.hypot(self.width, other.width))
 
-    def __truediv__(self, other: Value) -> Value:
+    def __truediv__(self, other: ClaimValue) -> ClaimValue:
         """Quotient, likewise."""
         return self._joined(other, self.number / other.number, math.hypot(self.width, other.width))
 
@@ -56,9 +56,9 @@ class Value:
     def _spread(self) -> float:
         return abs(self.number) * self.width
 
-    def _joined(self, other: Value, number: float, width: float) -> Value:
+    def _joined(self, other: ClaimValue, number: float, width: float) -> ClaimValue:
         seen = dict.fromkeys((*self.extrapolated, *other.extrapolated))
-        return Value(number, width, tuple(seen))
+        return ClaimValue(number, width, tuple(seen))
 
 
 def _share(spread: float, number: float) -> float:

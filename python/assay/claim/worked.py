@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from assay.claim import priced
 from assay.claim.answer import UnansweredError
-from assay.claim.model import Claim, Statement, Study, Works
+from assay.claim.model import Claim, ClaimStudy, Statement, Works
 from assay.claim.take import compare, evaluate, names
 from assay.claim.unit import base_of
-from assay.claim.value import Value
+from assay.claim.value import ClaimValue
 from assay.results import labels
 from assay.results.work import Work
 
@@ -27,7 +27,7 @@ _PLAYED = "twin:"
 class Worked:
     """The work records of a folder as answers for one study."""
 
-    def __init__(self, study: Study, works: Sequence[Work]) -> None:
+    def __init__(self, study: ClaimStudy, works: Sequence[Work]) -> None:
         self._study = study
         self._works = [one for one in works if one.status != "invalid"]
 
@@ -85,8 +85,8 @@ class Worked:
         # The studies emptied caches before each query: cold runs answer first.
         yield from sorted(full, key=lambda group: (not _cold(group), -sum(len(works) for works in group.values())))
 
-    def _leaf(self, group: dict[str, list[Work]]) -> Callable[[str], Value | list[Value]]:
-        def leaf(name: str) -> Value | list[Value]:
+    def _leaf(self, group: dict[str, list[Work]]) -> Callable[[str], ClaimValue | list[ClaimValue]]:
+        def leaf(name: str) -> ClaimValue | list[ClaimValue]:
             head, *rest = name.split(".")
             storage = self._study.works[head].storage
             found = [value for one in group[head] if (value := _figure(one, rest, storage)) is not None]
@@ -94,7 +94,7 @@ class Worked:
                 raise UnansweredError(f"`{name}`: the record {group[head][0].id} has no such figure")
             middle = statistics.median(found)
             spread = max(max(found) / middle, middle / min(found)) - 1 if middle > 0 and min(found) > 0 else 0.0
-            return Value(middle, spread)
+            return ClaimValue(middle, spread)
 
         return leaf
 

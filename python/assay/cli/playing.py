@@ -23,7 +23,7 @@ _NAMED = re.compile(rf"^(?P<role>\w+=)?(?P<name>{PREFIX}[^@]+)(?:@(?P<folder>.+)
 
 
 @dataclass
-class Played:
+class PlayFlags:
     """What is played for a run: names of targets with folders in place of drives."""
 
     on: list[str]
@@ -95,12 +95,14 @@ def _reason(code: str, severity: str, evidence: str, fix: str, numbers: Json) ->
 
 
 @contextlib.contextmanager
-def played(on: Sequence[str], seed: int = 1, others: Sequence[int] = (), *, goes_on: bool = False) -> Iterator[Played]:
+def played(
+    on: Sequence[str], seed: int = 1, others: Sequence[int] = (), *, goes_on: bool = False
+) -> Iterator[PlayFlags]:
     """Drives of a run, mounted meanwhile; unmounted and removed however it ends.
 
     `others` are users besides this one who work there. A run that `goes_on` finds nothing of what it made there before.
     """
-    found = Played(list(on))
+    found = PlayFlags(list(on))
     with contextlib.ExitStack() as stack:
         for place, text in enumerate(on):
             match = _NAMED.match(text)

@@ -27,7 +27,7 @@ _SEED = 20210620
 
 
 @dataclass(frozen=True)
-class Change:
+class FigureChange:
     """The level changes before point `at`; with 95 % the true place lies from `first` to `last`.
 
     `shift` is the difference of the medians after and before, with its 95 % bounds.
@@ -42,7 +42,7 @@ class Change:
     p: float
 
 
-def changes(values: Sequence[float], *, seed: int = _SEED, level: float = LEVEL) -> list[Change]:
+def changes(values: Sequence[float], *, seed: int = _SEED, level: float = LEVEL) -> list[FigureChange]:
     """Changes of a series, in order. A series of fewer than eight points has none that could be shown."""
     series = np.asarray(values, dtype=np.float64)[-MOST:]
     skipped = max(0, len(values) - MOST)
@@ -104,7 +104,7 @@ def strongest(series: Floats) -> tuple[int, float]:
 
 def _described(
     series: Floats, begin: int, at: int, end: int, p: float, lots: np.random.Generator, skipped: int
-) -> Change:
+) -> FigureChange:
     """A change with bounds: both parts are drawn again, and the change looked for anew."""
     left, right = series[begin:at], series[at:end]
     places, shifts = [], []
@@ -116,5 +116,5 @@ def _described(
     first, last = np.quantile(places, (0.025, 0.975), method="nearest")
     low, high = np.quantile(shifts, (0.025, 0.975))
     shift = float(np.median(right) - np.median(left))
-    return Change(at + skipped, int(min(first, at)) + skipped, int(max(last, at)) + skipped, shift,
+    return FigureChange(at + skipped, int(min(first, at)) + skipped, int(max(last, at)) + skipped, shift,
                   min(float(low), shift), max(float(high), shift), p)  # fmt: skip

@@ -24,7 +24,7 @@ _LEFT = ("none", "started", "interrupted")
 
 
 @dataclass(frozen=True)
-class Head:
+class ComparisonHead:
     """What compare.json says: labels of the sides, pairs planned, seed of the lots, and whether both are the same."""
 
     labels: tuple[str, str]
@@ -38,13 +38,15 @@ class Head:
                 "same": self.same}  # fmt: skip
 
 
-def head_of(sides: Sides) -> Head:
+def head_of(sides: Sides) -> ComparisonHead:
     """What compare.json shall say of sides."""
     labels = (sides.label(0), sides.label(1))
-    return Head(labels, sides.pairs, sides.seed, sides.targets[0] == sides.targets[1] and sides.own[0] == sides.own[1])
+    return ComparisonHead(
+        labels, sides.pairs, sides.seed, sides.targets[0] == sides.targets[1] and sides.own[0] == sides.own[1]
+    )
 
 
-def begin(directory: Path, head: Head) -> None:
+def begin(directory: Path, head: ComparisonHead) -> None:
     """Makes the folder with compare.json; one that holds a run already is refused."""
     if (directory / "plan.json").exists():
         hint = f"continue it with assay compare --resume {directory}, or choose another folder with --out"
@@ -58,7 +60,7 @@ def is_paired(directory: Path) -> bool:
     return (directory / NAME).is_file()
 
 
-def head(directory: Path) -> Head:
+def head(directory: Path) -> ComparisonHead:
     """What compare.json of a folder says."""
     path = directory / NAME
     if not path.is_file():
@@ -69,12 +71,14 @@ def head(directory: Path) -> Head:
         if found["version"] != VERSION:
             message = f"{path} has version {found['version']}, this program reads version {VERSION}"
             raise CompareError(message, "use the assay that wrote it")
-        return Head((str(found["a"]), str(found["b"])), int(found["pairs"]), int(found["seed"]), bool(found["same"]))
+        return ComparisonHead(
+            (str(found["a"]), str(found["b"])), int(found["pairs"]), int(found["seed"]), bool(found["same"])
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise CompareError(f"{path} is damaged: {error}", "run the comparison anew in another folder") from error
 
 
-def sides(directory: Path, known: Head) -> tuple[Side, Side]:
+def sides(directory: Path, known: ComparisonHead) -> tuple[Side, Side]:
     """Both sides of a paired run."""
     found = opened(directory)
     a, b = (of_folder(name, label, found, _of(name)) for name, label in zip(SIDES, known.labels, strict=True))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay.compare import blocks, change, metric
-from assay.compare.change import Change
+from assay.compare.change import FigureChange
 from assay.compare.error import CompareError
 from assay.compare.pair import against, begun
 from assay.compare.side import opened
@@ -30,7 +30,7 @@ _COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{7,40}(?![0-9a-f])")
 
 
 @dataclass(frozen=True)
-class Step:
+class HistoryStep:
     """One folder of a series: its place in the order, what names it there, and the figure over its valid repeats."""
 
     name: str
@@ -46,8 +46,8 @@ class Series:
     cell: str
     class_name: str
     metric: str
-    steps: tuple[Step, ...]
-    changes: tuple[Change, ...]
+    steps: tuple[HistoryStep, ...]
+    changes: tuple[FigureChange, ...]
     likeness: float
 
     @property
@@ -74,7 +74,7 @@ class Series:
             "sentences": sentences(self),
         }
 
-    def _change(self, one: Change) -> Json:
+    def _change(self, one: FigureChange) -> Json:
         return {
             "before": self.steps[one.at].name,
             "between": [self.steps[max(0, one.first - 1)].name, self.steps[one.last].name],
@@ -85,7 +85,7 @@ class Series:
         }
 
 
-def _point(step: Step) -> Json:
+def _point(step: HistoryStep) -> Json:
     interval = step.point.interval
     return {
         "at": step.name,
@@ -127,7 +127,7 @@ def read(directories: Sequence[Path], name: str, over: str) -> History:
     wanted = metric.canonical([name])[0]
     folders = [opened(directory) for directory in directories]
     names = _names(folders, over)
-    found: dict[Hashable, list[Step]] = {}
+    found: dict[Hashable, list[HistoryStep]] = {}
     titles: dict[Hashable, tuple[str, str]] = {}
     for each, label in zip(folders, names, strict=True):
         for key, rows in _keyed(each).items():
@@ -151,11 +151,11 @@ def _keyed(each: Folder) -> dict[Hashable, list[Row]]:
     return found
 
 
-def _step(each: Folder, label: str, rows: Sequence[Row], wanted: str) -> Step | None:
+def _step(each: Folder, label: str, rows: Sequence[Row], wanted: str) -> HistoryStep | None:
     point = group.point([one for one in rows if not against(one)], wanted)
     if point is None or point.value <= 0:
         return None
-    return Step(label, each.directory, min(begun(one) for one in rows), point)
+    return HistoryStep(label, each.directory, min(begun(one) for one in rows), point)
 
 
 def _title(one: Row) -> str:
@@ -164,7 +164,7 @@ def _title(one: Row) -> str:
     return ", ".join([*scenario, *said]) or one.cell.study
 
 
-def _ordered(steps: Sequence[Step], over: str) -> list[Step]:
+def _ordered(steps: Sequence[HistoryStep], over: str) -> list[HistoryStep]:
     if over == "commit":
         return list(steps)
     if over == "date":
@@ -207,7 +207,7 @@ def _firmware(each: Folder) -> str:
     return found.pop()
 
 
-def _series(cell: str, class_name: str, wanted: str, steps: Sequence[Step]) -> Series:
+def _series(cell: str, class_name: str, wanted: str, steps: Sequence[HistoryStep]) -> Series:
     logs = np.log([step.point.value for step in steps])
     found = change.changes([float(value) for value in logs])
     edges = [0, *(one.at for one in found), len(logs)]
@@ -234,7 +234,7 @@ def sentences(series: Series) -> list[str]:
     return found
 
 
-def _said(series: Series, one: Change, say: Any) -> str:
+def _said(series: Series, one: FigureChange, say: Any) -> str:
     ratio = math.exp(one.shift)
     better = "better" if (ratio < 1) == row.is_cost(series.metric) else "worse"
     first, last = series.steps[max(0, one.first - 1)].name, series.steps[one.last].name

@@ -11,7 +11,7 @@ from assay.binary import Binary
 from assay.compare.error import CompareError
 from assay.compare.match import CELL_LABEL, SIDE_LABEL
 from assay.study.cell import Cell, Refusal
-from assay.study.expand import Request, expand
+from assay.study.expand import ExpandRequest, expand
 from assay.study.plan import make
 from assay.study.request import Prepared, Wish, prepare
 from assay.study.settings import Value
@@ -63,12 +63,12 @@ def _wish(sides: Sides, side: int) -> Wish:
     return Wish(sides.study, sides.targets[side], settings, sides.profile, sides.pairs, sides.seed)
 
 
-def _named(request: Request, side: int) -> Request:
+def _named(request: ExpandRequest, side: int) -> ExpandRequest:
     name = f"{request.name}-{SIDES[side].lower()}"
     return replace(request, name=name, title=f"{request.title}, side {SIDES[side]}")
 
 
-def _cells(requests: Sequence[Request], side: int) -> dict[str, Cell]:
+def _cells(requests: Sequence[ExpandRequest], side: int) -> dict[str, Cell]:
     """Cells of a side by the id that they have in common with the other side."""
     found = {}
     for request in requests:

@@ -24,7 +24,7 @@ class TargetError(AssayError):
 
 
 @dataclass(frozen=True)
-class Target:
+class DatabaseTarget:
     """A folder that a database can live in. `devices` are the kernel's names of the devices that take its I/O."""
 
     name: str
@@ -38,7 +38,7 @@ class Target:
         return self.file_system in IN_MEMORY
 
 
-def target_of(binary: Binary, name: str) -> Target:
+def target_of(binary: Binary, name: str) -> DatabaseTarget:
     """The target of that name.
 
     Raises:
@@ -53,10 +53,10 @@ def target_of(binary: Binary, name: str) -> Target:
     facts = (binary.document("facts", "--on", str(folder)).get("targets") or [{}])[0]
     device = facts.get("device") or {}
     kind = str((facts.get("file_system") or {}).get("kind", ""))
-    return Target(name, folder, kind, (str(device["name"]),) if device.get("name") else ())
+    return DatabaseTarget(name, folder, kind, (str(device["name"]),) if device.get("name") else ())
 
 
-def check_room(needs: Sequence[tuple[Target, int]]) -> None:
+def check_room(needs: Sequence[tuple[DatabaseTarget, int]]) -> None:
     """Looks whether all of it fits at once; folders of one file system share its room.
 
     Raises:
@@ -153,6 +153,6 @@ def _document(name: str, sums: Sequence[float], seconds: float) -> Json:
     }
 
 
-def names_of(targets: Iterable[Target]) -> tuple[str, ...]:
+def names_of(targets: Iterable[DatabaseTarget]) -> tuple[str, ...]:
     """Devices beneath targets, each once."""
     return tuple(dict.fromkeys(name for where in targets for name in where.devices))

@@ -30,7 +30,7 @@ class EngineError(AssayError):
 
 
 @dataclass(frozen=True)
-class Engine:
+class FioEngine:
     """The shared object, and the fio that it is for."""
 
     path: Path
@@ -50,7 +50,7 @@ def cache() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "assay" / "fio"
 
 
-def build(listen: Callable[[str], None] = lambda _: None) -> Engine:
+def build(listen: Callable[[str], None] = lambda _: None) -> FioEngine:
     """The engine for the fio that is installed: the kept one where nothing changed since, else a new one.
 
     Raises:
@@ -64,7 +64,7 @@ def build(listen: Callable[[str], None] = lambda _: None) -> Engine:
         if shutil.which(tool) is None:
             raise EngineError(f"{tool} is not installed", hint=f"install {package}", code=NOT_POSSIBLE)
     version = _version()
-    engine = Engine(cache() / version / "libassay_fio.so", version)
+    engine = FioEngine(cache() / version / "libassay_fio.so", version)
     _library(root, listen)
     if not _is_fresh(engine.path, root):
         listen(f"building the engine for fio {version}")
@@ -98,7 +98,7 @@ def _is_fresh(path: Path, root: Path) -> bool:
     return path.is_file() and all(path.stat().st_mtime > source.stat().st_mtime for source in sources)
 
 
-def _build(root: Path, engine: Engine) -> None:
+def _build(root: Path, engine: FioEngine) -> None:
     with tempfile.TemporaryDirectory(prefix="assay-fio-") as name:
         headers = _headers(Path(name), engine.version)
         made = Path(name) / engine.path.name

@@ -7,9 +7,9 @@ from typing import Any
 
 from assay.document.text import table_text, value_text
 from assay.error import remedy
-from assay.fio.jobfile import FioError, Section, parse
+from assay.fio.jobfile import FioError, JobSection, parse
 from assay.fio.options import CARRIED, HARMLESS, REFUSED
-from assay.fio.workload import Workload, workload
+from assay.fio.workload import FioWorkload, workload
 
 Table = dict[str, Any]
 
@@ -65,7 +65,7 @@ def import_text(text: str, name: str, sections: Sequence[str] = (), leave_out: b
     return _study(name, works, tuple(dict.fromkeys(notes)))
 
 
-def _chosen(found: list[Section], sections: Sequence[str]) -> list[Section]:
+def _chosen(found: list[JobSection], sections: Sequence[str]) -> list[JobSection]:
     known = [section.name for section in found]
     missing = [name for name in sections if name not in known]
     if missing:
@@ -73,7 +73,7 @@ def _chosen(found: list[Section], sections: Sequence[str]) -> list[Section]:
     return [section for section in found if not sections or section.name in sections]
 
 
-def _refused(section: Section) -> Iterator[str]:
+def _refused(section: JobSection) -> Iterator[str]:
     for option in section.options.values():
         if option.name in CARRIED or option.name in HARMLESS or _is_off(option.name, option.value):
             continue
@@ -85,7 +85,7 @@ def _is_off(name: str, value: str) -> bool:
     return value == ("1" if name == "nrfiles" else "0") and name in REFUSED
 
 
-def _notes(sections: list[Section], works: list[Workload]) -> Iterator[str]:
+def _notes(sections: list[JobSection], works: list[FioWorkload]) -> Iterator[str]:
     for section, work in zip(sections, works, strict=True):
         yield from (f"{work.name}: {note}" for note in work.notes)
         for option in section.options.values():
@@ -96,7 +96,7 @@ def _notes(sections: list[Section], works: list[Workload]) -> Iterator[str]:
         yield "fio visits every block once before any comes again; Assay draws each independently (norandommap)"
 
 
-def _study(name: str, works: list[Workload], notes: tuple[str, ...]) -> Imported:
+def _study(name: str, works: list[FioWorkload], notes: tuple[str, ...]) -> Imported:
     places = {work.place for work in works}
     targets = {place: "main" if index == 0 else f"place{index + 1}" for index, place in enumerate(sorted(places))}
     classes, datasets = _tables(works, targets)
@@ -127,7 +127,7 @@ def _identifier(name: str) -> str:
     return word or "imported"
 
 
-def _tables(works: list[Workload], targets: dict[str, str]) -> tuple[dict[str, Table], dict[str, Table]]:
+def _tables(works: list[FioWorkload], targets: dict[str, str]) -> tuple[dict[str, Table], dict[str, Table]]:
     """Classes and data sets by name. Jobs that name the same file share a data set."""
     classes: dict[str, Table] = {}
     datasets: dict[str, Table] = {}
@@ -146,7 +146,7 @@ def _unused(name: str, taken: dict[str, Table]) -> str:
     return next(candidate for candidate in numbered if candidate not in taken)
 
 
-def _merged(one: Table, other: Table, work: Workload) -> Table:
+def _merged(one: Table, other: Table, work: FioWorkload) -> Table:
     """What two jobs say of one file. One that is also read is written beforehand."""
     if one["bytes"] != other["bytes"]:
         said = f"the file `{work.file}` has {one['bytes']} in one job and {other['bytes']} in another"
@@ -154,13 +154,13 @@ def _merged(one: Table, other: Table, work: Workload) -> Table:
     return {key: value for key, value in one.items() if key != "layout" or "layout" in other}
 
 
-def _kinds(works: list[Workload]) -> list[str]:
+def _kinds(works: list[FioWorkload]) -> list[str]:
     if all(work.table["path"] == "null" for work in works):
         return ["null"]
     return ["block-device"] if any(work.place.startswith("/dev/") for work in works) else ["folder", "block-device"]
 
 
-def _cache(works: list[Workload]) -> str:
+def _cache(works: list[FioWorkload]) -> str:
     found = {work.cache for work in works}
     if len(found - {"bypassed"}) > 1:
         said = ", ".join(f"{work.name}: {work.cache}" for work in works)
@@ -168,7 +168,7 @@ def _cache(works: list[Workload]) -> str:
     return next(iter(found - {"bypassed"}), "bypassed")
 
 
-def _window(works: list[Workload]) -> Table:
+def _window(works: list[FioWorkload]) -> Table:
     """All classes share one window; jobs that differ cannot be one scenario."""
     first, *others = works
     for work in others:

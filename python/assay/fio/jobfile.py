@@ -57,7 +57,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Section:
+class JobSection:
     """A job: its name, and its options with the global ones beneath. The last line that names an option holds."""
 
     name: str
@@ -93,17 +93,17 @@ class Section:
         return self.text("kb_base", "1024") == "1000"
 
 
-def parse(text: str) -> list[Section]:
+def parse(text: str) -> list[JobSection]:
     """The jobs of a file, in order."""
     shared: dict[str, Option] = {}
-    sections: list[Section] = []
+    sections: list[JobSection] = []
     into: dict[str, Option] | None = None
     for number, line in _lines(text):
         if line.startswith("["):
             name = _section_name(number, line)
             into = shared if name == GLOBAL else dict(shared)
             if name != GLOBAL:
-                sections.append(Section(name, into))
+                sections.append(JobSection(name, into))
         elif into is None:
             raise FioError(f"line {number}: `{line}` stands before any section", "begin the file with [global]")
         else:

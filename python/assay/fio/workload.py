@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from assay.fio.jobfile import FioError, Option, Section, integer, number, size
+from assay.fio.jobfile import FioError, JobSection, Option, integer, number, size
 from assay.fio.options import ENGINES, QUEUED
 from assay.units.parse import exact_size
 
@@ -24,7 +24,7 @@ LONGEST = "1h"
 
 
 @dataclass
-class Workload:
+class FioWorkload:
     """A job, taken apart: tables of the study file, where its files lie, and what must be said about it."""
 
     name: str
@@ -37,7 +37,7 @@ class Workload:
     notes: list[str] = field(default_factory=list)
 
 
-def workload(section: Section) -> Workload:
+def workload(section: JobSection) -> FioWorkload:
     """The class that does what a job does."""
     operation, pattern = _direction(section)
     engine = _engine(section)
@@ -57,7 +57,7 @@ def workload(section: Section) -> Workload:
     if delay:
         table["start"] = delay
     dataset = _dataset(section, engine, operation, notes)
-    return Workload(
+    return FioWorkload(
         name=_word(section.name),
         table=table,
         dataset=dataset,
@@ -75,7 +75,7 @@ def _word(name: str) -> str:
     return word or "job"
 
 
-def _direction(section: Section) -> tuple[str, str]:
+def _direction(section: JobSection) -> tuple[str, str]:
     text = section.text("rw", "read")
     if text not in _DIRECTIONS:
         hint = f"known are {', '.join(_DIRECTIONS)}; trim and offset modifiers have no counterpart"
@@ -83,18 +83,18 @@ def _direction(section: Section) -> tuple[str, str]:
     return _DIRECTIONS[text]
 
 
-def _engine(section: Section) -> str:
+def _engine(section: JobSection) -> str:
     engine = section.text("ioengine", "psync")
     if engine not in ENGINES:
         raise FioError(f"[{section.name}] ioengine={engine}: Assay has no such path", f"known are {', '.join(ENGINES)}")
     return engine
 
 
-def _direct(section: Section) -> bool:
+def _direct(section: JobSection) -> bool:
     return section.flag("direct") or ("buffered" in section.options and not section.flag("buffered"))
 
 
-def _path(section: Section, engine: str) -> str:
+def _path(section: JobSection, engine: str) -> str:
     path = ENGINES[engine]
     direct = _direct(section)
     if path == "mmap" and direct:
@@ -107,7 +107,7 @@ def _path(section: Section, engine: str) -> str:
     return "+".join([path, *(["direct"] if direct else []), *_ring_options(section, engine)])
 
 
-def _ring_options(section: Section, engine: str) -> list[str]:
+def _ring_options(section: JobSection, engine: str) -> list[str]:
     wanted = {name for name in ("fixedbufs", "registerfiles", "hipri", "sqthread_poll") if section.flag(name)}
     if wanted and engine != "io_uring":
         said = f"{', '.join(sorted(wanted))} with ioengine={engine}"
@@ -121,7 +121,7 @@ def _ring_options(section: Section, engine: str) -> list[str]:
     return [word for name, word in names.items() if name in wanted]
 
 
-def _operation(section: Section, operation: str) -> Table:
+def _operation(section: JobSection, operation: str) -> Table:
     if operation != "mix":
         return {"operation": operation}
     if "rwmixwrite" in section.options:
@@ -133,7 +133,7 @@ def _operation(section: Section, operation: str) -> Table:
     return {"operation": "mix", "write_percent": percent}
 
 
-def _pattern(section: Section, pattern: str) -> str | Table:
+def _pattern(section: JobSection, pattern: str) -> str | Table:
     option = section.options.get("random_distribution")
     if option is None or pattern == "sequential" or option.value == "random":
         return pattern
@@ -146,7 +146,7 @@ def _pattern(section: Section, pattern: str) -> str | Table:
     raise FioError(f"[{section.name}] {option.place}: Assay has no such distribution", hint)
 
 
-def _hot_spot(section: Section, option: Option, text: str) -> Table:
+def _hot_spot(section: JobSection, option: Option, text: str) -> Table:
     """Two zones that share all operations and all pages: a hot spot."""
     zones = [[number(option, part) for part in zone.split("/")] for zone in text.split(":")]
     complete = len(zones) == 2 and all(len(zone) == 2 for zone in zones)
@@ -159,7 +159,7 @@ def _hot_spot(section: Section, option: Option, text: str) -> Table:
     return {"kind": "hot-spot", "operations_percent": round(operations), "pages_percent": round(pages)}
 
 
-def _size(section: Section, operation: str) -> str | list[Table]:
+def _size(section: JobSection, operation: str) -> str | list[Table]:
     split = section.options.get("bssplit")
     if split is not None:
         return _size_mix(section, split)
@@ -172,7 +172,7 @@ def _size(section: Section, operation: str) -> str | list[Table]:
     return exact_size(used[0])
 
 
-def _size_mix(section: Section, option: Option) -> list[Table]:
+def _size_mix(section: JobSection, option: Option) -> list[Table]:
     if "," in option.value:
         raise FioError(f"[{section.name}] {option.place}: one mix of sizes for all directions", "make two jobs of it")
     parts = [part.partition("/") for part in option.value.split(":")]
@@ -190,14 +190,14 @@ def _size_mix(section: Section, option: Option) -> list[Table]:
     return mix
 
 
-def _positive(section: Section, name: str, default: int = 1) -> int:
+def _positive(section: JobSection, name: str, default: int = 1) -> int:
     value = section.integer(name, default)
     if value < 1:
         raise FioError(f"[{section.name}] {name}={value}: it must be at least 1", "give a number from 1 up")
     return value
 
 
-def _depth(section: Section, engine: str, notes: list[str]) -> Table:
+def _depth(section: JobSection, engine: str, notes: list[str]) -> Table:
     depth = _positive(section, "iodepth")
     if engine not in QUEUED:
         if depth > 1:
@@ -207,7 +207,7 @@ def _depth(section: Section, engine: str, notes: list[str]) -> Table:
     return {"depth": depth, **({"batch": batch} if batch > 1 else {})}
 
 
-def _rate(section: Section, operation: str, notes: list[str]) -> Table:
+def _rate(section: JobSection, operation: str, notes: list[str]) -> Table:
     given = [section.options[name] for name in ("rate_iops", "rate") if name in section.options]
     if not given:
         return {}
@@ -233,7 +233,7 @@ def _rate(section: Section, operation: str, notes: list[str]) -> Table:
     }
 
 
-def _of_direction(section: Section, option: Option, operation: str) -> str:
+def _of_direction(section: JobSection, option: Option, operation: str) -> str:
     parts = option.value.split(",")
     text = parts[0] if operation == "read" or len(parts) == 1 else parts[1]
     if not text:
@@ -244,7 +244,7 @@ def _of_direction(section: Section, option: Option, operation: str) -> str:
 _SYNC = {"0": "", "none": "", "1": "o_dsync", "sync": "o_dsync", "dsync": "o_dsync"}
 
 
-def _durability(section: Section, engine: str, operation: str, notes: list[str]) -> Table:
+def _durability(section: JobSection, engine: str, operation: str, notes: list[str]) -> Table:
     if operation == "read":
         return {}
     given = [(name, section.integer(name, 0)) for name in ("fsync", "fdatasync") if section.integer(name, 0) > 0]
@@ -268,7 +268,7 @@ def _durability(section: Section, engine: str, operation: str, notes: list[str])
     return {"durability": {"kind": kind, "every": every} if every > 1 else kind}
 
 
-def _advice(section: Section, engine: str, pattern: str) -> Table:
+def _advice(section: JobSection, engine: str, pattern: str) -> Table:
     """fio gives the kernel a hint by default."""
     if _direct(section) or ENGINES[engine] in ("pmem", "null"):
         return {}
@@ -280,7 +280,7 @@ def _advice(section: Section, engine: str, pattern: str) -> Table:
     return {} if advice == "normal" else {"advice": advice}
 
 
-def _dataset(section: Section, engine: str, operation: str, notes: list[str]) -> Table:
+def _dataset(section: JobSection, engine: str, operation: str, notes: list[str]) -> Table:
     name = "filesize" if "filesize" in section.options else "size"
     option = section.options.get(name)
     if option is None and engine != "null":
@@ -297,7 +297,7 @@ def _dataset(section: Section, engine: str, operation: str, notes: list[str]) ->
     return found
 
 
-def _layout(section: Section, engine: str, operation: str, notes: list[str]) -> str:
+def _layout(section: JobSection, engine: str, operation: str, notes: list[str]) -> str:
     """fio writes files that are read beforehand, and only allocates those that are written."""
     if operation != "write" or section.flag("overwrite") or ENGINES[engine] in ("pmem", "null"):
         return ""
@@ -310,7 +310,7 @@ def _layout(section: Section, engine: str, operation: str, notes: list[str]) -> 
     return "preallocated"
 
 
-def _place(section: Section) -> str:
+def _place(section: JobSection) -> str:
     """Where the files lie, for the hint how to run the study; empty where fio uses the current folder."""
     name, folder = section.text("filename"), section.text("directory")
     for value in (name, folder):
@@ -321,7 +321,7 @@ def _place(section: Section) -> str:
     return folder or (str(PurePosixPath(name).parent) if "/" in name else "")
 
 
-def _window(section: Section, notes: list[str]) -> Table:
+def _window(section: JobSection, notes: list[str]) -> Table:
     found: Table = {"warmup": section.seconds("ramp_time")}
     runtime = section.seconds("runtime")
     if runtime:
@@ -339,7 +339,7 @@ def _window(section: Section, notes: list[str]) -> Table:
     return {"measure": LONGEST, **found}
 
 
-def _cache(section: Section, engine: str) -> str:
+def _cache(section: JobSection, engine: str) -> str:
     if _direct(section) or ENGINES[engine] in ("pmem", "null"):
         return "bypassed" if ENGINES[engine] not in ("pmem", "null") else "as-found"
     if section.flag("pre_read"):

@@ -31,7 +31,7 @@ LEAD_S = 5.0
 
 
 @dataclass(frozen=True)
-class Order:
+class FleetJob:
     """What is to be run, and on what; `on` of a host goes before that of all."""
 
     study: str
@@ -52,7 +52,7 @@ def new_run() -> str:
     return secrets.token_hex(6)
 
 
-def start(order: Order, fleet: Fleet, lead_s: float, note: str, tell: Tell) -> FleetFolder:
+def start(order: FleetJob, fleet: Fleet, lead_s: float, note: str, tell: Tell) -> FleetFolder:
     """Plans on every host, and runs into a new folder."""
     looks = _alike(fleet)
     plans = _plans(order, fleet)
@@ -123,7 +123,7 @@ def _apart(looks: dict[str, Json], plans: dict[str, Json]) -> None:
                 raise FleetError(message, "give each a folder of its own: --on 'DIR/{host}'")
 
 
-def _agreed(order: Order, plans: dict[str, Json]) -> None:
+def _agreed(order: FleetJob, plans: dict[str, Json]) -> None:
     """Refuses to write much on somebody's drives unless that was said."""
     for host, found in plans.items():
         size = int(found["plan"]["totals"]["bytes_written"])
@@ -132,12 +132,12 @@ def _agreed(order: Order, plans: dict[str, Json]) -> None:
             raise FleetError(f"this run writes up to {format_bytes(size)} on {host}", hint)
 
 
-def _on(order: Order, host: str) -> list[str]:
+def _on(order: FleetJob, host: str) -> list[str]:
     """Targets of a host; `{host}` in the name of a target is the host's own."""
     return [one.replace("{host}", host) for one in (order.on_host.get(host) or order.on)]
 
 
-def _plans(order: Order, fleet: Fleet) -> dict[str, Json]:
+def _plans(order: FleetJob, fleet: Fleet) -> dict[str, Json]:
     path = studies.find(order.study)
     text = path.read_text(encoding="utf-8") if path.parent != home.studies() else ""
     asked = {

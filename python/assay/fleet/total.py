@@ -47,7 +47,7 @@ class Seat:
 
 
 @dataclass(frozen=True)
-class Window:
+class FleetWindow:
     """A host's window in seconds of the scheduler's clock, from the moment at which all were to open it."""
 
     opened_s: float
@@ -66,7 +66,7 @@ class Window:
         return self.closed_s < (1 - LATE_SHARE) * self.asked_s - self.error_s
 
 
-def window_of(seat: Seat) -> Window | None:
+def window_of(seat: Seat) -> FleetWindow | None:
     """A host's window; none where it has none, or one in virtual time."""
     found = (seat.record or {}).get("window") or {}
     if "opened_monotonic_ns" not in found or "fleet.start_ns" not in seat.labels:
@@ -78,7 +78,7 @@ def window_of(seat: Seat) -> Window | None:
     def here(edge: str) -> float:
         return (int(found[f"{edge}_monotonic_ns"]) - ahead_ns - zero_ns) / 1e9
 
-    return Window(here("opened"), here("closed"), float(asked["measure_s"]), error_ns / 1e9)
+    return FleetWindow(here("opened"), here("closed"), float(asked["measure_s"]), error_ns / 1e9)
 
 
 def absent(seat: Seat, attempt: int) -> str:

@@ -24,7 +24,7 @@ from statistics import fmean
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
-from assay.index.seen import Seen, seen, with_pool
+from assay.index.seen import PointFigures, seen, with_pool
 from assay.index.winner import PROVENANCES, answers, best_places, cautions
 from assay.price.answer import Answer
 from assay.price.band import Prices, swing
@@ -78,7 +78,7 @@ class Reached:
     provenance: str
 
 
-def predicted(run: Seen, twin: str) -> Reached:
+def predicted(run: PointFigures, twin: str) -> Reached:
     """What a run would reach on a twin's hardware; low and high by the twin's own band of latency, and by the CPU times
     of the repeats."""
     size, fenced = (BLOCK_BYTES, True) if run.in_memory else (PAGE_BYTES, False)
@@ -109,13 +109,15 @@ def predicted(run: Seen, twin: str) -> Reached:
     return Reached(middle, low, high, utilisation, "modelled")
 
 
-def measured(run: Seen) -> Reached:
+def measured(run: PointFigures) -> Reached:
     """What a run reached here."""
     provenance = "emulated" if run.emulated else "measured"
     return Reached(run.rate, min(run.rates), max(run.rates), run.utilisation, provenance)
 
 
-def _on(runs: Sequence[Seen], storage: Storage, data_bytes: float, modules: int) -> list[tuple[Seen, list[Reached]]]:
+def _on(
+    runs: Sequence[PointFigures], storage: Storage, data_bytes: float, modules: int
+) -> list[tuple[PointFigures, list[Reached]]]:
     """The runs that storage and DRAM have room for, with the rates that they give."""
     fitting = [run for run in runs if run.in_memory == storage.in_memory]
     if not data_bytes:
@@ -123,7 +125,7 @@ def _on(runs: Sequence[Seen], storage: Storage, data_bytes: float, modules: int)
     fitting = [run for run in fitting if data_bytes * run.amplification <= storage.room_bytes]
     if storage.in_memory:
         return [(run, [measured(run), predicted(run, storage.twin)]) for run in fitting]
-    alike: dict[tuple[Any, ...], list[Seen]] = defaultdict(list)
+    alike: dict[tuple[Any, ...], list[PointFigures]] = defaultdict(list)
     for run in fitting:
         alike[run.name, run.workload, run.threads].append(run)
     found = []
@@ -155,7 +157,7 @@ def cost(ledger: Ledger, directory: Path, dram: Sequence[int], factor: float, da
     return Answer("index cost", {"rows": rows}, lines, ledger, RATIO, grid)
 
 
-def _row(ledger: Ledger, run: Seen, storage: Storage, reached: Reached, modules: int, factor: float) -> Json:
+def _row(ledger: Ledger, run: PointFigures, storage: Storage, reached: Reached, modules: int, factor: float) -> Json:
     items = (storage.holding.item, DRAM, CPU)
     prices = {item: ledger.usd(item, study="jungle") for item in items}
     threads = ledger.fact(ledger.book.part(CPU), "threads")

@@ -9,27 +9,27 @@ from typing import Any
 from assay.charts import axes, datum, export, marks
 from assay.charts.model import Figure, Key, Panel
 from assay.charts.palette import Palette
-from assay.index.played import Played
+from assay.index.played import PlayedIndex
 from assay.units import show
 
 Json = dict[str, Any]
 _HEIGHT = 220
 
 
-def write(folder: Path, study: str, runs: Sequence[Played]) -> list[Path]:
+def write(folder: Path, study: str, runs: Sequence[PlayedIndex]) -> list[Path]:
     """Draws all workloads into a folder; what was written."""
     return export.write(folder, [draw(study, workload, _of(runs, workload)) for workload in _workloads(runs)])
 
 
-def _workloads(runs: Sequence[Played]) -> list[str]:
+def _workloads(runs: Sequence[PlayedIndex]) -> list[str]:
     return list(dict.fromkeys(run.workload for run in runs))
 
 
-def _of(runs: Sequence[Played], workload: str) -> list[Played]:
+def _of(runs: Sequence[PlayedIndex], workload: str) -> list[PlayedIndex]:
     return [run for run in runs if run.workload == workload]
 
 
-def draw(study: str, workload: str, runs: Sequence[Played]) -> Figure:
+def draw(study: str, workload: str, runs: Sequence[PlayedIndex]) -> Figure:
     """One workload: for each index its rate over threads, and the same by the dollar, with a line for each place."""
     keys = Palette().keys("place", list(dict.fromkeys(run.on.removeprefix("twin:") for run in runs)))
     panels, everything = [], []
@@ -45,7 +45,7 @@ def draw(study: str, workload: str, runs: Sequence[Played]) -> Figure:
     return Figure(f"{study}-{workload}", title, "line", caption, tuple(panels), keys, "", tuple(everything), wide=True)
 
 
-def _point(panel: str, run: Played, usd: float | None) -> Json:
+def _point(panel: str, run: PlayedIndex, usd: float | None) -> Json:
     value, low, high = (one / (usd or 1.0) for one in (run.rate, run.low, run.high))
     return {
         "panel": panel,

@@ -22,7 +22,7 @@ ITEMS = {"pmem100-128g": MODULE, "p4800x": DRIVE}
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedIndex:
     """One run on a twin: rates with their band, and the same by the dollar where there is a price."""
 
     index: str
@@ -43,18 +43,18 @@ class Played:
         return None if self.usd is None else self.rate / self.usd
 
 
-def played(records: Sequence[WorkRecord]) -> list[Played]:
+def played(records: Sequence[WorkRecord]) -> list[PlayedIndex]:
     """The runs of a sweep on twins."""
     ledger = Ledger(open_book())
     return [_played(record, ledger) for record in records]
 
 
-def _played(record: WorkRecord, ledger: Ledger) -> Played:
+def _played(record: WorkRecord, ledger: Ledger) -> PlayedIndex:
     figure, asked = record["figures"]["ops_per_s"], record["workload"]["parameters"]
     value, band = float(figure["value"]), figure.get("band") or {}
     on, settings = str(record["targets"][0]["target"]), record["subject"]["settings"]
     target = names.target(on)
-    return Played(
+    return PlayedIndex(
         index=" ".join([record["subject"]["name"], *way.words(record)]),
         workload=f"{record['workload']['name']} {asked['distribution']}",
         threads=int(asked["threads"]),
@@ -81,14 +81,14 @@ def _usd(target: Json, record: WorkRecord, ledger: Ledger) -> float | None:
     return float(hardware_usd(storage, prices[DRAM] * DRAM_MODULES, prices[CPU], Decimal(str(busy)), threads))
 
 
-def answers(runs: Sequence[Played]) -> list[str]:
+def answers(runs: Sequence[PlayedIndex]) -> list[str]:
     """Whether modules have to be interleaved, and what four give against six: a sentence for each index that was run on
     several numbers of modules, at the most threads."""
     lines = []
     for index in dict.fromkeys(run.index for run in runs):
         own = [run for run in runs if run.index == index]
         most = max(run.threads for run in own)
-        by: dict[str, dict[int, Played]] = defaultdict(dict)
+        by: dict[str, dict[int, PlayedIndex]] = defaultdict(dict)
         for run in (run for run in own if run.threads == most):
             by[run.workload][run.devices] = run
         counts = sorted({count for each in by.values() for count in each})
@@ -99,7 +99,7 @@ def answers(runs: Sequence[Played]) -> list[str]:
     return lines
 
 
-def _against(by: dict[str, dict[int, Played]], less: int, more: int) -> str:
+def _against(by: dict[str, dict[int, PlayedIndex]], less: int, more: int) -> str:
     both = [(each[less], each[more]) for each in by.values() if {less, more} <= set(each)]
     rates = [there.rate / here.rate for here, there in both]
     ahead = sum(there.low > here.high for here, there in both)

@@ -21,7 +21,7 @@ CONDITIONS = ("keys", "key bytes", "value bytes", "scan length", "as if on")
 
 
 @dataclass(frozen=True)
-class Seen:
+class PointFigures:
     """What the records of one index under one workload with so many threads say, repeats together."""
 
     index: str
@@ -53,7 +53,7 @@ class Seen:
         return fmean(self.rates)
 
 
-def seen(directory: Path) -> list[Seen]:
+def seen(directory: Path) -> list[PointFigures]:
     """The runs of indexes in a result folder.
 
     Raises:
@@ -104,7 +104,7 @@ def _pool(record: WorkRecord) -> int:
     return int(record["subject"]["settings"]["pool_bytes"]) if on_drive else 0
 
 
-def _together(index: str, workload: str, threads: int, way: str, records: Sequence[WorkRecord]) -> Seen:
+def _together(index: str, workload: str, threads: int, way: str, records: Sequence[WorkRecord]) -> PointFigures:
     def mean(name: str, otherwise: float = 0.0) -> float:
         found = [float(record["figures"][name]["value"]) for record in records if name in record["figures"]]
         return fmean(found) if found else otherwise
@@ -118,7 +118,7 @@ def _together(index: str, workload: str, threads: int, way: str, records: Sequen
     if missing:
         what = f"the run of {index} under {workload} with {threads} threads has no {', '.join(missing)}"
         raise AssayError(what, hint="run it again; --count 0 leaves the counting pass out", code=BAD_JOB)
-    return Seen(
+    return PointFigures(
         index,
         workload,
         threads,
@@ -137,7 +137,7 @@ def _together(index: str, workload: str, threads: int, way: str, records: Sequen
     )
 
 
-def with_pool(runs: Sequence[Seen], share: float) -> Seen | None:
+def with_pool(runs: Sequence[PointFigures], share: float) -> PointFigures | None:
     """What runs that differ in their pools alone say of a pool that holds such a share of the index; none where it is
     smaller than any that was tried. A larger one than any is taken to be no better than the largest."""
     ordered = sorted(runs, key=lambda run: run.share)
@@ -159,7 +159,9 @@ def with_pool(runs: Sequence[Seen], share: float) -> Seen | None:
     )
 
 
-def _between_spans(below: Seen, above: Seen, between: Callable[[float, float], float]) -> tuple[float, float] | None:
+def _between_spans(
+    below: PointFigures, above: PointFigures, between: Callable[[float, float], float]
+) -> tuple[float, float] | None:
     if below.cpu_span is None or above.cpu_span is None:
         return None
     return between(below.cpu_span[0], above.cpu_span[0]), between(below.cpu_span[1], above.cpu_span[1])

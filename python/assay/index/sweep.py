@@ -55,7 +55,7 @@ STUDIES = {"jungle": JUNGLE}
 
 
 @dataclass(frozen=True)
-class Cell:
+class SweepCell:
     """One run of a sweep."""
 
     wish: Wish
@@ -90,7 +90,7 @@ def places(on: Sequence[str], on_drive: str) -> Places:
     return {wanted: [one for one in twins if memory[one] == wanted] for wanted in (True, False)}
 
 
-def cells(sweep: Sweep, base: Wish, where: Places, has: set[str], cpus: int) -> list[Cell]:
+def cells(sweep: Sweep, base: Wish, where: Places, has: set[str], cpus: int) -> list[SweepCell]:
     """The runs of a sweep: indexes that are there, in each place that is theirs, with as many threads as there are."""
     found = []
     for index in (name for name in sweep.indexes if name in has):
@@ -98,7 +98,7 @@ def cells(sweep: Sweep, base: Wish, where: Places, has: set[str], cpus: int) -> 
             for workload, law in sweep.workloads:
                 for threads in (count for count in sweep.threads if count <= cpus):
                     wish = replace(base, index=index, workload=workload, distribution=law, threads=threads, on=on)
-                    found += [Cell(one, identity_of_job(job(one))) for one in _ways(sweep, wish)]
+                    found += [SweepCell(one, identity_of_job(job(one))) for one in _ways(sweep, wish)]
     return found
 
 
@@ -179,7 +179,7 @@ def _drive(index: str, settings: Json) -> tuple[str, int]:
     return str(settings.get("io", "io_uring")), round(int(settings["pool_bytes"]) / (64 << 10))
 
 
-def run(binary: Binary, wanted: Sequence[Cell], out: Path, tell: Callable[[str], None]) -> Iterator[WorkRecord]:
+def run(binary: Binary, wanted: Sequence[SweepCell], out: Path, tell: Callable[[str], None]) -> Iterator[WorkRecord]:
     """Runs what has no record in `out` yet; yields every record, those that were there included. A run that is
     interrupted leaves what was finished; started again, it goes on."""
     known = {identity_of_record(record): record for record in load(out) if record["kind"] == "index"}

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from assay.index.seen import Seen
+from assay.index.seen import PointFigures
 
 Json = dict[str, Any]
 # A thread of an index in memory never waits without its CPU: where it had less, somebody else had it.
@@ -72,7 +72,7 @@ def _name(row: Json) -> str:
     return f"{row['index']} on {row['storage']}{held}"
 
 
-def cautions(runs: Sequence[Seen], data_bytes: float) -> list[str]:
+def cautions(runs: Sequence[PointFigures], data_bytes: float) -> list[str]:
     """What keeps the answer from being a better one."""
     lines = []
     if not data_bytes and not all(run.in_memory for run in runs):

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.machine import checks
-from assay.machine.facts import Facts, gather
+from assay.machine.facts import MachineFacts, gather
 from assay.machine.finding import Finding, Level
 
 VERSION = 1
@@ -16,7 +16,7 @@ EXIT_NOT_POSSIBLE_HERE = 4
 _COLOURS = {Level.OK: "green", Level.NOTE: "cyan", Level.WARN: "yellow", Level.BLOCKER: "bold red"}
 
 
-def examine(facts: Facts) -> list[Finding]:
+def examine(facts: MachineFacts) -> list[Finding]:
     """All findings, gravest first. A check that cannot cope with what it read says so; the others go on."""
     findings: list[Finding] = []
     for check in checks.ALL:

@@ -63,7 +63,7 @@ CGROUP_FILES = ("cpu.max", "memory.max", "io.max")
 
 
 @dataclass(frozen=True)
-class Facts:
+class MachineFacts:
     """What was read. `environment` and `probes` are documents of the measuring program."""
 
     files: Mapping[str, str | Unknown] = field(default_factory=dict)
@@ -108,17 +108,17 @@ class Facts:
         return list(found.values())
 
 
-def gather(targets: list[str], seconds: float = 0.3) -> Facts:
+def gather(targets: list[str], seconds: float = 0.3) -> MachineFacts:
     """Reads the machine. `seconds` is how long devices are watched for other users."""
     files = read_files(MACHINE_FILES)
     files |= read_files(_cgroup_files(files.get("/proc/self/cgroup")))
     on = [word for target in targets for word in ("--on", target)]
     environment = ask("facts", *on)
-    facts = Facts(files, environment if isinstance(environment, Mapping | Unknown) else Unknown("no document"))
+    facts = MachineFacts(files, environment if isinstance(environment, Mapping | Unknown) else Unknown("no document"))
     names = [str(device.get("name", "")) for _, device in facts.devices()]
     files |= read_files([f"/sys/block/{name}/{file}" for name in names for file in DEVICE_FILES])
     probes = ask("probe", *on)
-    return Facts(
+    return MachineFacts(
         files,
         facts.environment,
         probes if isinstance(probes, list | Unknown) else Unknown("no list"),

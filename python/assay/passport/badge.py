@@ -7,7 +7,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
 from assay.passport import seal
-from assay.passport.document import Figure, Passport
+from assay.passport.document import Passport, PassportFigure
 from assay.results import labels
 from assay.results.files import write_atomically
 from assay.units import show
@@ -89,7 +89,7 @@ def provenances(found: Passport) -> list[str]:
     return list(dict.fromkeys(one.provenance for one in found.figures))
 
 
-def value(figure: Figure) -> str:
+def value(figure: PassportFigure) -> str:
     """A figure with its interval."""
     text = show.figure(figure.value, figure.unit)
     if figure.low is None or figure.high is None or not figure.low <= figure.value <= figure.high:

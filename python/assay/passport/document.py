@@ -35,7 +35,7 @@ class Made(Table):
     seconds: Finite = Field(ge=0, description="From the first run to the end of the last.")
 
 
-class Machine(Table):
+class PassportMachine(Table):
     """The machine, without its name."""
 
     cpu: Short
@@ -46,7 +46,7 @@ class Machine(Table):
     virtualisation: Short
 
 
-class Device(Table):
+class PassportDevice(Table):
     """What was measured."""
 
     model: Short
@@ -76,7 +76,7 @@ class Limit(Table):
     met: bool
 
 
-class Answer(Table):
+class HealthAnswer(Table):
     """A question about the state of the volume, with what the answer stands on."""
 
     answer: Short
@@ -84,15 +84,15 @@ class Answer(Table):
     numbers: dict[Short, Finite] = Field(default_factory=dict)
 
 
-class State(Table):
+class VolumeState(Table):
     """In which state it was measured."""
 
-    initialised: Answer = Field(description="Whether what was read had been written before.")
-    cached: Answer = Field(description="Whether a cache of the machine answered.")
-    collected: Answer = Field(description="Whether the device was full and collected garbage, or fresh.")
+    initialised: HealthAnswer = Field(description="Whether what was read had been written before.")
+    cached: HealthAnswer = Field(description="Whether a cache of the machine answered.")
+    collected: HealthAnswer = Field(description="Whether the device was full and collected garbage, or fresh.")
 
 
-class Figure(Table):
+class PassportFigure(Table):
     """One figure over all its runs."""
 
     id: Short
@@ -107,7 +107,7 @@ class Figure(Table):
     provenance: Provenance
 
 
-class Finding(Table):
+class CountedReason(Table):
     """A reason of verdicts, with the number of runs that have it."""
 
     code: Short
@@ -122,7 +122,7 @@ class Verdicts(Table):
     valid: int = Field(ge=0)
     suspect: int = Field(ge=0)
     invalid: int = Field(ge=0)
-    findings: list[Finding]
+    findings: list[CountedReason]
 
 
 class Missing(Table):
@@ -132,7 +132,7 @@ class Missing(Table):
     reason: Text
 
 
-class Run(Table):
+class PassportRun(Table):
     """One run: its record without what is not needed to compute the figures again."""
 
     id: Short
@@ -148,18 +148,18 @@ class Passport(Table):
 
     version: Literal[1] = VERSION
     made: Made
-    machine: Machine
-    device: Device
+    machine: PassportMachine
+    device: PassportDevice
     volume: Volume
     limits: list[Limit] = Field(max_length=256)
-    state: State
-    figures: list[Figure] = Field(min_length=1, max_length=256)
+    state: VolumeState
+    figures: list[PassportFigure] = Field(min_length=1, max_length=256)
     verdicts: Verdicts
     not_measured: list[Missing] = Field(max_length=256)
     environment: Json = Field(description="Of the first record, without names of host, places and serial numbers.")
-    runs: list[Run] = Field(min_length=1, max_length=1000)
+    runs: list[PassportRun] = Field(min_length=1, max_length=1000)
 
-    def figure(self, name: str) -> Figure | None:
+    def figure(self, name: str) -> PassportFigure | None:
         """A figure by its id."""
         return next((one for one in self.figures if one.id == name), None)
 

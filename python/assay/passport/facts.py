@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from assay.passport.document import Device, Limit, Machine, Volume
+from assay.passport.document import Limit, PassportDevice, PassportMachine, Volume
 from assay.record import BlockDevice, Environment, FileSystem, TargetFacts
 from assay.results.row import Row
 
@@ -30,10 +30,10 @@ VOLUMES = {
 _NAMES = {"host", "path", "mount_point", "group", "serial", "hostname"}
 
 
-def machine(found: Environment) -> Machine:
+def machine(found: Environment) -> PassportMachine:
     """The machine."""
     cpu, memory = found.get("cpu") or {}, found.get("memory") or {}
-    return Machine(
+    return PassportMachine(
         cpu=_text(cpu, "model"),
         cpus=int(cpu.get("usable") or 0),
         memory_bytes=int(memory.get("total_bytes") or 0),
@@ -43,13 +43,13 @@ def machine(found: Environment) -> Machine:
     )
 
 
-def device(found: Environment) -> Device:
+def device(found: Environment) -> PassportDevice:
     """The device of the first target; several alike are its members."""
     target = _target(found)
     block: BlockDevice = target.get("device") or {}
     system: FileSystem = target.get("file_system") or {}
     digest = hashlib.sha256(serial.encode()).hexdigest()[:16] if (serial := _text(block, "serial")) else ""
-    return Device(
+    return PassportDevice(
         model=_text(block, "model") or _unnamed(_text(block, "name")),
         firmware=_text(block, "firmware"),
         serial_digest=digest,

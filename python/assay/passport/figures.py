@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.passport.document import Figure
+from assay.passport.document import PassportFigure
 from assay.results import group, histogram, pick, row
 from assay.results.row import Row
 
@@ -66,13 +66,13 @@ QUESTIONS = (
 )
 
 
-def of(rows: Iterable[Row]) -> list[Figure]:
+def of(rows: Iterable[Row]) -> list[PassportFigure]:
     """Every figure that the rows hold, in the order of the questions."""
     alone = pick.lone(rows)
     return [figure for question in QUESTIONS for figure in _figures(question, alone)]
 
 
-def _figures(question: Question, rows: Sequence[Row]) -> Iterator[Figure]:
+def _figures(question: Question, rows: Sequence[Row]) -> Iterator[PassportFigure]:
     answering = [one for one in rows if question.answers(one)]
     for metric in question.metrics:
         found = _figure(question, metric, answering)
@@ -80,7 +80,7 @@ def _figures(question: Question, rows: Sequence[Row]) -> Iterator[Figure]:
             yield found
 
 
-def _figure(question: Question, metric: str, rows: Sequence[Row]) -> Figure | None:
+def _figure(question: Question, metric: str, rows: Sequence[Row]) -> PassportFigure | None:
     point = group.point(rows, metric)
     if point is None:
         return None
@@ -88,7 +88,7 @@ def _figure(question: Question, metric: str, rows: Sequence[Row]) -> Figure | No
     if value is None or value <= 0:
         return None
     several = point.interval is not None and len(point.rows) > 1
-    return Figure(
+    return PassportFigure(
         id=f"{question.id}.{metric}",
         title=f"{question.title}, {row.metric_title(metric)}",
         unit=row.unit(metric),

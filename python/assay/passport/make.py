@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.error import FAILED, AssayError
 from assay.passport import facts, figures, state
-from assay.passport.document import VERSION, Finding, Made, Missing, Passport, Run, Verdicts
+from assay.passport.document import VERSION, CountedReason, Made, Missing, Passport, PassportRun, Verdicts
 from assay.record import Record
 from assay.results import row
 from assay.results.folder import Cell, Folder
@@ -87,7 +87,7 @@ def _seconds(records: Sequence[Record]) -> float:
 
 def _verdicts(records: Iterable[Record]) -> Verdicts:
     counts: Counter[str] = Counter()
-    findings: dict[tuple[str, str], Finding] = {}
+    findings: dict[tuple[str, str], CountedReason] = {}
     for record in records:
         counts[str(record["verdict"].get("status") or "invalid")] += 1
         seen = {(str(one.get("code")), str(one.get("severity"))): one for one in record["verdict"].get("reasons") or ()}
@@ -95,7 +95,7 @@ def _verdicts(records: Iterable[Record]) -> Verdicts:
             runs = findings[key].runs if key in findings else 0
             evidence = findings[key].evidence if key in findings else str(one.get("evidence"))[:2000]
             code, severity = key
-            findings[key] = Finding(code=code, severity=severity, runs=runs + 1, evidence=evidence)  # type: ignore[arg-type]
+            findings[key] = CountedReason(code=code, severity=severity, runs=runs + 1, evidence=evidence)  # type: ignore[arg-type]
     return Verdicts(
         valid=counts["valid"],
         suspect=counts["suspect"],
@@ -110,7 +110,7 @@ def _missing(cells: Iterable[Cell]) -> list[Missing]:
     return [Missing(what=cell.study, reason=cell.reason[:2000]) for cell in found.values()][:256]
 
 
-def _run(cell: Cell, record: Record) -> Run:
+def _run(cell: Cell, record: Record) -> PassportRun:
     job = {key: value for key, value in record["job"].items() if key in _KEPT_OF_JOB}
     kept: Json = {
         "version": record["version"],
@@ -120,7 +120,7 @@ def _run(cell: Cell, record: Record) -> Run:
         "classes": [{k: v for k, v in one.items() if k in _KEPT_OF_CLASS} for one in record["classes"]],
         "verdict": dict(record["verdict"]),
     }
-    return Run(
+    return PassportRun(
         id=cell.id,
         study=cell.study,
         scenario=cell.scenario,

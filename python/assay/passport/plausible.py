@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.passport.document import Figure, Passport
+from assay.passport.document import Passport, PassportFigure
 from assay.passport.read import as_folder
 from assay.results import pick, row
 from assay.results.row import Row
@@ -39,10 +39,10 @@ ASKED: Mapping[str, Json] = {
 
 
 @dataclass(frozen=True)
-class Beside:
+class BesideTwin:
     """A figure beside what a twin says: value, with the band that the twin itself gives."""
 
-    figure: Figure
+    figure: PassportFigure
     value: float
     low: float
     high: float
@@ -86,7 +86,11 @@ def _answers(asked: Sequence[tuple[str, str]]) -> list[Json]:
     targets = [names.target(twin) for twin in places]
     hosts = [HostWish().document(target) for target in targets]
     questions = [
-        {"target": places[twin], "host": places[twin], "streams": [stream(Point(on=twin, **ASKED[name]), memory=False)]}
+        {
+            "target": places[twin],
+            "host": places[twin],
+            "streams": [stream(Point(on=twin, **ASKED[name]), memory=False)],
+        }
         for twin, name in asked
     ]
     given = {"version": catalog.VERSION, "targets": targets, "hosts": hosts, "questions": questions}
@@ -103,9 +107,9 @@ def _figure(name: str, answer: Json) -> Guess:
     return value, value / width, value * width
 
 
-def beside(found: Passport, known: Mapping[str, Guess]) -> list[Beside]:
+def beside(found: Passport, known: Mapping[str, Guess]) -> list[BesideTwin]:
     """The figures of a passport beside those of a twin."""
-    return [Beside(one, *known[one.id]) for one in found.figures if one.id in known]
+    return [BesideTwin(one, *known[one.id]) for one in found.figures if one.id in known]
 
 
 def twin_of(found: Passport) -> str:
@@ -153,11 +157,11 @@ def _inconsistent(one: Row) -> Iterator[str]:
         yield f"{rate:g} operations a second of {mean:g} ns each would be {flight:.3g} in flight, not {depth}"
 
 
-def _is_far(one: Beside) -> bool:
+def _is_far(one: BesideTwin) -> bool:
     return not one.low / SLACK <= one.figure.value <= one.high * SLACK
 
 
-def _far(one: Beside, twin: str) -> str:
+def _far(one: BesideTwin, twin: str) -> str:
     return (
         f"`{one.figure.id}` is {one.figure.value:g}; twin:{twin} gives {one.value:g} "
         f"(band {one.low:g} to {one.high:g}), and more than {SLACK:g} times beyond the band is another device"

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from assay.document import limits
 from assay.error import BAD_JOB, AssayError
 from assay.passport import figures, seal
-from assay.passport.document import SUFFIX, Figure, Passport, Sealed
+from assay.passport.document import SUFFIX, Passport, PassportFigure, Sealed
 from assay.record import Record
 from assay.results import row
 from assay.results.files import write_json
@@ -133,7 +133,7 @@ def _problems(found: Passport, path: Path) -> list[str]:
     return [*problems, *_counts(found)]
 
 
-def _same(one: Figure, other: Figure) -> bool:
+def _same(one: PassportFigure, other: PassportFigure) -> bool:
     plain = {"value", "low", "high"}
     if one.model_dump(exclude=plain) != other.model_dump(exclude=plain):
         return False

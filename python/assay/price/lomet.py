@@ -22,7 +22,7 @@ FORMULA = "$MM = size*mem + rate*cpu/ROPS_mm; $SS = size*flash + rate*(cpu/ROPS_
 
 
 @dataclass(frozen=True)
-class Store:
+class PricedStore:
     """What is compared: items, bytes of the data, and operations per second that the whole processor does."""
 
     size_bytes: float
@@ -34,7 +34,7 @@ class Store:
     iops: float | None = None
     io_share: float = 1.0
 
-    def check(self) -> Store:
+    def check(self) -> PricedStore:
         """The store, or a sentence that says which number cannot be."""
         for name in ("size_bytes", "rops_mm", "rops_ss", "io_share"):
             if not getattr(self, name) > 0:
@@ -48,7 +48,7 @@ class Store:
 class Curves:
     """The two lines over the access rate."""
 
-    def __init__(self, store: Store, iops: float, device_per_gib: float) -> None:
+    def __init__(self, store: PricedStore, iops: float, device_per_gib: float) -> None:
         """`device_per_gib` is the price of a GiB of the device as a share of the whole device's price."""
         self.store, self.iops, self.device_per_gib = store.check(), iops, device_per_gib
 
@@ -73,7 +73,7 @@ class Curves:
         return {name: fixed + rate * slope for name, (fixed, slope) in self.slopes(prices).items()}
 
 
-def lomet(ledger: Ledger, store: Store, page_bytes: float, factor: float) -> Answer:
+def lomet(ledger: Ledger, store: PricedStore, page_bytes: float, factor: float) -> Answer:
     """Curves and crossing."""
     store.check()
     iops = _iops(ledger, store)
@@ -106,7 +106,7 @@ def lomet(ledger: Ledger, store: Store, page_bytes: float, factor: float) -> Ans
     return Answer("cost lomet", figures, lines, ledger, FORMULA, _grid(figures["points"]))
 
 
-def _iops(ledger: Ledger, store: Store) -> float:
+def _iops(ledger: Ledger, store: PricedStore) -> float:
     if store.iops is not None:
         if not store.iops > 0:
             raise PriceError(f"{store.iops:g} IOPS serve nobody", "give --iops above zero")

@@ -65,7 +65,7 @@ class Processor(Table):
     utilisation: float = Field(ge=0, le=1)
 
 
-class Work(Table):
+class PricedWork(Table):
     """What one copy of the system does; capacity defaults to the labels of its storage."""
 
     capacity: Above0 | None = None
@@ -87,4 +87,4 @@ class Order(Table):
     energy: Energy | None = None
     endurance: Endurance | None = None
     processor: Processor | None = None
-    work: Work = Work()
+    work: PricedWork = PricedWork()

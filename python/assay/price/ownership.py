@@ -28,7 +28,7 @@ FORMULA = "copies * (sum(price * count * months / min(life, wear)) + energy + su
 
 
 @dataclass(frozen=True)
-class Line:
+class OwnedPart:
     """One part of the order with its lives in months; wear is none where nothing wears it out."""
 
     bought: Bought
@@ -64,10 +64,10 @@ class Bill:
         part = self._part(bought.item)
         return part is not None and part.family in STORAGE
 
-    def _line(self, bought: Bought) -> Line:
+    def _line(self, bought: Bought) -> OwnedPart:
         part = self._part(bought.item)
         wear = self._wear(bought, part) if self._is_storage(bought) else None
-        return Line(bought, part, bought.lifetime_months or self.order.lifetime_months, wear)
+        return OwnedPart(bought, part, bought.lifetime_months or self.order.lifetime_months, wear)
 
     def _wear(self, bought: Bought, part: Part | None) -> float | None:
         """Months until the rated bytes are written; the writes spread evenly over all drives."""
@@ -94,7 +94,7 @@ class Bill:
         watts = energy.idle_w + energy.utilisation * (energy.active_w - energy.idle_w)
         return watts / 1000 * HOURS_PER_MONTH * self.order.months
 
-    def share(self, line: Line) -> float:
+    def share(self, line: OwnedPart) -> float:
         """How much of a part counts: W * U / T of a processor where that is asked, otherwise all."""
         use = self.order.processor
         if use is None or line.part is None or line.part.family != "cpu":

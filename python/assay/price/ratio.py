@@ -40,7 +40,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Machine:
+class PricedMachine:
     """What is paid for: storage, memory, one processor."""
 
     storage: Sequence[Holding]
@@ -55,7 +55,7 @@ def missing_utilisation() -> PriceError:
     return PriceError("the utilisation U of the worker threads is missing", hint)
 
 
-def ratio(ledger: Ledger, machine: Machine, load: Load, factor: float) -> Answer:
+def ratio(ledger: Ledger, machine: PricedMachine, load: Load, factor: float) -> Answer:
     """R and what it is made of."""
     load.check()
     prices = {one.item: ledger.usd(one.item) for one in [*machine.storage, *machine.dram]}
@@ -95,7 +95,7 @@ def ratio(ledger: Ledger, machine: Machine, load: Load, factor: float) -> Answer
     return Answer("cost ratio", figures, lines, ledger, RATIO)
 
 
-def _threads(ledger: Ledger, machine: Machine) -> Decimal:
+def _threads(ledger: Ledger, machine: PricedMachine) -> Decimal:
     if machine.threads is not None:
         return Decimal(str(ledger.given("hardware threads of the processor", machine.threads)))
     return ledger.fact(ledger.book.part(machine.cpu), "threads")

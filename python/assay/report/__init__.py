@@ -41,7 +41,7 @@ def write(directory: Path, *, export: bool = False, pdf: bool = False) -> Path:
 def document(directory: Path) -> dict[str, Any]:
     """What the report says, as JSON: answers, advice, headroom, and what is wrong with the folder."""
     from assay.advise import of
-    from assay.advise.facts import Facts
+    from assay.advise.facts import RuleFacts
     from assay.report import answer, headroom
 
     found = folder.read(Path(directory))
@@ -49,7 +49,7 @@ def document(directory: Path) -> dict[str, Any]:
         "answers": [
             {"question": one.question, "answer": one.plain, "verdict": one.standing} for one in answer.of(found)
         ],
-        "advice": [one.document() for one in of(Facts(found))],
+        "advice": [one.document() for one in of(RuleFacts(found))],
         "headroom": [one.document() for one in headroom.find(found)],
         "problems": list(found.problems),
     }

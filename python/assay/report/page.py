@@ -43,8 +43,8 @@ class Parts:
     """All that the page is made of, beside the answers."""
 
     sections: list[Section]
-    works: list[works.Section]
-    claims: list[claims.Part]
+    works: list[works.WorkSection]
+    claims: list[claims.ClaimedStudy]
     counsel: Counsel
     headroom: list[headroom.Headroom]
     problems: list[str]
@@ -75,7 +75,7 @@ def gather(folder: Folder, palette: Palette) -> Parts:
     )
 
 
-def _anchors(sections: list[Section], work: list[works.Section]) -> Iterator[str]:
+def _anchors(sections: list[Section], work: list[works.WorkSection]) -> Iterator[str]:
     """Every record that the page shows."""
     for one in sections:
         yield from (entry.anchor for entry in one.table.entries) if one.table else ()

@@ -17,7 +17,7 @@ from assay.study import matrix
 from assay.study.cell import Cell, Refusal
 from assay.study.expression import Names, label_of, substitute
 from assay.study.model import ClassTable, DatasetTable, Study, WindowTable, WorkTable
-from assay.study.settings import Change, Chosen
+from assay.study.settings import Chosen, SettingChange
 from assay.study.source import StudyError
 from assay.study.work import declared
 from assay.target.target import DEVICES, TWIN, Target, available_memory
@@ -31,7 +31,7 @@ IMPLICIT = {"memory": Target("memory", "memory"), "null": Target("null", "null")
 
 
 @dataclass(frozen=True)
-class Request:
+class ExpandRequest:
     """A study to run: its settings, the name it has in the run, and what to run it on."""
 
     chosen: Chosen
@@ -86,7 +86,7 @@ def suits(study: Study, targets: Sequence[Target]) -> bool:
         return False
 
 
-def expand(request: Request) -> list[Cell]:
+def expand(request: ExpandRequest) -> list[Cell]:
     """Every cell of a study, repeats side by side, in the order of the file."""
     study = request.study
     mains = main_targets(study, request.targets)
@@ -112,7 +112,7 @@ def _worth_listing(study: Study, factors: matrix.Factors, mains: Sequence[Target
 
 
 def _repeats(
-    request: Request,
+    request: ExpandRequest,
     index: int,
     factors: matrix.Factors,
     target: Target,
@@ -144,7 +144,7 @@ def _repeats(
 
 
 def _work_repeats(
-    request: Request, table: WorkTable, index: int, factors: matrix.Factors, target: Target, shown: Json
+    request: ExpandRequest, table: WorkTable, index: int, factors: matrix.Factors, target: Target, shown: Json
 ) -> Iterator[Cell]:
     study = request.study
     names = Names(factors, study.parameters, target.facts())
@@ -176,7 +176,7 @@ def _title(name: str, factors: Json, scenario: str, repeat: int, repeats: int) -
     return " ".join(words + ([f"#{repeat}"] if repeats > 1 else []))
 
 
-def _labels(request: Request, cell: str, scenario: str, repeat: int, factors: Json) -> dict[str, str]:
+def _labels(request: ExpandRequest, cell: str, scenario: str, repeat: int, factors: Json) -> dict[str, str]:
     labels = {"study": request.name, "cell": cell, "repeat": str(repeat), "scenario": scenario}
     labels |= {f"factor.{key}": label_of(value) for key, value in factors.items()}
     parameters = request.study.parameters
@@ -184,7 +184,7 @@ def _labels(request: Request, cell: str, scenario: str, repeat: int, factors: Js
     return labels | {f"scaled.{key}": _scaled(change) for key, change in scaled.items()} | dict(request.extra_labels)
 
 
-def _scaled(change: Change) -> str:
+def _scaled(change: SettingChange) -> str:
     return f"{label_of(change.used)} instead of {label_of(change.declared)}"
 
 
@@ -214,7 +214,7 @@ def _put(names: Names, table: Model, field_name: str, study: Study, where: str) 
         raise StudyError(f"{study.name}, {field_name}.{inner} with {where or 'no factors'}: {message}") from error
 
 
-def _job(request: Request, cell: str, resolved: _Resolved, target: Target, classes: tuple[str, ...]) -> Json:
+def _job(request: ExpandRequest, cell: str, resolved: _Resolved, target: Target, classes: tuple[str, ...]) -> Json:
     used = {resolved.classes[name].dataset for name in classes}
     if missing := used - set(resolved.datasets):
         hint = did_you_mean(min(missing), resolved.datasets)
@@ -247,7 +247,7 @@ def _dataset(name: str, table: DatasetTable, resolved: _Resolved, target: Target
     return found
 
 
-def _targets(request: Request, datasets: Sequence[Json], main: Target) -> list[Json]:
+def _targets(request: ExpandRequest, datasets: Sequence[Json], main: Target) -> list[Json]:
     """The targets that the data sets name; one without a target of its own lies on the main one."""
     roles = {target.role: target for target in request.targets if target.role}
     found: dict[str, Json] = {}

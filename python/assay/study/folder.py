@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.error import BAD_JOB
 from assay.results.files import ResultError, make_folder, write_json
-from assay.study.expand import Request
+from assay.study.expand import ExpandRequest
 from assay.study.expression import label_of
 from assay.study.model import Choice
 from assay.study.plan import Plan
@@ -36,7 +36,7 @@ def create(directory: Path, prepared: Prepared, command: Sequence[str]) -> None:
     write_json(directory / "plan.json", prepared.plan.document())
 
 
-def study_document(requests: Sequence[Request], plan: Plan, command: Sequence[str]) -> Json:
+def study_document(requests: Sequence[ExpandRequest], plan: Plan, command: Sequence[str]) -> Json:
     """What study.json says: the studies as they were declared, and what settings changed."""
     return {
         "version": VERSION,
@@ -46,7 +46,7 @@ def study_document(requests: Sequence[Request], plan: Plan, command: Sequence[st
     }
 
 
-def _study(request: Request) -> Json:
+def _study(request: ExpandRequest) -> Json:
     study = request.study
     return {
         "name": request.name,

@@ -182,7 +182,7 @@ class WorkTable(Table):
     kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index"]
 
 
-class Head(Table):
+class StudyHead(Table):
     """What a study and a composition have in common."""
 
     version: Literal[1] = 1
@@ -194,7 +194,7 @@ class Head(Table):
     fit: Fit | None = None
 
 
-class Study(Head):
+class Study(StudyHead):
     """A declared matrix of cells."""
 
     repeats: int = Field(1, ge=1)
@@ -230,7 +230,7 @@ class Study(Head):
         return self
 
 
-class Part(Table):
+class StudyPart(Table):
     """One study of a composition."""
 
     study: str
@@ -240,10 +240,10 @@ class Part(Table):
     set: Settings = Field(default_factory=dict)
 
 
-class Composition(Head):
+class Composition(StudyHead):
     """Several studies in one run and one report."""
 
-    parts: list[Part] = Field(min_length=1)
+    parts: list[StudyPart] = Field(min_length=1)
 
 
 def schema() -> dict[str, Any]:

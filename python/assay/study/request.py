@@ -12,7 +12,7 @@ from assay.space import kept
 from assay.study import source
 from assay.study.cell import Cell
 from assay.study.demand import Demand
-from assay.study.expand import Request, expand, suits
+from assay.study.expand import ExpandRequest, expand, suits
 from assay.study.expression import is_template
 from assay.study.model import Composition, Fit, Study
 from assay.study.plan import Plan, bytes_needed, make
@@ -44,7 +44,7 @@ class Prepared:
     """Requests that fit, with their plan."""
 
     name: str
-    requests: list[Request]
+    requests: list[ExpandRequest]
     plan: Plan
     left_out: tuple[str, ...] = ()
     """Parts of a composition that run on no target of this kind."""
@@ -60,8 +60,8 @@ def prepare(wish: Wish, binary: Binary | None) -> Prepared:
 
 
 def _suited(
-    document: Study | Composition, requests: list[Request], targets: Sequence[Target]
-) -> tuple[list[Request], tuple[str, ...]]:
+    document: Study | Composition, requests: list[ExpandRequest], targets: Sequence[Target]
+) -> tuple[list[ExpandRequest], tuple[str, ...]]:
     """The parts of a composition that the targets can run, and the names of the others; all where none can."""
     kept = [request for request in requests if suits(request.study, targets)]
     if isinstance(document, Study) or not kept:
@@ -69,16 +69,16 @@ def _suited(
     return kept, tuple(request.name for request in requests if request not in kept)
 
 
-def _requests(document: Study | Composition, wish: Wish) -> list[Request]:
+def _requests(document: Study | Composition, wish: Wish) -> list[ExpandRequest]:
     settings = dict(wish.settings) | ({"repeats": wish.repeats} if wish.repeats is not None else {})
     scratch = "assay-scratch-" + hashlib.sha256(f"{document.name}:{wish.seed}".encode()).hexdigest()[:8]
     if isinstance(document, Study):
         chosen = apply(with_profile(document, wish.profile), settings)
-        return [Request(chosen, document.name, document.title, wish.targets, wish.seed, scratch)]
+        return [ExpandRequest(chosen, document.name, document.title, wish.targets, wish.seed, scratch)]
     if wish.profile is not None:
         raise StudyError(f"`{document.name}` is a composition and has no profiles", "its parts name theirs")
     return [
-        Request(chosen, name, title, wish.targets, wish.seed, scratch)
+        ExpandRequest(chosen, name, title, wish.targets, wish.seed, scratch)
         for name, title, chosen in _parts(document, settings)
     ]
 
@@ -99,7 +99,7 @@ def _parts(document: Composition, settings: Mapping[str, Value]) -> list[tuple[s
     return found
 
 
-def _roomy(document: Study | Composition, requests: list[Request], wish: Wish) -> list[Request]:
+def _roomy(document: Study | Composition, requests: list[ExpandRequest], wish: Wish) -> list[ExpandRequest]:
     """Requests that find room: as declared, or else made smaller, unless their size was typed."""
     fit = document.fit
     if fit is None or fit.automatic or set(fit.parameters) & set(wish.settings):
@@ -115,7 +115,7 @@ def _roomy(document: Study | Composition, requests: list[Request], wish: Wish) -
         return _fitting(smaller, requests, wish.targets)
 
 
-def _fitting(fit: Fit | None, requests: list[Request], targets: Sequence[Target]) -> list[Request]:
+def _fitting(fit: Fit | None, requests: list[ExpandRequest], targets: Sequence[Target]) -> list[ExpandRequest]:
     """Requests whose data finds room. What is scaled down is stated in every record."""
     for _ in range(8):
         share = _share(fit, requests, targets)
@@ -127,7 +127,7 @@ def _fitting(fit: Fit | None, requests: list[Request], targets: Sequence[Target]
     raise _too_large(None, requests, targets, share)
 
 
-def _share(fit: Fit | None, requests: Sequence[Request], targets: Sequence[Target]) -> float:
+def _share(fit: Fit | None, requests: Sequence[ExpandRequest], targets: Sequence[Target]) -> float:
     """Room allowed over room needed; the smallest of all places."""
     percent = fit.space_percent_at_most if fit else 90.0
     room = {"+".join(target.members): _room(target, percent) for target in targets if target.kind == "folder"}
@@ -141,11 +141,11 @@ def _room(target: Target, percent: float) -> float:
     return max(0.0, min(free * percent / 100, free - kept(target.total_bytes())))
 
 
-def _cells(requests: Sequence[Request]) -> list[Cell]:
+def _cells(requests: Sequence[ExpandRequest]) -> list[Cell]:
     return [cell for request in requests for cell in expand(request)]
 
 
-def _scaled(fit: Fit, requests: list[Request], targets: Sequence[Target], share: float) -> list[Request]:
+def _scaled(fit: Fit, requests: list[ExpandRequest], targets: Sequence[Target], share: float) -> list[ExpandRequest]:
     found = []
     for request in requests:
         smaller = _smaller(fit, request.study, share)
@@ -162,7 +162,9 @@ def _smaller(fit: Fit, study: Study, share: float) -> dict[str, str]:
     return {name: exact_size(size - size % _MIB) for name, size in sizes.items()}
 
 
-def _too_large(fit: Fit | None, requests: Sequence[Request], targets: Sequence[Target], share: float) -> AssayError:
+def _too_large(
+    fit: Fit | None, requests: Sequence[ExpandRequest], targets: Sequence[Target], share: float
+) -> AssayError:
     needed = sum(bytes_needed(_cells(requests)).values())
     free = sum(target.free_bytes() for target in targets if target.kind == "folder")
     message = f"the data of `{requests[0].study.name}` takes {format_bytes(needed)}, {format_bytes(free)} are free"

@@ -20,7 +20,7 @@ _WINDOW = ("warmup", "measure", "steady_after", "interval", "bytes")
 
 
 @dataclass(frozen=True)
-class Change:
+class SettingChange:
     """What a setting changed: the declared value and the one that was used."""
 
     declared: Any
@@ -36,7 +36,7 @@ class Chosen:
     """A study with its settings laid over it."""
 
     study: Study
-    changes: dict[str, Change] = field(default_factory=dict)
+    changes: dict[str, SettingChange] = field(default_factory=dict)
 
 
 def parse_settings(texts: Iterable[str]) -> dict[str, Value]:
@@ -81,7 +81,7 @@ def apply(chosen: Chosen, settings: Mapping[str, Value], origin: str = "--set") 
         before, after = _apply_one(study, key, value, origin)
         first = changes[key].declared if key in changes else before
         if first != after:
-            changes[key] = Change(first, after)
+            changes[key] = SettingChange(first, after)
         else:
             changes.pop(key, None)
     return Chosen(_checked(study, origin), changes)

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from assay.trace.device import SECTOR, Device
-from assay.trace.operation import KERNEL, OTHER, OWN, Operation
+from assay.trace.device import SECTOR, TracedDevice
+from assay.trace.operation import KERNEL, OTHER, OWN, TracedOperation
 
 _LINE = re.compile(
     r"^ *(?P<comm>.*)-(?P<task>\d+) +\[\d+\] \S+ +(?P<at>\d+\.\d+): (?P<event>\w+)(?:\(|: )(?P<rest>.*)$",
@@ -29,7 +29,7 @@ _SYNC = ("sys_fsync", "sys_fdatasync", "sys_msync", "sys_sync_file_range", "sys_
 class Blocks:
     """What the lines say: operations, calls that make data durable (by task), and lines that could not be read."""
 
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[TracedOperation] = field(default_factory=list)
     sync_tasks: list[int] = field(default_factory=list)
     unread: int = 0
 
@@ -40,7 +40,7 @@ class Reader:
 
     def __init__(
         self,
-        devices: Sequence[Device],
+        devices: Sequence[TracedDevice],
         own: set[int] | None,
         is_kernel: Callable[[int, str], bool],
         inodes: Collection[int] = (),
@@ -49,8 +49,8 @@ class Reader:
         self._own = own
         self._is_kernel = is_kernel
         self._askers: dict[tuple[str, int], tuple[int, str]] = {}
-        self._open: dict[tuple[str, int], Operation] = {}
-        self._flushes: dict[str, list[Operation]] = {}
+        self._open: dict[tuple[str, int], TracedOperation] = {}
+        self._flushes: dict[str, list[TracedOperation]] = {}
         self._origins: dict[int, str] = {}
         self._inodes = frozenset(inodes)
         self._writes_back: dict[int, bool] = {}
@@ -90,7 +90,7 @@ class Reader:
         if match is None or match["dev"] not in self._devices:
             return
         if match["flags"].startswith("F"):
-            flush = Operation("flush", match["dev"], 0, 0, at_s, -1.0, task, self._origin(task, comm), sync=True)
+            flush = TracedOperation("flush", match["dev"], 0, 0, at_s, -1.0, task, self._origin(task, comm), sync=True)
             self.found.operations.append(flush)
             self._flushes.setdefault(match["dev"], []).append(flush)
         self._askers[match["dev"], int(match["sector"])] = (task, self._origin(task, comm))
@@ -106,7 +106,7 @@ class Reader:
             return
         asked = self._askers.pop((match["dev"], sector), None)
         asker = asked if asked is not None else (task, self._origin(task, comm))
-        operation = Operation(
+        operation = TracedOperation(
             kind=kind,
             place=device.name,
             offset=sector * SECTOR,

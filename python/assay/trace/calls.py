@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from assay.error import NOT_POSSIBLE
 from assay.trace.error import TraceError
-from assay.trace.operation import OWN, Operation
+from assay.trace.operation import OWN, TracedOperation
 
 _READS = ("read", "pread64", "readv", "preadv", "preadv2")
 _WRITES = ("write", "pwrite64", "writev", "pwritev", "pwritev2")
@@ -85,13 +85,13 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 class Calls:
     """Reads lines of strace. Without an offset a file is taken to be worked through in order."""
 
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[TracedOperation] = field(default_factory=list)
     positions: dict[tuple[int, str], int] = field(default_factory=dict)
     guessed: int = 0
     _begun: dict[int, tuple[float, str]] = field(default_factory=dict)
-    _pending: dict[str, list[Operation]] = field(default_factory=dict)
+    _pending: dict[str, list[TracedOperation]] = field(default_factory=dict)
 
-    def read(self, lines: Iterable[str]) -> list[Operation]:
+    def read(self, lines: Iterable[str]) -> list[TracedOperation]:
         """Operations on files; those on sockets, pipes and terminals are left out."""
         for line in lines:
             head = _HEAD.match(line)
@@ -121,7 +121,7 @@ class Calls:
             kind = "read" if name in _READS else "write"
         offset = self._offset(task, name, file, call["middle"], moved) if kind != "flush" else 0
         ended = at_s + float(call["took"])
-        operation = Operation(kind, file, offset, moved, at_s, ended, task, OWN, sync=kind != "write")
+        operation = TracedOperation(kind, file, offset, moved, at_s, ended, task, OWN, sync=kind != "write")
         self.operations.append(operation)
         if kind == "write":
             self._pending.setdefault(file, []).append(operation)

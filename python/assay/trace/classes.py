@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.trace import pattern
-from assay.trace.operation import KERNEL, OTHER, OWN, Operation, Recording
+from assay.trace.operation import KERNEL, OTHER, OWN, Recording, TracedOperation
 
 Json = dict[str, Any]
 # A class below this share of all bytes and operations is noise of the recording, unless it is all there is.
@@ -18,7 +18,7 @@ _MOST_BURST = 1024
 
 
 @dataclass(frozen=True)
-class Seen:
+class TracedClass:
     """A class. `rate_per_s` is operations a second that are the database's; `flushes_per_s` goes with writes."""
 
     name: str
@@ -86,7 +86,7 @@ class Seen:
         }
 
 
-def classes_of(recording: Recording) -> list[Seen]:
+def classes_of(recording: Recording) -> list[TracedClass]:
     """The classes of a recording, the largest first; foreign operations are left out."""
     ours = [one for one in recording.operations if one.origin != OTHER]
     reads = _in_order([one for one in ours if one.kind == "read" and one.origin == OWN])
@@ -109,12 +109,12 @@ def classes_of(recording: Recording) -> list[Seen]:
     return sorted(_worth(found), key=lambda one: -one.bytes_per_s)
 
 
-def _in_order(operations: Sequence[Operation]) -> list[tuple[Operation, bool]]:
+def _in_order(operations: Sequence[TracedOperation]) -> list[tuple[TracedOperation, bool]]:
     return list(zip(operations, pattern.in_order(operations), strict=True))
 
 
 def _flushes(
-    operations: Sequence[Operation], groups: dict[str, list[Operation]], recording: Recording
+    operations: Sequence[TracedOperation], groups: dict[str, list[TracedOperation]], recording: Recording
 ) -> dict[str, float]:
     """Flushes a second by class: each goes to the class that its task wrote last, or to the first that is synced."""
     class_of = {id(one): name for name, members in groups.items() for one in members}
@@ -131,13 +131,13 @@ def _flushes(
     return found
 
 
-def _seen(name: str, members: Sequence[Operation], recording: Recording, flushes_per_s: float) -> Seen:
+def _seen(name: str, members: Sequence[TracedOperation], recording: Recording, flushes_per_s: float) -> TracedClass:
     reads = members[0].kind == "read"
     counted = math.fsum(recording.kernel_share if one.origin == KERNEL else 1.0 for one in members)
     ordered = name in ("scan", "log", "stream-writes") or (name == "write-back" and _mostly_in_order(members))
     mean, deepest = pattern.in_flight(members)
     variation, group = pattern.bursts(members)
-    return Seen(
+    return TracedClass(
         name=name,
         operation="read" if reads else "write",
         sequential=ordered,
@@ -155,12 +155,12 @@ def _seen(name: str, members: Sequence[Operation], recording: Recording, flushes
     )
 
 
-def _mostly_in_order(members: Sequence[Operation]) -> bool:
+def _mostly_in_order(members: Sequence[TracedOperation]) -> bool:
     ordered = pattern.in_order(members)
     return sum(ordered) * 2 > len(ordered)
 
 
-def _worth(found: Sequence[Seen]) -> list[Seen]:
+def _worth(found: Sequence[TracedClass]) -> list[TracedClass]:
     """Those that are more than noise."""
     all_bytes = math.fsum(one.bytes_per_s for one in found)
     all_rates = math.fsum(one.rate_per_s for one in found)

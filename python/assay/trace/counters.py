@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from assay.trace.classes import Seen
-from assay.trace.device import SECTOR, Device
+from assay.trace.classes import TracedClass
+from assay.trace.device import SECTOR, TracedDevice
 from assay.trace.process import Used
 
 # Merged requests to those that reached the device, above which they are taken to be in order.
@@ -44,7 +44,7 @@ class Moved:
         return max(1.0, self.weighted_s / self.busy_s) if self.busy_s > 0 else 1.0
 
 
-def watch(devices: Sequence[Device], seconds: float, on_look: Callable[[], bool]) -> tuple[Moved, float]:
+def watch(devices: Sequence[TracedDevice], seconds: float, on_look: Callable[[], bool]) -> tuple[Moved, float]:
     """Waits, and says what the devices did meanwhile and how long it was."""
     before = [one.counts() for one in devices]
     begun = time.monotonic()
@@ -66,7 +66,7 @@ def watch(devices: Sequence[Device], seconds: float, on_look: Callable[[], bool]
     return moved, lasted
 
 
-def classes_of(moved: Moved, used: Used | None, seconds: float) -> list[Seen]:
+def classes_of(moved: Moved, used: Used | None, seconds: float) -> list[TracedClass]:
     """One class of reads and one of writes. `used` is the process's part; without it the whole device is meant.
 
     Flushes of the device are the process's in the part that its writes have in those of the device.
@@ -86,10 +86,10 @@ def classes_of(moved: Moved, used: Used | None, seconds: float) -> list[Seen]:
     return sorted(found, key=lambda one: -one.bytes_per_s)
 
 
-def _seen(name: str, way: int, total: float, moved: Moved, seconds: float, flushes_per_s: float) -> Seen:
+def _seen(name: str, way: int, total: float, moved: Moved, seconds: float, flushes_per_s: float) -> TracedClass:
     size = moved.mean_bytes(way) or PAGE_BYTES
     rounded = max(4096, round(size / 4096) * 4096)
-    return Seen(
+    return TracedClass(
         name=name,
         operation="write" if way else "read",
         sequential=moved.in_order(way),

@@ -12,7 +12,7 @@ _CLASS = Path("/sys/class/block")
 
 
 @dataclass(frozen=True)
-class Device:
+class TracedDevice:
     """A disk by its kernel name. `first` and `last` bound the sectors of the partition that is meant."""
 
     name: str
@@ -30,7 +30,7 @@ class Device:
         return [*values[:11], values[15] if len(values) > 15 else 0.0]
 
 
-def devices_of(paths: Iterable[Path]) -> list[Device]:
+def devices_of(paths: Iterable[Path]) -> list[TracedDevice]:
     """Disks under files or folders; none for what lies in memory or on the network."""
     numbers = set()
     for path in paths:
@@ -38,7 +38,7 @@ def devices_of(paths: Iterable[Path]) -> list[Device]:
             numbers.add(_number(path))
         except OSError:
             continue
-    found: dict[Device, None] = {}
+    found: dict[TracedDevice, None] = {}
     for number in sorted(numbers):
         found |= dict.fromkeys(_below(Path(f"/sys/dev/block/{number[0]}:{number[1]}")))
     return list(found)
@@ -64,16 +64,16 @@ def _source(number: str) -> str:
     return ""
 
 
-def _below(place: Path) -> list[Device]:
+def _below(place: Path) -> list[TracedDevice]:
     """What serves a device's requests: itself, the disk of a partition, or the members of a mapped or joined one."""
     if not place.exists():
         return []
     real = place.resolve()
     if (real / "partition").is_file():
         first, count = (int((real / name).read_text()) for name in ("start", "size"))
-        return [Device(one.name, one.number, first, first + count) for one in _below(real.parent)]
+        return [TracedDevice(one.name, one.number, first, first + count) for one in _below(real.parent)]
     members = sorted((real / "slaves").iterdir()) if (real / "slaves").is_dir() else []
     if members:
         return [found for member in members for found in _below(member)]
     major, minor = (real / "dev").read_text().strip().split(":")
-    return [Device(real.name, (int(major), int(minor)))]
+    return [TracedDevice(real.name, (int(major), int(minor)))]

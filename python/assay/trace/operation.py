@@ -11,7 +11,7 @@ OWN, KERNEL, OTHER = "own", "kernel", "other"
 
 
 @dataclass(slots=True)
-class Operation:
+class TracedOperation:
     """A read, a write or a flush. `end_s` is below `at_s` where the end was not seen.
 
     `place` is the device or the file. `sync` says that somebody waits for it, `metadata` that the file system asked for
@@ -36,7 +36,7 @@ class Recording:
 
     means: str
     seconds: float
-    operations: list[Operation]
+    operations: list[TracedOperation]
     kernel_share: float = 1.0
     buffered: bool = False
     lost: int = 0

@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from itertools import pairwise
 
-from assay.trace.operation import Operation
+from assay.trace.operation import TracedOperation
 
 # A stream goes on where an operation begins no further than this behind the end of the one before, or writes its last
 # block again, as logs do.
@@ -26,7 +26,7 @@ _OPERATIONS_FOR_SKEW = 2000
 _SAME_INSTANT_S = 0.000_5
 
 
-def in_order(operations: Sequence[Operation]) -> list[bool]:
+def in_order(operations: Sequence[TracedOperation]) -> list[bool]:
     """Of each operation, whether it belongs to a stream of neighbours."""
     streams: list[int] = []
     lengths: Counter[int] = Counter()
@@ -40,7 +40,7 @@ def in_order(operations: Sequence[Operation]) -> list[bool]:
     ]
 
 
-def _stream(recent: OrderedDict[tuple[str, int], tuple[int, int]], one: Operation, new: int) -> int:
+def _stream(recent: OrderedDict[tuple[str, int], tuple[int, int]], one: TracedOperation, new: int) -> int:
     """The stream that an operation continues, or a new one; streams are kept by where their end lies."""
     bucket = one.offset // NEAR_BYTES
     stream = new
@@ -56,7 +56,7 @@ def _stream(recent: OrderedDict[tuple[str, int], tuple[int, int]], one: Operatio
     return stream
 
 
-def hot_spot(operations: Sequence[Operation]) -> tuple[int, int] | None:
+def hot_spot(operations: Sequence[TracedOperation]) -> tuple[int, int] | None:
     """Percent of operations that go to which percent of the regions; none where no skew is sure.
 
     The hottest tenth is chosen by every second operation and judged by the others, so that chance does not look like
@@ -72,7 +72,7 @@ def hot_spot(operations: Sequence[Operation]) -> tuple[int, int] | None:
     return (min(99, round(share * 100)), round(_HOT_SHARE * 100)) if share >= _HOT_AT_LEAST else None
 
 
-def footprint(operations: Sequence[Operation]) -> int:
+def footprint(operations: Sequence[TracedOperation]) -> int:
     """Bytes of the regions that were touched, whole regions of 64 KiB."""
     found: set[tuple[str, int]] = set()
     for one in operations:
@@ -81,7 +81,7 @@ def footprint(operations: Sequence[Operation]) -> int:
     return len(found) * REGION_BYTES
 
 
-def in_flight(operations: Sequence[Operation]) -> tuple[float, int]:
+def in_flight(operations: Sequence[TracedOperation]) -> tuple[float, int]:
     """Mean over the busy time, and the 99th percentile over arrivals, of operations in flight. Both at least 1."""
     changes = sorted(
         change for one in operations if one.end_s >= one.at_s for change in ((one.at_s, 1), (one.end_s, -1))
@@ -98,7 +98,7 @@ def in_flight(operations: Sequence[Operation]) -> tuple[float, int]:
     return (max(1.0, area / busy) if busy > 0 else 1.0), max(1, deepest)
 
 
-def latencies(operations: Sequence[Operation]) -> tuple[float, float] | None:
+def latencies(operations: Sequence[TracedOperation]) -> tuple[float, float] | None:
     """Mean and 99th percentile, seconds; none where no end was seen."""
     found = sorted(one.end_s - one.at_s for one in operations if one.end_s >= one.at_s)
     if not found:
@@ -106,7 +106,7 @@ def latencies(operations: Sequence[Operation]) -> tuple[float, float] | None:
     return statistics.fmean(found), found[min(len(found) - 1, math.ceil(len(found) * 0.99) - 1)]
 
 
-def bursts(operations: Sequence[Operation]) -> tuple[float, float]:
+def bursts(operations: Sequence[TracedOperation]) -> tuple[float, float]:
     """Squared coefficient of variation of the gaps, and operations in a group that begins at one instant (0.5 ms)."""
     times = sorted(one.at_s for one in operations)
     if len(times) < 3:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.error import BAD_JOB, NOT_POSSIBLE
-from assay.trace.classes import Seen
+from assay.trace.classes import TracedClass
 from assay.trace.error import TraceError
 
 _PAGE = 8192
@@ -21,7 +21,7 @@ buffers_backend_fsync from pg_stat_bgwriter"""
 
 
 @dataclass(frozen=True)
-class Counts:
+class ServerCounts:
     """What a server counted so far: pages read and written through the kernel, bytes of log, calls to sync each."""
 
     reads: float
@@ -31,15 +31,15 @@ class Counts:
     log_writes: float
     log_syncs: float
 
-    def since(self, before: Counts) -> Counts:
+    def since(self, before: ServerCounts) -> ServerCounts:
         """The difference."""
-        return Counts(
+        return ServerCounts(
             *(max(0.0, now - then) for now, then in zip(vars(self).values(), vars(before).values(), strict=True))
         )
 
 
 @dataclass
-class Server:
+class TracedServer:
     """A server by data folder or connection string. `pid` is none where it runs elsewhere."""
 
     pid: int | None = None
@@ -47,14 +47,14 @@ class Server:
     connection: Any = None
     version: str = ""
 
-    def counts(self) -> Counts | None:
+    def counts(self) -> ServerCounts | None:
         """Its own counts; none without a connection."""
         if self.connection is None:
             return None
         major = self.connection.info.server_version // 10000
         sql = _OLD if major < 16 else _IO_16 if major < 18 else _IO
         reads, writes, syncs = self.connection.execute(sql).fetchone()
-        return Counts(float(reads or 0), float(writes or 0), float(syncs or 0), *self._log(major))
+        return ServerCounts(float(reads or 0), float(writes or 0), float(syncs or 0), *self._log(major))
 
     def _log(self, major: int) -> tuple[float, float, float]:
         if major >= 18:
@@ -75,7 +75,7 @@ class Server:
                 self.connection.close()
 
 
-def find(text: str) -> Server:
+def find(text: str) -> TracedServer:
     """The server that a data folder or a connection string names.
 
     Raises:
@@ -91,10 +91,10 @@ def find(text: str) -> Server:
     if pid is None:
         hint = "start it, or record its device with --path"
         raise TraceError(f"no server runs on {text}", hint=hint, code=BAD_JOB)
-    return Server(pid, _folders(folder), version=(folder / "PG_VERSION").read_text().strip())
+    return TracedServer(pid, _folders(folder), version=(folder / "PG_VERSION").read_text().strip())
 
 
-def _connected(text: str) -> Server:
+def _connected(text: str) -> TracedServer:
     import psycopg
 
     try:
@@ -103,7 +103,7 @@ def _connected(text: str) -> Server:
         words = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         hint = "check the connection string with psql"
         raise TraceError(f"PostgreSQL takes no connection: {words}", hint=hint, code=NOT_POSSIBLE) from error
-    server = Server(connection=connection, version=str(connection.info.parameter_status("server_version") or ""))
+    server = TracedServer(connection=connection, version=str(connection.info.parameter_status("server_version") or ""))
     with suppress(psycopg.Error):
         shown: dict[str, str] = dict(connection.execute(_SETTINGS, [["data_directory"]]).fetchall())
         folder = Path(shown.get("data_directory", "/nonexistent"))
@@ -130,7 +130,7 @@ def _folders(folder: Path) -> list[Path]:
     return [folder.resolve(), *(link.resolve() for link in links if link.is_symlink() and link.exists())]
 
 
-def classes_of(counts: Counts, seconds: float) -> list[Seen]:
+def classes_of(counts: ServerCounts, seconds: float) -> list[TracedClass]:
     """Classes out of the server's own counts: pages at random, the log in order."""
     log_size = counts.log_bytes / counts.log_writes if counts.log_writes else _PAGE
     log_page = max(_PAGE, round(log_size / _PAGE) * _PAGE)
@@ -142,8 +142,8 @@ def classes_of(counts: Counts, seconds: float) -> list[Seen]:
     return sorted((one for one in found if one.rate_per_s > 0), key=lambda one: -one.bytes_per_s)
 
 
-def _seen(name: str, operation: str, size: int, count: float, seconds: float, syncs: float = 0.0) -> Seen:
-    return Seen(
+def _seen(name: str, operation: str, size: int, count: float, seconds: float, syncs: float = 0.0) -> TracedClass:
+    return TracedClass(
         name=name,
         operation=operation,
         sequential=name == "log",

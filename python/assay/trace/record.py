@@ -12,9 +12,9 @@ import psycopg
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE
 from assay.trace import calls, classes, counters, postgres, process, tracefs
 from assay.trace.blocks import Reader
-from assay.trace.classes import Seen
+from assay.trace.classes import TracedClass
 from assay.trace.error import TraceError
-from assay.trace.operation import OTHER, Operation, Recording
+from assay.trace.operation import OTHER, Recording, TracedOperation
 from assay.trace.subject import Subject
 
 Json = dict[str, Any]
@@ -25,12 +25,12 @@ _TREE_EVERY_S = 0.5
 
 
 @dataclass
-class Found:
+class FoundServer:
     """Classes, how they were seen, and what to know of it."""
 
     means: str
     seconds: float
-    classes: list[Seen]
+    classes: list[TracedClass]
     buffered: bool = False
     stopped: str = ""
     tried: dict[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def _why_not(subject: Subject, means: str) -> str:
     raise TraceError(f"`{means}` is no means", hint=f"one of {', '.join((AUTO, *MEANS))}", code=BAD_JOB)
 
 
-def record(subject: Subject, seconds: float, wanted: str, interrupted: Callable[[], bool]) -> Found:
+def record(subject: Subject, seconds: float, wanted: str, interrupted: Callable[[], bool]) -> FoundServer:
     """Records for so long.
 
     Raises:
@@ -119,7 +119,7 @@ def record(subject: Subject, seconds: float, wanted: str, interrupted: Callable[
     return found
 
 
-def _nothing(subject: Subject, found: Found) -> tuple[str, str]:
+def _nothing(subject: Subject, found: FoundServer) -> tuple[str, str]:
     message = f"{subject.sentence} made no operation in {found.seconds:.1f} s"
     ended = f", and then {found.stopped}" if found.stopped else ""
     hint = "record while it works, and longer (--duration)"
@@ -128,7 +128,7 @@ def _nothing(subject: Subject, found: Found) -> tuple[str, str]:
     return f"{message}{ended}", hint
 
 
-def _facts(subject: Subject, watch: Watch, before: process.Used, server: postgres.Counts | None) -> Json:
+def _facts(subject: Subject, watch: Watch, before: process.Used, server: postgres.ServerCounts | None) -> Json:
     found: Json = {}
     if subject.pid is not None:
         used = process.used(watch.pids).since(before)
@@ -142,7 +142,7 @@ def _facts(subject: Subject, watch: Watch, before: process.Used, server: postgre
     return found
 
 
-def _blocks(subject: Subject, seconds: float, watch: Watch) -> Found:
+def _blocks(subject: Subject, seconds: float, watch: Watch) -> FoundServer:
     before = process.used(watch.pids)
     with tracefs.Tracing() as tracing:
         lasted = tracing.record(seconds, watch)
@@ -156,7 +156,7 @@ def _blocks(subject: Subject, seconds: float, watch: Watch) -> Found:
     guess = subject.pid is not None and not reader.knows_inodes
     share = _kernel_share(seen.operations, used.written_bytes) if guess else 1.0
     recording = Recording("block", lasted, seen.operations, kernel_share=share, lost=lost)
-    found = Found("block", lasted, classes.classes_of(recording))
+    found = FoundServer("block", lasted, classes.classes_of(recording))
     found.stopped = "the recording had no room for more" if full else ""
     found.cannot_know = [
         "which file an operation was for: offsets are those of the device",
@@ -190,7 +190,7 @@ def _assumed(share: float | None, names: set[str]) -> list[str]:
     return found
 
 
-def _kernel_share(operations: list[Operation], dirtied: int) -> float:
+def _kernel_share(operations: list[TracedOperation], dirtied: int) -> float:
     """The database's part of what the kernel's threads wrote: what it made dirty and did not write itself."""
     kernel = sum(one.bytes for one in operations if one.kind == "write" and one.origin == "kernel")
     own = sum(one.bytes for one in operations if one.kind == "write" and one.origin == "own" and not one.metadata)
@@ -202,11 +202,11 @@ def _is_kernel(task: int, comm: str) -> bool:
     return process.is_kernel(task) or comm.startswith(("kworker", "jbd2", "kswapd", "xfsaild", "loop"))
 
 
-def _calls(_: Subject, seconds: float, watch: Watch) -> Found:
+def _calls(_: Subject, seconds: float, watch: Watch) -> FoundServer:
     lines, lasted = calls.follow(sorted(watch.pids), seconds, watch)
     reader = calls.Calls()
     recording = Recording("calls", lasted, reader.read(lines.splitlines()))
-    found = Found("calls", lasted, classes.classes_of(recording), buffered=True)
+    found = FoundServer("calls", lasted, classes.classes_of(recording), buffered=True)
     found.cannot_know = [
         "which calls the page cache answered: replay with the cache that the database has",
         "reads and writes of mapped files, and those by io_uring",
@@ -219,7 +219,7 @@ def _calls(_: Subject, seconds: float, watch: Watch) -> Found:
     return found
 
 
-def _server(subject: Subject, seconds: float, watch: Watch) -> Found:
+def _server(subject: Subject, seconds: float, watch: Watch) -> FoundServer:
     before = _counts(subject)
     begun = time.monotonic()
     while (left := begun + seconds - time.monotonic()) > 0 and not watch():
@@ -227,7 +227,7 @@ def _server(subject: Subject, seconds: float, watch: Watch) -> Found:
     lasted = time.monotonic() - begun
     now = _counts(subject)
     seen = postgres.classes_of(now.since(before), lasted) if now is not None and before is not None else []
-    found = Found("server", lasted, seen, buffered=True)
+    found = FoundServer("server", lasted, seen, buffered=True)
     found.cannot_know = [
         "sizes beyond the page, offsets, concurrency, the distribution of gaps",
         "which reads the server's page cache answered",
@@ -236,7 +236,7 @@ def _server(subject: Subject, seconds: float, watch: Watch) -> Found:
     return found
 
 
-def _counts(subject: Subject) -> postgres.Counts | None:
+def _counts(subject: Subject) -> postgres.ServerCounts | None:
     """What the server counted so far; none without a connection, or where it has gone away."""
     try:
         return subject.server.counts() if subject.server is not None else None
@@ -244,7 +244,9 @@ def _counts(subject: Subject) -> postgres.Counts | None:
         return None
 
 
-def _by_server(subject: Subject, classes_: list[Seen], before: postgres.Counts | None, seconds: float) -> list[Seen]:
+def _by_server(
+    subject: Subject, classes_: list[TracedClass], before: postgres.ServerCounts | None, seconds: float
+) -> list[TracedClass]:
     """Writes as the server counts them where it does: it knows its log from its pages."""
     now = _counts(subject) if before is not None else None
     if now is None or before is None:
@@ -253,12 +255,12 @@ def _by_server(subject: Subject, classes_: list[Seen], before: postgres.Counts |
     return [*(one for one in classes_ if one.operation == "read"), *writes]
 
 
-def _counters(subject: Subject, seconds: float, watch: Watch) -> Found:
+def _counters(subject: Subject, seconds: float, watch: Watch) -> FoundServer:
     before = process.used(watch.pids)
     server = _counts(subject)
     moved, lasted = counters.watch(subject.devices, seconds, watch)
     used = process.used(watch.pids).since(before) if subject.pid is not None else None
-    found = Found("counters", lasted, counters.classes_of(moved, used, lasted))
+    found = FoundServer("counters", lasted, counters.classes_of(moved, used, lasted))
     found.classes = _by_server(subject, found.classes, server, lasted)
     found.cannot_know = [
         "the sizes of single requests: the mean stands for all",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.document.text import table_text, value_text
-from assay.trace.classes import Seen
+from assay.trace.classes import TracedClass
 from assay.trace.pattern import powers_of_two
 
 _MIB = 1 << 20
@@ -29,7 +29,7 @@ class Told:
     buffered: bool = False
 
 
-def text(told: Told, classes: Sequence[Seen]) -> str:
+def text(told: Told, classes: Sequence[TracedClass]) -> str:
     """The file. Its rates are open loop: whatever the target does, operations come when the database asked for them."""
     head = {
         "version": 1,
@@ -62,7 +62,7 @@ def _figure(id_: str, title: str, metric: str) -> str:
     return "[[figures]]\n" + "".join(f"{key} = {value_text(value)}\n" for key, value in table.items())
 
 
-def _set_of(one: Seen) -> str:
+def _set_of(one: TracedClass) -> str:
     return _SETS.get(one.name, "data")
 
 
@@ -70,7 +70,7 @@ def _size_of(name: str) -> str:
     return {"data": "data", "log": "log_data", "metadata": "metadata_data"}[name]
 
 
-def _parameters(told: Told, classes: Sequence[Seen]) -> dict[str, Any]:
+def _parameters(told: Told, classes: Sequence[TracedClass]) -> dict[str, Any]:
     found: dict[str, Any] = {"load": 1}
     for name in dict.fromkeys(_set_of(one) for one in classes):
         members = [one for one in classes if _set_of(one) == name]
@@ -85,12 +85,12 @@ def _parameters(told: Told, classes: Sequence[Seen]) -> dict[str, Any]:
     return found
 
 
-def _blocking(one: Seen) -> bool:
+def _blocking(one: TracedClass) -> bool:
     """Somebody waits for each of its writes: threads, not a queue."""
     return one.flush_every > 0
 
 
-def _class(one: Seen, buffered: bool) -> dict[str, Any]:
+def _class(one: TracedClass, buffered: bool) -> dict[str, Any]:
     blocking = _blocking(one)
     mix = powers_of_two(one.sizes)
     sizes: Any = mix[0][0]
@@ -115,7 +115,7 @@ def _class(one: Seen, buffered: bool) -> dict[str, Any]:
     return table
 
 
-def _pattern(one: Seen) -> Any:
+def _pattern(one: TracedClass) -> Any:
     if one.sequential:
         return "sequential"
     if one.hot is not None:

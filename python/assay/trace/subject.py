@@ -8,9 +8,9 @@ from pathlib import Path
 
 from assay.error import BAD_JOB
 from assay.trace import process
-from assay.trace.device import Device, devices_of
+from assay.trace.device import TracedDevice, devices_of
 from assay.trace.error import TraceError
-from assay.trace.postgres import Server, find
+from assay.trace.postgres import TracedServer, find
 
 
 @dataclass
@@ -20,8 +20,8 @@ class Subject:
     name: str
     pid: int | None = None
     folders: list[Path] = field(default_factory=list)
-    devices: list[Device] = field(default_factory=list)
-    server: Server | None = None
+    devices: list[TracedDevice] = field(default_factory=list)
+    server: TracedServer | None = None
 
     @property
     def sentence(self) -> str:

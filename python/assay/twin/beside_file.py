@@ -24,7 +24,7 @@ _GIB = float(1 << 30)
 
 
 @dataclass(frozen=True)
-class Beside:
+class BesideRow:
     """What one of the two sides reached."""
 
     modules: int
@@ -34,15 +34,15 @@ class Beside:
     bytes_per_s: float
 
 
-def read() -> Iterator[Beside]:
+def read() -> Iterator[BesideRow]:
     """Every row of the table."""
     with (folder() / TABLE).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
             sizes = int(row["read_bytes"]), int(row["write_bytes"])
-            yield Beside(int(row["modules"]), row["kind"] == "page_in", *sizes, float(row["gib_per_s"]) * _GIB)
+            yield BesideRow(int(row["modules"]), row["kind"] == "page_in", *sizes, float(row["gib_per_s"]) * _GIB)
 
 
-def answer(row: Beside) -> tuple[float, float]:
+def answer(row: BesideRow) -> tuple[float, float]:
     """Bytes a second of the same side by the twin, and the half-width of its band."""
     found = _answers()[row.modules, row.read_bytes, row.write_bytes][0 if row.readers else 1]
     return float(found["bandwidth_bytes_per_s"]), float(found["band"]["bandwidth"])

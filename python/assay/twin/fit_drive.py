@@ -37,7 +37,7 @@ _PROGRAM_NS = 561_000.0
 
 
 @dataclass(frozen=True)
-class Drive:
+class DriveFit:
     """Parameters of a flash drive as the fit found them, and what the model then says of every point, by name."""
 
     values: dict[str, float]
@@ -63,7 +63,7 @@ def solve(twins: Sequence[Json], host: Json, points: Sequence[Measured], binary:
     return [first[at : at + len(points)] for at in range(0, len(first), len(points))]
 
 
-def fit(points: Sequence[Measured], host: Json, capacity_bytes: float, binary: Binary) -> Drive:
+def fit(points: Sequence[Measured], host: Json, capacity_bytes: float, binary: Binary) -> DriveFit:
     """The parameters under which the points that are not held out come out best.
 
     The number of dies is whole, so the rest is fitted once more after it was rounded.
@@ -77,7 +77,7 @@ def fit(points: Sequence[Measured], host: Json, capacity_bytes: float, binary: B
     values, _ = problem.best(values, _ROUNDS, fixed=("dies",))
     values = _pause(points, values, host, capacity_bytes, binary)
     answers = solve([twin(values, capacity_bytes)], host, points, binary)[0]
-    return Drive(values, {point.name: answer for point, answer in zip(points, answers, strict=True)})
+    return DriveFit(values, {point.name: answer for point, answer in zip(points, answers, strict=True)})
 
 
 def first_guess(points: Sequence[Measured]) -> dict[str, float]:

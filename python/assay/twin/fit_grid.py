@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import least_squares
 
-from assay.twin.grid_file import Point
-from assay.twin.grid_model import Array, Shape, Size, bandwidth
+from assay.twin.grid_file import GridPoint
+from assay.twin.grid_model import Array, GridShape, Size, bandwidth
 
 # Weak priors, in units of a relative error of the data: they decide only what the points leave open.
 _PRIOR = 0.02
@@ -25,14 +25,14 @@ CONVOY_MODULES = 3
 _KNEE = 16.0
 
 _START = {
-    "sequential_read": Shape(4.0, 0.2, 0.0, _KNEE, 0.1, CONVOY_MODULES),
-    "random_read": Shape(4.0, 0.2, 0.0, _KNEE, 0.1, CONVOY_MODULES),
-    "sequential_nt": Shape(12.0, 0.2, 0.0, np.inf, 1.0, CONVOY_MODULES),
-    "random_nt": Shape(12.0, 0.2, 0.0, np.inf, 1.0, CONVOY_MODULES),
-    "sequential_clwb": Shape(3.0, 0.1, 0.0, np.inf, 1.0, CONVOY_MODULES),
-    "random_clwb": Shape(3.0, 0.1, 0.0, np.inf, 1.0, CONVOY_MODULES),
-    "sequential_plain": Shape(8.0, 0.2, 0.0, np.inf, 1.0, CONVOY_MODULES),
-    "random_plain": Shape(4.0, 0.2, 0.0, np.inf, 1.0, CONVOY_MODULES),
+    "sequential_read": GridShape(4.0, 0.2, 0.0, _KNEE, 0.1, CONVOY_MODULES),
+    "random_read": GridShape(4.0, 0.2, 0.0, _KNEE, 0.1, CONVOY_MODULES),
+    "sequential_nt": GridShape(12.0, 0.2, 0.0, np.inf, 1.0, CONVOY_MODULES),
+    "random_nt": GridShape(12.0, 0.2, 0.0, np.inf, 1.0, CONVOY_MODULES),
+    "sequential_clwb": GridShape(3.0, 0.1, 0.0, np.inf, 1.0, CONVOY_MODULES),
+    "random_clwb": GridShape(3.0, 0.1, 0.0, np.inf, 1.0, CONVOY_MODULES),
+    "sequential_plain": GridShape(8.0, 0.2, 0.0, np.inf, 1.0, CONVOY_MODULES),
+    "random_plain": GridShape(4.0, 0.2, 0.0, np.inf, 1.0, CONVOY_MODULES),
 }
 
 
@@ -40,12 +40,12 @@ _START = {
 class Fit:
     """One kind of access, fitted."""
 
-    shape: Shape
+    shape: GridShape
     sizes: dict[float, Size]
     error: float
     """Median relative error on the points that were fitted."""
 
-    def predict(self, point: Point) -> float:
+    def predict(self, point: GridPoint) -> float:
         """Bytes per second at a point whose size was fitted."""
         return bandwidth(self.shape, self.sizes[point.size_bytes], point.modules, float(point.threads))
 
@@ -77,7 +77,7 @@ class HeldOut:
         return float(np.max(np.abs(self.errors)))
 
 
-def fit_kind(kind: str, points: Sequence[Point]) -> Fit:
+def fit_kind(kind: str, points: Sequence[GridPoint]) -> Fit:
     """Least squares of the logarithm: every point counts by its relative error."""
     start = _START[kind]
     scaled = len({point.modules for point in points}) > 1
@@ -100,7 +100,7 @@ def fit_kind(kind: str, points: Sequence[Point]) -> Fit:
     return replace(fit, error=float(np.median(errors)))
 
 
-def hold_out(kind: str, points: Sequence[Point]) -> HeldOut | None:
+def hold_out(kind: str, points: Sequence[GridPoint]) -> HeldOut | None:
     """Fits the smallest set of modules and predicts the larger ones; none where there is one set only."""
     least = min(point.modules for point in points)
     seen = [point for point in points if point.modules == least]
@@ -112,12 +112,12 @@ def hold_out(kind: str, points: Sequence[Point]) -> HeldOut | None:
     return HeldOut(tuple(fit.predict(point) / point.bytes_per_s - 1.0 for point in known))
 
 
-def _start(shape: Shape, name: str) -> float:
+def _start(shape: GridShape, name: str) -> float:
     value = float(getattr(shape, name))
     return float(np.log(value)) if name == "sharpness" else value
 
 
-def _first(points: Sequence[Point], size: float) -> list[float]:
+def _first(points: Sequence[GridPoint], size: float) -> list[float]:
     """Start of one size: rate of a thread, capacity of a module, loss."""
     here = [point for point in points if point.size_bytes == size]
     alone = max(point.bytes_per_s / point.threads for point in here)
@@ -127,9 +127,9 @@ def _first(points: Sequence[Point], size: float) -> list[float]:
     return [float(np.log(alone)), float(np.log(module)), 0.0, float(np.log(_ONSET)), float(np.log(_DECAY))]
 
 
-def _unpack(start: Shape, names: Sequence[str], sizes: Sequence[float], x: Array) -> Fit:
+def _unpack(start: GridShape, names: Sequence[str], sizes: Sequence[float], x: Array) -> Fit:
     found = {name: float(np.exp(v)) if name == "sharpness" else float(v) for name, v in zip(names, x, strict=False)}
-    shape = Shape(
+    shape = GridShape(
         found.get("sharpness", start.sharpness),
         found.get("sharpness_fall", start.sharpness_fall),
         found.get("thread_gain", start.thread_gain),

@@ -18,7 +18,7 @@ from assay.error import FAILED, AssayError
 from assay.target import catalog
 from assay.twin import load_file, under_load
 from assay.twin.document import parameter, rounded, to_toml
-from assay.twin.under_load import Row, UnderLoad
+from assay.twin.under_load import UnderLoad, UnderLoadRow
 
 Json = dict[str, Any]
 
@@ -89,7 +89,7 @@ class _Source:
         return parameter(value, "fitted", words, f"{datetime.now(UTC):%Y-%m}", **more)
 
 
-def conformal(rows: Sequence[Row]) -> tuple[dict[str, float], str]:
+def conformal(rows: Sequence[UnderLoadRow]) -> tuple[dict[str, float], str]:
     """Half-widths that hold nine of ten figures of rows that were left out of a fit, one at a time.
 
     Split conformal prediction: of n residuals the one of rank ceil(0.9 (n + 1)) is the width.
@@ -183,7 +183,7 @@ def _twin(
     name: str,
     bands: dict[str, float],
     method: str,
-    rows: Sequence[Row],
+    rows: Sequence[UnderLoadRow],
 ) -> Json:
     date = f"{datetime.now(UTC):%Y-%m}"
     asked = ", ".join(f"{row.asked:.0f}" for row in sorted(rows, key=lambda row: row.asked))
@@ -224,7 +224,7 @@ def _under_load(found: UnderLoad, source: _Source) -> Json:
     }
 
 
-def _load_row(share: float, row: Row) -> Json:
+def _load_row(share: float, row: UnderLoadRow) -> Json:
     def lists(kind: str, values: dict[float, float]) -> Json:
         places = sorted(values, reverse=True)
         return {f"{kind}_rare": places, f"{kind}_ns": [rounded(values[place]) for place in places]} if values else {}
@@ -295,7 +295,7 @@ def check(twin: Json, path: Path, drive: str, binary: Binary) -> tuple[list[Resi
     return found
 
 
-def _residuals(row: Row, reader: Json, writer: Json, load: Json) -> Iterator[Residual]:
+def _residuals(row: UnderLoadRow, reader: Json, writer: Json, load: Json) -> Iterator[Residual]:
     yield Residual(row.asked, "writes/s", row.reached, float(load["ops_per_s"]), float(load["band"]["bandwidth"]))
     for kind, seen, answer in (("read", row.read_ns, reader), ("write", row.write_ns, writer)):
         for figure, rare in RANKS.items():

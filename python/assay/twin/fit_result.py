@@ -15,7 +15,7 @@ from assay.study import plan
 from assay.target.catalog import VERSION
 from assay.twin import fit_host
 from assay.twin.document import parameter, rounded, to_toml
-from assay.twin.fit_drive import Drive, device, fit
+from assay.twin.fit_drive import DriveFit, device, fit
 from assay.twin.fit_knee import Sustained, find
 from assay.twin.fit_points import BESIDE, POINTS, SUSTAINED, Measured, points, read, study_of
 from assay.twin.fit_verdict import Errors, Verdict, judge
@@ -34,7 +34,7 @@ class Result:
     """What a fit found."""
 
     points: list[Measured]
-    drive: Drive
+    drive: DriveFit
     verdict: Verdict
     sustained: Sustained | None
     twin: Json
@@ -131,7 +131,7 @@ def _sustained(records: Sequence[Json]) -> Sustained | None:
 def _twin(
     name: str,
     seen: Json,
-    drive: Drive,
+    drive: DriveFit,
     found: Sequence[Measured],
     verdict: Verdict,
     sustained: Sustained | None,
@@ -165,7 +165,7 @@ def _twin(
     }
 
 
-def _origins(values: Json, drive: Drive, found: Sequence[Measured], source: str, date: str) -> dict[str, Json]:
+def _origins(values: Json, drive: DriveFit, found: Sequence[Measured], source: str, date: str) -> dict[str, Json]:
     """Parameters with the median error of held-out points of their side."""
     held = [point for point in found if point.held_out]
     reads = Errors.of(drive.error(point) for point in held if point.stream["write_share"] == 0.0)
@@ -208,7 +208,7 @@ def _bounds(found: Sequence[Measured], sustained: Sustained | None) -> Json:
     }
 
 
-def _band(drive: Drive, found: Sequence[Measured], verdict: Verdict, date: str) -> Json:
+def _band(drive: DriveFit, found: Sequence[Measured], verdict: Verdict, date: str) -> Json:
     """Nine of ten held-out points lie inside; without a certificate, as wide as the worst of what was seen."""
     held = [point for point in found if point.held_out]
     share = 0.9 if verdict.certified else 1.0
@@ -227,7 +227,7 @@ def _band(drive: Drive, found: Sequence[Measured], verdict: Verdict, date: str) 
     }
 
 
-def _ratios(drive: Drive, held: Sequence[Measured], name: str, seen: Any) -> Iterable[float]:
+def _ratios(drive: DriveFit, held: Sequence[Measured], name: str, seen: Any) -> Iterable[float]:
     """Larger over smaller of what was modelled and the least that was measured, less one."""
     pairs = [(float(drive.answers[point.name][name]["mid_ns"]), float(min(seen(point)))) for point in held]
     return [max(a, b) / max(min(a, b), 1.0) - 1.0 for a, b in pairs]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from assay.stats.spread import LIMIT
-from assay.twin.fit_drive import Drive
+from assay.twin.fit_drive import DriveFit
 from assay.twin.fit_points import Measured
 
 Json = dict[str, Any]
@@ -57,7 +57,7 @@ class Verdict:
         return not self.reasons
 
 
-def judge(points: Sequence[Measured], drive: Drive, expected: int) -> Verdict:
+def judge(points: Sequence[Measured], drive: DriveFit, expected: int) -> Verdict:
     """`expected` is how many points the plan had."""
     held = [point for point in points if point.held_out]
     unseen = Errors.of(drive.error(point) for point in held)
@@ -86,7 +86,7 @@ def _noise(points: Sequence[Measured], spreads: Errors) -> list[str]:
     return [f"{told}; worst: {worst}"]
 
 
-def _errors(held: Sequence[Measured], drive: Drive, unseen: Errors) -> list[str]:
+def _errors(held: Sequence[Measured], drive: DriveFit, unseen: Errors) -> list[str]:
     if not unseen.values:
         return ["no point was held out"]
     if unseen.at(0.5) <= MEDIAN_AT_MOST and unseen.at(0.9) <= P90_AT_MOST:

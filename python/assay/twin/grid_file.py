@@ -27,7 +27,7 @@ _NEEDED = ("dimms", "op", "pattern", "persist", "access_bytes", "threads", "gib_
 
 
 @dataclass(frozen=True)
-class Point:
+class GridPoint:
     """One published point."""
 
     modules: int
@@ -36,7 +36,7 @@ class Point:
     bytes_per_s: float
 
 
-def read_grid(path: Path) -> dict[str, list[Point]]:
+def read_grid(path: Path) -> dict[str, list[GridPoint]]:
     """Points of a grid by kind of access; rows of other benchmarks are skipped."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -45,17 +45,17 @@ def read_grid(path: Path) -> dict[str, list[Point]]:
         raise AssayError(f"the grid {path} cannot be read: {error.strerror}; name a CSV file") from error
 
 
-def _group(path: Path, rows: csv.DictReader[str]) -> dict[str, list[Point]]:
+def _group(path: Path, rows: csv.DictReader[str]) -> dict[str, list[GridPoint]]:
     missing = [name for name in _NEEDED if name not in (rows.fieldnames or [])]
     if missing:
         raise AssayError(f"the grid {path} has no column {', '.join(missing)}; a grid has {', '.join(_NEEDED)}")
-    points: dict[str, list[Point]] = {}
+    points: dict[str, list[GridPoint]] = {}
     for number, row in enumerate(rows, start=2):
         kind = KINDS.get((row["op"], row["pattern"], row["persist"]))
         if kind is None:
             continue
         try:
-            point = Point(
+            point = GridPoint(
                 int(row["dimms"]),
                 float(row["access_bytes"]),
                 int(row["threads"]),

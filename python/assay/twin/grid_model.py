@@ -17,7 +17,7 @@ MOST_THREADS = 96
 
 
 @dataclass(frozen=True)
-class Shape:
+class GridShape:
     """What all sizes of one kind of access share."""
 
     sharpness: float
@@ -70,7 +70,7 @@ def _ratio(normalisation: Array, modules: int, customers: int) -> float:
     return float(normalisation[customers - 1] / normalisation[customers] / even)
 
 
-def bandwidth(shape: Shape, size: Size, modules: int, threads: float) -> float:
+def bandwidth(shape: GridShape, size: Size, modules: int, threads: float) -> float:
     """Bytes per second of so many threads on so many modules."""
     counted = min(threads, shape.knee_threads) + shape.beyond_knee_share * max(threads - shape.knee_threads, 0.0)
     rate = size.thread_bytes_per_s * (1.0 + shape.thread_gain * (1.0 - 1.0 / modules))

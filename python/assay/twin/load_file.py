@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.twin.under_load import Row
+from assay.twin.under_load import UnderLoadRow
 
 DRIVE, ASKED, REACHED = "drive", "asked_ops_per_s", "writes_per_s_reached"
 _PERCENTILE = re.compile(r"(?P<kind>read|write)_p(?P<percent>[0-9.]+)_us")
 
 
-def read(path: Path, drive: str) -> tuple[str, list[Row]]:
+def read(path: Path, drive: str) -> tuple[str, list[UnderLoadRow]]:
     """The full name of a drive of a table, and its rows by rising rates.
 
     Raises:
@@ -62,7 +62,7 @@ def _drive(path: Path, drive: str, known: Sequence[str]) -> str:
     raise AssayError(problem, hint=hint, code=BAD_JOB)
 
 
-def _row(path: Path, row: dict[str, str]) -> Row:
+def _row(path: Path, row: dict[str, str]) -> UnderLoadRow:
     percentiles: dict[str, dict[float, float]] = {"read": {}, "write": {}}
     for column, text in row.items():
         match = _PERCENTILE.fullmatch(column or "")
@@ -73,7 +73,7 @@ def _row(path: Path, row: dict[str, str]) -> Row:
     if not percentiles["read"] or not percentiles["write"]:
         hint = "give percentiles of reads and of writes in each row"
         raise AssayError(f"{path}: the row of {asked:.0f}/s has none", hint=hint, code=BAD_JOB)
-    return Row(asked, reached, percentiles["read"], percentiles["write"])
+    return UnderLoadRow(asked, reached, percentiles["read"], percentiles["write"])
 
 
 def _number(path: Path, column: str, text: str) -> float:
@@ -86,7 +86,7 @@ def _number(path: Path, column: str, text: str) -> float:
     return value
 
 
-def chosen(rows: Sequence[Row], asked: str) -> list[Row]:
+def chosen(rows: Sequence[UnderLoadRow], asked: str) -> list[UnderLoadRow]:
     """The rows of some asked rates, such as `10000,50000`; all of them where none are named.
 
     Raises:

@@ -32,7 +32,7 @@ ALL, NEAR, LONE = 1.1, (0.95, 2.5), 1.22
 
 
 @dataclass(frozen=True)
-class Row:
+class UnderLoadRow:
     """What was measured at one rate: rates in writes a second, latencies in ns by the share of operations beyond."""
 
     asked: float
@@ -47,7 +47,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Curve:
+class LoadedCurve:
     """Latency of reads over `rare / s`, both ascending in the first, and its growth with the share of the writes."""
 
     rare_over_share: Array
@@ -68,12 +68,12 @@ class UnderLoad:
 
     writes_per_s: float
     knee: float
-    curve: Curve
-    rows: tuple[tuple[float, Row], ...]
+    curve: LoadedCurve
+    rows: tuple[tuple[float, UnderLoadRow], ...]
     saturated: bool
 
 
-def fit(rows: Sequence[Row]) -> UnderLoad:
+def fit(rows: Sequence[UnderLoadRow]) -> UnderLoad:
     """The curve and rows of what was measured; `rows` in any order, at least one."""
     rows = sorted(rows, key=lambda row: row.asked)
     short = [row for row in rows if not row.reaches]
@@ -90,7 +90,9 @@ def fit(rows: Sequence[Row]) -> UnderLoad:
     last = below[-1].reached / cap
     knee = _left(last, full[0][0]) if beyond else _knee(last, bool(short))
     kept = [
-        (row.reached / cap, Row(row.asked, row.reached, {}, row.write_ns)) for row in below if row.reached < 0.999 * cap
+        (row.reached / cap, UnderLoadRow(row.asked, row.reached, {}, row.write_ns))
+        for row in below
+        if row.reached < 0.999 * cap
     ]
     return UnderLoad(cap, knee, curve, tuple(_ascending([*kept, *full])), bool(short))
 
@@ -105,7 +107,7 @@ def _knee(last: float, saturated: bool) -> float:
     return max(NEAR_SATURATION, (last + 1.0) / 2) if saturated else 2.0
 
 
-def _ascending(rows: list[tuple[float, Row]]) -> Iterator[tuple[float, Row]]:
+def _ascending(rows: list[tuple[float, UnderLoadRow]]) -> Iterator[tuple[float, UnderLoadRow]]:
     before = -1.0
     for share, row in sorted(rows, key=lambda each: each[0]):
         if share > before + 1e-4 and row.write_ns:
@@ -113,7 +115,7 @@ def _ascending(rows: list[tuple[float, Row]]) -> Iterator[tuple[float, Row]]:
             yield share, row
 
 
-def _parted(rows: Sequence[Row], cap: float) -> tuple[list[Row], list[Row]]:
+def _parted(rows: Sequence[UnderLoadRow], cap: float) -> tuple[list[UnderLoadRow], list[UnderLoadRow]]:
     """Rows on the curve, and those from the first one on that left it."""
     for index in range(1, len(rows)):
         curve = _curve([(row.reached / cap, row) for row in rows[:index]])
@@ -129,24 +131,24 @@ def _parted(rows: Sequence[Row], cap: float) -> tuple[list[Row], list[Row]]:
     return list(rows), []
 
 
-def _median(rows: Sequence[Row], cap: float) -> Row:
+def _median(rows: Sequence[UnderLoadRow], cap: float) -> UnderLoadRow:
     def middle(of: Sequence[dict[float, float]]) -> dict[float, float]:
         return {rare: float(np.median([each[rare] for each in of if rare in each])) for rare in of[0]}
 
-    return Row(cap, cap, middle([row.read_ns for row in rows]), middle([row.write_ns for row in rows]))
+    return UnderLoadRow(cap, cap, middle([row.read_ns for row in rows]), middle([row.write_ns for row in rows]))
 
 
-def _curve(rows: Sequence[tuple[float, Row]]) -> Curve:
+def _curve(rows: Sequence[tuple[float, UnderLoadRow]]) -> LoadedCurve:
     """One falling curve through all points, after the growth with the share was taken off."""
     share, place, value = (np.array(column) for column in zip(*_points(rows), strict=True))
     rise = _rise(share, np.log(place), np.log(value))
     lone = float(np.min(value))
     if not np.any((place > NEAR[0]) & (place < NEAR[1])) and np.max(place) > NEAR[1]:
         share, place, value = np.append(share, 0.0), np.append(place, ALL), np.append(value, LONE * lone)
-    return Curve(*_falling(place, np.log(value) - rise * share), rise)
+    return LoadedCurve(*_falling(place, np.log(value) - rise * share), rise)
 
 
-def _points(rows: Sequence[tuple[float, Row]]) -> Iterator[tuple[float, float, float]]:
+def _points(rows: Sequence[tuple[float, UnderLoadRow]]) -> Iterator[tuple[float, float, float]]:
     for share, row in rows:
         for rare, value in row.read_ns.items():
             yield share, rare / share, value

@@ -10,7 +10,7 @@ use super::{on_twins, read_job};
 use assayer::{Failure, output};
 
 #[derive(Serialize)]
-struct Plan {
+struct PlannedJob {
     /// Bytes that preparation writes.
     bytes_to_prepare: u64,
     /// Bytes that the classes write at most, where their rates or a limit say so; none where only the device limits them.
@@ -61,7 +61,7 @@ pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
         refusals.extend(polled::refusals(&job).iter().map(Refusal::from));
     }
     let facts = planned.unwrap_or_default();
-    output::document(&Plan {
+    output::document(&PlannedJob {
         bytes_to_prepare: facts.bytes_to_prepare,
         bytes_written_at_most: written_at_most(&job),
         bytes_free_needed: facts.bytes_free_needed,
@@ -75,7 +75,7 @@ pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
 fn plan_of_twins(job: &Job) -> Result<ExitCode, Failure> {
     let refused = assay_twin::admit(job).err().map(Failure::from);
     let refusals = refused.map(|failure| Refusal { reason: failure.reason, fix: failure.fix });
-    output::document(&Plan {
+    output::document(&PlannedJob {
         bytes_to_prepare: 0,
         bytes_written_at_most: Some(0),
         bytes_free_needed: 0,

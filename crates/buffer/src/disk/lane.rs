@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::{
     Action, Completion, Memory, Queue, Request,
-    striping::{Part, Striping},
+    striping::{StripePart, Striping},
 };
 use crate::BufferError;
 
@@ -32,7 +32,7 @@ struct Flight {
 struct Leg {
     flight: u32,
     action: Action,
-    part: Part,
+    part: StripePart,
 }
 
 /// The queue of a [`super::Drive`].
@@ -160,7 +160,11 @@ impl Queue for Lane {
             // All parts are counted before the first can end.
             for member in 0..striping.members {
                 self.flights[flight as usize].parts += 1;
-                self.waiting.push_back(Leg { flight, action, part: Part { member, offset: 0, memory: 0, bytes: 0 } });
+                self.waiting.push_back(Leg {
+                    flight,
+                    action,
+                    part: StripePart { member, offset: 0, memory: 0, bytes: 0 },
+                });
             }
             return self.start_waiting();
         }
@@ -198,7 +202,7 @@ impl Queue for Lane {
 }
 
 fn push(path: &mut impl Queued, leg: Leg, slot: u32) {
-    let Part { member, offset, memory, bytes } = leg.part;
+    let StripePart { member, offset, memory, bytes } = leg.part;
     if leg.action == Action::Flush {
         return path.push_flush(member, slot);
     }
@@ -207,7 +211,7 @@ fn push(path: &mut impl Queued, leg: Leg, slot: u32) {
 }
 
 fn block(path: &mut Pread, files: &[File], leg: Leg) -> io::Result<()> {
-    let Part { member, offset, memory, bytes } = leg.part;
+    let StripePart { member, offset, memory, bytes } = leg.part;
     match leg.action {
         Action::Read => path.read(member, offset, bytes, memory),
         Action::Write => path.write(member, offset, bytes, memory),

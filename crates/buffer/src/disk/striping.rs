@@ -2,7 +2,7 @@
 
 /// A range on one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct StripePart {
     /// The member.
     pub member: u32,
     /// First byte there.
@@ -31,16 +31,16 @@ impl Striping {
 
     /// Calls `each` with the parts of a range, in its order.
     #[inline]
-    pub fn parts(&self, mut offset: u64, mut memory: usize, mut bytes: u32, mut each: impl FnMut(Part)) {
+    pub fn parts(&self, mut offset: u64, mut memory: usize, mut bytes: u32, mut each: impl FnMut(StripePart)) {
         if self.members == 1 {
-            return each(Part { member: 0, offset, memory, bytes });
+            return each(StripePart { member: 0, offset, memory, bytes });
         }
         while bytes > 0 {
             let (unit, inside) = (offset / self.unit_bytes, offset % self.unit_bytes);
             let length = u64::from(bytes).min(self.unit_bytes - inside) as u32;
             let member = (unit % u64::from(self.members)) as u32;
             let at = unit / u64::from(self.members) * self.unit_bytes + inside;
-            each(Part { member, offset: at, memory, bytes: length });
+            each(StripePart { member, offset: at, memory, bytes: length });
             (offset, memory, bytes) = (offset + u64::from(length), memory + length as usize, bytes - length);
         }
     }

@@ -29,16 +29,16 @@ unsafe impl Zeroed for Word {}
 /// Atomics side by side, zero at first. The kernel gives pages of them when they are first touched, huge ones where it has
 /// them: they are looked up at random, and most looks would miss the processor's cache of addresses otherwise.
 #[derive(Debug)]
-pub struct Table<T> {
+pub struct ZeroedArray<T> {
     arena: Arena,
     count: usize,
     kind: PhantomData<[T]>,
 }
 
 // SAFETY: a shared reference gives shared references to its entries alone, which may be shared.
-unsafe impl<T: Zeroed> Sync for Table<T> {}
+unsafe impl<T: Zeroed> Sync for ZeroedArray<T> {}
 
-impl<T: Zeroed> Deref for Table<T> {
+impl<T: Zeroed> Deref for ZeroedArray<T> {
     type Target = [T];
 
     #[inline(always)]
@@ -48,7 +48,7 @@ impl<T: Zeroed> Deref for Table<T> {
     }
 }
 
-impl<T: Zeroed> Table<T> {
+impl<T: Zeroed> ZeroedArray<T> {
     /// `count` zeros, one at least.
     ///
     /// # Errors
@@ -71,19 +71,19 @@ mod tests {
     #[test]
     fn a_table_has_its_entries_and_each_is_zero_at_first() {
         for count in [1, 7, 1 << 18, (1 << 18) + 1] {
-            let table = Table::<AtomicU64>::zeros(count).unwrap();
+            let table = ZeroedArray::<AtomicU64>::zeros(count).unwrap();
             assert_eq!(table.len(), count);
             assert!(table.iter().all(|entry| entry.load(Relaxed) == 0));
             table[count - 1].store(9, Relaxed);
             assert_eq!(table.iter().map(|entry| entry.load(Relaxed)).sum::<u64>(), 9);
         }
-        assert_eq!(Table::<AtomicU32>::zeros(0).unwrap().len(), 1);
+        assert_eq!(ZeroedArray::<AtomicU32>::zeros(0).unwrap().len(), 1);
     }
 
     #[test]
     fn more_than_there_is_memory_for_is_an_error() {
         for count in [1 << 55, usize::MAX] {
-            assert!(matches!(Table::<AtomicU64>::zeros(count), Err(BufferError::Memory { .. })), "{count}");
+            assert!(matches!(ZeroedArray::<AtomicU64>::zeros(count), Err(BufferError::Memory { .. })), "{count}");
         }
     }
 }

@@ -7,10 +7,10 @@ use std::sync::{
 
 use super::{
     Config, FRAMES_AT_LEAST, Map, Numbers, Pool,
-    atomics::Table,
+    atomics::ZeroedArray,
     frames::Frames,
     gate::{Gate, WORKERS_AT_MOST},
-    header::{self, HEADER_BYTES, MAP, Place, ROOT, field},
+    header::{self, HEADER_BYTES, MAP, PageSlot, ROOT, field},
     places::Places,
     slots::Slots,
     superblock::{self, ROOTS, SLOTS_AT, Superblock},
@@ -83,14 +83,14 @@ impl Pool {
         let buffers = config.workers * STAGING_BYTES + stretches * STRETCH_BYTES;
         let memory = Memory::new((frames * u64::from(config.page_bytes)) as usize + buffers)?;
         let places = Places::new(block.pages, per_piece)?;
-        let pieces = vec![Place::NOWHERE; places.pieces() as usize];
-        let roots = vec![Place::NOWHERE; places.pieces().div_ceil(per_piece) as usize];
+        let pieces = vec![PageSlot::NOWHERE; places.pieces() as usize];
+        let roots = vec![PageSlot::NOWHERE; places.pieces().div_ceil(per_piece) as usize];
         Ok(Self {
             disk,
             memory: Arc::new(memory),
             config,
             shift: config.page_bytes.trailing_zeros(),
-            words: Table::zeros(block.pages as usize)?,
+            words: ZeroedArray::zeros(block.pages as usize)?,
             frames: Frames::new(frames as u32)?,
             places,
             slots: Slots::new(block.slots)?,
@@ -141,10 +141,10 @@ impl Pool {
         self.load_pages(&mut *queue, ROOT, &listed, &mut |index, at, place| {
             pieces.push((index * per_piece as u64 + at, place));
         })?;
-        pieces.retain(|&(piece, place)| piece < self.places.pieces() && place != Place::NOWHERE);
+        pieces.retain(|&(piece, place)| piece < self.places.pieces() && place != PageSlot::NOWHERE);
         pieces.iter().for_each(|&(piece, place)| map.pieces[piece as usize] = place);
         let mut twice = None;
-        let mut occupy = |page: u64, place: Place| {
+        let mut occupy = |page: u64, place: PageSlot| {
             let Some(slot) = place.slot() else { return };
             if !self.slots.occupy(slot) {
                 twice.get_or_insert((page, place));
@@ -154,7 +154,7 @@ impl Pool {
         pieces.iter().for_each(|&(piece, place)| occupy(MAP | piece, place));
         self.load_pages(&mut *queue, MAP, &pieces, &mut |piece, at, place| {
             let page = piece * per_piece as u64 + at;
-            if page < block.limit && place != Place::NOWHERE {
+            if page < block.limit && place != PageSlot::NOWHERE {
                 occupy(page, place);
                 self.places.begin(page, place);
                 self.words[page as usize].begin_evicted();
@@ -163,7 +163,7 @@ impl Pool {
         if let Some((page, place)) = twice {
             return Err(self.damaged(page, place, "the map names its slot twice, or it lies outside"));
         }
-        let free = (1..block.limit).rev().filter(|&page| self.places.current(page) == Place::NOWHERE);
+        let free = (1..block.limit).rev().filter(|&page| self.places.current(page) == PageSlot::NOWHERE);
         super::locked(&self.numbers).free = free.collect();
         Ok(())
     }
@@ -173,8 +173,8 @@ impl Pool {
         &self,
         queue: &mut dyn Queue,
         kind: u64,
-        pages: &[(u64, Place)],
-        each: &mut dyn FnMut(u64, u64, Place),
+        pages: &[(u64, PageSlot)],
+        each: &mut dyn FnMut(u64, u64, PageSlot),
     ) -> Result<(), BufferError> {
         let bytes = self.page_bytes();
         for batch in pages.chunks((self.frames.count() as usize).min(256)) {
@@ -198,7 +198,7 @@ impl Pool {
                     return Err(self.damaged(kind | number, place, &what));
                 }
                 for at in 0..(bytes - HEADER_BYTES) / 8 {
-                    each(number, at as u64, Place(field(page, HEADER_BYTES + at * 8)));
+                    each(number, at as u64, PageSlot(field(page, HEADER_BYTES + at * 8)));
                 }
             }
         }
@@ -206,7 +206,7 @@ impl Pool {
     }
 
     /// A page that could not be read.
-    pub(crate) fn unreadable(&self, place: Place, errno: rustix::io::Errno) -> BufferError {
+    pub(crate) fn unreadable(&self, place: PageSlot, errno: rustix::io::Errno) -> BufferError {
         let offset = place.slot().map_or(0, |slot| self.slot_offset(slot));
         let bytes = self.page_bytes() as u32;
         BufferError::io(&*self.disk, Request { action: Action::Read, offset, memory: 0, bytes, token: 0 }, errno)

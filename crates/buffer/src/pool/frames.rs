@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use super::atomics::Table;
+use super::atomics::ZeroedArray;
 use crate::BufferError;
 
 /// Stands for no page.
@@ -11,12 +11,12 @@ const NOBODY: u64 = u64::MAX;
 /// What is known of each frame, and a stack of the free ones that needs no lock.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    pages: Table<AtomicU64>,
+    pages: ZeroedArray<AtomicU64>,
     /// Epoch in which the page was first changed since it was last written; 0 where it is clean.
-    dirty: Table<AtomicU64>,
+    dirty: ZeroedArray<AtomicU64>,
     /// A copy is on its way to the disk: a hint, so that the same page is not written twice.
-    writing: Table<AtomicBool>,
-    next: Table<AtomicU32>,
+    writing: ZeroedArray<AtomicBool>,
+    next: ZeroedArray<AtomicU32>,
     /// Upper half: a counter, so that a frame that came back is not mistaken; lower half: the top frame plus one.
     top: AtomicU64,
     free: AtomicU32,
@@ -28,10 +28,10 @@ impl Frames {
     pub fn new(count: u32) -> Result<Self, BufferError> {
         let entries = count as usize;
         let frames = Self {
-            pages: Table::zeros(entries)?,
-            dirty: Table::zeros(entries)?,
-            writing: Table::zeros(entries)?,
-            next: Table::zeros(entries)?,
+            pages: ZeroedArray::zeros(entries)?,
+            dirty: ZeroedArray::zeros(entries)?,
+            writing: ZeroedArray::zeros(entries)?,
+            next: ZeroedArray::zeros(entries)?,
             top: AtomicU64::new(0),
             free: AtomicU32::new(0),
             hand: AtomicU64::new(0),

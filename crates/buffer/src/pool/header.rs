@@ -24,11 +24,11 @@ pub(crate) const ROOT: u64 = 3 << 62;
 
 /// Where a page lies on disk, with 24 bits of its checksum; 0 is nowhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place(pub u64);
+pub(crate) struct PageSlot(pub u64);
 
 const SLOT_BITS: u32 = 40;
 
-impl Place {
+impl PageSlot {
     pub const NOWHERE: Self = Self(0);
 
     pub fn new(slot: u64, checksum: u32) -> Self {
@@ -56,7 +56,7 @@ pub(crate) fn stamp(page: &mut [u8], number: u64, epoch: u64) -> u32 {
 }
 
 /// What is wrong with a page that was read, if anything.
-pub(crate) fn fault(page: &[u8], number: u64, place: Place) -> Option<String> {
+pub(crate) fn fault(page: &[u8], number: u64, place: PageSlot) -> Option<String> {
     let stored = u32::from_le_bytes([page[0], page[1], page[2], page[3]]);
     let computed = crc32c::crc32c(&page[4..]);
     if stored != computed {
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_place_knows_its_slot_and_its_checksum() {
-        assert_eq!(Place::NOWHERE.slot(), None);
-        let place = Place::new((1 << 39) + 5, 0xabcd_ef01);
+        assert_eq!(PageSlot::NOWHERE.slot(), None);
+        let place = PageSlot::new((1 << 39) + 5, 0xabcd_ef01);
         assert_eq!(place.slot(), Some((1 << 39) + 5));
         assert!(place.fits(0x12cd_ef01) && !place.fits(0xabcd_ef02));
     }
@@ -91,7 +91,7 @@ mod tests {
     fn every_flipped_bit_another_page_and_an_older_copy_are_named() {
         let mut page = vec![7; 4096];
         let checksum = stamp(&mut page, 9, 3);
-        let place = Place::new(1, checksum);
+        let place = PageSlot::new(1, checksum);
         assert_eq!(fault(&page, 9, place), None);
         assert!(fault(&page, 8, place).unwrap().contains("it is page 9"));
         for bit in (0..4096 * 8).step_by(61) {

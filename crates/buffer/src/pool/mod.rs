@@ -35,10 +35,10 @@ use std::sync::{
 };
 
 use self::{
-    atomics::Table,
+    atomics::ZeroedArray,
     frames::Frames,
     gate::Gate,
-    header::{HEADER_BYTES, Place},
+    header::{HEADER_BYTES, PageSlot},
     places::Places,
     slots::Slots,
     word::Word,
@@ -94,8 +94,8 @@ pub(crate) struct Preserved {
 /// Where pieces of the map and of its root lie.
 #[derive(Debug, Default)]
 pub(crate) struct Map {
-    pub pieces: Vec<Place>,
-    pub roots: Vec<Place>,
+    pub pieces: Vec<PageSlot>,
+    pub roots: Vec<PageSlot>,
     /// The copy of the superblock that is valid.
     pub copy: u8,
 }
@@ -114,7 +114,7 @@ pub struct Pool {
     pub(crate) memory: Arc<Memory>,
     pub(crate) config: Config,
     pub(crate) shift: u32,
-    pub(crate) words: Table<Word>,
+    pub(crate) words: ZeroedArray<Word>,
     pub(crate) frames: Frames,
     pub(crate) places: Places,
     pub(crate) slots: Slots,
@@ -244,7 +244,7 @@ impl Pool {
     }
 
     /// A page that is not what was written.
-    pub(crate) fn damaged(&self, page: PageId, place: Place, what: &str) -> BufferError {
+    pub(crate) fn damaged(&self, page: PageId, place: PageSlot, what: &str) -> BufferError {
         let at = place.slot().map_or(0, |slot| self.slot_offset(slot));
         let what = format!("page {page}, at {at}: {what}");
         BufferError::Damaged { disk: self.disk.name().to_owned(), what }

@@ -13,16 +13,16 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::{atomics::Table, header::Place, slots::Slots};
+use super::{atomics::ZeroedArray, header::PageSlot, slots::Slots};
 use crate::BufferError;
 
 /// Two places per page, and which pieces of the map have to be written.
 #[derive(Debug)]
 pub(crate) struct Places {
-    current: Table<AtomicU64>,
-    stable: Table<AtomicU64>,
+    current: ZeroedArray<AtomicU64>,
+    stable: ZeroedArray<AtomicU64>,
     /// A bit per piece of the map.
-    changed: Table<AtomicU64>,
+    changed: ZeroedArray<AtomicU64>,
     /// Pages whose places differ.
     moved: Mutex<Vec<u64>>,
     lock: RwLock<()>,
@@ -44,9 +44,9 @@ pub(crate) enum Content {
 impl Places {
     pub fn new(pages: u64, per_piece: u64) -> Result<Self, BufferError> {
         Ok(Self {
-            current: Table::zeros(pages as usize)?,
-            stable: Table::zeros(pages as usize)?,
-            changed: Table::zeros(pages.div_ceil(per_piece).div_ceil(64) as usize)?,
+            current: ZeroedArray::zeros(pages as usize)?,
+            stable: ZeroedArray::zeros(pages as usize)?,
+            changed: ZeroedArray::zeros(pages.div_ceil(per_piece).div_ceil(64) as usize)?,
             moved: Mutex::new(Vec::new()),
             lock: RwLock::new(()),
             per_piece,
@@ -61,12 +61,12 @@ impl Places {
         self.pages().div_ceil(self.per_piece)
     }
 
-    pub fn current(&self, page: u64) -> Place {
-        Place(self.current[page as usize].load(Ordering::Acquire))
+    pub fn current(&self, page: u64) -> PageSlot {
+        PageSlot(self.current[page as usize].load(Ordering::Acquire))
     }
 
-    pub fn stable(&self, page: u64) -> Place {
-        Place(self.stable[page as usize].load(Ordering::Acquire))
+    pub fn stable(&self, page: u64) -> PageSlot {
+        PageSlot(self.stable[page as usize].load(Ordering::Acquire))
     }
 
     /// Many may change places of pages that they have latched.
@@ -84,24 +84,24 @@ impl Places {
     }
 
     /// When a pool is opened.
-    pub fn begin(&self, page: u64, place: Place) {
+    pub fn begin(&self, page: u64, place: PageSlot) {
         self.current[page as usize].store(place.0, Ordering::Relaxed);
         self.stable[page as usize].store(place.0, Ordering::Relaxed);
     }
 
     /// A content was written to `place`. The caller holds [`Self::change`], and [`Self::hold`] for a preserved one.
-    pub fn written(&self, page: u64, place: Place, content: Content, slots: &Slots) {
+    pub fn written(&self, page: u64, place: PageSlot, content: Content, slots: &Slots) {
         let (current, stable) = (&self.current[page as usize], &self.stable[page as usize]);
         match content {
             Content::Newer => {
-                let old = Place(current.swap(place.0, Ordering::AcqRel));
+                let old = PageSlot(current.swap(place.0, Ordering::AcqRel));
                 self.left(page, old, slots);
             }
             Content::OfCheckpoint | Content::Preserved => {
                 let old = stable.swap(place.0, Ordering::AcqRel);
                 // Nothing newer was written: the newest content lies here as well.
                 let _ = current.compare_exchange(old, place.0, Ordering::AcqRel, Ordering::Relaxed);
-                if let Some(slot) = Place(old).slot() {
+                if let Some(slot) = PageSlot(old).slot() {
                     slots.release_later(slot);
                 }
                 self.mark(page);
@@ -111,13 +111,13 @@ impl Places {
 
     /// The page has ended. The caller holds [`Self::change`].
     pub fn ended(&self, page: u64, slots: &Slots) {
-        let old = Place(self.current[page as usize].swap(Place::NOWHERE.0, Ordering::AcqRel));
-        if old != Place::NOWHERE {
+        let old = PageSlot(self.current[page as usize].swap(PageSlot::NOWHERE.0, Ordering::AcqRel));
+        if old != PageSlot::NOWHERE {
             self.left(page, old, slots);
         }
     }
 
-    fn left(&self, page: u64, old: Place, slots: &Slots) {
+    fn left(&self, page: u64, old: PageSlot, slots: &Slots) {
         if old == self.stable(page) {
             self.moved().push(page);
         } else if let Some(slot) = old.slot() {

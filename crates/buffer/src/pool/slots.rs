@@ -5,13 +5,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::atomics::Table;
+use super::atomics::ZeroedArray;
 use crate::BufferError;
 
 /// A bit per slot.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    bits: Table<AtomicU64>,
+    bits: ZeroedArray<AtomicU64>,
     count: u64,
     used: AtomicU64,
     /// Where to look first, in words: all before it was full when it was passed.
@@ -22,7 +22,7 @@ pub(crate) struct Slots {
 
 /// Consecutive slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct SlotRun {
     pub first: u64,
     pub count: u32,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Run {
 impl Slots {
     /// `count` slots, none in use.
     pub fn new(count: u64) -> Result<Self, BufferError> {
-        let bits = Table::<AtomicU64>::zeros(count.div_ceil(64) as usize)?;
+        let bits = ZeroedArray::<AtomicU64>::zeros(count.div_ceil(64) as usize)?;
         if count % 64 != 0 {
             bits[count as usize / 64].store(u64::MAX << (count % 64), Ordering::Relaxed);
         }
@@ -58,7 +58,7 @@ impl Slots {
     }
 
     /// Up to `want` consecutive free slots, which are the caller's now.
-    pub fn take(&self, want: u32) -> Option<Run> {
+    pub fn take(&self, want: u32) -> Option<SlotRun> {
         let (words, from) = (self.bits.len() as u64, self.hint.load(Ordering::Relaxed));
         for step in 0..words {
             let index = (from + step) % words;
@@ -74,7 +74,7 @@ impl Slots {
         None
     }
 
-    fn take_in(&self, index: u64, want: u32) -> Option<Run> {
+    fn take_in(&self, index: u64, want: u32) -> Option<SlotRun> {
         let word = &self.bits[index as usize];
         let mut seen = word.load(Ordering::Relaxed);
         while seen != u64::MAX {
@@ -82,7 +82,7 @@ impl Slots {
             let count = (seen >> at).trailing_zeros().min(64 - at).min(want.max(1));
             let mask = (u64::MAX >> (64 - count)) << at;
             match word.compare_exchange_weak(seen, seen | mask, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return Some(Run { first: index * 64 + u64::from(at), count }),
+                Ok(_) => return Some(SlotRun { first: index * 64 + u64::from(at), count }),
                 Err(now) => seen = now,
             }
         }
@@ -128,12 +128,12 @@ mod tests {
             );
         }
         assert_eq!((seen.len(), slots.used()), (100, 100));
-        assert_eq!(runs[..2], [Run { first: 0, count: 3 }, Run { first: 4, count: 16 }]);
+        assert_eq!(runs[..2], [SlotRun { first: 0, count: 3 }, SlotRun { first: 4, count: 16 }]);
         slots.release(70);
         slots.release_later(2);
-        assert_eq!(slots.take(16), Some(Run { first: 70, count: 1 }));
+        assert_eq!(slots.take(16), Some(SlotRun { first: 70, count: 1 }));
         assert_eq!(slots.take(1), None);
         slots.release_outgoing();
-        assert_eq!(slots.take(1), Some(Run { first: 2, count: 1 }));
+        assert_eq!(slots.take(1), Some(SlotRun { first: 2, count: 1 }));
     }
 }

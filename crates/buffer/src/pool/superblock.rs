@@ -14,7 +14,7 @@
 //! 4092  checksum   u32  CRC-32C of all before
 //! ```
 
-use super::header::{Place, field};
+use super::header::{PageSlot, field};
 use crate::BufferError;
 
 /// Bytes of a copy.
@@ -43,7 +43,7 @@ pub(crate) struct Superblock {
     pub pages: u64,
     pub limit: u64,
     pub note: Vec<u8>,
-    pub roots: Vec<Place>,
+    pub roots: Vec<PageSlot>,
     /// Which copy it is: 0 or 1.
     pub copy: u8,
 }
@@ -75,7 +75,7 @@ impl Superblock {
     fn read(from: &[u8], copy: u8) -> Self {
         let word = |at: usize| field(from, at);
         let note_bytes = (word(48) as u32 as usize).min(NOTE_BYTES);
-        let roots = (0..ROOTS).map(|index| Place(word(ROOTS_AT + index * 8)));
+        let roots = (0..ROOTS).map(|index| PageSlot(word(ROOTS_AT + index * 8)));
         Self {
             page_bytes: (word(8) >> 32) as u32,
             epoch: word(16),
@@ -83,7 +83,7 @@ impl Superblock {
             pages: word(32),
             limit: word(40),
             note: from[NOTE_AT..NOTE_AT + note_bytes].to_vec(),
-            roots: roots.take_while(|&place| place != Place::NOWHERE).collect(),
+            roots: roots.take_while(|&place| place != PageSlot::NOWHERE).collect(),
             copy,
         }
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     fn block(epoch: u64, copy: u8) -> (Superblock, Vec<u8>) {
-        let (note, roots) = (b"note".to_vec(), vec![Place::new(3, 4), Place::new(9, 1)]);
+        let (note, roots) = (b"note".to_vec(), vec![PageSlot::new(3, 4), PageSlot::new(9, 1)]);
         let block = Superblock { page_bytes: 8192, epoch, slots: 77, pages: 66, limit: 5, note, roots, copy };
         let mut bytes = vec![0; BYTES];
         block.write(&mut bytes);

@@ -31,7 +31,7 @@ const SHARED_MOST: u64 = 255;
 
 /// A word as it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Seen(u64);
+pub(crate) struct WordValue(u64);
 
 /// Why a page cannot be read as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) enum Barrier {
     Marked,
 }
 
-impl Seen {
+impl WordValue {
     fn build(frame: u32, state: u64, version: u64) -> Self {
         Self(u64::from(frame) | state << STATE_SHIFT | version << VERSION_SHIFT)
     }
@@ -105,39 +105,39 @@ pub(crate) struct Word(AtomicU64);
 
 impl Word {
     #[inline(always)]
-    pub fn load(&self) -> Seen {
-        Seen(self.0.load(Ordering::Acquire))
+    pub fn load(&self) -> WordValue {
+        WordValue(self.0.load(Ordering::Acquire))
     }
 
     /// Whether the page is still what it was when `seen` was taken. What was read before this call was read before.
     #[inline(always)]
-    pub fn is_still(&self, seen: Seen) -> bool {
+    pub fn is_still(&self, seen: WordValue) -> bool {
         fence(Ordering::Acquire);
         (self.0.load(Ordering::Relaxed) ^ seen.0) >> VERSION_SHIFT == 0
     }
 
-    fn change(&self, from: Seen, to: Seen) -> bool {
+    fn change(&self, from: WordValue, to: WordValue) -> bool {
         self.0.compare_exchange(from.0, to.0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
     /// Takes back the mark: the page gets its second chance.
-    pub fn touch(&self, seen: Seen) {
+    pub fn touch(&self, seen: WordValue) {
         self.change(seen, seen.with(OPEN));
     }
 
     /// Marks an open page.
-    pub fn mark(&self, seen: Seen) -> bool {
+    pub fn mark(&self, seen: WordValue) -> bool {
         seen.is_open() && self.change(seen, seen.with(MARKED))
     }
 
     /// Takes the page exclusively, where it is still as it was seen and nobody has it.
     #[inline]
-    pub fn lock(&self, seen: Seen) -> Option<Seen> {
+    pub fn lock(&self, seen: WordValue) -> Option<WordValue> {
         let now = self.load();
         if now.version() != seen.version() || !matches!(now.state(), OPEN | MARKED) {
             return None;
         }
-        let locked = Seen::build(now.frame(), EXCLUSIVE, (now.version() + 1) & ((1 << 30) - 1));
+        let locked = WordValue::build(now.frame(), EXCLUSIVE, (now.version() + 1) & ((1 << 30) - 1));
         let taken = self.change(now, locked);
         // Whoever sees a change that follows sees the new version as well.
         fence(Ordering::Release);
@@ -146,12 +146,12 @@ impl Word {
 
     /// Lets go of a page that is held exclusively.
     #[inline]
-    pub fn unlock(&self, locked: Seen) {
+    pub fn unlock(&self, locked: WordValue) {
         self.0.store(locked.with(OPEN).0, Ordering::Release);
     }
 
     /// Takes the page together with other readers; nobody can change it until [`Word::leave`].
-    pub fn share(&self, seen: Seen) -> bool {
+    pub fn share(&self, seen: WordValue) -> bool {
         let now = self.load();
         if now.version() != seen.version() || now.state() == SHARED_MOST {
             return false;
@@ -169,29 +169,29 @@ impl Word {
     }
 
     /// An exclusively held page leaves memory.
-    pub fn evict(&self, locked: Seen) {
-        self.0.store(Seen::build(0, EVICTED, locked.version()).0, Ordering::Release);
+    pub fn evict(&self, locked: WordValue) {
+        self.0.store(WordValue::build(0, EVICTED, locked.version()).0, Ordering::Release);
     }
 
     /// An exclusively held page leaves its frame for one of the memory below: it is marked there for as long as it stays.
-    pub fn sink(&self, locked: Seen, frame: u32) {
-        self.0.store(Seen::build(frame, MARKED, locked.version()).0, Ordering::Release);
+    pub fn sink(&self, locked: WordValue, frame: u32) {
+        self.0.store(WordValue::build(frame, MARKED, locked.version()).0, Ordering::Release);
     }
 
     /// An exclusively held page comes up into a frame.
-    pub fn rise(&self, locked: Seen, frame: u32) {
-        self.0.store(Seen::build(frame, OPEN, locked.version()).0, Ordering::Release);
+    pub fn rise(&self, locked: WordValue, frame: u32) {
+        self.0.store(WordValue::build(frame, OPEN, locked.version()).0, Ordering::Release);
     }
 
     /// An exclusively held page ends.
-    pub fn free(&self, locked: Seen) {
-        self.0.store(Seen::build(0, FREE, locked.version()).0, Ordering::Release);
+    pub fn free(&self, locked: WordValue) {
+        self.0.store(WordValue::build(0, FREE, locked.version()).0, Ordering::Release);
     }
 
     /// A free number becomes a page that the caller holds.
-    pub fn occupy(&self, frame: u32) -> Option<Seen> {
+    pub fn occupy(&self, frame: u32) -> Option<WordValue> {
         let now = self.load();
-        let held = Seen::build(frame, EXCLUSIVE, (now.version() + 1) & ((1 << 30) - 1));
+        let held = WordValue::build(frame, EXCLUSIVE, (now.version() + 1) & ((1 << 30) - 1));
         let taken = now.state() == FREE && self.change(now, held);
         fence(Ordering::Release);
         taken.then_some(held)
@@ -200,7 +200,7 @@ impl Word {
     /// A page on disk begins to be read into a frame.
     pub fn begin_loading(&self, frame: u32) -> bool {
         let now = self.load();
-        now.state() == EVICTED && self.change(now, Seen::build(frame, LOADING, now.version()))
+        now.state() == EVICTED && self.change(now, WordValue::build(frame, LOADING, now.version()))
     }
 
     /// The read has ended well: the page can be used.
@@ -210,12 +210,12 @@ impl Word {
 
     /// The read has failed: the page is on disk as before.
     pub fn not_loaded(&self) {
-        self.0.store(Seen::build(0, EVICTED, self.load().version()).0, Ordering::Release);
+        self.0.store(WordValue::build(0, EVICTED, self.load().version()).0, Ordering::Release);
     }
 
     /// A page that is on disk, when a pool is opened.
     pub fn begin_evicted(&self) {
-        self.0.store(Seen::build(0, EVICTED, 0).0, Ordering::Release);
+        self.0.store(WordValue::build(0, EVICTED, 0).0, Ordering::Release);
     }
 }
 

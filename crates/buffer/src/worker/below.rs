@@ -3,7 +3,7 @@
 use super::{Attempt, Optimistic, Stop, Worker};
 use crate::{
     BufferError, PageId,
-    pool::word::{Seen, Word},
+    pool::word::{Word, WordValue},
 };
 
 impl Worker<'_> {
@@ -11,7 +11,7 @@ impl Worker<'_> {
     ///
     /// # Errors
     /// [`Stop::Below`] where it has to.
-    pub(super) fn look_marked(&self, page: PageId, word: &Word, seen: Seen) -> Attempt<Option<Optimistic<'_>>> {
+    pub(super) fn look_marked(&self, page: PageId, word: &Word, seen: WordValue) -> Attempt<Option<Optimistic<'_>>> {
         let Some(below) = self.pool.below.as_ref().filter(|below| below.has(seen.frame())) else {
             word.touch(seen);
             return Ok(None);
@@ -59,7 +59,7 @@ impl Worker<'_> {
     }
 
     /// A clean page that is held leaves its frame: for the memory below where there is room, else for good.
-    pub(super) fn let_go(&self, page: PageId, word: &Word, held: Seen) {
+    pub(super) fn let_go(&self, page: PageId, word: &Word, held: WordValue) {
         let (pool, frame) = (self.pool, held.frame());
         match pool.below.as_ref().and_then(|below| below.take(pool).map(|lower| (below, lower))) {
             Some((below, lower)) => {

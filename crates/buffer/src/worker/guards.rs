@@ -12,7 +12,7 @@ use crate::{
         Preserved,
         header::HEADER_BYTES,
         locked,
-        word::{Barrier, Seen, Word},
+        word::{Barrier, Word, WordValue},
     },
 };
 
@@ -21,7 +21,7 @@ use crate::{
 pub struct Optimistic<'w> {
     worker: &'w Worker<'w>,
     word: &'w Word,
-    seen: Seen,
+    seen: WordValue,
     start: *const u8,
     page: PageId,
 }
@@ -37,7 +37,7 @@ pub struct Shared<'w> {
 pub struct Exclusive<'w> {
     worker: &'w Worker<'w>,
     word: &'w Word,
-    held: Seen,
+    held: WordValue,
     page: PageId,
 }
 
@@ -58,7 +58,7 @@ impl<'p> Worker<'p> {
     }
 
     /// A guard of a page that was seen readable, at its first byte.
-    pub(super) fn optimistic(&self, page: PageId, seen: Seen, start: *const u8) -> Optimistic<'_> {
+    pub(super) fn optimistic(&self, page: PageId, seen: WordValue, start: *const u8) -> Optimistic<'_> {
         Optimistic { worker: self, word: &self.pool.words[page as usize], seen, start, page }
     }
 

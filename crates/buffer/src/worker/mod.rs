@@ -27,7 +27,7 @@ use std::cell::{Cell, RefCell};
 use self::{reads::Reads, runs::Runs, tasks::Tasks, writes::Writes};
 use crate::{
     BufferError, Counters, PageId, Pool,
-    counters::Tally,
+    counters::WorkerTally,
     disk::{Completion, Disk, NONE, ONE, Queue, Request, Wait},
     pool::{format::STAGING_BYTES, locked},
 };
@@ -75,7 +75,7 @@ pub struct Worker<'p> {
     latches: Cell<u32>,
     changes: Cell<u32>,
     idle: Cell<u32>,
-    tally: Tally,
+    tally: WorkerTally,
 }
 
 /// What a token stands for.
@@ -165,7 +165,7 @@ impl Pool {
             latches: Cell::new(0),
             changes: Cell::new(0),
             idle: Cell::new(0),
-            tally: Tally::default(),
+            tally: WorkerTally::default(),
         })
     }
 }

@@ -6,7 +6,7 @@ use super::{Token, Worker, runs::Wanted, tasks::Wait};
 use crate::{
     BufferError, PageId,
     disk::{Action, ONE, Request},
-    pool::header::{self, Place},
+    pool::header::{self, PageSlot},
 };
 
 /// A read.
@@ -255,7 +255,7 @@ impl Worker<'_> {
         result
     }
 
-    fn check(&self, page: PageId, frame: u32, place: Place) -> Result<(), BufferError> {
+    fn check(&self, page: PageId, frame: u32, place: PageSlot) -> Result<(), BufferError> {
         // SAFETY: read completely, and nobody else reaches the frame while its page is loading.
         let bytes = unsafe { std::slice::from_raw_parts(self.pool.frame(frame), self.pool.page_bytes()) };
         header::fault(bytes, page, place).map_or(Ok(()), |what| Err(self.pool.damaged(page, place, &what)))

@@ -28,7 +28,7 @@ const PAGES_PER_PART: usize = 4;
 
 /// A request for several pages.
 #[derive(Debug, Default)]
-struct Run {
+struct PageRun {
     /// Where it is read to, if not into the frames of its pages.
     stretch: Option<u32>,
     /// The reads of its pages, in the order of their slots.
@@ -38,7 +38,7 @@ struct Run {
 /// The runs of a worker, and memory to make them.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
-    runs: Vec<Run>,
+    runs: Vec<PageRun>,
     unused: Vec<u32>,
     wanted: Vec<Wanted>,
     frames: Vec<u32>,
@@ -47,7 +47,7 @@ pub(super) struct Runs {
 impl Runs {
     fn add(&mut self, stretch: Option<u32>, reads: impl Iterator<Item = u32>) -> u32 {
         let index = self.unused.pop().unwrap_or_else(|| {
-            self.runs.push(Run::default());
+            self.runs.push(PageRun::default());
             self.runs.len() as u32 - 1
         });
         let run = &mut self.runs[index as usize];
@@ -122,7 +122,7 @@ impl Worker<'_> {
 
     /// The request of a run has ended.
     pub(super) fn end_run(&self, index: u32, result: Result<(), Errno>) {
-        let Run { stretch, reads } = std::mem::take(&mut self.runs.borrow_mut().runs[index as usize]);
+        let PageRun { stretch, reads } = std::mem::take(&mut self.runs.borrow_mut().runs[index as usize]);
         for (at, &read) in reads.iter().enumerate() {
             let Some(wanted) = self.flying(read) else { continue };
             if result.is_err() {

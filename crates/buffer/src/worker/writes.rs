@@ -14,10 +14,10 @@ use crate::{
     disk::{Action, Request},
     pool::{
         format::STAGING_BYTES,
-        header::{self, MAP, Place, ROOT},
+        header::{self, MAP, PageSlot, ROOT},
         locked,
         places::Content,
-        word::Seen,
+        word::WordValue,
     },
 };
 
@@ -31,7 +31,7 @@ pub(super) const GROUP_BYTES: usize = STAGING_BYTES / GROUPS;
 pub(super) struct Candidate {
     pub page: PageId,
     pub frame: u32,
-    pub seen: Seen,
+    pub seen: WordValue,
     /// Since when it is dirty.
     pub epoch: u64,
 }
@@ -280,7 +280,7 @@ impl Worker<'_> {
     }
 
     fn end_item(&self, item: &Item, written: bool) {
-        let place = Place::new(item.slot, item.checksum);
+        let place = PageSlot::new(item.slot, item.checksum);
         let used = match item.purpose {
             Purpose::Page { candidate, evict } => {
                 self.pool.frames.set_writing(candidate.frame, false);
@@ -302,7 +302,7 @@ impl Worker<'_> {
         }
     }
 
-    fn end_map(&self, place: Place, entry: impl FnOnce(&mut crate::pool::Map) -> &mut Place) -> bool {
+    fn end_map(&self, place: PageSlot, entry: impl FnOnce(&mut crate::pool::Map) -> &mut PageSlot) -> bool {
         let old = std::mem::replace(entry(&mut locked(&self.pool.map)), place);
         if let Some(slot) = old.slot() {
             self.pool.slots.release_later(slot);
@@ -311,7 +311,7 @@ impl Worker<'_> {
     }
 
     /// A page was written; whether its slot is its place now.
-    fn end_page(&self, candidate: Candidate, evict: bool, place: Place) -> bool {
+    fn end_page(&self, candidate: Candidate, evict: bool, place: PageSlot) -> bool {
         let Candidate { page, frame, seen, epoch } = candidate;
         let (pool, word) = (self.pool, &self.pool.words[page as usize]);
         let _change = pool.places.change();

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Reader,
-    record::{Head, Kind},
+    record::{Head, RecordKind},
 };
 use crate::{
     error::{EngineError, Result},
@@ -114,14 +114,14 @@ pub fn merge<S: Source>(
             continue;
         };
         let durable = match head.kind {
-            Kind::Padding => continue,
-            Kind::Mark => head.commit,
-            Kind::Commit => head.commit.saturating_sub(IN_FLIGHT_AT_MOST),
+            RecordKind::Padding => continue,
+            RecordKind::Mark => head.commit,
+            RecordKind::Commit => head.commit.saturating_sub(IN_FLIGHT_AT_MOST),
         };
         if durable > proven.0 {
             proven = (durable, behind.source.name());
         }
-        if head.kind == Kind::Mark {
+        if head.kind == RecordKind::Mark {
             continue;
         }
         behind.newest = behind.newest.max(head.commit);
@@ -165,7 +165,7 @@ mod tests {
 
     /// A log in memory: commits and marks, in their order.
     #[derive(Clone, Debug, Default)]
-    struct Written(Vec<(Kind, u64)>, usize);
+    struct Written(Vec<(RecordKind, u64)>, usize);
 
     impl Source for Written {
         fn next(&mut self, record: &mut Vec<u8>) -> Result<Option<Head>> {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn commits(list: &[u64]) -> Written {
-        Written(list.iter().map(|&commit| (Kind::Commit, commit)).collect(), 0)
+        Written(list.iter().map(|&commit| (RecordKind::Commit, commit)).collect(), 0)
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_commit_that_a_mark_says_was_durable_and_is_not_there_is_named() {
-        let marked = Written(vec![(Kind::Commit, 1), (Kind::Mark, 3), (Kind::Commit, 4)], 0);
+        let marked = Written(vec![(RecordKind::Commit, 1), (RecordKind::Mark, 3), (RecordKind::Commit, 4)], 0);
         assert_eq!(found(&mut [marked.clone(), commits(&[2, 3])], 0).unwrap(), [1, 2, 3, 4]);
         match found(&mut [marked, commits(&[2])], 0) {
             Err(EngineError::LostCommit { lost: 3, seen: 3, .. }) => {}
@@ -242,7 +242,7 @@ mod tests {
             let mut logs = vec![Written::default(); count];
             for (index, &(log, swap)) in dealt.iter().enumerate() {
                 let list = &mut logs[log % count].0;
-                list.push((Kind::Commit, after + 1 + index as u64));
+                list.push((RecordKind::Commit, after + 1 + index as u64));
                 let length = list.len();
                 if swap && length > 1 {
                     list.swap(length - 1, length - 2);

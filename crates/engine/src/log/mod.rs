@@ -38,7 +38,7 @@ pub use writer::Writer;
 
 use self::{
     pen::{Lead, Pen},
-    record::{HEADER, Kind},
+    record::{HEADER, RecordKind},
 };
 use crate::{
     durability::Durability,
@@ -361,7 +361,7 @@ impl Log {
 
     fn mark(&self, position: u64) {
         let mut mark = [0; HEADER];
-        record::seal(&mut mark, self.area.seal(), position, self.acknowledged.load(SeqCst), Kind::Mark, 0);
+        record::seal(&mut mark, self.area.seal(), position, self.acknowledged.load(SeqCst), RecordKind::Mark, 0);
         // SAFETY: the range was reserved for a mark, which only those make who have a turn.
         unsafe { self.tail.append(position, &mark) };
     }

@@ -7,7 +7,7 @@ use assay_buffer::disk::{Action, Disk, Memory, Queue, Request, carry_out};
 use super::{
     Area, Tail,
     area::BLOCK,
-    record::{self, HEADER, Head, Kind},
+    record::{self, HEADER, Head, RecordKind},
 };
 use crate::error::{EngineError, Result};
 
@@ -67,7 +67,7 @@ impl<'a> Reader<'a> {
         // A round of the area is the most that can be there.
         while end.position < begin + self.area.bytes {
             let Some(head) = self.record(end.position, &mut bytes)? else { break };
-            if head.kind == Kind::Commit {
+            if head.kind == RecordKind::Commit {
                 visit(&head, &bytes)?;
                 (end.commit, end.commits) = (end.commit.max(head.commit), end.commits + 1);
             }
@@ -102,8 +102,8 @@ impl<'a> Reader<'a> {
         while position < limit {
             for from_tail in [false, true] {
                 self.fetch(position, &mut bytes, from_tail)?;
-                let is_mark =
-                    record::head(&bytes, position).is_some_and(|head| head.kind == Kind::Mark && head.length == HEADER);
+                let is_mark = record::head(&bytes, position)
+                    .is_some_and(|head| head.kind == RecordKind::Mark && head.length == HEADER);
                 if is_mark && record::is_whole(&bytes, self.area.seal()) && position > end {
                     let log = self.disk.name().to_owned();
                     return Err(EngineError::LostMiddle { log, lost: end, seen: position });

@@ -21,7 +21,7 @@ const CHANGE_HEADER: usize = 9;
 
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RecordKind {
     /// A transaction's changes.
     Commit,
     /// Nothing, up to the next block.
@@ -30,7 +30,7 @@ pub enum Kind {
     Mark,
 }
 
-impl Kind {
+impl RecordKind {
     fn from(word: u32) -> Option<Self> {
         [Self::Commit, Self::Padding, Self::Mark].into_iter().find(|kind| *kind as u32 + 1 == word)
     }
@@ -57,7 +57,7 @@ pub struct Head {
     /// Its commit number.
     pub commit: u64,
     /// What it is.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Its changes.
     pub changes: u32,
 }
@@ -90,7 +90,7 @@ pub fn pad(into: &mut Vec<u8>) {
 }
 
 /// Writes the header of a record whose bytes are all there.
-pub fn seal(record: &mut [u8], identity: u64, position: u64, commit: u64, kind: Kind, changes: u32) {
+pub fn seal(record: &mut [u8], identity: u64, position: u64, commit: u64, kind: RecordKind, changes: u32) {
     let length = record.len() as u32;
     record[0..4].copy_from_slice(&length.to_le_bytes());
     record[8..16].copy_from_slice(&position.to_le_bytes());
@@ -124,7 +124,7 @@ pub fn head(bytes: &[u8], position: u64) -> Option<Head> {
         length,
         position: long(bytes, 8),
         commit: long(bytes, 16),
-        kind: Kind::from(word(bytes, 24))?,
+        kind: RecordKind::from(word(bytes, 24))?,
         changes: word(bytes, 28),
     };
     (length >= HEADER && length % HEADER == 0 && head.position == position).then_some(head)
@@ -179,7 +179,7 @@ mod tests {
             add(&mut record, &Change { table: *table, key, value: value.as_deref() });
         }
         pad(&mut record);
-        seal(&mut record, 77, 4096, 5, Kind::Commit, changes.len() as u32);
+        seal(&mut record, 77, 4096, 5, RecordKind::Commit, changes.len() as u32);
         record
     }
 

@@ -42,7 +42,7 @@ fn append(log: &Log, commit: u64, bytes: usize) -> std::result::Result<u64, Full
     record::add(&mut record, &record::Change { table: 1, key: &commit.to_be_bytes(), value: Some(&vec![7; bytes]) });
     record::pad(&mut record);
     let position = log.reserve(0, record.len()).unwrap()?;
-    record::seal(&mut record, log.identity(), position, commit, Kind::Commit, 1);
+    record::seal(&mut record, log.identity(), position, commit, RecordKind::Commit, 1);
     log.fill(0, position, &record);
     Ok(position + record.len() as u64)
 }
@@ -275,7 +275,7 @@ fn threads_that_append_together_lose_nothing() {
                             Err(_) => std::thread::yield_now(),
                         }
                     };
-                    record::seal(&mut record, IDENTITY, position, round, Kind::Commit, 1);
+                    record::seal(&mut record, IDENTITY, position, round, RecordKind::Commit, 1);
                     log.fill(session, position, &record);
                     if round % 97 == 0 {
                         log.wait(position + record.len() as u64).unwrap();
@@ -363,7 +363,7 @@ fn those_who_wait_take_turns_at_writing_and_nobody_waits_for_ever() {
                     record::add(&mut record, &record::Change { table: 0, key: &key, value: None });
                     record::pad(&mut record);
                     let position = log.reserve(session, record.len()).unwrap().unwrap();
-                    record::seal(&mut record, IDENTITY, position, round, Kind::Commit, 1);
+                    record::seal(&mut record, IDENTITY, position, round, RecordKind::Commit, 1);
                     log.fill(session, position, &record);
                     let end = position + record.len() as u64;
                     log.wait(end).unwrap();

@@ -12,7 +12,7 @@ use super::{
     IDLE, Log, Pace, Tail, WRITER,
     area::BLOCK,
     pen::{CHUNK, Lead, Pen},
-    record::{self, HEADER, Kind},
+    record::{self, HEADER, RecordKind},
 };
 use crate::error::{EngineError, Failure, Result};
 
@@ -233,7 +233,7 @@ pub(super) fn close(log: &Log) -> u64 {
     if end > start {
         let mut block = [0; BLOCK as usize];
         let padding = &mut block[..(end - start) as usize];
-        record::seal(padding, log.area.seal(), start, 0, Kind::Padding, 0);
+        record::seal(padding, log.area.seal(), start, 0, RecordKind::Padding, 0);
         // SAFETY: the range was reserved just now, and `SLACK` kept it free of what is not written out yet.
         unsafe { log.tail.append(start, padding) };
     }

@@ -1,6 +1,6 @@
 //! A database that was kept, against the rows that a run wants of it.
 
-use super::shape::{Shape, TABLE};
+use super::shape::{RowsShape, TABLE};
 use crate::{
     database::Database,
     error::{EngineError, Result},
@@ -10,7 +10,7 @@ use crate::{
 ///
 /// # Errors
 /// [`EngineError::Foreign`] where that is so.
-pub(super) fn demand(database: &Database, shape: Shape) -> Result<()> {
+pub(super) fn demand(database: &Database, shape: RowsShape) -> Result<()> {
     let (mut session, mut value) = (database.session()?, Vec::new());
     session.begin()?;
     let last = shape.rows.checked_sub(1).map(|last| session.get(TABLE, &last.to_be_bytes(), &mut value)).transpose()?;

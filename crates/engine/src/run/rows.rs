@@ -28,8 +28,8 @@ use super::{
     ledger::{self, Acknowledged},
     place::Place,
     recovery,
-    seen::{Seen, record},
-    shape::{Kind, Shape, TABLE},
+    seen::{RowsWindow, record},
+    shape::{AccessKind, RowsShape, TABLE},
     targets, tiers,
 };
 use crate::{database::Database, error::Result, hand::Hand, session::Session};
@@ -51,8 +51,8 @@ pub(super) struct Counts {
 
 pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let began = Instant::now();
-    let shape = Shape::of(&job.workload);
-    let ledger = shape.kind == Kind::Ledger;
+    let shape = RowsShape::of(&job.workload);
+    let ledger = shape.kind == AccessKind::Ledger;
     let (database, there) = place.database(job, if ledger { ledger::TABLES } else { 1 })?;
     let acknowledged = job.keep.as_ref().filter(|_| ledger).map(|keep| Acknowledged::open(keep)).transpose()?;
     if let Some(acknowledged) = &acknowledged {
@@ -96,7 +96,7 @@ fn fill(value: &mut [u8], row: u64, change: u64) {
 /// Loads as long as there is room.
 pub(super) fn load(
     database: &Database,
-    shape: Shape,
+    shape: RowsShape,
     threads: u64,
     room: &(impl Fn() -> Result<()> + Sync),
     watch: &mut Watch<'_>,
@@ -116,7 +116,7 @@ pub(super) fn load(
 
 fn load_part(
     database: &Database,
-    shape: Shape,
+    shape: RowsShape,
     rows: std::ops::Range<u64>,
     room: &impl Fn() -> Result<()>,
 ) -> Result<()> {
@@ -143,11 +143,11 @@ fn load_part(
 fn work(
     database: &Database,
     job: &EngineJob,
-    shape: Shape,
+    shape: RowsShape,
     counts: &[Counts],
     (place, acknowledged): (&Place, Option<&Acknowledged>),
     watch: &mut Watch<'_>,
-) -> Result<Seen> {
+) -> Result<RowsWindow> {
     let (stop, clock) = (AtomicBool::new(false), Clock::new());
     let ready = Barrier::new(counts.len() + 1);
     std::thread::scope(|scope| {
@@ -195,7 +195,7 @@ fn control(
     watch: &mut Watch<'_>,
     stop: &AtomicBool,
     clock: Clock,
-) -> Seen {
+) -> RowsWindow {
     let nap = |seconds: f64| {
         let until = Instant::now() + Duration::from_secs_f64(seconds);
         while Instant::now() < until && !watch.interrupted.load(Relaxed) && !stop.load(Relaxed) {
@@ -224,13 +224,13 @@ fn control(
     let (reads, changes) = drain();
     let (bytes, conflicts) = (total(|one| &one.bytes) - bytes, total(|one| &one.conflicts) - conflicts);
     let done = Done { bytes, ..Done::operations(reads.count() + changes.count(), Provenance::Measured) };
-    Seen { window: window.close(&done), reads, changes, bytes, conflicts }
+    RowsWindow { window: window.close(&done), reads, changes, bytes, conflicts }
 }
 
 /// One task of a thread.
 pub(super) struct Task<'a> {
     pub session: Session<'a, Hand<'a>>,
-    pub shape: Shape,
+    pub shape: RowsShape,
     pub counts: &'a Counts,
     /// What operations are timed by; the stage's time where there is none.
     pub clock: Option<Clock>,
@@ -259,8 +259,8 @@ impl Task<'_> {
     pub fn work(mut self) -> Result<()> {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(self.seed);
         match (self.shape.kind, self.acknowledged) {
-            (Kind::Scans, _) => return self.scan(),
-            (Kind::Ledger, Some(acknowledged)) => return self.write_down(acknowledged),
+            (AccessKind::Scans, _) => return self.scan(),
+            (AccessKind::Ledger, Some(acknowledged)) => return self.write_down(acknowledged),
             _ => {}
         }
         let zipf = (self.shape.zipf > 0.0).then(|| Zipf::new(self.shape.rows as f64, self.shape.zipf));

@@ -15,11 +15,11 @@ use serde_json::json;
 use super::{
     Figures, counted, derived,
     job::EngineJob,
-    shape::{Kind, Shape},
+    shape::{AccessKind, RowsShape},
     subject, targets,
 };
 
-pub(super) struct Seen {
+pub(super) struct RowsWindow {
     pub window: assay_instruments::work::WorkWindow,
     pub reads: Sum,
     pub changes: Sum,
@@ -30,10 +30,10 @@ pub(super) struct Seen {
 pub(super) fn record(
     job: &EngineJob,
     (logs, emulated): (usize, [bool; 2]),
-    seen: Seen,
+    seen: RowsWindow,
     checks: Vec<WorkCheck>,
     (began, prepared): (Instant, Duration),
-    shape: Shape,
+    shape: RowsShape,
 ) -> WorkRecord {
     let measured_s = seen.window.measured_s;
     let done = seen.reads.count() + seen.changes.count();
@@ -41,7 +41,7 @@ pub(super) fn record(
     let mut set = |name: &str, figure: Figure| figures.insert(name.to_owned(), figure);
     set("transactions_per_s", counted(done as f64 / measured_s, Unit::OpsPerSecond));
     set("conflicts_per_transaction", derived(seen.conflicts as f64 / done.max(1) as f64, Unit::PerOp));
-    if shape.kind == Kind::Scans {
+    if shape.kind == AccessKind::Scans {
         set("bandwidth_bytes_per_s", counted(seen.bytes as f64 / measured_s, Unit::BytesPerSecond));
     }
     let per = |bytes: f64| derived(bytes / done.max(1) as f64, Unit::PerOp);
@@ -53,7 +53,7 @@ pub(super) fn record(
         set("write_amplification", derived(written / changed as f64, Unit::Ratio));
     }
     set("cycles_per_transaction", derived(seen.window.cpu.cycles_per_op.value, Unit::CyclesPerOp));
-    let kinds = if shape.kind == Kind::Scans { ["scan", "change"] } else { ["read", "change"] };
+    let kinds = if shape.kind == AccessKind::Scans { ["scan", "change"] } else { ["read", "change"] };
     let parts: Vec<WorkPart> = kinds
         .into_iter()
         .zip([&seen.reads, &seen.changes])

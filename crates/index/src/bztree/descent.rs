@@ -22,7 +22,7 @@ const LINES_OF_LEAF: usize = 24;
 
 /// An inner node on the way, and which child the way went on to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct PathStep {
     pub(super) at: u64,
     pub(super) index: usize,
 }
@@ -30,7 +30,7 @@ pub(super) struct Step {
 /// A leaf, and the inner nodes above it from the root on.
 #[derive(Debug)]
 pub(super) struct Path {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<PathStep>,
     pub(super) leaf: u64,
 }
 
@@ -48,7 +48,7 @@ impl<M: Medium, P: Deref<Target = Pool<M>>> BzTree<P> {
     pub(super) fn path_of(&self, worker: &Worker<'_>, key: &Key<'_>) -> Result<Path, PmemError> {
         let mut steps = Vec::with_capacity(8);
         let step = |inner: &Inner<'_, M>, index| {
-            steps.push(Step { at: inner.0.at, index });
+            steps.push(PathStep { at: inner.0.at, index });
             Ok(())
         };
         let leaf = self.walk(worker, key, step)?.0.at;

@@ -5,7 +5,7 @@ use assay_pmem::{Medium, PmemError, block_bytes};
 use super::{
     Nodes,
     key::{HEAD_BYTES, Separator, order},
-    leaf::{Leaf, Slot, Status},
+    leaf::{Leaf, LeafStatus, Slot},
     meta::Meta,
     node::{HEADER, Shape},
 };
@@ -142,7 +142,7 @@ pub(super) fn write_leaf<M: Medium>(medium: &M, at: u64, bytes: usize, nodes: No
         }
         push_bytes(&mut image, record.rest);
     }
-    image[0] = Status::new(image.len()).0;
+    image[0] = LeafStatus::new(image.len()).0;
     write(medium, at, &image);
 }
 
@@ -155,21 +155,21 @@ pub(super) fn write_empty_leaf<M: Medium>(medium: &M, at: u64, nodes: Nodes) {
 }
 
 /// A child and the separator before it.
-pub(super) type Entry = (Separator, u64);
+pub(super) type ChildEntry = (Separator, u64);
 
-fn is_ragged(entries: &[Entry]) -> bool {
+fn is_ragged(entries: &[ChildEntry]) -> bool {
     entries.iter().skip(1).any(|(separator, _)| separator.length != HEAD_BYTES)
 }
 
 /// Bytes of an inner node with these children.
-pub(super) fn inner_bytes(entries: &[Entry]) -> usize {
+pub(super) fn inner_bytes(entries: &[ChildEntry]) -> usize {
     let ragged = is_ragged(entries);
     let rests: usize = entries.iter().map(|(separator, _)| separator.rest.len().div_ceil(8)).sum();
     block_bytes(((HEADER + entries.len() * (2 + usize::from(ragged)) + rests) * 8) as u64) as usize
 }
 
 /// Writes an inner node of so many bytes.
-pub(super) fn write_inner<M: Medium>(medium: &M, at: u64, bytes: usize, entries: &[Entry]) {
+pub(super) fn write_inner<M: Medium>(medium: &M, at: u64, bytes: usize, entries: &[ChildEntry]) {
     let (ragged, count) = (is_ragged(entries), entries.len());
     let shape = Shape { inner: true, ragged, tail: 0, count, words: bytes / 8 };
     let mut image = vec![0; shape.fixed_words()];

@@ -23,9 +23,9 @@ const STATUS_MASK: u64 = (1 << STATUS_BITS) - 1;
 
 /// The word that says how full a leaf is. Only `frozen` and the block size decide anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Status(pub(super) u64);
+pub(super) struct LeafStatus(pub(super) u64);
 
-impl Status {
+impl LeafStatus {
     pub(super) fn new(block_words: usize) -> Self {
         Self(block_words as u64)
     }
@@ -74,7 +74,7 @@ pub(super) struct Slot {
 
 /// What a search through the tail found.
 #[derive(Debug)]
-pub(super) enum Tail {
+pub(super) enum TailSearch {
     /// The key, live.
     Found(Slot),
     /// Not the key; the place after the last record.
@@ -94,8 +94,8 @@ impl<M> Clone for Leaf<'_, M> {
 impl<M> Copy for Leaf<'_, M> {}
 
 impl<'m, M: Medium> Leaf<'m, M> {
-    pub(super) fn status(&self) -> Status {
-        Status(self.0.load(0))
+    pub(super) fn status(&self) -> LeafStatus {
+        LeafStatus(self.0.load(0))
     }
 
     pub(super) fn tail_end(&self) -> usize {
@@ -125,8 +125,8 @@ impl<'m, M: Medium> Leaf<'m, M> {
             return Ok(Some(slot));
         }
         match self.find_in_tail(key, HEADER)? {
-            Tail::Found(slot) => Ok(Some(slot)),
-            Tail::Ends(_) => Ok(None),
+            TailSearch::Found(slot) => Ok(Some(slot)),
+            TailSearch::Ends(_) => Ok(None),
         }
     }
 
@@ -165,22 +165,22 @@ impl<'m, M: Medium> Leaf<'m, M> {
 
     /// The live record of a key in the tail, from a place on.
     #[inline(always)]
-    pub(super) fn find_in_tail(&self, key: &Key<'_>, from: usize) -> Result<Tail, PmemError> {
+    pub(super) fn find_in_tail(&self, key: &Key<'_>, from: usize) -> Result<TailSearch, PmemError> {
         let wanted = print_bits(key.print());
         for word in from..self.tail_end() {
             let meta = self.meta(word);
             if meta.is_end() {
-                return Ok(Tail::Ends(word));
+                return Ok(TailSearch::Ends(word));
             }
             if (meta.0 ^ wanted) & PRINT == 0 && self.tail_head(meta) == key.head && self.rest_is(meta, key)? {
                 let slot = Slot { word, meta };
                 self.settle(slot);
                 if meta.is_live() {
-                    return Ok(Tail::Found(slot));
+                    return Ok(TailSearch::Found(slot));
                 }
             }
         }
-        Ok(Tail::Ends(self.tail_end()))
+        Ok(TailSearch::Ends(self.tail_end()))
     }
 
     /// The head of a record that came later.
@@ -279,10 +279,10 @@ mod tests {
 
     #[test]
     fn a_status_keeps_its_parts_apart() {
-        let status = Status::new(100).reserved(7, 1).deleted(30).reserved(0xfff, 2).deleted(12);
+        let status = LeafStatus::new(100).reserved(7, 1).deleted(30).reserved(0xfff, 2).deleted(12);
         assert_eq!((status.block_words(), status.records(), status.deleted_words()), (100 + 7 + 0xfff, 3, 42));
         assert!(!status.is_frozen());
-        let frozen = Status(status.0 | FROZEN);
+        let frozen = LeafStatus(status.0 | FROZEN);
         assert_eq!((frozen.block_words(), frozen.records(), frozen.deleted_words()), (100 + 7 + 0xfff, 3, 42));
         assert!(frozen.reserved(1, 1).is_frozen() && frozen.deleted(1).is_frozen());
         assert_eq!(status.deleted(1 << 30).deleted_words(), (1 << 20) - 1, "it stops at its largest");

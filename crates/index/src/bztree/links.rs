@@ -5,15 +5,15 @@ use std::ops::Deref;
 use assay_pmem::{Guard, Medium, Offset, PmemError, Pool, block_bytes};
 
 use super::{
-    descent::{Path, Step},
-    image::{Entry, inner_bytes, write_inner},
+    descent::{Path, PathStep},
+    image::{ChildEntry, inner_bytes, write_inner},
     inner::Inner,
     key::Separator,
     node::{FROZEN, Node},
     progress::Progress,
     session::BzSession,
 };
-use crate::pmwcas::{Block, Change, Fate, Outcome};
+use crate::pmwcas::{Block, CasOutcome, Change, Fate};
 
 /// Blocks that are reserved and not linked yet; those that are left are given back.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ pub(super) struct Swap<'a> {
     pub(super) first: usize,
     pub(super) old: Vec<u64>,
     /// The separator of the first one stays what it is.
-    pub(super) new: Vec<Entry>,
+    pub(super) new: Vec<ChildEntry>,
     /// Blocks of new and old nodes.
     pub(super) blocks: Vec<Block>,
 }
@@ -101,7 +101,7 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
     }
 
     /// Children and separators of an inner node, of which the children are final once it is frozen.
-    pub(super) fn entries(&self, inner: &Inner<'_, M>) -> Result<Vec<Entry>, PmemError> {
+    pub(super) fn entries(&self, inner: &Inner<'_, M>) -> Result<Vec<ChildEntry>, PmemError> {
         let entry = |index| {
             let separator = if index == 0 { Separator::LOWEST } else { inner.separator(index)? };
             Ok((separator, self.worker.read(inner.0.medium, inner.child_place(index))))
@@ -188,7 +188,7 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
         for _ in 0..4 {
             std::thread::yield_now();
         }
-        let Step { at, .. } = path.steps[level];
+        let PathStep { at, .. } = path.steps[level];
         let inner = self.inner(at)?;
         let entries = self.entries(&inner)?;
         let mut reserved = Reserved::new(self.tree.pool());
@@ -254,13 +254,13 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
         guard: &Guard,
     ) -> Result<Progress, PmemError> {
         let outcome = self.worker.run(self.tree.pool(), changes, &blocks, guard)?;
-        if outcome != Outcome::Busy {
+        if outcome != CasOutcome::Busy {
             reserved.settled(&blocks);
         }
         Ok(match outcome {
-            Outcome::Succeeded => Progress::Done,
-            Outcome::Failed => Progress::Again,
-            Outcome::Busy => Progress::Busy,
+            CasOutcome::Succeeded => Progress::Done,
+            CasOutcome::Failed => Progress::Again,
+            CasOutcome::Busy => Progress::Busy,
         })
     }
 }

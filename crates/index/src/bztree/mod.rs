@@ -45,7 +45,7 @@ use assay_pmem::{Medium, Offset, PmemError, Pool, Shape as PoolShape};
 pub use self::{check::Census, in_pool::BzTrees, session::BzSession};
 use crate::{
     index::Index,
-    pmwcas::{Table, area_bytes},
+    pmwcas::{DescriptorTable, area_bytes},
 };
 
 /// Name and version in a pool's header.
@@ -79,7 +79,7 @@ impl Default for Nodes {
 #[derive(Debug)]
 pub struct BzTree<P> {
     pool: P,
-    table: Table,
+    table: DescriptorTable,
     nodes: Nodes,
 }
 
@@ -121,7 +121,7 @@ impl<M: Medium, P: Deref<Target = Pool<M>>> BzTree<P> {
         let Some(descriptors) = descriptors else {
             return Err(PmemError::Damaged { what: format!("its roots name {count} descriptors at {area:#x}") });
         };
-        let table = Table::open(&pool, area, descriptors)?;
+        let table = DescriptorTable::open(&pool, area, descriptors)?;
         Ok(Self { pool, table, nodes })
     }
 

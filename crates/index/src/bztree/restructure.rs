@@ -6,7 +6,7 @@ use assay_pmem::{Guard, Medium, PmemError, Pool};
 
 use super::{
     descent::Path,
-    image::{Entry, Load, Record, cut, inner_bytes, write_inner, write_leaf},
+    image::{ChildEntry, Load, Record, cut, inner_bytes, write_inner, write_leaf},
     key::{Key, Separator},
     leaf::Leaf,
     links::{Reserved, Swap, freed},
@@ -22,7 +22,7 @@ const PATIENCE: usize = 8;
 
 /// What a leaf is replaced by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Plan {
+enum LeafPlan {
     One,
     Two,
     /// One, which takes the records of the next or the previous leaf too.
@@ -47,11 +47,11 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
         let leaf = Leaf(Node::open(self.tree.medium(), leaf)?);
         let load = load_of(&leaf);
         let plan = self.plan(&path, load, need)?;
-        if plan == Plan::Two && path.steps.last().is_some_and(|step| self.is_full(step.at)) {
+        if plan == LeafPlan::Two && path.steps.last().is_some_and(|step| self.is_full(step.at)) {
             return Ok(self.split_inner(&path, path.steps.len() - 1, guard)?);
         }
         let progress = self.replace_leaf(&path, &leaf, load, plan, need, guard)?;
-        if progress == Progress::Done && plan != Plan::One && plan != Plan::Two {
+        if progress == Progress::Done && plan != LeafPlan::One && plan != LeafPlan::Two {
             self.shrink_inner(key, guard)?;
         }
         Ok(progress)
@@ -73,19 +73,19 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
         self.inner(inner).is_ok_and(|inner| inner.count() >= self.tree.nodes.children)
     }
 
-    fn plan(&self, path: &Path, load: Load, need: usize) -> Result<Plan, PmemError> {
+    fn plan(&self, path: &Path, load: Load, need: usize) -> Result<LeafPlan, PmemError> {
         let nodes = self.tree.nodes;
         if load.records >= 2 && (load.records > nodes.records || load.words() > nodes.record_words) {
-            return Ok(Plan::Two);
+            return Ok(LeafPlan::Two);
         }
         if need != 0 || 4 * load.records > nodes.records {
-            return Ok(Plan::One);
+            return Ok(LeafPlan::One);
         }
-        let Some(neighbour) = self.neighbour(path, path.steps.len())? else { return Ok(Plan::One) };
+        let Some(neighbour) = self.neighbour(path, path.steps.len())? else { return Ok(LeafPlan::One) };
         let node = Node::open(self.tree.medium(), self.child(path, path.steps.len(), neighbour)?)?;
         let both = load.and(if node.shape.inner { Load::default() } else { load_of(&Leaf(node)) });
         let fits = !node.shape.inner && 4 * both.records <= 3 * nodes.records && both.words() <= nodes.record_words;
-        Ok(if fits { Plan::Merged { neighbour } } else { Plan::One })
+        Ok(if fits { LeafPlan::Merged { neighbour } } else { LeafPlan::One })
     }
 
     /// The child of the same parent beside a node of a path, the next one rather than the previous one.
@@ -107,7 +107,7 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
         path: &Path,
         leaf: &Leaf<'t, M>,
         load: Load,
-        plan: Plan,
+        plan: LeafPlan,
         need: usize,
         guard: &Guard,
     ) -> Result<Progress, PmemError> {
@@ -116,7 +116,7 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
         let mut leaves = vec![*leaf];
         let mut load = load;
         let mut first = path.steps.last().map_or(0, |step| step.index);
-        if let Plan::Merged { neighbour } = plan {
+        if let LeafPlan::Merged { neighbour } = plan {
             let other = Leaf(Node::open(self.tree.medium(), self.child(path, level, neighbour)?)?);
             if other.0.shape.inner || other.0.at == leaf.0.at {
                 return Ok(Progress::Again);
@@ -125,11 +125,11 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
             load = load.and(load_of(&other));
             first = first.min(neighbour);
         }
-        let parts = if plan == Plan::Two { vec![load.half(); 2] } else { vec![load] };
+        let parts = if plan == LeafPlan::Two { vec![load.half(); 2] } else { vec![load] };
         for part in &parts {
             reserved.add(part.leaf_bytes(nodes, need))?;
         }
-        if plan != Plan::One {
+        if plan != LeafPlan::One {
             self.reserve_parent(path, level, load, &mut reserved)?;
         }
         leaves.iter().for_each(seal);
@@ -147,12 +147,12 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
     fn write_leaves(
         &self,
         records: &[Record<'_>],
-        plan: Plan,
+        plan: LeafPlan,
         need: usize,
         reserved: &mut Reserved<'_, M>,
-    ) -> Result<(Vec<Entry>, Vec<crate::pmwcas::Block>), PmemError> {
+    ) -> Result<(Vec<ChildEntry>, Vec<crate::pmwcas::Block>), PmemError> {
         let (medium, nodes) = (self.tree.medium(), self.tree.nodes);
-        let at = if plan == Plan::Two && records.len() >= 2 { cut(records) } else { records.len() };
+        let at = if plan == LeafPlan::Two && records.len() >= 2 { cut(records) } else { records.len() };
         let (mut new, mut blocks) = (Vec::with_capacity(2), Vec::with_capacity(6));
         let parts = if at < records.len() { vec![&records[..at], &records[at..]] } else { vec![records] };
         for part in parts {

@@ -14,7 +14,7 @@ use crate::index::Visit;
 
 /// A live record, as it was when it was looked at.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct LiveRecord {
     head: u64,
     /// Where its meta word lies.
     word: usize,
@@ -26,9 +26,9 @@ struct Seen {
 /// Entries of one leaf, as they were at one moment. Its space is used again and again, so that nothing is allocated.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    entries: Vec<Seen>,
+    entries: Vec<LiveRecord>,
     /// Live records of the leaf's tail, in order.
-    tail: Vec<Seen>,
+    tail: Vec<LiveRecord>,
     /// Keys that are longer than a head and values that are no words, in the order of their entries.
     long: Vec<u8>,
     /// Where the scan goes on.
@@ -60,7 +60,7 @@ impl Snapshot {
             let passed =
                 head < from.head || head == from.head && from.order(head, meta.key_bytes(), leaf.rest(meta)?).is_gt();
             if meta.is_live() && !passed {
-                self.tail.push(Seen { head, word, meta, value: 0 });
+                self.tail.push(LiveRecord { head, word, meta, value: 0 });
             }
             word += 1;
         }
@@ -78,7 +78,7 @@ impl Snapshot {
             if !meta.is_live() {
                 continue;
             }
-            let record = Seen { head: leaf.sorted_head(index), word, meta, value: 0 };
+            let record = LiveRecord { head: leaf.sorted_head(index), word, meta, value: 0 };
             while later < self.tail.len() && self.tail[later].order(&record, leaf).is_lt() {
                 self.take(leaf, self.tail[later]);
                 later += 1;
@@ -96,9 +96,9 @@ impl Snapshot {
     }
 
     #[inline(always)]
-    fn take<M: Medium>(&mut self, leaf: &Leaf<'_, M>, record: Seen) {
+    fn take<M: Medium>(&mut self, leaf: &Leaf<'_, M>, record: LiveRecord) {
         let value = if record.meta.value_in_word() { leaf.word_value(record.meta) } else { 0 };
-        self.entries.push(Seen { value, ..record });
+        self.entries.push(LiveRecord { value, ..record });
     }
 
     /// Whether all entries are still what they were, and nothing came into the tail: then they all were so at one moment,
@@ -130,7 +130,7 @@ impl Snapshot {
     }
 }
 
-impl Seen {
+impl LiveRecord {
     /// Of a damaged leaf the order means nothing; that is met when its keys are copied.
     #[inline(always)]
     fn order<M: Medium>(&self, other: &Self, leaf: &Leaf<'_, M>) -> Ordering {

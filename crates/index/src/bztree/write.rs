@@ -6,7 +6,7 @@ use assay_pmem::{Guard, Medium, PmemError, Pool, pin};
 
 use super::{
     key::Key,
-    leaf::{Leaf, Slot, Status, Tail},
+    leaf::{Leaf, LeafStatus, Slot, TailSearch},
     meta::{Meta, word_value},
     node::HEADER,
     progress::Progress,
@@ -93,8 +93,8 @@ fn put_into<M: Medium>(leaf: &Leaf<'_, M>, put: &Put<'_>) -> Result<Attempt, Ind
     let mut end = HEADER;
     if found.is_none() {
         match leaf.find_in_tail(&put.key, HEADER)? {
-            Tail::Found(slot) => found = Some(slot),
-            Tail::Ends(word) => end = word,
+            TailSearch::Found(slot) => found = Some(slot),
+            TailSearch::Ends(word) => end = word,
         }
     }
     match (found, put.mode) {
@@ -122,9 +122,9 @@ fn append<M: Medium>(leaf: &Leaf<'_, M>, put: &Put<'_>, mut end: usize) -> Resul
         // Others were faster. Their records come first, and one of them may have the key.
         let before = end;
         match leaf.find_in_tail(&put.key, end)? {
-            Tail::Found(slot) if put.mode == Mode::Upsert => return change(leaf, put, slot),
-            Tail::Found(_) => return Ok(Attempt::Done(None)),
-            Tail::Ends(word) => end = word,
+            TailSearch::Found(slot) if put.mode == Mode::Upsert => return change(leaf, put, slot),
+            TailSearch::Found(_) => return Ok(Attempt::Done(None)),
+            TailSearch::Ends(word) => end = word,
         }
         if end == leaf.tail_end() || leaf.meta(end).is_sealed() {
             return Ok(Attempt::Stuck);
@@ -248,7 +248,7 @@ fn publish<M: Medium>(leaf: &Leaf<'_, M>, slot: Slot) {
 fn count_deleted<M: Medium>(leaf: &Leaf<'_, M>, words: usize) {
     loop {
         let status = leaf.status();
-        let next = Status::deleted(status, words);
+        let next = LeafStatus::deleted(status, words);
         if status.is_frozen() || leaf.0.medium.compare_exchange(leaf.0.at, status.0, next.0).is_ok() {
             return;
         }

@@ -42,7 +42,7 @@ const MANY: u64 = 7;
 
 /// The first word of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Head(pub(super) u64);
+pub(super) struct BucketHead(pub(super) u64);
 
 /// A record as it lies in a slot: the key itself and its value, or the key's hash and where the entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) struct Record {
     pub(super) pointer: bool,
 }
 
-impl Head {
+impl BucketHead {
     /// Slots in use, and the two overflow fingerprints in use above them.
     #[inline(always)]
     pub(super) fn in_use(self) -> u32 {
@@ -257,7 +257,7 @@ mod tests {
                 Some(witness) => {
                     prop_assert_eq!(witness.slot(), Some(slot));
                     prop_assert!(witness.confirms(key) && !witness.confirms(before));
-                    let head = Head(0).with(slot, true, false, witness);
+                    let head = BucketHead(0).with(slot, true, false, witness);
                     prop_assert_eq!(head.witness(), witness);
                     prop_assert_eq!((head.slots(), head.guests(), head.pointers()), (1 << slot, 1 << slot, 0));
                 }
@@ -266,7 +266,7 @@ mod tests {
 
         #[test]
         fn a_head_agrees_with_a_model(steps in proptest::collection::vec((0u8..5, 0usize..SLOTS, any::<bool>()), 1..60)) {
-            let (mut head, mut slots, mut overflow) = (Head(0), [None; SLOTS], vec![]);
+            let (mut head, mut slots, mut overflow) = (BucketHead(0), [None; SLOTS], vec![]);
             for (step, slot, flag) in steps {
                 match step {
                     0 => { head = head.with(slot, flag, !flag, Witness::NONE); slots[slot] = Some(flag); }

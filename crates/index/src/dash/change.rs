@@ -4,9 +4,9 @@
 use assay_pmem::{Medium, Offset, PmemError};
 
 use super::{
-    bucket::{Head, Record, key_word},
+    bucket::{BucketHead, Record, key_word},
     directory::Directory,
-    entry::Key,
+    entry::EntryKey,
     find::Found,
     lock::Held,
     table::Dash,
@@ -19,7 +19,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// # Errors
     /// Where the pool is full.
     #[inline]
-    pub(super) fn update(&self, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
+    pub(super) fn update(&self, key: &EntryKey<'_>, value: &[u8]) -> Result<bool, IndexError> {
         loop {
             let Some(found) = self.find(key) else { return Ok(false) };
             if self.update_found(&found, key, value)? {
@@ -33,7 +33,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// # Errors
     /// Where the pool is full.
     #[inline(always)]
-    fn update_found(&self, found: &Found, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
+    fn update_found(&self, found: &Found, key: &EntryKey<'_>, value: &[u8]) -> Result<bool, IndexError> {
         let Some(_held) = self.lock_found(found) else { return Ok(false) };
         match (key.inline(value), found.record.pointer) {
             (Some(record), false) => self.replace_word(found.bucket, found.slot, record.value),
@@ -47,7 +47,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// # Errors
     /// Where the pool is damaged.
     #[inline]
-    pub(super) fn remove(&self, key: &Key<'_>) -> Result<bool, IndexError> {
+    pub(super) fn remove(&self, key: &EntryKey<'_>) -> Result<bool, IndexError> {
         loop {
             let Some(found) = self.find(key) else { return Ok(false) };
             let Some(held) = self.lock_found(&found) else { continue };
@@ -94,7 +94,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     fn replace_entry(
         &self,
         found: &Found,
-        key: &Key<'_>,
+        key: &EntryKey<'_>,
         value: &[u8],
         inline: Option<Record>,
     ) -> Result<(), PmemError> {
@@ -136,7 +136,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
 
     /// The moment of a removal: a head does not show it any more, and the home does not send anybody there.
     #[inline(always)]
-    pub(super) fn hide(&self, hidden: (u64, Head), home: Option<(u64, Head)>) {
+    pub(super) fn hide(&self, hidden: (u64, BucketHead), home: Option<(u64, BucketHead)>) {
         let medium = self.medium();
         medium.store(hidden.0, hidden.1.0);
         medium.flush(hidden.0, 8); // slot free
@@ -167,7 +167,7 @@ mod tests {
     /// A key in a chain, and what a thread knows of it that is about to change it.
     fn in_a_chain(table: &Table, keys: u64) -> Option<(u64, Found)> {
         let chained = |found: &Found| table.chained_buckets(found.home.segment).any(|bucket| bucket == found.bucket);
-        (0..keys).find_map(|key| Some((key, table.find(&Key::new(&bytes(key))).filter(chained)?)))
+        (0..keys).find_map(|key| Some((key, table.find(&EntryKey::new(&bytes(key))).filter(chained)?)))
     }
 
     /// An update that found its record in a chain went on under the chain's own lock, which a split does not take: it
@@ -184,12 +184,12 @@ mod tests {
             (0..50).for_each(|more| assert!(session.insert(&bytes(keys + more), &long).unwrap()));
             keys += 50;
             let Some((key, found)) = before else { continue };
-            let now = table.find(&Key::new(&bytes(key))).unwrap();
+            let now = table.find(&EntryKey::new(&bytes(key))).unwrap();
             if (now.bucket, now.slot) == (found.bucket, found.slot) {
                 continue;
             }
             tried += 1;
-            assert!(!table.update_found(&found, &Key::new(&bytes(key)), &[8; 40]).unwrap(), "key {key} of {keys}");
+            assert!(!table.update_found(&found, &EntryKey::new(&bytes(key)), &[8; 40]).unwrap(), "key {key} of {keys}");
         }
         assert!(tried > 3, "{tried} records left a chain");
         (0..keys).for_each(|key| {

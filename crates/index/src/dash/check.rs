@@ -7,7 +7,7 @@ use assay_pmem::Medium;
 use super::{
     bucket::{BUCKET_BYTES, SLOTS, matches},
     directory::Directory,
-    entry::Key,
+    entry::EntryKey,
     table::Dash,
 };
 
@@ -103,7 +103,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
                 }
                 let word = record.key.to_le_bytes();
                 let key = if record.pointer { self.entry(record.value).0 } else { &word };
-                let found = self.find(&Key::new(key)).ok_or_else(|| format!("{}: its key is not found", at()))?;
+                let found = self.find(&EntryKey::new(key)).ok_or_else(|| format!("{}: its key is not found", at()))?;
                 if (found.bucket, found.slot) != (bucket, slot) || !seen.insert(key.to_vec()) {
                     return Err(format!("{}: its key is at slot {} of {:#x} too", at(), found.slot, found.bucket));
                 }

@@ -9,14 +9,14 @@ const LENGTHS: u64 = 8;
 
 /// A key, and what is known of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Key<'a> {
+pub(super) struct EntryKey<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) hash: Hash,
     /// The key itself where it has 8 bytes.
     pub(super) word: Option<u64>,
 }
 
-impl<'a> Key<'a> {
+impl<'a> EntryKey<'a> {
     #[inline(always)]
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         match bytes.try_into() {
@@ -59,7 +59,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     pub(super) fn write_entry(
         &self,
         transaction: &mut Transaction<'_, M>,
-        key: &Key<'_>,
+        key: &EntryKey<'_>,
         value: &[u8],
     ) -> Result<Record, PmemError> {
         let bytes = LENGTHS as usize + key.bytes.len() + value.len();

@@ -10,9 +10,9 @@ use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
 use assay_pmem::Medium;
 
 use super::{
-    bucket::{Head, Record, SLOTS, Words, key_word, matches},
+    bucket::{BucketHead, Record, SLOTS, Words, key_word, matches},
     directory::Directory,
-    entry::Key,
+    entry::EntryKey,
     geometry::Home,
     table::Dash,
 };
@@ -37,7 +37,7 @@ pub(super) struct Found {
 
 /// A place of a record.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SlotRef {
     bucket: u64,
     slot: usize,
     version: u64,
@@ -46,7 +46,7 @@ struct Place {
 impl<M: Medium, D: Directory> Dash<M, D> {
     /// The record of a key.
     #[inline(always)]
-    pub(super) fn find(&self, key: &Key<'_>) -> Option<Found> {
+    pub(super) fn find(&self, key: &EntryKey<'_>) -> Option<Found> {
         loop {
             let spot = D::locate(self, key.hash);
             let home = self.shape.home(spot.segment, key.hash);
@@ -90,16 +90,22 @@ impl<M: Medium, D: Directory> Dash<M, D> {
 
     /// As [`Dash::find`], by who has the key's two buckets locked.
     #[inline(always)]
-    pub(super) fn find_locked(&self, home: &Home, key: &Key<'_>) -> Option<Found> {
+    pub(super) fn find_locked(&self, home: &Home, key: &EntryKey<'_>) -> Option<Found> {
         self.search(home, (0, 0), key, &|| true)
     }
 
     #[inline(always)]
-    fn search(&self, home: &Home, versions: (u64, u64), key: &Key<'_>, valid: &impl Fn() -> bool) -> Option<Found> {
+    fn search(
+        &self,
+        home: &Home,
+        versions: (u64, u64),
+        key: &EntryKey<'_>,
+        valid: &impl Fn() -> bool,
+    ) -> Option<Found> {
         self.medium().reads(home.own, HEAD_BYTES);
         self.medium().reads(home.next, HEAD_BYTES);
         let (own, next) = (self.bucket(home.own), self.bucket(home.next));
-        let (own_head, next_head) = (Head(own[0].load(Relaxed)), Head(next[0].load(Relaxed)));
+        let (own_head, next_head) = (BucketHead(own[0].load(Relaxed)), BucketHead(next[0].load(Relaxed)));
         let fingerprint = key.hash.fingerprint();
         let own_matches = matches(own, fingerprint) & own_head.in_use();
         let next_matches = matches(next, fingerprint) & next_head.slots() & next_head.guests();
@@ -135,7 +141,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         words: &Words,
         slot: usize,
         pointer: bool,
-        key: &Key<'_>,
+        key: &EntryKey<'_>,
         valid: &impl Fn() -> bool,
     ) -> Option<Record> {
         let place = key_word(slot);
@@ -155,12 +161,12 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         &self,
         home: &Home,
         home_version: u64,
-        head: Head,
-        key: &Key<'_>,
+        head: BucketHead,
+        key: &EntryKey<'_>,
         valid: &impl Fn() -> bool,
     ) -> Option<Found> {
-        let found = |place: Place, record: Record, overflow: Option<usize>| {
-            let Place { bucket, slot, version } = place;
+        let found = |place: SlotRef, record: Record, overflow: Option<usize>| {
+            let SlotRef { bucket, slot, version } = place;
             let overflow = Some(overflow);
             Found { record, bucket, slot, version, home: *home, home_version, overflow }
         };
@@ -185,9 +191,9 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         &self,
         home: &Home,
         bucket: u64,
-        key: &Key<'_>,
+        key: &EntryKey<'_>,
         valid: &impl Fn() -> bool,
-    ) -> Option<(Place, Record)> {
+    ) -> Option<(SlotRef, Record)> {
         while valid() {
             let version = self.version(home.segment, bucket);
             let both_valid = || {
@@ -202,7 +208,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
                 let slot = all.trailing_zeros() as usize;
                 self.reads_record(bucket, slot);
                 let record = self.matched(words, slot, head.is_pointer(slot), key, &both_valid);
-                found = record.map(|record| (Place { bucket, slot, version }, record));
+                found = record.map(|record| (SlotRef { bucket, slot, version }, record));
                 all &= all - 1;
             }
             if both_valid() {

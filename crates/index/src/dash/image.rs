@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::atomic::AtomicU64, sync::atomic::Ordering:
 use assay_pmem::Medium;
 
 use super::{
-    bucket::{Head, Record, SLOTS, WORDS, Witness, key_word},
+    bucket::{BucketHead, Record, SLOTS, WORDS, Witness, key_word},
     directory::Directory,
     geometry::DashShape,
     hash::Hash,
@@ -36,8 +36,8 @@ impl Copied {
     }
 
     #[inline(always)]
-    pub(super) fn head(&self) -> Head {
-        Head(self.words[0])
+    pub(super) fn head(&self) -> BucketHead {
+        BucketHead(self.words[0])
     }
 
     #[inline]

@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use assay_pmem::{Medium, Offset, PmemError, Transaction};
 
 use super::{
-    bucket::{Head, Record, Witness, key_word, with_fingerprint},
+    bucket::{BucketHead, Record, Witness, key_word, with_fingerprint},
     directory::Directory,
-    entry::Key,
+    entry::EntryKey,
     geometry::Home,
     hash::Hash,
     table::Dash,
@@ -33,8 +33,8 @@ struct Overflow {
 /// Heads that are to change together: one, or a stash bucket's and the home's.
 #[derive(Debug)]
 struct Heads {
-    shown: (u64, Head),
-    home: Option<(u64, Head)>,
+    shown: (u64, BucketHead),
+    home: Option<(u64, BucketHead)>,
 }
 
 impl<M: Medium, D: Directory> Dash<M, D> {
@@ -43,7 +43,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// # Errors
     /// Where the pool is full.
     #[inline]
-    pub(super) fn insert(&self, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
+    pub(super) fn insert(&self, key: &EntryKey<'_>, value: &[u8]) -> Result<bool, IndexError> {
         loop {
             let spot = D::locate(self, key.hash);
             let home = self.shape.home(spot.segment, key.hash);
@@ -144,7 +144,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
 
     /// Fills a free slot and makes that durable.
     #[inline(always)]
-    fn fill(&self, home: &Home, free: Free, key: &Key<'_>, value: &[u8]) -> Result<(), PmemError> {
+    fn fill(&self, home: &Home, free: Free, key: &EntryKey<'_>, value: &[u8]) -> Result<(), PmemError> {
         let _stash = self.hold(if free.overflow.is_some() { free.bucket } else { 0 }, 0);
         match key.inline(value) {
             Some(record) => {
@@ -158,7 +158,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     }
 
     #[inline(never)]
-    fn fill_with_entry(&self, home: &Home, free: Free, key: &Key<'_>, value: &[u8]) -> Result<(), PmemError> {
+    fn fill_with_entry(&self, home: &Home, free: Free, key: &EntryKey<'_>, value: &[u8]) -> Result<(), PmemError> {
         let mut transaction = self.pool().begin();
         let record = self.write_entry(&mut transaction, key, value)?;
         self.write_record(free.bucket, free.slot, &record, key.hash);
@@ -206,7 +206,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
 
     /// The moment of an insertion: a head shows it, and the home's where it overflowed.
     #[inline(always)]
-    pub(super) fn show(&self, shown: (u64, Head), home: Option<(u64, Head)>) {
+    pub(super) fn show(&self, shown: (u64, BucketHead), home: Option<(u64, BucketHead)>) {
         let medium = self.medium();
         for (bucket, head) in std::iter::once(shown).chain(home) {
             medium.store(bucket, head.0);

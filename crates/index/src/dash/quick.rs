@@ -11,7 +11,7 @@ use std::sync::atomic::{
 use assay_pmem::Medium;
 
 use super::{
-    bucket::{Head, LOCK, SLOTS, Words, key_word, matches},
+    bucket::{BucketHead, LOCK, SLOTS, Words, key_word, matches},
     directory::Directory,
     find::HEAD_BYTES,
     geometry::Home,
@@ -80,7 +80,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         self.medium().reads(home.own, HEAD_BYTES);
         self.medium().reads(home.next, HEAD_BYTES);
         let (own, next) = (self.bucket(home.own), self.bucket(home.next));
-        let (own_head, next_head) = (Head(own[0].load(Relaxed)), Head(next[0].load(Relaxed)));
+        let (own_head, next_head) = (BucketHead(own[0].load(Relaxed)), BucketHead(next[0].load(Relaxed)));
         let in_own = matches(own, hash.fingerprint()) & own_head.in_use();
         let own_matches = in_own & own_head.slots() & !own_head.guests();
         let next_matches = matches(next, hash.fingerprint()) & next_head.slots() & next_head.guests();

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use assay_pmem::{Guard, Medium, pin};
 
 use super::{
-    check::Filling, directory::Directory, entry::Key, hash::Hash, quick::Quick, quick_change::Removal, table::Dash,
+    check::Filling, directory::Directory, entry::EntryKey, hash::Hash, quick::Quick, quick_change::Removal, table::Dash,
 };
 use crate::{
     error::IndexError,
@@ -86,31 +86,31 @@ impl<M: Medium, D: Directory> DashSession<'_, M, D> {
     #[inline(never)]
     fn get_slowly(&self, key: u64) -> Option<u64> {
         let bytes = key.to_le_bytes();
-        let found = self.table.find(&Key::new(&bytes))?;
+        let found = self.table.find(&EntryKey::new(&bytes))?;
         (!found.record.pointer).then_some(found.record.value)
     }
 
     #[inline(never)]
-    fn lookup_slowly(&self, key: &Key<'_>, value: &mut Vec<u8>) -> bool {
+    fn lookup_slowly(&self, key: &EntryKey<'_>, value: &mut Vec<u8>) -> bool {
         let Some(found) = self.table.find(key) else { return false };
         self.table.append_value(&found.record, value);
         true
     }
 
     #[inline(never)]
-    fn insert_slowly(&mut self, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
+    fn insert_slowly(&mut self, key: &EntryKey<'_>, value: &[u8]) -> Result<bool, IndexError> {
         key.check(value)?;
         self.with_room(|table| table.insert(key, value))
     }
 
     #[inline(never)]
-    fn update_slowly(&mut self, key: &Key<'_>, value: &[u8]) -> Result<bool, IndexError> {
+    fn update_slowly(&mut self, key: &EntryKey<'_>, value: &[u8]) -> Result<bool, IndexError> {
         key.check(value)?;
         self.with_room(|table| table.update(key, value))
     }
 
     #[inline(never)]
-    fn remove_slowly(&mut self, key: &Key<'_>) -> Result<bool, IndexError> {
+    fn remove_slowly(&mut self, key: &EntryKey<'_>) -> Result<bool, IndexError> {
         self.with_room(|table| table.remove(key))
     }
 
@@ -146,7 +146,7 @@ impl<M: Medium, D: Directory> DashSession<'_, M, D> {
 impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
     #[inline]
     fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
-        let key = Key::new(key);
+        let key = EntryKey::new(key);
         if let Some(record) = key.inline(value) {
             self.tick();
             if let Some(added) = self.table.insert_quickly(key.hash, &record) {
@@ -158,7 +158,7 @@ impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
 
     #[inline]
     fn update(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
-        let key = Key::new(key);
+        let key = EntryKey::new(key);
         if let Some(record) = key.inline(value) {
             self.tick();
             if let Some(there) = self.table.update_quickly(key.hash, &record) {
@@ -183,7 +183,7 @@ impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
     fn lookup(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, IndexError> {
         self.tick();
         value.clear();
-        let key = Key::new(key);
+        let key = EntryKey::new(key);
         match key.word.map_or(Quick::Unsure, |word| self.table.quick(word, key.hash)) {
             Quick::Found(word) => value.extend_from_slice(&word.to_le_bytes()),
             Quick::Missing => return Ok(false),
@@ -194,7 +194,7 @@ impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
 
     #[inline]
     fn remove(&mut self, key: &[u8]) -> Result<bool, IndexError> {
-        let key = Key::new(key);
+        let key = EntryKey::new(key);
         if let Some(word) = key.word {
             self.tick();
             match self.table.remove_quickly(word, key.hash) {

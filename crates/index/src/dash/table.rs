@@ -11,7 +11,7 @@ use std::{
 use assay_pmem::{Medium, Pool};
 
 use super::{
-    bucket::{BUCKET_BYTES, Head, Record, Words, key_word},
+    bucket::{BUCKET_BYTES, BucketHead, Record, Words, key_word},
     geometry::DashShape,
     hash::Hash,
 };
@@ -73,8 +73,8 @@ impl<M: Medium, D> Dash<M, D> {
 
     /// A word of a bucket, whatever the caller's order is.
     #[inline(always)]
-    pub(super) fn head(&self, bucket: u64) -> Head {
-        Head(self.bucket(bucket)[0].load(Ordering::Relaxed))
+    pub(super) fn head(&self, bucket: u64) -> BucketHead {
+        BucketHead(self.bucket(bucket)[0].load(Ordering::Relaxed))
     }
 
     #[inline(always)]

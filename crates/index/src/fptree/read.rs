@@ -11,7 +11,7 @@ use crate::{error::IndexError, index::Visit};
 
 /// A record of a leaf, and where it lies.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct ScannedEntry {
     head: u64,
     payload: u64,
     slot: u8,
@@ -86,7 +86,7 @@ impl<M: Medium> FpTree<M> {
         &self,
         from: &[u8],
         limit: usize,
-        entries: &mut Vec<Entry>,
+        entries: &mut Vec<ScannedEntry>,
         visit: &mut Visit<'_>,
     ) -> Result<usize, IndexError> {
         let mut bound = Bound { key: from.to_vec(), exclusive: false };
@@ -125,7 +125,7 @@ impl<M: Medium> FpTree<M> {
         at: u64,
         version: u64,
         wanted: usize,
-        entries: &mut Vec<Entry>,
+        entries: &mut Vec<ScannedEntry>,
     ) -> Result<Option<(u64, u64)>, IndexError> {
         let (leaf, hint) = (self.leaf(at), self.hints.of(at));
         let (next, count) = (leaf.next(), leaf.bitmap().count_ones() as usize);
@@ -133,7 +133,7 @@ impl<M: Medium> FpTree<M> {
         if inside && count < wanted {
             self.leaf(next).prefetch();
         }
-        let entry = |slot: usize| Entry { head: leaf.head(slot), payload: leaf.payload(slot), slot: slot as u8 };
+        let entry = |slot: usize| ScannedEntry { head: leaf.head(slot), payload: leaf.payload(slot), slot: slot as u8 };
         entries.clear();
         let hinted = hint.get(version);
         match &hinted {
@@ -156,7 +156,7 @@ impl<M: Medium> FpTree<M> {
 
     /// How many entries of a leaf a scan has passed already.
     #[inline(always)]
-    fn passed(&self, bound: &Bound, entries: &[Entry]) -> Result<usize, IndexError> {
+    fn passed(&self, bound: &Bound, entries: &[ScannedEntry]) -> Result<usize, IndexError> {
         let mut passed = 0;
         while passed < entries.len() && self.with_key(&entries[passed], |key| bound.excludes(key))? {
             passed += 1;
@@ -165,12 +165,12 @@ impl<M: Medium> FpTree<M> {
     }
 
     #[inline(always)]
-    fn with_key<T>(&self, entry: &Entry, then: impl FnOnce(&[u8]) -> T) -> Result<T, IndexError> {
+    fn with_key<T>(&self, entry: &ScannedEntry, then: impl FnOnce(&[u8]) -> T) -> Result<T, IndexError> {
         Ok(if self.words { then(&entry.head.to_be_bytes()) } else { then(block(&self.pool, entry.payload)?.0) })
     }
 
     #[inline(always)]
-    fn show(&self, entry: &Entry, visit: &mut Visit<'_>) -> Result<bool, IndexError> {
+    fn show(&self, entry: &ScannedEntry, visit: &mut Visit<'_>) -> Result<bool, IndexError> {
         if self.words {
             return Ok(visit(&entry.head.to_be_bytes(), &entry.payload.to_ne_bytes()));
         }
@@ -190,7 +190,7 @@ impl<M: Medium> FpTree<M> {
         }
     }
 
-    fn sort(&self, entries: &mut [Entry]) -> Result<(), IndexError> {
+    fn sort(&self, entries: &mut [ScannedEntry]) -> Result<(), IndexError> {
         if self.words {
             entries.sort_unstable_by_key(|entry| entry.head);
             return Ok(());

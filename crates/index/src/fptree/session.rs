@@ -2,7 +2,7 @@
 
 use assay_pmem::{Medium, pin};
 
-use super::{FpTree, change::Write, key::Probe, read::Entry};
+use super::{FpTree, change::Write, key::Probe, read::ScannedEntry};
 use crate::{
     error::IndexError,
     index::{Session, Visit},
@@ -15,7 +15,7 @@ use crate::{
 /// nothing that could go: what a late reader reads is told by the latch's version.
 pub struct FpSession<'t, M: Medium> {
     tree: &'t FpTree<M>,
-    entries: Vec<Entry>,
+    entries: Vec<ScannedEntry>,
 }
 
 impl<'t, M: Medium> FpSession<'t, M> {

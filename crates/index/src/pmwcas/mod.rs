@@ -56,6 +56,6 @@ mod worker;
 
 pub use descriptor::{Block, Change, Fate, MOST_BLOCKS, MOST_CHANGES};
 pub use protocol::settle;
-pub use table::{Table, area_bytes};
+pub use table::{DescriptorTable, area_bytes};
 pub use word::{CONTROL, DIRTY};
-pub use worker::{Outcome, Worker};
+pub use worker::{CasOutcome, Worker};

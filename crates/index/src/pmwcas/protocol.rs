@@ -7,7 +7,7 @@ use assay_pmem::Medium;
 
 use super::{
     descriptor::{Change, Descriptor, Header, MOST_CHANGES, Status},
-    word::{Content, DIRTY, conditional, content, owned},
+    word::{DIRTY, WordContent, conditional, content, owned},
 };
 
 /// Makes a dirty word durable and says so in the word. What was read from it can be acted upon.
@@ -65,17 +65,17 @@ impl<'m, M: Medium> Protocol<'m, M> {
         loop {
             let seen = self.medium.load(at);
             let value = match content(seen) {
-                Content::Value => Some(seen),
-                Content::Unsettled => {
+                WordContent::Value => Some(seen),
+                WordContent::Unsettled => {
                     settle(self.medium, at, seen);
                     Some(seen & !DIRTY)
                 }
-                Content::Conditional { index, entry } => {
+                WordContent::Conditional { index, entry } => {
                     let old = self.descriptor(index).change(entry).old;
                     // While the pointer stands its descriptor is not used again.
                     (self.medium.load(at) == seen).then_some(old)
                 }
-                Content::Owned { index, sequence } => self.read_through(index, sequence, at),
+                WordContent::Owned { index, sequence } => self.read_through(index, sequence, at),
             };
             if let Some(value) = value {
                 return value;
@@ -147,7 +147,7 @@ impl<'m, M: Medium> Protocol<'m, M> {
             if seen == owned(index, header.sequence()) {
                 return Installed::Yes;
             }
-            if content(seen) != Content::Value {
+            if content(seen) != WordContent::Value {
                 self.clear_way(at, seen, helper);
                 continue;
             }
@@ -171,7 +171,7 @@ impl<'m, M: Medium> Protocol<'m, M> {
     /// Replaces a conditional pointer: by one to the descriptor while that is undecided, else by the old value. Whether
     /// it was undecided.
     fn resolve(&self, at: u64, pointer: u64) -> bool {
-        let Content::Conditional { index, entry } = content(pointer) else { return false };
+        let WordContent::Conditional { index, entry } = content(pointer) else { return false };
         let descriptor = self.descriptor(index);
         let header = descriptor.header();
         let open = header.status() == Status::Undecided;
@@ -211,12 +211,12 @@ impl<'m, M: Medium> Protocol<'m, M> {
     /// Makes a word hold a value again.
     pub(super) fn clear_way(&self, at: u64, seen: u64, helper: &Helper) {
         match content(seen) {
-            Content::Value => {}
-            Content::Unsettled => settle(self.medium, at, seen),
-            Content::Conditional { .. } => {
+            WordContent::Value => {}
+            WordContent::Unsettled => settle(self.medium, at, seen),
+            WordContent::Conditional { .. } => {
                 self.resolve(at, seen);
             }
-            Content::Owned { index, sequence } => {
+            WordContent::Owned { index, sequence } => {
                 self.complete(index, sequence, helper);
                 self.medium.fence(); // helped
             }

@@ -5,7 +5,7 @@ use assay_pmem::{Medium, Offset, PmemError, Pool};
 use super::{
     descriptor::{Change, Descriptor, Fate, Header, MOST_BLOCKS, MOST_CHANGES, Status},
     protocol::Protocol,
-    word::{Content, content, owned},
+    word::{WordContent, content, owned},
 };
 
 /// Brings every operation to its end or takes it back. All descriptors are looked through before anything changes.
@@ -58,14 +58,13 @@ fn examine<M: Medium>(medium: &M, descriptor: &Descriptor<'_, M>) -> Result<(), 
 /// there was something to do.
 fn repair<M: Medium>(medium: &M, header: Header, index: u16, change: Change) -> bool {
     let seen = medium.load(change.at);
-    let value =
-        match content(seen) {
-            Content::Owned { .. } if seen == owned(index, header.sequence()) => {
-                if header.status() == Status::Succeeded { change.new } else { change.old }
-            }
-            Content::Conditional { index: other, .. } if other == index => change.old,
-            _ => return false,
-        };
+    let value = match content(seen) {
+        WordContent::Owned { .. } if seen == owned(index, header.sequence()) => {
+            if header.status() == Status::Succeeded { change.new } else { change.old }
+        }
+        WordContent::Conditional { index: other, .. } if other == index => change.old,
+        _ => return false,
+    };
     medium.store(change.at, value);
     medium.flush(change.at, 8); // word repaired
     true

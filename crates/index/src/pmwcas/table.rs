@@ -16,12 +16,12 @@ pub const fn area_bytes(descriptors: u16) -> usize {
 
 /// Things of which a thread takes one for a while, without waiting.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct ClaimSlots {
     taken: Box<[AtomicU64]>,
     count: usize,
 }
 
-impl Slots {
+impl ClaimSlots {
     fn new(count: usize) -> Self {
         Self { taken: (0..count.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(), count }
     }
@@ -42,15 +42,15 @@ impl Slots {
 
 /// The descriptors of a pool. A thread works through a [`Worker`](super::Worker).
 #[derive(Debug)]
-pub struct Table {
+pub struct DescriptorTable {
     pub(super) area: u64,
-    pub(super) descriptors: Arc<Slots>,
-    pub(super) helpers: Slots,
+    pub(super) descriptors: Arc<ClaimSlots>,
+    pub(super) helpers: ClaimSlots,
     /// By helper: attempts so far, which go on counting with the next thread that gets its number.
     pub(super) attempts: Box<[AtomicU32]>,
 }
 
-impl Table {
+impl DescriptorTable {
     /// Recovers: brings each operation that was cut off to its end, or takes it back. Nobody may be working yet.
     ///
     /// # Errors
@@ -63,8 +63,8 @@ impl Table {
     pub(super) fn without_recovery(area: u64, descriptors: u16) -> Self {
         Self {
             area,
-            descriptors: Arc::new(Slots::new(usize::from(descriptors))),
-            helpers: Slots::new(HELPERS),
+            descriptors: Arc::new(ClaimSlots::new(usize::from(descriptors))),
+            helpers: ClaimSlots::new(HELPERS),
             attempts: (0..HELPERS).map(|_| AtomicU32::new(0)).collect(),
         }
     }
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn each_slot_is_taken_once() {
-        let slots = Slots::new(70);
+        let slots = ClaimSlots::new(70);
         let mut taken: Vec<usize> = (0..70).map(|_| slots.take(65).unwrap()).collect();
         assert_eq!(slots.take(3), None);
         taken.sort_unstable();

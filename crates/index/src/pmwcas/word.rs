@@ -17,7 +17,7 @@ pub(super) const SEQUENCES: u64 = 1 << 45;
 
 /// What a word holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum WordContent {
     /// A value, durable or about to be.
     Value,
     /// A value that may not be durable.
@@ -29,15 +29,15 @@ pub(super) enum Content {
 }
 
 #[inline(always)]
-pub(super) fn content(word: u64) -> Content {
+pub(super) fn content(word: u64) -> WordContent {
     if word & CONTROL == 0 {
-        Content::Value
+        WordContent::Value
     } else if word & OWNED != 0 {
-        Content::Owned { index: word as u16, sequence: word >> 16 & (SEQUENCES - 1) }
+        WordContent::Owned { index: word as u16, sequence: word >> 16 & (SEQUENCES - 1) }
     } else if word & CONDITIONAL != 0 {
-        Content::Conditional { index: word as u16, entry: (word >> ENTRY_AT & 7) as usize }
+        WordContent::Conditional { index: word as u16, entry: (word >> ENTRY_AT & 7) as usize }
     } else {
-        Content::Unsettled
+        WordContent::Unsettled
     }
 }
 
@@ -67,9 +67,9 @@ mod tests {
         fn pointers_are_read_as_they_were_made(
             index: u16, sequence in 0..SEQUENCES, entry in 0usize..4, helper in 0u16..HELPERS as u16, attempt: u32,
         ) {
-            prop_assert_eq!(content(owned(index, sequence)), Content::Owned { index, sequence });
+            prop_assert_eq!(content(owned(index, sequence)), WordContent::Owned { index, sequence });
             let pointer = conditional(index, entry, helper, attempt);
-            prop_assert_eq!(content(pointer), Content::Conditional { index, entry });
+            prop_assert_eq!(content(pointer), WordContent::Conditional { index, entry });
             prop_assert_ne!(pointer, conditional(index, entry, helper, attempt.wrapping_add(1)));
             prop_assert_eq!(pointer & DIRTY, 0);
         }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn values_are_told_from_pointers() {
-        assert_eq!(content(u64::MAX >> 3), Content::Value);
-        assert_eq!(content(DIRTY | 5), Content::Unsettled);
+        assert_eq!(content(u64::MAX >> 3), WordContent::Value);
+        assert_eq!(content(DIRTY | 5), WordContent::Unsettled);
     }
 }

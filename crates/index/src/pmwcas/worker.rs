@@ -7,13 +7,13 @@ use assay_pmem::{Guard, Medium, Offset, PmemError, Pool};
 use super::{
     descriptor::{Block, Change, Fate, Header, MOST_BLOCKS, MOST_CHANGES, Status},
     protocol::{Helper, Protocol},
-    table::Table,
+    table::DescriptorTable,
     word::{CONTROL, DIRTY, SEQUENCES},
 };
 
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CasOutcome {
     /// All words changed, durably.
     Succeeded,
     /// A word had another value: nothing changed.
@@ -25,12 +25,12 @@ pub enum Outcome {
 /// What one thread changes words through. All calls are made pinned, by a guard that is kept until they return.
 #[derive(Debug)]
 pub struct Worker<'t> {
-    table: &'t Table,
+    table: &'t DescriptorTable,
     helper: Helper,
     hint: usize,
 }
 
-impl Table {
+impl DescriptorTable {
     /// A worker for the calling thread; it waits while 1024 others have one.
     pub fn worker(&self) -> Worker<'_> {
         loop {
@@ -43,7 +43,7 @@ impl Table {
 }
 
 impl<'t> Worker<'t> {
-    fn new(table: &'t Table, number: u16) -> Self {
+    fn new(table: &'t DescriptorTable, number: u16) -> Self {
         let attempts = Cell::new(table.attempts[usize::from(number)].load(Ordering::Acquire));
         Self { table, helper: Helper { number, attempts }, hint: usize::from(number) }
     }
@@ -104,9 +104,9 @@ impl<'t> Worker<'t> {
         changes: &[Change],
         blocks: &[Block],
         guard: &Guard,
-    ) -> Result<Outcome, PmemError> {
+    ) -> Result<CasOutcome, PmemError> {
         let sorted = sorted(changes, blocks);
-        let Some(index) = self.table.descriptors.take(self.hint) else { return Ok(Outcome::Busy) };
+        let Some(index) = self.table.descriptors.take(self.hint) else { return Ok(CasOutcome::Busy) };
         self.hint = index;
         let (medium, protocol) = (pool.medium(), Protocol::new(pool.medium(), self.table.area));
         let descriptor = protocol.descriptor(index as u16);
@@ -134,7 +134,7 @@ impl<'t> Worker<'t> {
         free.iter().for_each(|block| pool.cancel_later(place(block), block.bytes as usize, guard));
         let descriptors = Arc::clone(&self.table.descriptors);
         guard.defer(move || descriptors.release(index));
-        Ok(if succeeded { Outcome::Succeeded } else { Outcome::Failed })
+        Ok(if succeeded { CasOutcome::Succeeded } else { CasOutcome::Failed })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use assay_instruments::clock::Clock;
 
-use super::{desk::Desk, outcome::Outcome};
+use super::{desk::Desk, outcome::ThreadOutcome};
 use crate::{
     index::Session,
     job::BATCH_AT_MOST,
@@ -67,7 +67,7 @@ impl Batch {
         &mut self,
         session: &mut impl Session,
         since: impl Fn() -> u64,
-        outcome: &mut Outcome,
+        outcome: &mut ThreadOutcome,
         desk: &Desk,
         stream: &mut Stream,
     ) -> bool {

@@ -12,7 +12,7 @@ use crate::{
 
 /// Which ids are there.
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(super) struct WindowFacts {
     keys: u64,
     territories: Vec<Territory>,
     /// Ids that a failed operation may have added or removed: none of them is judged.
@@ -23,7 +23,7 @@ pub(super) struct Facts {
 /// Entries up to which a full scan counts them.
 const SCANNED_AT_MOST: u64 = 20_000_000;
 
-impl Facts {
+impl WindowFacts {
     pub(super) fn of(job: &IndexJob, crew: &Crew) -> Self {
         let territories: Vec<Territory> = crew.outcomes.iter().map(|outcome| outcome.territory).collect();
         let unsure = territories.iter().flat_map(|one| [Some(one.added_id(one.added)), one.removed_id(one.removed)]);
@@ -66,7 +66,7 @@ impl Facts {
 }
 
 /// Looks ids up (all, or evenly spread ones), counts entries by a scan where there is an order, and asks the index.
-pub(super) fn all(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str) -> Vec<WorkCheck> {
+pub(super) fn all(index: &impl Index, job: &IndexJob, facts: &WindowFacts, when: &str) -> Vec<WorkCheck> {
     let mut checks = vec![contents(index, job, facts, when)];
     if facts.scannable && facts.entries() <= SCANNED_AT_MOST {
         checks.push(order(index, facts, when));
@@ -78,7 +78,7 @@ pub(super) fn all(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str)
     checks
 }
 
-fn contents(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str) -> WorkCheck {
+fn contents(index: &impl Index, job: &IndexJob, facts: &WindowFacts, when: &str) -> WorkCheck {
     let lookups = || Lookups::new(Entries::new(job.sizes, job.seed), &job.sizes);
     let mut parts: Vec<_> = (0..index.parts()).map(|part| (index.session_of(part), lookups())).collect();
     let (ids, count) = (facts.ids(), parts.len());
@@ -100,7 +100,7 @@ fn contents(index: &impl Index, job: &IndexJob, facts: &Facts, when: &str) -> Wo
     WorkCheck { name: format!("{when}-lookups"), passed: wrong.is_none() && looked_at > 0, evidence }
 }
 
-fn order(index: &impl Index, facts: &Facts, when: &str) -> WorkCheck {
+fn order(index: &impl Index, facts: &WindowFacts, when: &str) -> WorkCheck {
     let (mut count, mut disorder) = (0_u64, 0_u64);
     let seen: Result<usize, IndexError> = (0..index.parts())
         .map(|part| {

@@ -2,7 +2,7 @@
 
 use assay_pmem::counts;
 
-use super::{act::Hands, check::Facts};
+use super::{act::Hands, check::WindowFacts};
 use crate::{
     error::IndexError,
     index::Index,
@@ -21,7 +21,11 @@ pub(super) struct Cost {
 }
 
 /// One thread goes on with the workload on its own part of the ids.
-pub(super) fn count(index: &impl Index, job: &IndexJob, facts: &Facts) -> Result<[Cost; Operation::COUNT], IndexError> {
+pub(super) fn count(
+    index: &impl Index,
+    job: &IndexJob,
+    facts: &WindowFacts,
+) -> Result<[Cost; Operation::COUNT], IndexError> {
     let mut costs = [Cost::default(); Operation::COUNT];
     let Some(territory) = facts.territories().first() else { return Ok(costs) };
     let picker = Picker::new(job.distribution(), territory.picked())?;

@@ -21,7 +21,7 @@ use super::{
     act::Hands,
     batch::{Batch, since},
     desk::{Desk, Series},
-    outcome::Outcome,
+    outcome::ThreadOutcome,
 };
 use crate::{
     error::IndexError,
@@ -41,7 +41,7 @@ const STOP: u32 = 2;
 
 /// What all of them did.
 pub(super) struct Crew {
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<ThreadOutcome>,
     pub(super) window: WorkWindow,
     pub(super) service: Vec<(Operation, Sum)>,
     pub(super) intervals: Vec<IntervalPoint>,
@@ -81,7 +81,7 @@ impl Drop for AtWork<'_> {
     }
 }
 
-struct Plan<'a> {
+struct WindowPlan<'a> {
     job: &'a IndexJob,
     clock: Clock,
     gate: &'a Gate,
@@ -105,7 +105,7 @@ pub(super) fn run(
         broken: AtomicBool::new(false),
     };
     Picker::new(job.distribution(), job.territory(0).picked())?;
-    let plan = Plan { job, clock, gate: &gate };
+    let plan = WindowPlan { job, clock, gate: &gate };
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
     std::thread::scope(|scope| {
         let work = |(thread, desk)| {
@@ -116,8 +116,8 @@ pub(super) fn run(
         let (watched, series) = control(&plan, &desks, watch, open);
         // Each is waited for: a scope whose thread panicked unseen panics itself.
         let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().map_err(|panic| broken(&*panic))).collect();
-        let outcomes: Vec<Outcome> = ended.into_iter().collect::<Result<_, _>>()?;
-        let operations = outcomes.iter().map(Outcome::operations).sum();
+        let outcomes: Vec<ThreadOutcome> = ended.into_iter().collect::<Result<_, _>>()?;
+        let operations = outcomes.iter().map(ThreadOutcome::operations).sum();
         let ended = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
         let window = watched.close(&Done { ended, ..Done::operations(operations, provenance) });
         let service = series.service();
@@ -133,7 +133,7 @@ pub(super) fn broken(panic: &(dyn std::any::Any + Send)) -> IndexError {
 }
 
 fn control(
-    plan: &Plan<'_>,
+    plan: &WindowPlan<'_>,
     desks: &[Desk],
     watch: &mut Watch<'_>,
     open: impl FnOnce() -> WorkWatch,
@@ -184,7 +184,7 @@ fn tell(watch: &mut Watch<'_>, series: &Series) {
 }
 
 /// What one thread does from first to last.
-fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outcome {
+fn work<I: Index>(index: &I, plan: &WindowPlan<'_>, thread: u64, desk: &Desk) -> ThreadOutcome {
     if plan.job.pin {
         pin(thread as usize);
     }
@@ -231,12 +231,12 @@ fn warm_up(session: &mut impl Session, stream: &mut Stream, hands: &mut Hands) {
 /// The measured loop: no allocation, no lock, no system call; one operation of `sample_every` is timed.
 fn measure<S: Session>(
     session: &mut S,
-    plan: &Plan<'_>,
+    plan: &WindowPlan<'_>,
     mut stream: Stream,
     hands: &mut Hands,
     desk: &Desk,
-) -> Outcome {
-    let mut outcome = Outcome::new(stream.territory());
+) -> ThreadOutcome {
+    let mut outcome = ThreadOutcome::new(stream.territory());
     let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
     let (start, mut done) = (clock.now(), 0_u64);
     'window: while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
@@ -269,12 +269,12 @@ fn measure<S: Session>(
 /// The measured loop where lookups wait together.
 fn measure_batches<S: Session>(
     session: &mut S,
-    plan: &Plan<'_>,
+    plan: &WindowPlan<'_>,
     mut stream: Stream,
     (hands, mut batch): (&mut Hands, Batch),
     desk: &Desk,
-) -> Outcome {
-    let mut outcome = Outcome::new(stream.territory());
+) -> ThreadOutcome {
+    let mut outcome = ThreadOutcome::new(stream.territory());
     let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
     let (start, mut done) = (clock.now(), 0_u64);
     while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
@@ -312,7 +312,7 @@ fn is_timed(step: &Step, every: u32) -> bool {
     ((step.random & 0xFFFF_FFFF) * u64::from(every)) >> 32 == 0
 }
 
-impl Plan<'_> {
+impl WindowPlan<'_> {
     /// Operations of each thread.
     fn quota(&self) -> u64 {
         match self.job.window {

@@ -74,7 +74,7 @@ fn look_after<F: Factory>(
     seen.used_after = index.used_bytes();
     seen.anatomy = index.anatomy();
     say(watch, "checking", 0.0);
-    let facts = check::Facts::of(job, crew);
+    let facts = check::WindowFacts::of(job, crew);
     seen.checks = check::all(&index, job, &facts, "contents");
     let closed = closed(index);
     let is_closed = closed.passed;

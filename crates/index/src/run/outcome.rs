@@ -21,7 +21,7 @@ pub(super) struct Counts {
 }
 
 /// What one thread did in the window.
-pub(super) struct Outcome {
+pub(super) struct ThreadOutcome {
     pub(super) counts: [Counts; Operation::COUNT],
     pub(super) territory: Territory,
     /// Seconds from its first operation to its last.
@@ -36,7 +36,7 @@ pub(super) struct Outcome {
     pub(super) used: ThreadUse,
 }
 
-impl Outcome {
+impl ThreadOutcome {
     pub(super) fn operations(&self) -> u64 {
         self.counts.iter().map(|counts| counts.succeeded + counts.empty + counts.failed).sum()
     }

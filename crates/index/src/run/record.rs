@@ -21,7 +21,7 @@ use super::{
     crew::Crew,
     factory::About,
     load::Loaded,
-    outcome::{Counts, Outcome},
+    outcome::{Counts, ThreadOutcome},
     seconds,
 };
 use crate::{
@@ -162,13 +162,13 @@ fn figures(job: &IndexJob, seen: &Seen, crew: &Crew, provenance: Provenance) -> 
     let mut put = |name: &str, value: f64, unit: Unit, method: Method| {
         all.insert(name.to_owned(), Figure::new(value, unit, provenance, method));
     };
-    let rate = |outcome: &Outcome| outcome.operations() as f64 / outcome.worked_s.max(1e-9);
-    let done = |outcome: &Outcome| outcome.counts.iter().map(|counts| counts.succeeded).sum::<u64>() as f64;
+    let rate = |outcome: &ThreadOutcome| outcome.operations() as f64 / outcome.worked_s.max(1e-9);
+    let done = |outcome: &ThreadOutcome| outcome.counts.iter().map(|counts| counts.succeeded).sum::<u64>() as f64;
     put("ops_per_s", crew.outcomes.iter().map(rate).sum(), Unit::OpsPerSecond, Method::Loop);
     let succeeded = crew.outcomes.iter().map(|outcome| done(outcome) / outcome.worked_s.max(1e-9)).sum();
     put("succeeded_per_s", succeeded, Unit::OpsPerSecond, Method::Loop);
     put("cycles_per_op", crew.window.cpu.cycles_per_op.value, Unit::CyclesPerOp, crew.window.cpu.cycles_per_op.method);
-    let operations: u64 = crew.outcomes.iter().map(Outcome::operations).sum();
+    let operations: u64 = crew.outcomes.iter().map(ThreadOutcome::operations).sum();
     let cpu_s = crew.window.cpu.user_s.value + crew.window.cpu.kernel_s.value;
     put("cpu_ns_per_op", cpu_s * 1e9 / operations.max(1) as f64, Unit::Nanoseconds, Method::Rusage);
     put(

@@ -26,7 +26,7 @@ pub use factory::OnDrive;
 pub(crate) use factory::POOL_BYTES;
 pub use parts::Parts;
 pub use session::SsdSession;
-pub use table::{Put, Table};
+pub use table::{HashTable, Put};
 pub use twin_factory::OnTwinDrive;
 
 /// A structure in a pool that a session works on.

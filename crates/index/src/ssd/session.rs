@@ -3,7 +3,7 @@
 use assay_btree::{Tree, TreeError};
 use assay_buffer::{Pool, Worker};
 
-use super::Table;
+use super::HashTable;
 use crate::{
     error::IndexError,
     index::{Moved, Session, Visit},
@@ -90,7 +90,7 @@ impl Session for SsdSession<'_, Tree> {
     }
 }
 
-impl Session for SsdSession<'_, Table> {
+impl Session for SsdSession<'_, HashTable> {
     fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
         Ok(self.structure.put(self.worker()?, key, value, |there| !there)?.wrote)
     }

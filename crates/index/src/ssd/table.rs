@@ -30,7 +30,7 @@ const ENTRY_SHARE: usize = 4;
 
 /// A hash table in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Table {
+pub struct HashTable {
     meta: PageId,
     page_bytes: usize,
 }
@@ -51,7 +51,7 @@ struct Wanted<'k> {
     hash: u64,
 }
 
-impl Structure for Table {
+impl Structure for HashTable {
     fn create(worker: &Worker<'_>) -> Result<Self, TreeError> {
         let (page_bytes, writing) = (worker.pool().page_bytes(), worker.write());
         let bucket = worker.retry(|| Ok(worker.allocate(&writing)?.page()))?;
@@ -94,7 +94,7 @@ fn bucket_of(hash: u64, buckets: u64) -> u64 {
     if wide < buckets { wide } else { hash % whole }
 }
 
-impl Table {
+impl HashTable {
     fn per_directory(&self) -> u64 {
         (self.page_bytes - HEADER_BYTES) as u64 / 8
     }
@@ -170,7 +170,7 @@ impl Table {
     /// Looks several keys up with their reads in flight together.
     ///
     /// # Errors
-    /// As [`Table::lookup`].
+    /// As [`HashTable::lookup`].
     pub fn lookup_many(
         &self,
         worker: &Worker<'_>,
@@ -249,7 +249,7 @@ impl Table {
     /// Removes a key; `false` where it is not there.
     ///
     /// # Errors
-    /// As [`Table::lookup`].
+    /// As [`HashTable::lookup`].
     pub fn remove(&self, worker: &Worker<'_>, key: &[u8]) -> Result<bool, TreeError> {
         let wanted = self.wanted(key, 0)?;
         let writing = worker.write();

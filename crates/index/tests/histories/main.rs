@@ -15,7 +15,7 @@ use assay_index::{
     bztree::{BzTree, Nodes},
     dash::{Dash, DashShape, Directory, Extendible, Linear},
     fptree::FpTree,
-    ssd::{OnPool, SsdSession, Structure, Table},
+    ssd::{HashTable, OnPool, SsdSession, Structure},
 };
 use assay_pmem::{Mapped, Pool, Shape};
 use crew::{Plan, judge};
@@ -56,7 +56,7 @@ where
 }
 
 const KINDS: [fn(Plan); 6] =
-    [fptree, bztree, dash::<Extendible>, dash::<Linear>, on_a_drive::<Tree>, on_a_drive::<Table>];
+    [fptree, bztree, dash::<Extendible>, dash::<Linear>, on_a_drive::<Tree>, on_a_drive::<HashTable>];
 
 /// Few keys, so that threads meet on them; and many, so that they meet in what splits and merges.
 fn plans() -> impl Iterator<Item = Plan> {
@@ -96,7 +96,7 @@ fn a_tree_on_a_drive_has_an_order_for_each_key() {
 
 #[test]
 fn a_hash_table_on_a_drive_has_an_order_for_each_key() {
-    plans().for_each(on_a_drive::<Table>);
+    plans().for_each(on_a_drive::<HashTable>);
 }
 
 #[test]

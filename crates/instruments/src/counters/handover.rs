@@ -22,13 +22,13 @@ const LEADER: u32 = 0;
 const FOLLOWER: u32 = 1;
 const END: u32 = 2;
 
-struct Table {
+struct SeatTable {
     turn: AtomicU32,
     slices: Barrier,
     seats: [OnceLock<Thread>; 2],
 }
 
-impl Table {
+impl SeatTable {
     fn give(&self, turn: u32, to: usize) {
         self.turn.store(turn, SeqCst);
         if let Some(thread) = self.seats[to].get() {
@@ -49,7 +49,7 @@ impl Table {
 
 /// Nanoseconds of one context switch for each slice in order: with counters where `counted` says so.
 pub(super) fn slices(clock: Clock, counted: &[bool]) -> Vec<f64> {
-    let table = Table { turn: AtomicU32::new(END), slices: Barrier::new(2), seats: Default::default() };
+    let table = SeatTable { turn: AtomicU32::new(END), slices: Barrier::new(2), seats: Default::default() };
     let cpu = sched_getcpu();
     thread::scope(|scope| {
         scope.spawn(|| follow(&table, cpu, counted));
@@ -57,7 +57,7 @@ pub(super) fn slices(clock: Clock, counted: &[bool]) -> Vec<f64> {
     })
 }
 
-fn sit(table: &Table, seat: usize, cpu: usize) {
+fn sit(table: &SeatTable, seat: usize, cpu: usize) {
     stay_on(cpu);
     let _ = table.seats[seat].set(thread::current());
 }
@@ -79,7 +79,7 @@ fn counters(wanted: bool) -> Option<PerfCounters> {
     })
 }
 
-fn lead(table: &Table, cpu: usize, counted: &[bool], clock: Clock) -> Vec<f64> {
+fn lead(table: &SeatTable, cpu: usize, counted: &[bool], clock: Clock) -> Vec<f64> {
     sit(table, 0, cpu);
     let slice = |&with: &bool| {
         let running = counters(with);
@@ -103,7 +103,7 @@ fn lead(table: &Table, cpu: usize, counted: &[bool], clock: Clock) -> Vec<f64> {
     counted.iter().map(slice).collect()
 }
 
-fn follow(table: &Table, cpu: usize, counted: &[bool]) {
+fn follow(table: &SeatTable, cpu: usize, counted: &[bool]) {
     sit(table, 1, cpu);
     for &with in counted {
         table.turn.store(LEADER, SeqCst);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::level::{Line, mean};
+use super::level::{TrendLine, mean};
 
 /// Rounds that must agree, as in SNIA's rule.
 const ROUNDS: usize = 5;
@@ -92,7 +92,9 @@ fn agree(rounds: &[f64]) -> bool {
     let average = mean(rounds);
     let least = rounds.iter().copied().fold(f64::MAX, f64::min);
     let most = rounds.iter().copied().fold(f64::MIN, f64::max);
-    average > 0.0 && most - least <= SPREAD * average && Line::through(rounds).excursion().abs() <= EXCURSION * average
+    average > 0.0
+        && most - least <= SPREAD * average
+        && TrendLine::through(rounds).excursion().abs() <= EXCURSION * average
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl Split {
 
 /// A straight line through equally spaced values.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line {
+pub(super) struct TrendLine {
     /// Rise per value.
     slope: f64,
     /// Value at the middle.
@@ -50,7 +50,7 @@ pub(super) struct Line {
     count: usize,
 }
 
-impl Line {
+impl TrendLine {
     /// The line of least squares.
     pub fn through(values: &[f64]) -> Self {
         let (centre, middle) = (centre(values.len()), mean(values));
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_line_is_found_exactly() {
         let values: Vec<f64> = (0..20).map(|i| 5.0 + 0.5 * f64::from(i)).collect();
-        let line = Line::through(&values);
+        let line = TrendLine::through(&values);
         assert!((line.excursion() - 9.5).abs() < 1e-9);
         assert!(line.squares(&values) < 1e-9);
         assert!(line.significance(&values) > 1e6);
@@ -242,8 +242,8 @@ mod tests {
     fn a_constant_series_has_no_steps_and_no_slope() {
         let values = vec![7.0; 30];
         assert!(splits(&values).is_empty());
-        assert_eq!(Line::through(&values).excursion(), 0.0);
-        assert_eq!(Line::through(&values).significance(&values), 0.0);
+        assert_eq!(TrendLine::through(&values).excursion(), 0.0);
+        assert_eq!(TrendLine::through(&values).significance(&values), 0.0);
         assert!(splits(&[]).is_empty());
     }
 }

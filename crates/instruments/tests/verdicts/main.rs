@@ -19,6 +19,7 @@ use proptest::prelude::*;
 mod counting;
 mod layers;
 mod machine;
+mod pace;
 mod pages;
 mod standing;
 mod taken;
@@ -289,108 +290,6 @@ fn compressible_and_repeated_data_are_suspect_and_a_strangers_file_is_noted() {
     expect(&with(1.0, 0.5, Layout::Written), ReasonCode::CompressibleData, SUSPECT);
     expect(&with(0.4, 0.0, Layout::AsFound), ReasonCode::CompressibleData, NOTE);
     expect(&with(0.98, 0.01, Layout::Written), ReasonCode::CompressibleData, None);
-}
-
-#[test]
-fn a_depth_that_was_not_reached_is_said() {
-    expect(&judged(|_, class| class.achieved_depth = 9.0), ReasonCode::DepthNotReached, SUSPECT);
-    // A batch as deep as the queue empties it before it is filled again.
-    valid(&judged(|_, class| (class.batch, class.achieved_depth) = (16, 15.0)));
-    // With a rate the depth follows from it.
-    valid(&judged(|_, class| (class.asked_rate, class.achieved_depth) = (Some(60_000.0), 2.0)));
-    let buffered = |kind, cache| {
-        judged(move |run, class| {
-            class.path = PathSpec::plain(kind);
-            (run.cache, class.submit_share) = (cache, Some(0.9));
-            class.device_read_bytes = Some(if cache == Cache::Warm { 0 } else { class.read_bytes });
-            class.dataset_bytes = 8 << 30;
-        })
-    };
-    expect(&buffered(PathKind::Libaio, Cache::AsFound), ReasonCode::DepthNotReached, SUSPECT);
-    expect(&buffered(PathKind::Libaio, Cache::Warm), ReasonCode::DepthNotReached, SUSPECT);
-    expect(&buffered(PathKind::IoUring, Cache::Warm), ReasonCode::DepthNotReached, NOTE);
-}
-
-#[test]
-fn direct_submission_is_doubted_only_when_the_device_saw_little_in_flight() {
-    valid(&judged(|_, class| class.submit_share = Some(0.95)));
-    // Half of the time inside the call of a device that had them all the same.
-    valid(&judged(|_, class| (class.submit_share, class.achieved_depth) = (Some(0.45), 17.7)));
-    let blocked = judged(|run, class| {
-        class.submit_share = Some(0.95);
-        run.devices[0].counters.mean_in_flight.value = 1.1;
-    });
-    expect(&blocked, ReasonCode::DepthNotReached, SUSPECT);
-}
-
-#[test]
-fn a_missed_rate_is_told_from_chance_and_an_impossible_one_is_seen() {
-    let at = |asked: f64, operations: u64, poisson| {
-        judged(move |_, class| {
-            (class.asked_rate, class.poisson) = (Some(asked), poisson);
-            (class.reads, class.read_bytes, class.latencies) = (operations, operations * 4096, operations);
-            class.device_read_bytes = Some(operations * 4096);
-            class.intervals = Vec::new();
-        })
-    };
-    expect(&at(90_000.0, 240_000, false), ReasonCode::RateNotReached, SUSPECT);
-    expect(&at(60_000.0, 239_000, false), ReasonCode::RateNotReached, None);
-    expect(&at(60_000.0, 480_000, true), ReasonCode::RateNotReached, SUSPECT);
-    // 400 were due; 360 is two deviations of a Poisson count below.
-    expect(&at(100.0, 360, true), ReasonCode::RateNotReached, None);
-    expect(&at(100.0, 200, true), ReasonCode::RateNotReached, SUSPECT);
-}
-
-#[test]
-fn operations_that_never_ended_leave_no_record_valid() {
-    let with = |completed, missing| {
-        judged(move |_, class| {
-            class.overdue = Some(Overdue { completed, missing, waited_s: 10.0 });
-        })
-    };
-    expect(&with(0, 1), ReasonCode::OperationsMissing, SUSPECT);
-    expect(&with(500, 0), ReasonCode::OperationsMissing, None);
-}
-
-#[test]
-fn lateness_counts_when_it_makes_up_the_latency() {
-    let late = |ns| {
-        judged(move |_, class| {
-            (class.asked_rate, class.lateness_p99_ns) = (Some(60_000.0), Some(ns));
-        })
-    };
-    expect(&late(600_000), ReasonCode::GeneratorLate, SUSPECT);
-    expect(&late(100_000), ReasonCode::GeneratorLate, None);
-    let fast = judged(|_, class| {
-        (class.asked_rate, class.lateness_p99_ns, class.latency_p99_ns) = (Some(60_000.0), Some(5_000), 6_000);
-    });
-    expect(&fast, ReasonCode::GeneratorLate, None);
-}
-
-#[test]
-fn the_generator_is_blamed_only_when_it_is_in_the_way() {
-    let bound = |busy| {
-        judged(move |_, class| {
-            (class.null_ops_per_s, class.busy_share) = (Some(60_000.0), Some(busy));
-        })
-    };
-    expect(&bound(0.99), ReasonCode::GeneratorBound, SUSPECT);
-    expect(&bound(0.5), ReasonCode::GeneratorBound, None);
-    let blocking = judge(&changed(cold(), |_, class| {
-        (class.threads, class.null_ops_per_s, class.busy_share) = (1, Some(100_000.0), Some(0.5));
-    }));
-    expect(&blocking, ReasonCode::GeneratorBound, SUSPECT);
-    // A schedule that was kept sets the pace.
-    let kept = judged(|_, class| {
-        (class.null_ops_per_s, class.busy_share, class.asked_rate) = (Some(60_000.0), Some(1.0), Some(60_000.0));
-    });
-    expect(&kept, ReasonCode::GeneratorBound, None);
-    // The null path is the ceiling itself.
-    let null = judged(|_, class| {
-        class.path = PathSpec::plain(PathKind::Null);
-        (class.null_ops_per_s, class.busy_share) = (Some(30_000.0), Some(1.0));
-    });
-    expect(&null, ReasonCode::GeneratorBound, None);
 }
 
 #[test]

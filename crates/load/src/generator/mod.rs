@@ -9,12 +9,12 @@ mod sizes;
 use assay_record::{Class, Operation, Sizes};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
-pub use self::placement::{Place, Spread};
+pub use self::placement::{SegmentOffset, Spread};
 use self::{mixer::Mixer, pattern::Positions, sizes::SizePicker};
 
 /// One operation, not yet placed on members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct NextOp {
     /// A write (otherwise a read).
     pub write: bool,
     /// Offset in the file, bytes.
@@ -59,12 +59,12 @@ impl Generator {
 
     /// The next operation. It lies inside the file as a whole.
     #[inline(always)]
-    pub fn step(&mut self) -> Step {
+    pub fn step(&mut self) -> NextOp {
         let write = self.mixer.next(&mut self.rng);
         let length = self.sizes.next(&mut self.rng);
         let offset = self.positions.next(&mut self.rng, length);
         debug_assert!(offset + u64::from(length) <= self.bytes);
-        Step { write, offset, length }
+        NextOp { write, offset, length }
     }
 
     /// Randomness of this thread, for its schedule.

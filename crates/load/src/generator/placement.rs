@@ -2,7 +2,7 @@
 
 /// A place on one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SegmentOffset {
     /// Index of the segment.
     pub segment: u32,
     /// Offset in the segment, bytes.
@@ -24,12 +24,12 @@ impl Spread {
 
     /// The place of an offset. An operation must not cross a page.
     #[inline(always)]
-    pub fn place(&self, offset: u64) -> Place {
+    pub fn place(&self, offset: u64) -> SegmentOffset {
         if self.members == 1 {
-            return Place { segment: 0, offset };
+            return SegmentOffset { segment: 0, offset };
         }
         let (page, inside) = (offset / self.stripe, offset % self.stripe);
-        Place { segment: (page % self.members) as u32, offset: page / self.members * self.stripe + inside }
+        SegmentOffset { segment: (page % self.members) as u32, offset: page / self.members * self.stripe + inside }
     }
 }
 
@@ -40,9 +40,9 @@ mod tests {
     #[test]
     fn page_i_lies_on_member_i_mod_n() {
         let spread = Spread::new(3, 4096);
-        assert_eq!(spread.place(0), Place { segment: 0, offset: 0 });
-        assert_eq!(spread.place(4096), Place { segment: 1, offset: 0 });
-        assert_eq!(spread.place(3 * 4096 + 100), Place { segment: 0, offset: 4096 + 100 });
+        assert_eq!(spread.place(0), SegmentOffset { segment: 0, offset: 0 });
+        assert_eq!(spread.place(4096), SegmentOffset { segment: 1, offset: 0 });
+        assert_eq!(spread.place(3 * 4096 + 100), SegmentOffset { segment: 0, offset: 4096 + 100 });
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub struct Floor {
 
 /// What one worker brings back.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ThreadOutcome {
     /// Index of the class.
     pub class_index: usize,
     /// Thread of the class.
@@ -174,7 +174,7 @@ impl Drop for Arrival<'_> {
 ///
 /// # Errors
 /// [`PathError`] where its path cannot be opened; the other workers are told not to begin.
-pub fn work(mut station: Station<'_>, floor: &Floor) -> Result<Outcome, PathError> {
+pub fn work(mut station: Station<'_>, floor: &Floor) -> Result<ThreadOutcome, PathError> {
     let mut arrival = Arrival { floor, arrived: false };
     exact_sleeps();
     no_signals();
@@ -285,7 +285,7 @@ struct Shift<'a> {
 }
 
 impl Shift<'_> {
-    fn measure<E: Engine>(mut self, mut engine: E) -> Outcome {
+    fn measure<E: Engine>(mut self, mut engine: E) -> ThreadOutcome {
         let Floor { clock, edges, .. } = self.floor;
         let mut healthy = self.warm_up(&mut engine);
         let calls = engine.system_calls();
@@ -308,7 +308,7 @@ impl Shift<'_> {
         let examples = self.task.checker.map(|checker| checker.examples).unwrap_or_default();
         let Station { class_index, thread, .. } = self.station;
         let emulated = self.emulated;
-        Outcome {
+        ThreadOutcome {
             class_index,
             thread,
             start,

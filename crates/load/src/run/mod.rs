@@ -29,7 +29,7 @@ use assay_record::{Job, Record, Stop};
 use self::{
     controller::{Controller, Watched},
     counting::{Afterwards, Counting},
-    crew::{Floor, Outcome},
+    crew::{Floor, ThreadOutcome},
     gate::Gate,
     observe::Surroundings,
     stage::Stage,
@@ -98,7 +98,7 @@ fn ceilings(job: &Job, clock: Clock) -> Result<Vec<Ceiling>, LoadError> {
     measured.map_err(|source| LoadError::System { action: "reserving memory for the generator's baseline", source })
 }
 
-type Measured = (Watched, Vec<Outcome>);
+type Measured = (Watched, Vec<ThreadOutcome>);
 
 fn measure(
     job: &Job,
@@ -156,9 +156,9 @@ fn measure(
     })
 }
 
-type Worker<'scope> = (String, thread::ScopedJoinHandle<'scope, Result<Outcome, PathError>>);
+type Worker<'scope> = (String, thread::ScopedJoinHandle<'scope, Result<ThreadOutcome, PathError>>);
 
-fn join(workers: Vec<Worker<'_>>) -> Result<Vec<Outcome>, LoadError> {
+fn join(workers: Vec<Worker<'_>>) -> Result<Vec<ThreadOutcome>, LoadError> {
     let mut outcomes = Vec::with_capacity(workers.len());
     let mut failure: Option<PathError> = None;
     let mut lost = None;
@@ -179,7 +179,7 @@ fn join(workers: Vec<Worker<'_>>) -> Result<Vec<Outcome>, LoadError> {
 }
 
 /// A target that broke in mid-run: the sentence names the file and the kernel's answer.
-fn broken(job: &Job, stage: &Stage, outcomes: &[Outcome]) -> Result<(), LoadError> {
+fn broken(job: &Job, stage: &Stage, outcomes: &[ThreadOutcome]) -> Result<(), LoadError> {
     let Some(outcome) = outcomes.iter().find(|outcome| outcome.faults.fatal.is_some()) else { return Ok(()) };
     let Some(fault) = &outcome.faults.fatal else { return Ok(()) };
     let class = &job.classes[outcome.class_index];
@@ -193,7 +193,7 @@ fn broken(job: &Job, stage: &Stage, outcomes: &[Outcome]) -> Result<(), LoadErro
 
 /// A class of which nothing succeeded has no figures: work not done is never a success. Only an interrupted run may have
 /// classes that had no time to do anything.
-fn useless(job: &Job, tallies: &[Vec<Tally>], watched: &Watched, outcomes: &[Outcome]) -> Result<(), LoadError> {
+fn useless(job: &Job, tallies: &[Vec<Tally>], watched: &Watched, outcomes: &[ThreadOutcome]) -> Result<(), LoadError> {
     if watched.stop == Stop::Interrupted {
         return Ok(());
     }

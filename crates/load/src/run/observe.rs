@@ -12,7 +12,7 @@ use assay_instruments::{
 };
 use assay_record::{ClassResult, DeviceCounters, Job, NotMeasured, WindowOutcome};
 
-use super::{controller, crew::Outcome, stage::Stage};
+use super::{controller, crew::ThreadOutcome, stage::Stage};
 
 /// One reading of everything.
 struct Reading {
@@ -108,7 +108,7 @@ impl Surroundings {
     }
 
     /// What the process used over the window.
-    pub fn process_use(&self, outcomes: &[Outcome]) -> ProcessUse {
+    pub fn process_use(&self, outcomes: &[ThreadOutcome]) -> ProcessUse {
         let ended: Vec<ThreadUse> = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
         match (&self.opened, &self.closed) {
             (Some(opened), Some(closed)) => opened.process.until(&closed.process, &ended),
@@ -117,7 +117,7 @@ impl Surroundings {
     }
 
     /// Kernel helpers by class.
-    pub fn helpers(&self, job: &Job, outcomes: &[Outcome]) -> Vec<HelperTotals> {
+    pub fn helpers(&self, job: &Job, outcomes: &[ThreadOutcome]) -> Vec<HelperTotals> {
         let threads =
             |index: usize| outcomes.iter().filter(move |one| one.class_index == index).map(|one| one.used.tid);
         let classes: Vec<ClassThreads> = job
@@ -137,7 +137,7 @@ impl Surroundings {
         &self,
         classes: &[ClassResult],
         devices: &[DeviceCounters],
-        outcomes: &[Outcome],
+        outcomes: &[ThreadOutcome],
         window: &WindowOutcome,
     ) -> Vec<NotMeasured> {
         let missing = |what: &str, reason: &str, fix: &str| NotMeasured {

@@ -15,7 +15,7 @@ use assay_record::{
     Unit,
 };
 
-use super::{controller::Watched, counting::Counting, crew::Outcome, observe::Surroundings, stage::Stage};
+use super::{controller::Watched, counting::Counting, crew::ThreadOutcome, observe::Surroundings, stage::Stage};
 use crate::baseline::Ceiling;
 
 /// All that a finished run left behind.
@@ -33,7 +33,7 @@ pub struct Finished<'a> {
     /// The window.
     pub watched: Watched,
     /// What the workers brought back.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<ThreadOutcome>,
     /// What surrounded the window.
     pub around: Surroundings,
     /// What became of the files of each data set, by its name.
@@ -55,7 +55,7 @@ pub struct Part<'a> {
     /// Its tallies.
     pub tallies: &'a [Tally],
     /// Outcomes of its workers.
-    pub outcomes: Vec<&'a Outcome>,
+    pub outcomes: Vec<&'a ThreadOutcome>,
     /// Its ceiling.
     pub ceiling: Ceiling,
     /// Helpers that worked for it.
@@ -132,7 +132,7 @@ impl Part<'_> {
     /// Seconds by which the window's edges cut operations: those that it began with spent some before it, those that it
     /// ended with spent some inside it and do not count as done.
     fn at_edges_s(&self, hz: f64) -> f64 {
-        let sum = |of: fn(&Outcome) -> u64| self.outcomes.iter().map(|one| of(one)).sum::<u64>() as f64;
+        let sum = |of: fn(&ThreadOutcome) -> u64| self.outcomes.iter().map(|one| of(one)).sum::<u64>() as f64;
         (sum(|one| one.unfinished) - sum(|one| one.carried_in)) / hz
     }
 

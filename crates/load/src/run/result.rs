@@ -15,7 +15,7 @@ use assay_record::{
 };
 
 use super::{
-    crew::Outcome,
+    crew::ThreadOutcome,
     judge,
     part::{Finished, Part, total},
 };
@@ -67,7 +67,8 @@ impl Finished<'_> {
     }
 
     fn part(&self, index: usize, helpers: HelperTotals) -> Part<'_> {
-        let outcomes: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.class_index == index).collect();
+        let outcomes: Vec<&ThreadOutcome> =
+            self.outcomes.iter().filter(|outcome| outcome.class_index == index).collect();
         let elapsed: f64 = outcomes.iter().map(|one| self.seconds(one.end.saturating_sub(one.start))).sum();
         Part {
             class: &self.job.classes[index],

@@ -6,7 +6,7 @@ use assay_instruments::tally::Tally;
 use assay_path::{Arena, Blocking};
 
 use super::{Edges, Recorder, Task};
-use crate::{generator::Step, overdue::Overdue};
+use crate::{generator::NextOp, overdue::Overdue};
 
 /// A worker on a blocking path.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
 
     /// One operation, its flush included; false where it failed.
     #[inline(always)]
-    fn serve(&mut self, task: &mut Task, step: Step, memory: usize, recorder: Recorder<'_>) -> bool {
+    fn serve(&mut self, task: &mut Task, step: NextOp, memory: usize, recorder: Recorder<'_>) -> bool {
         let place = task.spread.place(step.offset);
         let outcome = if step.write {
             if task.growing && step.offset == 0 && !self.begin_anew(task) {
@@ -133,7 +133,7 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
 
     /// Changes a page before it is written, and returns when the operation starts: stamping is not part of it.
     #[inline(always)]
-    fn prepare_write(&mut self, task: &mut Task, step: Step, memory: usize, now: u64) -> u64 {
+    fn prepare_write(&mut self, task: &mut Task, step: NextOp, memory: usize, now: u64) -> u64 {
         debug_assert!(memory + step.length as usize <= self.arena.len());
         if let Some(checker) = &mut task.checker {
             checker.before_write(step, self.arena, memory);
@@ -146,7 +146,7 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
 
     /// Verifies or acknowledges, and returns the time: checking is not part of the next operation either.
     #[cold]
-    fn check(&mut self, task: &mut Task, step: Step, memory: usize, recorder: Recorder<'_>) -> u64 {
+    fn check(&mut self, task: &mut Task, step: NextOp, memory: usize, recorder: Recorder<'_>) -> u64 {
         if let Some(checker) = &mut task.checker {
             checker.after(step, self.arena, memory, recorder.tally, &mut task.second_look);
         }

@@ -11,12 +11,12 @@ use assay_instruments::tally::Tally;
 use assay_path::{Arena, Completion, Queued, Request, Wait};
 
 use super::{Recorder, Task, free::Free};
-use crate::generator::Step;
+use crate::generator::NextOp;
 
 /// An operation in flight.
 #[derive(Clone, Copy, Debug)]
 struct Flight {
-    step: Step,
+    step: NextOp,
     segment: u32,
     /// In flight. A completion of a slot that is not belongs to nobody.
     busy: bool,
@@ -30,7 +30,7 @@ struct Flight {
 }
 
 const IDLE: Flight = Flight {
-    step: Step { write: false, offset: 0, length: 0 },
+    step: NextOp { write: false, offset: 0, length: 0 },
     segment: 0,
     busy: false,
     memory: 0,
@@ -156,7 +156,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
     }
 
     #[inline(always)]
-    fn push<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, step: Step, mut now: u64) -> u64 {
+    fn push<const OPEN: bool>(&mut self, task: &mut Task, recorder: Recorder<'_>, step: NextOp, mut now: u64) -> u64 {
         let Some(slot) = self.free.take() else { return now };
         let due = if OPEN { self.take_due(task, recorder, now) } else { 0 };
         let place = task.spread.place(step.offset);

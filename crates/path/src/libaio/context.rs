@@ -39,7 +39,7 @@ pub(super) struct ControlBlock {
 /// A finished operation (`struct io_event`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Event {
+pub(super) struct AioEvent {
     pub data: u64,
     object: u64,
     pub result: i64,
@@ -66,7 +66,7 @@ pub(super) struct Context {
     /// The ring, where its magic number fits.
     ring: Option<ptr::NonNull<RingHead>>,
     /// Events that `io_getevents` writes.
-    events: Box<[Event]>,
+    events: Box<[AioEvent]>,
     system_calls: u64,
 }
 
@@ -76,7 +76,7 @@ impl Context {
         let mut id = 0_usize;
         // SAFETY: `id` is a valid place for the answer and zero before, as the call demands.
         check(unsafe { libc::syscall(libc::SYS_io_setup, depth, ptr::from_mut(&mut id)) })?;
-        let events = vec![Event::default(); depth as usize].into_boxed_slice();
+        let events = vec![AioEvent::default(); depth as usize].into_boxed_slice();
         let mut context = Self { id, ring: None, events, system_calls: 0 };
         context.ring = context.find_ring();
         Ok(context)
@@ -109,7 +109,7 @@ impl Context {
         let mut count = 0;
         while head != tail && count < room {
             // SAFETY: events follow the head of the ring, and `head` is below their number.
-            let event = unsafe { ring.as_ptr().add(1).cast::<Event>().add(head as usize).read() };
+            let event = unsafe { ring.as_ptr().add(1).cast::<AioEvent>().add(head as usize).read() };
             take(event.data, event.result);
             head = if head + 1 == ring_head.events { 0 } else { head + 1 };
             count += 1;
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(size_of::<ControlBlock>(), 64);
         assert_eq!(std::mem::offset_of!(ControlBlock, opcode), 16);
         assert_eq!(std::mem::offset_of!(ControlBlock, buffer), 24);
-        assert_eq!(size_of::<Event>(), 32);
+        assert_eq!(size_of::<AioEvent>(), 32);
         assert_eq!(size_of::<RingHead>(), 32);
     }
 }

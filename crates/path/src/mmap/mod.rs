@@ -34,7 +34,7 @@ pub use self::dirty::{DirtyPages, DirtyRange};
 use self::mapping::Mapping;
 use crate::{
     Blocking, Knows, OpenParameters, PathError,
-    files::{Files, Place, io_error},
+    files::{Files, OpenSegment, io_error},
     pread::outside,
 };
 
@@ -118,7 +118,7 @@ impl Mmap {
     }
 }
 
-fn map_place(parameters: &OpenParameters<'_>, place: &Place, grows: bool) -> Result<Mapping, PathError> {
+fn map_place(parameters: &OpenParameters<'_>, place: &OpenSegment, grows: bool) -> Result<Mapping, PathError> {
     let end = place.base + place.bytes;
     if grows {
         rustix::fs::ftruncate(place.fd(), end).map_err(|error| io_error("extending", &place.path, error.into()))?;
@@ -139,7 +139,7 @@ fn map_place(parameters: &OpenParameters<'_>, place: &Place, grows: bool) -> Res
     Ok(mapping)
 }
 
-fn refuse_advice(parameters: &OpenParameters<'_>, place: &Place, error: &io::Error) -> PathError {
+fn refuse_advice(parameters: &OpenParameters<'_>, place: &OpenSegment, error: &io::Error) -> PathError {
     parameters.unavailable(
         format!("the kernel does not take the hint {:?} on {}: {error}", parameters.spec.advice, place.path.display()),
         "leave advice = \"normal\"; huge pages of files need tmpfs mounted with huge=advise".to_owned(),
@@ -157,7 +157,7 @@ fn map_advice(advice: Advice) -> Option<MapAdvice> {
 }
 
 /// Length of a file or a device.
-fn file_end(place: &Place) -> io::Result<u64> {
+fn file_end(place: &OpenSegment) -> io::Result<u64> {
     Ok(rustix::fs::seek(place.fd(), rustix::fs::SeekFrom::End(0))?)
 }
 

@@ -25,7 +25,7 @@ use rustix::fs::{Mode, OFlags};
 
 use self::{
     command::{Namespace, Transfer, URING_CMD_IO},
-    node::Node,
+    node::DeviceNode,
 };
 use crate::{
     Completion, Knows, OpenParameters, PathError, Queued, Request, Segment, SegmentKind, Wait,
@@ -210,8 +210,8 @@ fn open_device(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Dev
             "name an NVMe namespace such as /dev/nvme0n1 as the target".to_owned(),
         ));
     }
-    let node =
-        Node::find(Path::new("/sys"), &segment.path).map_err(|why| parameters.unavailable(why.reason, why.fix))?;
+    let node = DeviceNode::find(Path::new("/sys"), &segment.path)
+        .map_err(|why| parameters.unavailable(why.reason, why.fix))?;
     if segment.base + segment.bytes > node.bytes {
         return Err(PathError::Refused {
             path: segment.path.clone(),

@@ -14,7 +14,7 @@ const FEWEST_SEGMENTS: u64 = 32;
 
 /// Where the commands for a block device go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct DeviceNode {
     /// Name of the character device (`ng0n1`).
     pub generic: String,
     /// The namespace.
@@ -34,7 +34,7 @@ pub(super) struct Why {
     pub fix: String,
 }
 
-impl Node {
+impl DeviceNode {
     /// Looks a block device up in sysfs, mounted at `sysfs`.
     pub fn find(sysfs: &Path, device: &Path) -> Result<Self, Why> {
         let device = fs::canonicalize(device).unwrap_or_else(|_| device.to_owned());
@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn a_namespace_has_its_character_device() {
         let root = sysfs();
-        let node = Node::find(root.path(), Path::new("/dev/nvme0n1")).unwrap();
+        let node = DeviceNode::find(root.path(), Path::new("/dev/nvme0n1")).unwrap();
         assert_eq!((node.base, node.bytes), (0, 2000 * 512));
         assert_eq!(node.namespace, Namespace { id: 7, block_shift: 12 });
         assert_eq!(node.path(), Path::new("/dev/ng0n1"));
@@ -158,15 +158,19 @@ mod tests {
     #[test]
     fn a_partition_starts_inside_its_namespace() {
         let root = sysfs();
-        let node = Node::find(root.path(), Path::new("/dev/nvme0n1p2")).unwrap();
+        let node = DeviceNode::find(root.path(), Path::new("/dev/nvme0n1p2")).unwrap();
         assert_eq!((node.generic.as_str(), node.base, node.bytes), ("ng0n1", 800 * 512, 1000 * 512));
     }
 
     #[test]
     fn other_devices_are_refused_by_name() {
         let root = sysfs();
-        assert!(Node::find(root.path(), Path::new("/dev/sda")).unwrap_err().reason.contains("not an NVMe namespace"));
-        assert!(Node::find(root.path(), Path::new("/dev/nothing")).unwrap_err().reason.contains("no block device"));
+        assert!(
+            DeviceNode::find(root.path(), Path::new("/dev/sda")).unwrap_err().reason.contains("not an NVMe namespace")
+        );
+        assert!(
+            DeviceNode::find(root.path(), Path::new("/dev/nothing")).unwrap_err().reason.contains("no block device")
+        );
     }
 
     #[test]
@@ -174,10 +178,12 @@ mod tests {
         let root = sysfs();
         let whole = root.path().join("class/block/nvme0n1");
         write(&whole, "metadata_bytes", "8");
-        assert!(Node::find(root.path(), Path::new("/dev/nvme0n1")).unwrap_err().reason.contains("metadata"));
+        assert!(DeviceNode::find(root.path(), Path::new("/dev/nvme0n1")).unwrap_err().reason.contains("metadata"));
         write(&whole, "metadata_bytes", "0");
         fs::remove_dir(root.path().join("class/nvme-generic/ng0n1")).unwrap();
-        assert!(Node::find(root.path(), Path::new("/dev/nvme0n1")).unwrap_err().reason.contains("character device"));
+        assert!(
+            DeviceNode::find(root.path(), Path::new("/dev/nvme0n1")).unwrap_err().reason.contains("character device")
+        );
     }
 
     #[test]

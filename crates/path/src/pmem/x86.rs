@@ -9,7 +9,7 @@ use std::arch::asm;
 pub(super) const LINE: usize = 64;
 
 /// One instruction set's way to move a line.
-pub(super) trait Lane {
+pub(super) trait VectorLane {
     /// Copies 64 bytes.
     ///
     /// # Safety
@@ -19,7 +19,7 @@ pub(super) trait Lane {
     /// Copies 64 bytes around the caches.
     ///
     /// # Safety
-    /// As [`Lane::copy_line`], and `to` is a multiple of 64.
+    /// As [`VectorLane::copy_line`], and `to` is a multiple of 64.
     unsafe fn stream_line(to: *mut u8, from: *const u8);
 
     /// Leaves the registers as other code expects them.
@@ -36,7 +36,7 @@ pub(super) struct Avx2;
 /// 16-byte registers.
 pub(super) struct Sse2;
 
-impl Lane for Avx512 {
+impl VectorLane for Avx512 {
     #[inline(always)]
     unsafe fn copy_line(to: *mut u8, from: *const u8) {
         // SAFETY: the caller's promise covers both ranges and the instruction set.
@@ -59,7 +59,7 @@ impl Lane for Avx512 {
     unsafe fn finish() {}
 }
 
-impl Lane for Avx2 {
+impl VectorLane for Avx2 {
     #[inline(always)]
     unsafe fn copy_line(to: *mut u8, from: *const u8) {
         // SAFETY: the caller's promise covers both ranges and the instruction set.
@@ -92,7 +92,7 @@ impl Lane for Avx2 {
     }
 }
 
-impl Lane for Sse2 {
+impl VectorLane for Sse2 {
     #[inline(always)]
     unsafe fn copy_line(to: *mut u8, from: *const u8) {
         // SAFETY: the caller's promise covers both ranges.
@@ -124,7 +124,7 @@ impl Lane for Sse2 {
 /// # Safety
 /// `length` bytes at `from` can be read and at `to` written, the ranges are apart, the CPU has the lane's instructions.
 #[inline(always)]
-pub(super) unsafe fn copy<L: Lane>(to: *mut u8, from: *const u8, length: usize) {
+pub(super) unsafe fn copy<L: VectorLane>(to: *mut u8, from: *const u8, length: usize) {
     let lines = length / LINE;
     // SAFETY: every line and the rest lie inside the caller's ranges.
     unsafe {
@@ -144,7 +144,7 @@ pub(super) unsafe fn copy<L: Lane>(to: *mut u8, from: *const u8, length: usize) 
 /// # Safety
 /// As [`copy`].
 #[inline(always)]
-pub(super) unsafe fn stream<L: Lane>(to: *mut u8, from: *const u8, length: usize) {
+pub(super) unsafe fn stream<L: VectorLane>(to: *mut u8, from: *const u8, length: usize) {
     let head = to.align_offset(LINE).min(length);
     let lines = (length - head) / LINE;
     let rest = head + lines * LINE;

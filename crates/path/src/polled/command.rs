@@ -154,7 +154,7 @@ impl Command {
 
 /// An answer of the controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct Completion {
     /// Of which command.
     pub id: u16,
     /// Status without the phase bit; 0 is success.

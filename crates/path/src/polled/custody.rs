@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::{
     function::{Function, Hold, driver_of},
     guardian::{Duty, Guardian},
-    hardware::{Plan, Way},
+    hardware::{BindPlan, BindWay},
     steps::{NVME, Taken, override_of},
 };
 use crate::{
@@ -38,13 +38,13 @@ const NODE_PATIENCE: Duration = Duration::from_secs(2);
 pub(super) struct Custody {
     system: System,
     taken: Taken,
-    entry: Entry,
+    entry: CustodyNote,
     guardian: Option<Guardian>,
 }
 
 /// A note in the ledger, locked as long as its owner lives.
 #[derive(Debug)]
-struct Entry {
+struct CustodyNote {
     path: PathBuf,
     _lock: File,
 }
@@ -68,7 +68,7 @@ impl Custody {
     ///
     /// # Errors
     /// The kernel's answer; whatever was begun is undone.
-    pub fn take(system: &System, function: &Function, plan: &Plan, holds: Vec<Hold>) -> Result<Self, PathError> {
+    pub fn take(system: &System, function: &Function, plan: &BindPlan, holds: Vec<Hold>) -> Result<Self, PathError> {
         let folder = function.folder(system);
         let failed = |source| PathError::Io { action: "taking from the kernel", path: folder.clone(), source };
         if driver_of(&folder).map_err(failed)?.as_deref() != Some(NVME) {
@@ -84,8 +84,8 @@ impl Custody {
             pid: std::process::id(),
             nodes: function.namespaces.iter().map(|namespace| namespace.path.clone()).collect(),
         };
-        let entry = Entry::make(system, &taken).map_err(|source| note_failed(system, source))?;
-        let silence = (plan.way != Way::Vfio).then(|| taken.configuration(system));
+        let entry = CustodyNote::make(system, &taken).map_err(|source| note_failed(system, source))?;
+        let silence = (plan.way != BindWay::Vfio).then(|| taken.configuration(system));
         let link = taken.driver_link(system);
         let duty = Duty::new(&taken.give_back(system), &link, &entry.path, silence.as_deref()).map_err(failed)?;
         let guardian = Guardian::start(&duty, plan.outlives()).map_err(failed);
@@ -156,7 +156,7 @@ fn step_failed(file: &Path, source: io::Error) -> PathError {
     PathError::Io { action: "writing to", path: file.to_owned(), source }
 }
 
-impl Entry {
+impl CustodyNote {
     /// Written before anything is touched.
     fn make(system: &System, taken: &Taken) -> io::Result<Self> {
         let folder = system.run.join(LEDGER);
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn a_drive_that_goes_elsewhere_is_given_back_and_nothing_is_left() {
         let ground = Ground::new("nvme");
-        let plan = Plan::of(Way::Vfio);
+        let plan = BindPlan::of(BindWay::Vfio);
         let error = Custody::take(&ground.system, &ground.function(), &plan, Vec::new()).unwrap_err().to_string();
         assert!(error.contains("it went to nvme instead of vfio-pci"), "{error}");
         assert_eq!(ground.text("drivers/nvme/unbind"), ADDRESS);
@@ -279,7 +279,8 @@ mod tests {
     #[test]
     fn a_drive_that_is_not_the_kernels_is_not_taken() {
         let ground = Ground::new("vfio-pci");
-        let error = Custody::take(&ground.system, &ground.function(), &Plan::of(Way::Vfio), Vec::new()).unwrap_err();
+        let error =
+            Custody::take(&ground.system, &ground.function(), &BindPlan::of(BindWay::Vfio), Vec::new()).unwrap_err();
         assert!(error.to_string().contains("does not have it") && error.fix().contains("assay clean"), "{error}");
         assert_eq!((ground.text("drivers/nvme/unbind"), ground.notes().len()), (String::new(), 0));
     }
@@ -287,7 +288,7 @@ mod tests {
     #[test]
     fn a_note_of_a_killed_run_gives_its_drive_back() {
         let ground = Ground::new("vfio-pci");
-        let entry = Entry::make(&ground.system, &ground.taken()).unwrap();
+        let entry = CustodyNote::make(&ground.system, &ground.taken()).unwrap();
         let alive = clean_in(&ground.system).unwrap();
         assert!(alive[0].alive && !alive[0].returned, "its owner lives: {alive:?}");
         assert_eq!(ground.text("drivers/nvme/bind"), "", "nothing is touched");

@@ -14,7 +14,7 @@ use crate::{Completion, OpenParameters, Request};
 
 /// A segment, as commands name it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct SegmentBlocks {
     /// Index of its drive's lane.
     pub lane: u32,
     pub namespace: NamespaceFacts,
@@ -52,7 +52,7 @@ const NONE: Flight = Flight {
 pub(super) struct Flights {
     // Dropped first: a lane's queue is removed before anything that it could write to goes.
     lanes: Vec<Lane>,
-    places: Vec<Place>,
+    places: Vec<SegmentBlocks>,
     flights: Box<[Flight]>,
     /// Slots with bytes that found no room in their queue.
     waiting: VecDeque<u32>,
@@ -69,7 +69,7 @@ pub(super) struct Flights {
 }
 
 impl Flights {
-    pub fn new(parameters: &OpenParameters<'_>, lanes: Vec<Lane>, places: Vec<Place>) -> Self {
+    pub fn new(parameters: &OpenParameters<'_>, lanes: Vec<Lane>, places: Vec<SegmentBlocks>) -> Self {
         let (depth, kind) = (parameters.depth as usize, parameters.durability.kind);
         Self {
             lanes,

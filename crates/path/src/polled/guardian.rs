@@ -17,7 +17,7 @@ use std::{
 
 use super::{
     resource::{BUS_MASTER, COMMAND},
-    steps::{NVME, Step},
+    steps::{NVME, SetupStep},
 };
 
 /// Attempts to give the drive back, a second apart.
@@ -40,7 +40,7 @@ pub(super) struct Duty {
 
 impl Duty {
     /// Everything as the kernel takes it.
-    pub fn new(steps: &[Step], link: &Path, entry: &Path, silence: Option<&Path>) -> io::Result<Self> {
+    pub fn new(steps: &[SetupStep], link: &Path, entry: &Path, silence: Option<&Path>) -> io::Result<Self> {
         let text = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
         let steps = steps.iter().map(|step| Ok((text(&step.file)?, step.text.clone().into_bytes())));
         Ok(Self {
@@ -251,7 +251,7 @@ mod tests {
         }
         fs::write(at("config"), [0x86, 0x80, 0, 0, 0x07, 0x04, 0, 0]).unwrap();
         symlink(format!("../../drivers/{driver}"), at("link")).unwrap();
-        let step = |name: &str, text: &str| Step { file: at(name), text: text.to_owned() };
+        let step = |name: &str, text: &str| SetupStep { file: at(name), text: text.to_owned() };
         let steps = [step("unbind", "0000:01:00.0"), step("override", "\n"), step("bind", "0000:01:00.0")];
         let duty = Duty::new(&steps, &at("link"), &at("entry"), Some(&at("config"))).unwrap();
         Ground { folder, duty }

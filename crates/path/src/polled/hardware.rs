@@ -24,7 +24,7 @@ use crate::{
 
 /// A way to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum BindWay {
     /// VFIO, with an IOMMU that keeps the device to the memory that it was given.
     Vfio,
     /// VFIO, without one.
@@ -35,7 +35,7 @@ pub(super) enum Way {
     Bare,
 }
 
-impl Way {
+impl BindWay {
     /// The driver that holds the device meanwhile.
     pub fn driver(self) -> Option<&'static str> {
         match self {
@@ -58,16 +58,16 @@ impl Way {
 
 /// What was decided before anything is touched.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct BindPlan {
     /// The way.
-    pub way: Way,
+    pub way: BindWay,
     pins: Option<Pins>,
 }
 
-impl Plan {
+impl BindPlan {
     /// Tests: a way without pins.
     #[cfg(test)]
-    pub fn of(way: Way) -> Self {
+    pub fn of(way: BindWay) -> Self {
         Self { way, pins: None }
     }
 
@@ -81,11 +81,11 @@ impl Plan {
 #[derive(Debug)]
 pub(super) struct Hardware {
     mapped: Mapped,
-    kind: Kind,
+    kind: HardwareKind,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum HardwareKind {
     Vfio(Device),
     Sysfs {
         configuration: File,
@@ -115,10 +115,10 @@ impl Has {
         }
     }
 
-    fn way(&self, reach: Reach) -> Result<Way, (&'static str, &'static str)> {
+    fn way(&self, reach: Reach) -> Result<BindWay, (&'static str, &'static str)> {
         let iommu = self.group.is_some();
         match reach {
-            Reach::Auto | Reach::Vfio if iommu && self.vfio => Ok(Way::Vfio),
+            Reach::Auto | Reach::Vfio if iommu && self.vfio => Ok(BindWay::Vfio),
             Reach::Auto | Reach::Vfio if iommu => Err(("the driver vfio-pci is not loaded", "modprobe vfio-pci")),
             Reach::Vfio => Err((
                 "the machine has no IOMMU that is switched on",
@@ -130,14 +130,14 @@ impl Has {
                 "vfio-pci is not loaded, or does not permit to do without an IOMMU",
                 "modprobe vfio enable_unsafe_noiommu_mode=1 && modprobe vfio-pci, on a kernel with VFIO_NOIOMMU",
             )),
-            Reach::NoIommu => Ok(Way::NoIommu),
+            Reach::NoIommu => Ok(BindWay::NoIommu),
             Reach::Uio if iommu && !self.is_identity() => Err((
                 "the IOMMU keeps the device from physical addresses",
                 "leave the choice to Assay, or boot with iommu=pt",
             )),
-            Reach::Auto if self.unsafe_vfio && self.vfio => Ok(Way::NoIommu),
-            Reach::Auto | Reach::Uio if self.generic => Ok(Way::Generic),
-            Reach::Auto | Reach::Uio => Ok(Way::Bare),
+            Reach::Auto if self.unsafe_vfio && self.vfio => Ok(BindWay::NoIommu),
+            Reach::Auto | Reach::Uio if self.generic => Ok(BindWay::Generic),
+            Reach::Auto | Reach::Uio => Ok(BindWay::Bare),
         }
     }
 
@@ -161,37 +161,37 @@ impl Has {
 
 impl Hardware {
     /// Decides how to reach a device. Only looks.
-    pub fn plan(system: &System, function: &Function, reach: Reach) -> Result<Plan, PathError> {
+    pub fn plan(system: &System, function: &Function, reach: Reach) -> Result<BindPlan, PathError> {
         let has = Has::of(system, function);
         let way = has.way(reach).map_err(|(reason, fix)| function.unavailable(reason, fix))?;
-        if way == Way::Vfio {
+        if way == BindWay::Vfio {
             if let Some(other) = has.neighbour(function) {
                 let reason = format!("the device {other} shares its IOMMU group and is driven by the kernel");
                 return Err(function.unavailable(reason, "put the drive into another slot, or use another path"));
             }
-            return Ok(Plan { way, pins: None });
+            return Ok(BindPlan { way, pins: None });
         }
         let pins = Pins::new().map_err(|error| {
             let reason = format!("without an IOMMU, pages are pinned by io_uring, which the kernel refuses ({error})");
             function.unavailable(reason, "run as root on Linux 5.19 or newer with kernel.io_uring_disabled=0")
         })?;
-        Ok(Plan { way, pins: Some(pins) })
+        Ok(BindPlan { way, pins: Some(pins) })
     }
 
     /// Opens a device that was taken from the kernel.
-    pub fn open(system: &System, function: &Function, plan: Plan) -> Result<(Self, Bus), PathError> {
+    pub fn open(system: &System, function: &Function, plan: BindPlan) -> Result<(Self, Bus), PathError> {
         match plan.way {
-            Way::Vfio | Way::NoIommu => Self::open_vfio(system, function, plan),
-            Way::Generic | Way::Bare => Self::open_sysfs(system, function, plan),
+            BindWay::Vfio | BindWay::NoIommu => Self::open_vfio(system, function, plan),
+            BindWay::Generic | BindWay::Bare => Self::open_sysfs(system, function, plan),
         }
     }
 
-    fn open_vfio(system: &System, function: &Function, plan: Plan) -> Result<(Self, Bus), PathError> {
+    fn open_vfio(system: &System, function: &Function, plan: BindPlan) -> Result<(Self, Bus), PathError> {
         let at = function.folder(system);
         let failed = |source: io::Error| PathError::Io { action: "driving", path: at.clone(), source };
         let group = at.join("iommu_group").canonicalize().map_err(failed)?;
         let group = group.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let device = Device::open(&system.dev, &group, &function.address, plan.way == Way::NoIommu);
+        let device = Device::open(&system.dev, &group, &function.address, plan.way == BindWay::NoIommu);
         let device = device.map_err(|refusal| explain(function, refusal))?;
         let bus = match plan.pins {
             Some(pins) => Bus::Physical(Box::new(pins)),
@@ -200,15 +200,15 @@ impl Hardware {
         device.master(true).map_err(failed)?;
         let region = device.registers().map_err(failed)?;
         let mapped = Mapped::new(device.file(), region).map_err(failed)?;
-        Ok((Self { mapped, kind: Kind::Vfio(device) }, bus))
+        Ok((Self { mapped, kind: HardwareKind::Vfio(device) }, bus))
     }
 
-    fn open_sysfs(system: &System, function: &Function, plan: Plan) -> Result<(Self, Bus), PathError> {
+    fn open_sysfs(system: &System, function: &Function, plan: BindPlan) -> Result<(Self, Bus), PathError> {
         let at = function.folder(system);
         let failed = |source: io::Error| PathError::Io { action: "driving", path: at.clone(), source };
         let open = |path: PathBuf| OpenOptions::new().read(true).write(true).open(path).map_err(failed);
         let uio = match (plan.way, names(&at.join("uio")).first()) {
-            (Way::Generic, Some(name)) => Some(open(system.dev.join(name))?),
+            (BindWay::Generic, Some(name)) => Some(open(system.dev.join(name))?),
             _ => None,
         };
         let configuration = open(at.join("config"))?;
@@ -220,7 +220,7 @@ impl Hardware {
         })?;
         set_master(&configuration, 0, true).map_err(failed)?;
         let pins = plan.pins.ok_or_else(|| failed(io::Error::from_raw_os_error(libc::ENOSYS)))?;
-        Ok((Self { mapped, kind: Kind::Sysfs { configuration, _uio: uio } }, Bus::Physical(Box::new(pins))))
+        Ok((Self { mapped, kind: HardwareKind::Sysfs { configuration, _uio: uio } }, Bus::Physical(Box::new(pins))))
     }
 
     /// The registers; they must not be used after this is dropped.
@@ -231,23 +231,23 @@ impl Hardware {
     /// Takes the device's right to read and write memory: the last means where it does not stop.
     pub fn silence(&self) {
         let _ = match &self.kind {
-            Kind::Vfio(device) => device.master(false),
-            Kind::Sysfs { configuration, .. } => set_master(configuration, 0, false),
+            HardwareKind::Vfio(device) => device.master(false),
+            HardwareKind::Sysfs { configuration, .. } => set_master(configuration, 0, false),
             #[cfg(test)]
-            Kind::None => Ok(()),
+            HardwareKind::None => Ok(()),
         };
     }
 
     /// Tests: registers in memory.
     #[cfg(test)]
     pub fn software(file: &File, bytes: u64) -> Self {
-        Self { mapped: Mapped::new(file, Region { offset: 0, bytes }).unwrap(), kind: Kind::None }
+        Self { mapped: Mapped::new(file, Region { offset: 0, bytes }).unwrap(), kind: HardwareKind::None }
     }
 }
 
 impl Drop for Hardware {
     fn drop(&mut self) {
-        if !matches!(self.kind, Kind::Vfio(_)) {
+        if !matches!(self.kind, HardwareKind::Vfio(_)) {
             self.silence();
         }
     }
@@ -282,11 +282,11 @@ mod tests {
 
     #[test]
     fn an_iommu_is_used_where_there_is_one_and_missed_with_a_remedy() {
-        assert_eq!(has(true, true, true, true).way(Reach::Auto), Ok(Way::Vfio));
+        assert_eq!(has(true, true, true, true).way(Reach::Auto), Ok(BindWay::Vfio));
         assert_eq!(has(true, false, true, true).way(Reach::Auto).unwrap_err().1, "modprobe vfio-pci");
-        assert_eq!(has(false, true, true, true).way(Reach::Auto), Ok(Way::NoIommu));
-        assert_eq!(has(false, true, false, true).way(Reach::Auto), Ok(Way::Generic));
-        assert_eq!(has(false, false, false, false).way(Reach::Auto), Ok(Way::Bare));
+        assert_eq!(has(false, true, true, true).way(Reach::Auto), Ok(BindWay::NoIommu));
+        assert_eq!(has(false, true, false, true).way(Reach::Auto), Ok(BindWay::Generic));
+        assert_eq!(has(false, false, false, false).way(Reach::Auto), Ok(BindWay::Bare));
     }
 
     #[test]
@@ -295,6 +295,6 @@ mod tests {
         assert!(has(true, true, true, true).way(Reach::NoIommu).is_err());
         assert!(has(false, true, false, true).way(Reach::NoIommu).unwrap_err().1.contains("enable_unsafe"));
         assert!(has(true, true, true, true).way(Reach::Uio).unwrap_err().1.contains("iommu=pt"));
-        assert_eq!(has(false, true, true, false).way(Reach::Uio), Ok(Way::Bare));
+        assert_eq!(has(false, true, true, false).way(Reach::Uio), Ok(BindWay::Bare));
     }
 }

@@ -12,13 +12,13 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Zeroed memory that the device knows. The part in front is one piece for it.
 #[derive(Debug)]
 pub(super) struct Memory {
-    place: Place,
+    place: Backing,
     translation: Translation,
     bus: Arc<Bus>,
 }
 
 #[derive(Debug)]
-enum Place {
+enum Backing {
     Plain(Arena),
     Huge(Huge),
 }
@@ -30,15 +30,15 @@ impl Memory {
     /// The kernel's answer; `ENOMEM` where no memory without gaps can be had.
     pub fn new(bus: &Arc<Bus>, bytes: usize, whole: usize) -> io::Result<Self> {
         if !bus.is_scattered() || whole <= super::physical::PAGE {
-            return Self::on(bus, Place::Plain(zeroed(bytes)?), whole);
+            return Self::on(bus, Backing::Plain(zeroed(bytes)?), whole);
         }
         let bytes = bytes.next_multiple_of(HUGE_PAGE);
         // The kernel gives a huge page on its own where it can; otherwise one of those that were set aside.
-        let plain = zeroed(bytes).and_then(|arena| Self::on(bus, Place::Plain(arena), whole));
-        plain.or_else(|_| Self::on(bus, Place::Huge(Huge::new(bytes)?), whole))
+        let plain = zeroed(bytes).and_then(|arena| Self::on(bus, Backing::Plain(arena), whole));
+        plain.or_else(|_| Self::on(bus, Backing::Huge(Huge::new(bytes)?), whole))
     }
 
-    fn on(bus: &Arc<Bus>, place: Place, whole: usize) -> io::Result<Self> {
+    fn on(bus: &Arc<Bus>, place: Backing, whole: usize) -> io::Result<Self> {
         let (start, bytes) = place.range();
         let translation = bus.map(start, bytes)?;
         let memory = Self { place, translation, bus: Arc::clone(bus) };
@@ -71,7 +71,7 @@ fn zeroed(bytes: usize) -> io::Result<Arena> {
     Ok(arena)
 }
 
-impl Place {
+impl Backing {
     fn range(&self) -> (*mut u8, usize) {
         match self {
             Self::Plain(arena) => (arena.start(), arena.len()),

@@ -55,7 +55,7 @@ pub use self::custody::{Returned, clean};
 pub use self::taking::{possible, refusals};
 use self::{
     drive::Drive,
-    flights::{Flights, Place},
+    flights::{Flights, SegmentBlocks},
     lane::Lane,
 };
 pub(crate) use self::{function::Hold, taking::Takings};
@@ -113,7 +113,11 @@ impl Polled {
         Self::on(parameters, drives, places)
     }
 
-    fn on(parameters: &OpenParameters<'_>, drives: Vec<Arc<Drive>>, places: Vec<Place>) -> Result<Self, PathError> {
+    fn on(
+        parameters: &OpenParameters<'_>,
+        drives: Vec<Arc<Drive>>,
+        places: Vec<SegmentBlocks>,
+    ) -> Result<Self, PathError> {
         let lanes = drives.into_iter().map(|drive| match Lane::open(drive, parameters.arena, parameters.depth) {
             Ok(Some(lane)) => Ok(lane),
             Ok(None) => Err(parameters.unavailable(
@@ -206,7 +210,7 @@ fn drive_of(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Arc<Dr
     ))
 }
 
-fn place_of(segment: &Segment, drive: &Drive, lane: u32) -> Result<Place, PathError> {
+fn place_of(segment: &Segment, drive: &Drive, lane: u32) -> Result<SegmentBlocks, PathError> {
     let refused =
         |reason: String, fix: &str| PathError::Refused { path: segment.path.clone(), reason, fix: fix.to_owned() };
     let Some(namespace) = drive.namespace(&segment.path) else {
@@ -216,7 +220,7 @@ fn place_of(segment: &Segment, drive: &Drive, lane: u32) -> Result<Place, PathEr
     if end > bytes {
         return Err(refused(format!("the range ends at {end} and the drive at {bytes}"), "make the data set smaller"));
     }
-    Ok(Place { lane, namespace: namespace.facts, base: segment.base, bytes: segment.bytes })
+    Ok(SegmentBlocks { lane, namespace: namespace.facts, base: segment.base, bytes: segment.bytes })
 }
 
 impl Queued for Polled {

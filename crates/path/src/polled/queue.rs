@@ -6,7 +6,7 @@
 use std::io;
 
 use super::{
-    command::{ANSWER_BYTES, Answer, COMMAND_BYTES, Command},
+    command::{ANSWER_BYTES, COMMAND_BYTES, Command, Completion},
     memory::Memory,
     physical::PAGE,
     registers::{Doorbell, memory_follows_device},
@@ -88,7 +88,7 @@ impl QueuePair {
 
     /// The next answer, if it is there.
     #[inline(always)]
-    pub fn take(&mut self) -> Option<Answer> {
+    pub fn take(&mut self) -> Option<Completion> {
         // SAFETY: `head` is below `entries`.
         let entry = unsafe { self.answers.add(usize::from(self.head)) }.cast::<u32>();
         // SAFETY: the fourth word of the entry; the device may be writing it.
@@ -104,7 +104,7 @@ impl QueuePair {
             self.head = 0;
             self.phase ^= 1;
         }
-        Some(Answer { id: last as u16, status: (last >> 17) as u16, result })
+        Some(Completion { id: last as u16, status: (last >> 17) as u16, result })
     }
 
     /// Tells the device how far answers were read.

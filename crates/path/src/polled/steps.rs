@@ -35,7 +35,7 @@ pub(super) struct Taken {
 
 /// A text to be written to a file of sysfs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct SetupStep {
     pub file: PathBuf,
     pub text: String,
 }
@@ -45,16 +45,16 @@ impl Taken {
         system.sys.join("bus/pci/devices").join(&self.address)
     }
 
-    fn step(&self, file: PathBuf, text: &str) -> Step {
-        Step { file, text: text.to_owned() }
+    fn step(&self, file: PathBuf, text: &str) -> SetupStep {
+        SetupStep { file, text: text.to_owned() }
     }
 
-    fn of_driver(&self, system: &System, driver: &str, action: &str) -> Step {
+    fn of_driver(&self, system: &System, driver: &str, action: &str) -> SetupStep {
         self.step(system.sys.join("bus/pci/drivers").join(driver).join(action), &self.address)
     }
 
     /// From the kernel's driver to the one that holds it meanwhile.
-    pub fn take(&self, system: &System) -> Vec<Step> {
+    pub fn take(&self, system: &System) -> Vec<SetupStep> {
         let device = self.device(system);
         let with = self.with.as_deref().unwrap_or(NOBODY);
         let last = if self.with.is_some() {
@@ -66,7 +66,7 @@ impl Taken {
     }
 
     /// Back to the kernel's driver, from wherever it is.
-    pub fn give_back(&self, system: &System) -> Vec<Step> {
+    pub fn give_back(&self, system: &System) -> Vec<SetupStep> {
         let device = self.device(system);
         // An empty line removes the override.
         let before = format!("{}\n", self.override_before);
@@ -88,7 +88,7 @@ impl Taken {
     }
 }
 
-impl Step {
+impl SetupStep {
     /// Writes it.
     pub fn run(&self) -> io::Result<()> {
         OpenOptions::new().write(true).open(&self.file)?.write_all(self.text.as_bytes())
@@ -117,8 +117,8 @@ mod tests {
         }
     }
 
-    fn written(steps: &[Step]) -> Vec<(String, &str)> {
-        let name = |step: &Step| step.file.strip_prefix("/sys/bus/pci").unwrap().display().to_string();
+    fn written(steps: &[SetupStep]) -> Vec<(String, &str)> {
+        let name = |step: &SetupStep| step.file.strip_prefix("/sys/bus/pci").unwrap().display().to_string();
         steps.iter().map(|step| (name(step), step.text.as_str())).collect()
     }
 

@@ -28,7 +28,7 @@ use crate::{
 
 /// One scratch folder with its ledger.
 #[derive(Debug)]
-struct Place {
+struct ScratchFolder {
     scratch: Scratch,
     ledger: Ledger,
     /// Files made by this run.
@@ -38,7 +38,7 @@ struct Place {
 /// All scratch folders of a job: one in each folder, however many members name it.
 #[derive(Debug)]
 pub(super) struct Places {
-    all: BTreeMap<PathBuf, Place>,
+    all: BTreeMap<PathBuf, ScratchFolder>,
     /// Members of each folder target, canonical.
     members: BTreeMap<String, Vec<PathBuf>>,
     keep: bool,
@@ -69,7 +69,7 @@ impl Places {
         for file in Ledger::own_files() {
             scratch.claim(file)?;
         }
-        self.all.insert(folder.to_owned(), Place { scratch, ledger, fresh: Vec::new() });
+        self.all.insert(folder.to_owned(), ScratchFolder { scratch, ledger, fresh: Vec::new() });
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl Drop for Places {
     }
 }
 
-impl Place {
+impl ScratchFolder {
     fn save(&self) -> Result<(), PathError> {
         let failed =
             |source| PathError::Io { action: "noting prepared files in", path: self.scratch.path().into(), source };

@@ -16,12 +16,12 @@ pub(super) struct Kept {
 }
 
 /// A dirty line.
-pub(super) struct Line<'a> {
+pub(super) struct CacheLine<'a> {
     pub(super) number: u32,
     pub(super) stores: &'a [Pending],
 }
 
-impl Line<'_> {
+impl CacheLine<'_> {
     fn ordinary(&self) -> usize {
         self.stores.iter().filter(|store| !store.streamed).count()
     }
@@ -54,14 +54,14 @@ impl Kept {
 }
 
 /// How many images there are; saturating.
-pub(super) fn count(lines: &[Line<'_>]) -> u64 {
+pub(super) fn count(lines: &[CacheLine<'_>]) -> u64 {
     lines.iter().fold(1, |count, line| count.saturating_mul(line.alternatives()))
 }
 
 impl Choice {
     /// The n-th of all.
-    pub(super) fn nth(lines: &[Line<'_>], mut number: u64) -> Self {
-        let digit = |line: &Line<'_>| {
+    pub(super) fn nth(lines: &[CacheLine<'_>], mut number: u64) -> Self {
+        let digit = |line: &CacheLine<'_>| {
             let kept = line.nth(number % line.alternatives());
             number /= line.alternatives();
             kept
@@ -71,9 +71,9 @@ impl Choice {
 
     /// One by chance. The first ones are those that find most: everything lost, everything kept, one line alone kept,
     /// one alone lost.
-    pub(super) fn sample(lines: &[Line<'_>], number: u64, random: &mut Xoshiro256PlusPlus) -> Self {
+    pub(super) fn sample(lines: &[CacheLine<'_>], number: u64, random: &mut Xoshiro256PlusPlus) -> Self {
         let nothing = || Self(lines.iter().map(|_| Kept::NOTHING).collect());
-        let all = || Self(lines.iter().map(Line::all).collect());
+        let all = || Self(lines.iter().map(CacheLine::all).collect());
         let line = (number / 2).wrapping_sub(1) as usize;
         match (number, number % 2 == 0) {
             (0, _) => nothing(),
@@ -84,9 +84,9 @@ impl Choice {
         }
     }
 
-    fn random(lines: &[Line<'_>], random: &mut Xoshiro256PlusPlus) -> Self {
+    fn random(lines: &[CacheLine<'_>], random: &mut Xoshiro256PlusPlus) -> Self {
         let bias = random.next_u64() % 4;
-        let one = |line: &Line<'_>| match (bias, random.next_u64() % 4) {
+        let one = |line: &CacheLine<'_>| match (bias, random.next_u64() % 4) {
             (0, 1..) => Kept::NOTHING,
             (1, 1..) => line.all(),
             (2, dice) => [Kept::NOTHING, line.all()][dice as usize % 2],
@@ -96,20 +96,20 @@ impl Choice {
     }
 
     /// The words that arrived, in order.
-    pub(super) fn words<'a>(&'a self, lines: &'a [Line<'a>]) -> impl Iterator<Item = (u32, u64)> + 'a {
+    pub(super) fn words<'a>(&'a self, lines: &'a [CacheLine<'a>]) -> impl Iterator<Item = (u32, u64)> + 'a {
         self.0.iter().zip(lines).flat_map(|(kept, line)| arrived(*kept, line.stores))
     }
 
     /// The same, with one line lost entirely or kept entirely.
-    pub(super) fn with_line(&self, lines: &[Line<'_>], line: usize, keep: bool) -> Self {
+    pub(super) fn with_line(&self, lines: &[CacheLine<'_>], line: usize, keep: bool) -> Self {
         let mut kept = self.0.clone();
         kept[line] = if keep { lines[line].all() } else { Kept::NOTHING };
         Self(kept)
     }
 
     /// Lines that are neither lost nor kept, or that are lost, in words.
-    pub(super) fn describe(&self, lines: &[Line<'_>]) -> Vec<String> {
-        let sentence = |(kept, line): (&Kept, &Line<'_>)| {
+    pub(super) fn describe(&self, lines: &[CacheLine<'_>]) -> Vec<String> {
+        let sentence = |(kept, line): (&Kept, &CacheLine<'_>)| {
             let arrived = kept.ordinary + kept.streamed.count_ones() as usize;
             let at = u64::from(line.number) * 64;
             format!("line {at:#x}: {arrived} of {} stores arrived", line.stores.len())

@@ -13,11 +13,11 @@ use rand_xoshiro::{
 
 use super::{
     case::CrashCase,
-    choice::{Choice, Line, count},
+    choice::{CacheLine, Choice, count},
     event::{Event, Mark, What},
     recorder::Recorder,
     replay::Replay,
-    violation::{Point, Violation},
+    violation::{CrashPoint, Violation},
 };
 
 /// Events of a history that a violation shows.
@@ -145,7 +145,8 @@ impl<'a, C: CrashCase> Exploration<'a, C> {
 
     /// Tries the images of one moment.
     fn moment(&mut self, moment: &Moment<'_>, replay: &Replay, share: u64) -> Result<(), Box<Violation>> {
-        let lines: Vec<Line<'_>> = replay.pending().iter().map(|(&number, stores)| Line { number, stores }).collect();
+        let lines: Vec<CacheLine<'_>> =
+            replay.pending().iter().map(|(&number, stores)| CacheLine { number, stores }).collect();
         let all = count(&lines);
         let exhaustive = all <= self.explorer.exhaustive_below.min(share.max(2) * 4);
         self.summary.moments += 1;
@@ -163,7 +164,7 @@ impl<'a, C: CrashCase> Exploration<'a, C> {
     }
 
     /// Recovers one image, checks it, and now and then cuts that recovery off too.
-    fn image(&mut self, moment: &Moment<'_>, choice: &Choice, lines: &[Line<'_>]) -> Result<(), Box<Violation>> {
+    fn image(&mut self, moment: &Moment<'_>, choice: &Choice, lines: &[CacheLine<'_>]) -> Result<(), Box<Violation>> {
         self.summary.images += 1;
         self.summary.nested_images += u64::from(moment.depth > 0);
         let nested = moment.depth < self.explorer.depth && self.random.next_u64() % self.explorer.nested_every == 0;
@@ -190,7 +191,7 @@ impl<'a, C: CrashCase> Exploration<'a, C> {
         &self,
         moment: &Moment<'_>,
         choice: &Choice,
-        lines: &[Line<'_>],
+        lines: &[CacheLine<'_>],
         go_on: bool,
     ) -> Result<Vec<Event>, String> {
         let recorder = &self.recorder;
@@ -220,7 +221,7 @@ impl<'a, C: CrashCase> Exploration<'a, C> {
         &self,
         moment: &Moment<'_>,
         choice: &Choice,
-        lines: &[Line<'_>],
+        lines: &[CacheLine<'_>],
         go_on: bool,
         what: String,
     ) -> Box<Violation> {
@@ -236,7 +237,7 @@ impl<'a, C: CrashCase> Exploration<'a, C> {
     }
 
     /// Two choices that leave the same bytes are one image.
-    fn identity(&self, choice: &Choice, lines: &[Line<'_>]) -> u64 {
+    fn identity(&self, choice: &Choice, lines: &[CacheLine<'_>]) -> u64 {
         let mut words: Vec<(u32, u64)> = choice.words(lines).collect();
         words.reverse();
         words.sort_by_key(|&(word, _)| word);
@@ -268,9 +269,13 @@ fn mark(event: &Event) -> Option<Mark> {
     if let What::Mark(mark) = event.what { Some(mark) } else { None }
 }
 
-fn point(moment: &Moment<'_>, choice: &Choice, lines: &[Line<'_>]) -> Point {
+fn point(moment: &Moment<'_>, choice: &Choice, lines: &[CacheLine<'_>]) -> CrashPoint {
     let trace = &moment.events[moment.at.saturating_sub(TRACE)..moment.at];
-    Point { event: moment.at, lines: choice.describe(lines), trace: trace.iter().map(ToString::to_string).collect() }
+    CrashPoint {
+        event: moment.at,
+        lines: choice.describe(lines),
+        trace: trace.iter().map(ToString::to_string).collect(),
+    }
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

@@ -29,4 +29,4 @@ pub use explorer::{Explorer, Summary};
 pub use hints::{Hints, hints};
 pub use mutant::{Allowed, Mutant, MutantReport, Survivor, try_mutants, try_recovery_mutants};
 pub use recorder::Recorder;
-pub use violation::{Point, Violation};
+pub use violation::{CrashPoint, Violation};

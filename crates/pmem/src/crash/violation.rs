@@ -8,14 +8,14 @@ pub struct Violation {
     /// What was wrong afterwards.
     pub what: String,
     /// The crashes that led to it, the first one first: more than one where recovery was cut off too.
-    pub points: Vec<Point>,
+    pub points: Vec<CrashPoint>,
     /// The seed that finds it again.
     pub seed: u64,
 }
 
 /// One crash.
 #[derive(Clone, Debug)]
-pub struct Point {
+pub struct CrashPoint {
     /// How many events of the history had happened.
     pub event: usize,
     /// What had arrived of each line that was not durable.

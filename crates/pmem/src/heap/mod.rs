@@ -21,25 +21,25 @@ use crate::{class::Class, class::SIZES, error::PmemError, geometry::Geometry, lo
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) at: u64,
-    pub(crate) kind: Kind,
+    pub(crate) kind: BlockKind,
 }
 
 impl Taken {
     pub(crate) fn is_large(&self) -> bool {
-        matches!(self.kind, Kind::Large(_))
+        matches!(self.kind, BlockKind::Large(_))
     }
 }
 
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum BlockKind {
     /// One of a chunk's equal blocks.
     Small(Class),
     /// That many whole chunks.
     Large(u64),
 }
 
-impl Kind {
+impl BlockKind {
     pub(crate) fn of(bytes: u64) -> Self {
         Class::of(bytes).map_or_else(|| Self::Large(bytes.div_ceil(crate::CHUNK_BYTES)), Self::Small)
     }
@@ -116,8 +116,8 @@ impl Heap {
     pub(crate) fn release(&self, block: Taken) {
         let Some((chunk, within)) = self.geometry.locate(block.at) else { return };
         match block.kind {
-            Kind::Large(chunks) => lock(&self.chunks).give(chunk, chunks),
-            Kind::Small(class) => {
+            BlockKind::Large(chunks) => lock(&self.chunks).give(chunk, chunks),
+            BlockKind::Small(class) => {
                 let mut members = self.class(class);
                 let Some(slab) = self.slabs[chunk as usize].get() else { return };
                 if slab.release(within / class.bytes()) && !slab.is_listed() {
@@ -132,8 +132,8 @@ impl Heap {
     pub(crate) fn adopt(&self, medium: &impl Medium, block: Taken) {
         let Some((chunk, within)) = self.geometry.locate(block.at) else { return };
         match block.kind {
-            Kind::Large(chunks) => lock(&self.chunks).take_at(chunk, chunks),
-            Kind::Small(class) => {
+            BlockKind::Large(chunks) => lock(&self.chunks).take_at(chunk, chunks),
+            BlockKind::Small(class) => {
                 // A chunk that is full now leaves its list when somebody looks for a block there.
                 let _members = self.class(class);
                 self.slab(medium, chunk).take_this(within / class.bytes());
@@ -168,22 +168,22 @@ impl Heap {
     /// How a block's allocation is recorded.
     pub(crate) fn allocation(&self, block: Taken) -> Change {
         match block.kind {
-            Kind::Small(class) => {
+            BlockKind::Small(class) => {
                 let (at, bits) = self.bit(block.at, class);
                 Change::Set { at, bits }
             }
-            Kind::Large(chunks) => Change::Put { at: self.head(block.at), value: Head::Large(chunks).encode() },
+            BlockKind::Large(chunks) => Change::Put { at: self.head(block.at), value: Head::Large(chunks).encode() },
         }
     }
 
     /// How the end of a block's allocation is recorded.
     pub(crate) fn deallocation(&self, block: Taken) -> Change {
         match block.kind {
-            Kind::Small(class) => {
+            BlockKind::Small(class) => {
                 let (at, bits) = self.bit(block.at, class);
                 Change::Clear { at, bits }
             }
-            Kind::Large(_) => Change::Put { at: self.head(block.at), value: 0 },
+            BlockKind::Large(_) => Change::Put { at: self.head(block.at), value: 0 },
         }
     }
 
@@ -197,14 +197,14 @@ impl Heap {
         let Some((chunk, within)) = self.geometry.locate(at) else { return refuse("it lies outside of the chunks") };
         match Head::read(medium, &self.geometry, chunk)? {
             Head::Free => refuse("nothing is allocated there"),
-            Head::Large(chunks) if within == 0 => Ok(Taken { at, kind: Kind::Large(chunks) }),
+            Head::Large(chunks) if within == 0 => Ok(Taken { at, kind: BlockKind::Large(chunks) }),
             Head::Slab(class) if within % class.bytes() == 0 && within / class.bytes() < class.blocks() => {
                 let (word, bit) = self.bit(at, class);
                 if medium.load(word) & bit == 0 {
                     return refuse("it is free already");
                 }
                 self.slab(medium, chunk);
-                Ok(Taken { at, kind: Kind::Small(class) })
+                Ok(Taken { at, kind: BlockKind::Small(class) })
             }
             _ => refuse("no block begins there"),
         }
@@ -238,14 +238,14 @@ impl Heap {
             return refuse("it lies outside of the chunks");
         };
         match (block.kind, Head::read(medium, &self.geometry, chunk)?) {
-            (Kind::Small(class), Head::Slab(there)) if class == there => {
+            (BlockKind::Small(class), Head::Slab(there)) if class == there => {
                 let good = within % class.bytes() == 0 && within / class.bytes() < class.blocks();
                 // As in `allocated`: the mask is read before the bit changes.
                 self.slab(medium, chunk);
                 if good { Ok(()) } else { refuse("no block begins there") }
             }
-            (Kind::Large(chunks), Head::Large(there)) if chunks == there && within == 0 => Ok(()),
-            (Kind::Large(chunks), Head::Free) if within == 0 && chunk + chunks <= self.geometry.chunks => Ok(()),
+            (BlockKind::Large(chunks), Head::Large(there)) if chunks == there && within == 0 => Ok(()),
+            (BlockKind::Large(chunks), Head::Free) if within == 0 && chunk + chunks <= self.geometry.chunks => Ok(()),
             _ => refuse("its chunk holds blocks of another size"),
         }
     }

@@ -5,7 +5,7 @@ use assay_tpcc::{Result, TpccError, store::Account};
 use super::{
     pending::{Charges, Entered, Paid},
     session::PostgresSession,
-    wire::Value::{Int, Ints, Long, Longs, Text as Word, Texts},
+    wire::WireValue::{Int, Ints, Long, Longs, Text as Word, Texts},
 };
 
 impl PostgresSession {

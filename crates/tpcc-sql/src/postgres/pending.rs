@@ -8,7 +8,7 @@ use assay_tpcc::{
     text::{Text, is_original},
 };
 
-use super::wire::Row;
+use super::wire::WireRow;
 
 /// Rows of stock, in columns as their update wants them.
 #[derive(Default)]
@@ -64,7 +64,7 @@ impl Entered {
 }
 
 impl Sold {
-    pub(super) fn fill(&mut self, rows: &[Row]) -> Result<()> {
+    pub(super) fn fill(&mut self, rows: &[WireRow]) -> Result<()> {
         self.warehouses.clear();
         self.items.clear();
         self.quantities.clear();

@@ -18,9 +18,8 @@ use super::{
     pending::{Charges, Entered, Paid, Sold},
     statements::{self, Statements},
     wire::{
-        Row, Statement,
-        Value::{Int, Ints, Long, Text as Word},
-        Wire,
+        Statement, Wire, WireRow,
+        WireValue::{Int, Ints, Long, Text as Word},
     },
 };
 
@@ -48,7 +47,7 @@ pub struct PostgresSession {
     /// A transaction is open at the server.
     open: bool,
     pub(super) sold: Sold,
-    customer: Option<Row>,
+    customer: Option<WireRow>,
     payment: Option<Paid>,
     charges: Option<Charges>,
     entered: Option<Entered>,
@@ -60,7 +59,7 @@ impl fmt::Debug for PostgresSession {
     }
 }
 
-fn first<'r>(rows: &'r [Row], what: &str) -> Result<&'r Row> {
+fn first<'r>(rows: &'r [WireRow], what: &str) -> Result<&'r WireRow> {
     rows.first().ok_or_else(|| TpccError::damaged(what))
 }
 

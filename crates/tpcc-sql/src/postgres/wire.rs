@@ -42,7 +42,7 @@ const PORT: u16 = 5432;
 
 /// A value of a parameter.
 #[derive(Clone, Copy)]
-pub(super) enum Value<'v> {
+pub(super) enum WireValue<'v> {
     Int(i32),
     Long(i64),
     Text(&'v str),
@@ -59,7 +59,7 @@ pub(super) struct Statement {
 
 /// A row of an answer.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct WireRow {
     bytes: Bytes,
     cells: Vec<Range<usize>>,
 }
@@ -100,7 +100,7 @@ impl Wire {
     }
 
     /// Adds a statement to the exchange.
-    pub(super) fn ask(&mut self, statement: &Statement, values: &[Value<'_>]) -> Result<()> {
+    pub(super) fn ask(&mut self, statement: &Statement, values: &[WireValue<'_>]) -> Result<()> {
         let bound = frontend::bind("", &statement.name, [BINARY], values, put, [BINARY], &mut self.out);
         bound.map_err(|error| match error {
             BindError::Conversion(error) => TpccError::store(error),
@@ -111,7 +111,7 @@ impl Wire {
     }
 
     /// Makes the exchange; rows of the last `N` of its statements.
-    pub(super) fn exchange<const N: usize>(&mut self) -> Result<[Vec<Row>; N]> {
+    pub(super) fn exchange<const N: usize>(&mut self) -> Result<[Vec<WireRow>; N]> {
         let asked = std::mem::take(&mut self.asked);
         frontend::sync(&mut self.out);
         self.send()?;
@@ -136,11 +136,11 @@ impl Wire {
     }
 
     /// Reads until the server is ready for the next exchange; rows of each statement, or its first complaint.
-    fn receive(&mut self) -> Result<Vec<Vec<Row>>> {
+    fn receive(&mut self) -> Result<Vec<Vec<WireRow>>> {
         let (mut answers, mut rows, mut complaint) = (Vec::with_capacity(4), Vec::new(), None);
         loop {
             match self.message()? {
-                Message::DataRow(body) => rows.push(Row::of(&body).map_err(TpccError::store)?),
+                Message::DataRow(body) => rows.push(WireRow::of(&body).map_err(TpccError::store)?),
                 Message::CommandComplete(_) => answers.push(std::mem::take(&mut rows)),
                 Message::ErrorResponse(body) => complaint = complaint.or_else(|| Some(said(&body))),
                 Message::ReadyForQuery(_) => return complaint.map_or(Ok(answers), Err),
@@ -185,7 +185,7 @@ impl Drop for Wire {
     }
 }
 
-impl Row {
+impl WireRow {
     fn of(body: &DataRowBody) -> io::Result<Self> {
         let mut cells = Vec::with_capacity(24);
         let mut ranges = body.ranges();
@@ -213,14 +213,17 @@ impl Row {
     }
 }
 
-fn put(value: &Value<'_>, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+fn put(
+    value: &WireValue<'_>,
+    out: &mut BytesMut,
+) -> std::result::Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
     match *value {
-        Value::Int(value) => encode::int4_to_sql(value, out),
-        Value::Long(value) => encode::int8_to_sql(value, out),
-        Value::Text(value) => encode::text_to_sql(value, out),
-        Value::Ints(values) => array(values, &Type::INT4, |value, out| encode::int4_to_sql(*value, out), out)?,
-        Value::Longs(values) => array(values, &Type::INT8, |value, out| encode::int8_to_sql(*value, out), out)?,
-        Value::Texts(values) => array(values, &Type::TEXT, |value, out| out.extend_from_slice(value.bytes()), out)?,
+        WireValue::Int(value) => encode::int4_to_sql(value, out),
+        WireValue::Long(value) => encode::int8_to_sql(value, out),
+        WireValue::Text(value) => encode::text_to_sql(value, out),
+        WireValue::Ints(values) => array(values, &Type::INT4, |value, out| encode::int4_to_sql(*value, out), out)?,
+        WireValue::Longs(values) => array(values, &Type::INT8, |value, out| encode::int8_to_sql(*value, out), out)?,
+        WireValue::Texts(values) => array(values, &Type::TEXT, |value, out| out.extend_from_slice(value.bytes()), out)?,
     }
     Ok(IsNull::No)
 }

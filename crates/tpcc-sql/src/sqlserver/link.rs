@@ -2,7 +2,7 @@
 
 use assay_tpcc::{Result, TpccError, text::Text};
 
-use crate::schema::{Rows, Table, Value as Cell};
+use crate::schema::{Rows, TableSchema, Value as Cell};
 
 /// A value of a parameter: `@P1` and so on.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +17,7 @@ pub enum Value<'v> {
 
 /// A value of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Answer {
+pub enum LinkAnswer {
     /// Any integer.
     Number(i64),
     /// Any text.
@@ -28,26 +28,26 @@ pub enum Answer {
 
 /// A row of an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row(pub Vec<Answer>);
+pub struct Row(pub Vec<LinkAnswer>);
 
 impl Row {
     pub(super) fn number(&self, at: usize) -> Result<i64> {
         match self.0.get(at) {
-            Some(Answer::Number(number)) => Ok(*number),
+            Some(LinkAnswer::Number(number)) => Ok(*number),
             _ => Err(TpccError::damaged("a number of an answer")),
         }
     }
 
     pub(super) fn text<const N: usize>(&self, at: usize) -> Text<N> {
         match self.0.get(at) {
-            Some(Answer::Text(text)) => Text::of(text.as_bytes()),
+            Some(LinkAnswer::Text(text)) => Text::of(text.as_bytes()),
             _ => Text::EMPTY,
         }
     }
 
     pub(super) fn words(&self, at: usize) -> Option<String> {
         match self.0.get(at) {
-            Some(Answer::Text(text)) => Some(text.clone()),
+            Some(LinkAnswer::Text(text)) => Some(text.clone()),
             _ => None,
         }
     }
@@ -82,7 +82,7 @@ pub trait Link {
     ///
     /// # Errors
     /// Where the server fails.
-    fn bulk(&mut self, table: &Table, fill: &mut dyn FnMut(&mut Take<'_>) -> Result<()>) -> Result<()>;
+    fn bulk(&mut self, table: &TableSchema, fill: &mut dyn FnMut(&mut Take<'_>) -> Result<()>) -> Result<()>;
 }
 
 /// What opens connections.

@@ -6,7 +6,7 @@ use assay_tpcc::{Result, Scale, population::Population};
 
 use super::link::{Connect, Link};
 use crate::{
-    schema::{self, INDEXES, TABLES, Table},
+    schema::{self, INDEXES, TABLES, TableSchema},
     side_by_side,
 };
 
@@ -45,7 +45,7 @@ pub(super) fn load<C: Connect>(
 }
 
 /// A table in T-SQL: text is of bounded length, and keys are never empty.
-pub(super) fn create(table: &Table) -> String {
+pub(super) fn create(table: &TableSchema) -> String {
     let columns: Vec<String> = table.columns.split(',').map(column).collect();
     format!("create table {} ({})", table.name, columns.join(", "))
 }

@@ -55,7 +55,7 @@ struct Sold {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct JsonLine<'a> {
     n: u8,
     i: u32,
     s: u32,
@@ -187,7 +187,7 @@ impl<L: Link> Session for SqlServerSession<L> {
 
     fn insert_order(&mut self, order: &NewOrder, number: u32, row: &Order, lines: &[OrderLine]) -> Result<()> {
         let sold = json(self.stock.iter().map(Stocked::sold))?;
-        let lines = json((1..).zip(lines).map(|(n, line)| Line {
+        let lines = json((1..).zip(lines).map(|(n, line)| JsonLine {
             n,
             i: line.item,
             s: line.supply_warehouse,

@@ -10,9 +10,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{
     SqlServerOptions, is_conflict,
-    link::{Answer, Connect, Link, Row, Take, Value},
+    link::{Connect, Link, LinkAnswer, Row, Take, Value},
 };
-use crate::schema::{Table, Value as Cell};
+use crate::schema::{TableSchema, Value as Cell};
 
 /// A server, and who asks it.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ impl Link for TdsLink {
         answers.map_err(failure)?.into_iter().map(|rows| rows.into_iter().map(row).collect()).collect()
     }
 
-    fn bulk(&mut self, table: &Table, fill: &mut dyn FnMut(&mut Take<'_>) -> Result<()>) -> Result<()> {
+    fn bulk(&mut self, table: &TableSchema, fill: &mut dyn FnMut(&mut Take<'_>) -> Result<()>) -> Result<()> {
         let long = longs(table);
         let Self { client, runtime } = self;
         let mut request = runtime.block_on(client.bulk_insert(table.name)).map_err(failure)?;
@@ -102,24 +102,24 @@ fn row(row: tiberius::Row) -> Result<Row> {
     row.into_iter().map(answer).collect::<Result<_>>().map(Row)
 }
 
-fn answer(data: ColumnData<'static>) -> Result<Answer> {
+fn answer(data: ColumnData<'static>) -> Result<LinkAnswer> {
     Ok(match data {
-        ColumnData::U8(Some(number)) => Answer::Number(number.into()),
-        ColumnData::I16(Some(number)) => Answer::Number(number.into()),
-        ColumnData::I32(Some(number)) => Answer::Number(number.into()),
-        ColumnData::I64(Some(number)) => Answer::Number(number),
-        ColumnData::String(Some(text)) => Answer::Text(text.into_owned()),
+        ColumnData::U8(Some(number)) => LinkAnswer::Number(number.into()),
+        ColumnData::I16(Some(number)) => LinkAnswer::Number(number.into()),
+        ColumnData::I32(Some(number)) => LinkAnswer::Number(number.into()),
+        ColumnData::I64(Some(number)) => LinkAnswer::Number(number),
+        ColumnData::String(Some(text)) => LinkAnswer::Text(text.into_owned()),
         ColumnData::U8(None)
         | ColumnData::I16(None)
         | ColumnData::I32(None)
         | ColumnData::I64(None)
-        | ColumnData::String(None) => Answer::Null,
+        | ColumnData::String(None) => LinkAnswer::Null,
         other => return Err(TpccError::store(format!("the server answered {other:?}, which nothing here asks for"))),
     })
 }
 
 /// Which columns are `bigint`.
-pub(super) fn longs(table: &Table) -> Vec<bool> {
+pub(super) fn longs(table: &TableSchema) -> Vec<bool> {
     table.columns.split(',').map(|column| column.trim().ends_with(" bigint")).collect()
 }
 

@@ -19,10 +19,10 @@ use rusqlite::{Connection, params_from_iter, types::ValueRef};
 
 use super::{
     Isolation, SqlServerOptions, SqlServerStore, is_conflict,
-    link::{Answer, Connect, Link, Row, Take, Value},
+    link::{Connect, Link, LinkAnswer, Row, Take, Value},
     load, statements as say, tds,
 };
-use crate::schema::{TABLES, Table, Value as Cell};
+use crate::schema::{TABLES, TableSchema, Value as Cell};
 
 const SCALE: Scale = Scale { warehouses: 2, items: 100, customers: 20 };
 
@@ -214,7 +214,7 @@ impl Link for Line {
         Ok(answers)
     }
 
-    fn bulk(&mut self, table: &Table, fill: &mut dyn FnMut(&mut Take<'_>) -> Result<()>) -> Result<()> {
+    fn bulk(&mut self, table: &TableSchema, fill: &mut dyn FnMut(&mut Take<'_>) -> Result<()>) -> Result<()> {
         let connection = self.connection.unchecked_transaction().map_err(crate::sqlite::failure)?;
         let long = tds::longs(table);
         let marks = vec!["?"; long.len()].join(", ");
@@ -232,11 +232,11 @@ impl Link for Line {
     }
 }
 
-fn answer(value: ValueRef<'_>) -> Answer {
+fn answer(value: ValueRef<'_>) -> LinkAnswer {
     match value {
-        ValueRef::Integer(number) => Answer::Number(number),
-        ValueRef::Text(text) => Answer::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Null => Answer::Null,
+        ValueRef::Integer(number) => LinkAnswer::Number(number),
+        ValueRef::Text(text) => LinkAnswer::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Null => LinkAnswer::Null,
         other => panic!("an answer is {other:?}"),
     }
 }

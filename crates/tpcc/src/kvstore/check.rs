@@ -65,7 +65,7 @@ pub(super) fn orders_delivered<K: Kv>(kv: &K, scale: &Scale) -> Result<u64> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct OrderSeen {
     customer: u16,
     carrier: u8,
     lines_said: u32,
@@ -175,18 +175,18 @@ impl<S: KvSession> Checker<S> {
         Ok(ytd)
     }
 
-    fn read_orders(&mut self, w: u32, d: u8) -> Result<BTreeMap<u32, Seen>> {
+    fn read_orders(&mut self, w: u32, d: u8) -> Result<BTreeMap<u32, OrderSeen>> {
         let mut orders = BTreeMap::new();
         let (from, below) = (key::order(w, d, 0), key::order(w, d, u32::MAX));
         self.rows::<Order>(Table::Order, &from, &below, |_, key, row| {
             let lines_said = u32::from(row.lines);
-            let seen = Seen { customer: row.customer, carrier: row.carrier, lines_said, ..Seen::default() };
+            let seen = OrderSeen { customer: row.customer, carrier: row.carrier, lines_said, ..OrderSeen::default() };
             orders.insert(key::last_u32(key), seen);
         })?;
         Ok(orders)
     }
 
-    fn read_undelivered(&mut self, w: u32, d: u8, orders: &mut BTreeMap<u32, Seen>) -> Result<Vec<u32>> {
+    fn read_undelivered(&mut self, w: u32, d: u8, orders: &mut BTreeMap<u32, OrderSeen>) -> Result<Vec<u32>> {
         let mut undelivered = Vec::new();
         self.session.scan(Table::NewOrder, &key::order(w, d, 0), &key::order(w, d, u32::MAX), |key, _| {
             undelivered.push(key::last_u32(key));
@@ -201,7 +201,7 @@ impl<S: KvSession> Checker<S> {
         Ok(undelivered)
     }
 
-    fn check_numbers(&mut self, w: u32, d: u8, next: u32, orders: &BTreeMap<u32, Seen>, undelivered: &[u32]) {
+    fn check_numbers(&mut self, w: u32, d: u8, next: u32, orders: &BTreeMap<u32, OrderSeen>, undelivered: &[u32]) {
         self.orders += orders.len() as i64;
         self.undelivered += undelivered.len() as i64;
         let last = orders.keys().next_back().copied().unwrap_or(0);
@@ -219,7 +219,7 @@ impl<S: KvSession> Checker<S> {
     }
 
     /// Counts the lines of every order; cents that were delivered, by customer.
-    fn read_lines(&mut self, w: u32, d: u8, orders: &mut BTreeMap<u32, Seen>) -> Result<Vec<i64>> {
+    fn read_lines(&mut self, w: u32, d: u8, orders: &mut BTreeMap<u32, OrderSeen>) -> Result<Vec<i64>> {
         let mut owed = vec![0; usize::from(self.scale.customers) + 1];
         let (from, below) = (key::order_line(w, d, 0, 0), key::order_line(w, d, u32::MAX, 0));
         let mut total = 0_u64;
@@ -241,7 +241,7 @@ impl<S: KvSession> Checker<S> {
         Ok(owed)
     }
 
-    fn check_orders(&mut self, w: u32, d: u8, orders: &BTreeMap<u32, Seen>) {
+    fn check_orders(&mut self, w: u32, d: u8, orders: &BTreeMap<u32, OrderSeen>) {
         for (order, seen) in orders {
             let agrees = (seen.carrier == 0) == seen.undelivered;
             self.findings.expect(5, agrees, || format!("order {w}/{d}/{order}: carrier {}", seen.carrier));

@@ -9,7 +9,7 @@ use crate::document::{Chains, Pmem};
 
 /// One access of a chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Step {
+pub enum ChainStep {
     /// Reads from persistent memory.
     Read {
         /// How much.
@@ -38,7 +38,7 @@ struct Work {
 }
 
 /// Chains per second of `threads` threads on `modules` modules.
-pub fn chains_per_s(pmem: &Pmem, chains: &Chains, modules: u32, steps: &[Step], threads: f64) -> f64 {
+pub fn chains_per_s(pmem: &Pmem, chains: &Chains, modules: u32, steps: &[ChainStep], threads: f64) -> f64 {
     let work = work(pmem, chains, steps);
     let reads = Access::new(&pmem.operations.random_read, pmem.granule_bytes.value, modules, 1);
     let deep = f64::from(work.reads) > chains.overlapped_reads.value;
@@ -47,7 +47,7 @@ pub fn chains_per_s(pmem: &Pmem, chains: &Chains, modules: u32, steps: &[Step], 
     smooth_min(reads.effective(threads) / thread_ns, room, reads.sharpness) * 1e9
 }
 
-fn work(pmem: &Pmem, chains: &Chains, steps: &[Step]) -> Work {
+fn work(pmem: &Pmem, chains: &Chains, steps: &[ChainStep]) -> Work {
     let granule = pmem.granule_bytes.value;
     let read_ns = |bytes: f64| {
         // Half a granule and less is read as lines are, whole granules one after the other.
@@ -60,14 +60,14 @@ fn work(pmem: &Pmem, chains: &Chains, steps: &[Step]) -> Work {
     let mut lines: Vec<f64> = Vec::new();
     for step in steps {
         match *step {
-            Step::Read { bytes } => {
+            ChainStep::Read { bytes } => {
                 work.thread_ns += chains.read_ns.at(bytes);
                 work.module_ns += read_ns(bytes);
                 work.reads += 1;
                 opened.clear();
             }
-            Step::DramRead { bytes } => work.thread_ns += chains.dram_read_ns.at(bytes),
-            Step::Write { bytes, offset } => {
+            ChainStep::DramRead { bytes } => work.thread_ns += chains.dram_read_ns.at(bytes),
+            ChainStep::Write { bytes, offset } => {
                 work.thread_ns += chains.write_ns.at(bytes);
                 work.module_ns += write_ns * open(chains, granule, &mut opened, &mut lines, bytes, offset);
             }

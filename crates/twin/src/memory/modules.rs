@@ -5,7 +5,7 @@ use assay_record::Persist;
 use super::{
     latency::{Idle, Tails, percentiles},
     operation::Access,
-    share::{Part, Served, Sharing, serve},
+    share::{LoadPart, Served, Sharing, serve},
 };
 use crate::{
     BoundBy, PathKey,
@@ -51,7 +51,7 @@ impl Set<'_> {
         }
         let written = written_bytes(loads);
         let size = |load: &DeviceLoad| if load.write_share == 1.0 { load.size_bytes } else { written };
-        let parts: Vec<Part> = loads.iter().map(|load| self.part(load, sharing(size(load)))).collect();
+        let parts: Vec<LoadPart> = loads.iter().map(|load| self.part(load, sharing(size(load)))).collect();
         let mut served = vec![Served::default(); loads.len()];
         serve(&parts, &mut served);
         let busy = busy(&served);
@@ -60,7 +60,7 @@ impl Set<'_> {
         }
     }
 
-    fn part(&self, load: &DeviceLoad, sharing: Sharing) -> Part {
+    fn part(&self, load: &DeviceLoad, sharing: Sharing) -> LoadPart {
         let bytes = load.size_bytes;
         let operations = self.operations;
         let reads = if load.sequential { &operations.sequential_read } else { &operations.random_read };
@@ -73,7 +73,7 @@ impl Set<'_> {
             write.thread_ns += self.persist_ns;
         }
         debug_assert!(bytes > 0.0 && read.thread_ns > 0.0);
-        Part {
+        LoadPart {
             read,
             write,
             write_share: load.write_share,
@@ -92,7 +92,7 @@ impl Set<'_> {
         access
     }
 
-    fn fill(&self, load: &DeviceLoad, part: &Part, served: &Served, busy: [f64; 2], answer: &mut DeviceAnswer) {
+    fn fill(&self, load: &DeviceLoad, part: &LoadPart, served: &Served, busy: [f64; 2], answer: &mut DeviceAnswer) {
         let own_ns = served.alone_ns.max(1e-9);
         let reads =
             (1.0 - load.write_share) * self.idle.load_ns(load, self.modules, self.operations).max(part.read.thread_ns);

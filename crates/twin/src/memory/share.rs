@@ -47,7 +47,7 @@ fn balance([reads, writes]: [f64; 2]) -> f64 {
 
 /// A load on the modules.
 #[derive(Clone, Copy, Debug)]
-pub struct Part {
+pub struct LoadPart {
     /// Reads.
     pub read: Access,
     /// Writes.
@@ -79,7 +79,7 @@ pub struct Served {
     pub write_used: f64,
 }
 
-impl Part {
+impl LoadPart {
     /// Time of an operation while the modules do not limit, ns.
     fn own_ns(&self) -> f64 {
         let reads = (1.0 - self.write_share) * self.read.crowded_ns(self.threads);
@@ -112,13 +112,13 @@ struct State {
 }
 
 impl State {
-    fn used(&self, part: &Part) -> [f64; 2] {
+    fn used(&self, part: &LoadPart) -> [f64; 2] {
         [self.ops * (1.0 - part.write_share) / self.capacity[0], self.ops * part.write_share / self.capacity[1]]
     }
 }
 
 /// Serves all loads at once.
-pub fn serve(parts: &[Part], served: &mut [Served]) {
+pub fn serve(parts: &[LoadPart], served: &mut [Served]) {
     if let [part] = parts {
         served[0] = single(part);
         return;
@@ -145,13 +145,13 @@ pub fn serve(parts: &[Part], served: &mut [Served]) {
 /// Operations per ns beyond which a mix does not get: those of the faster of its two kinds alone. Six published modules
 /// gave 15.4 GiB/s of reads and 10.3 of writes at 256 B, and 31.9 of reads alone; no mix on persistent memory was seen
 /// above its parts. The rule matters where so many threads crowd that either kind alone loses to its own collapse.
-fn faster_kind(part: &Part) -> f64 {
-    let alone = |write_share: f64| single(&Part { write_share, ..*part }).ops;
+fn faster_kind(part: &LoadPart) -> f64 {
+    let alone = |write_share: f64| single(&LoadPart { write_share, ..*part }).ops;
     alone(0.0).max(alone(1.0))
 }
 
 /// One load: reads and writes of the same threads.
-fn single(part: &Part) -> Served {
+fn single(part: &LoadPart) -> Served {
     let mut state = State { ops: part.offered().min(part.rate), capacity: [1.0; 2] };
     let mut room = f64::INFINITY;
     let pure = part.write_share == 0.0 || part.write_share == 1.0;
@@ -175,7 +175,7 @@ fn single(part: &Part) -> Served {
 }
 
 /// Threads at the modules that [read, write].
-fn crowd(parts: &[Part], states: &[State]) -> [f64; 2] {
+fn crowd(parts: &[LoadPart], states: &[State]) -> [f64; 2] {
     let mut present = [0.0; 2];
     for (part, state) in parts.iter().zip(states) {
         let here = part.present(state.ops);
@@ -189,7 +189,7 @@ fn crowd(parts: &[Part], states: &[State]) -> [f64; 2] {
 /// Time of an operation in its reads and in its writes, ns, while `here` threads are at the modules: what each takes alone,
 /// and what is waited beyond that, which belongs to the way that is fuller. Threads that do both gather where they wait, so
 /// that a stream of both can crowd the modules as much as its writes alone.
-fn times(part: &Part, state: &State, here: f64) -> [f64; 2] {
+fn times(part: &LoadPart, state: &State, here: f64) -> [f64; 2] {
     let threads = part.threads;
     let own =
         [(1.0 - part.write_share) * part.read.crowded_ns(threads), part.write_share * part.write.crowded_ns(threads)];
@@ -201,11 +201,11 @@ fn times(part: &Part, state: &State, here: f64) -> [f64; 2] {
     [own[0] + waits * reading, own[1] + waits * (1.0 - reading)]
 }
 
-fn capacities(part: &Part, present: [f64; 2]) -> [f64; 2] {
+fn capacities(part: &LoadPart, present: [f64; 2]) -> [f64; 2] {
     [part.read.capacity_with(present[0].max(1.0)), part.write.capacity_with(present[1].max(1.0))]
 }
 
-fn room_within(part: &Part, state: &State, budgets: [f64; 2]) -> f64 {
+fn room_within(part: &LoadPart, state: &State, budgets: [f64; 2]) -> f64 {
     let within = |way: usize, share: f64| {
         if share > 0.0 { budgets[way] * state.capacity[way] / share } else { f64::INFINITY }
     };
@@ -213,7 +213,7 @@ fn room_within(part: &Part, state: &State, budgets: [f64; 2]) -> f64 {
 }
 
 /// Operations per ns that each load has room for beside the others.
-fn rooms(parts: &[Part], states: &[State]) -> Vec<f64> {
+fn rooms(parts: &[LoadPart], states: &[State]) -> Vec<f64> {
     let used: Vec<[f64; 2]> = parts.iter().zip(states).map(|(part, state)| state.used(part)).collect();
     let total = used.iter().fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
     let pressure: Vec<[f64; 2]> = parts.iter().zip(states).map(|(part, state)| pressure(part, state)).collect();
@@ -233,7 +233,7 @@ fn rooms(parts: &[Part], states: &[State]) -> Vec<f64> {
 }
 
 /// How hard a load would press on each way were it alone.
-fn pressure(part: &Part, state: &State) -> [f64; 2] {
+fn pressure(part: &LoadPart, state: &State) -> [f64; 2] {
     let wanted = part.offered().min(part.rate);
     [
         (wanted * (1.0 - part.write_share) / state.capacity[0]).min(1.0),
@@ -241,7 +241,7 @@ fn pressure(part: &Part, state: &State) -> [f64; 2] {
     ]
 }
 
-fn answer(part: &Part, state: &State, room: f64) -> Served {
+fn answer(part: &LoadPart, state: &State, room: f64) -> Served {
     let closed = part.threads / state.ops.max(1e-30) - part.think_ns;
     let asked = needed(state.ops, room, part.sharpness()) * (part.think_ns + part.own_ns()) / state.ops.max(1e-30);
     // With a rate fewer meet at the modules than without one: nobody waits longer than there.

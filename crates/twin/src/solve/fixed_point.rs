@@ -11,7 +11,7 @@ use crate::{
     host::Demand,
     solve::{
         commit::{Journal, merges},
-        lane::Lane,
+        lane::SolverLane,
     },
 };
 
@@ -50,7 +50,7 @@ pub struct Seat {
     journal: Option<Journal>,
     /// CPU cycles of an operation's share of a commit, which a thread of the kernel spends.
     commit_cycles: f64,
-    lane: Lane,
+    lane: SolverLane,
     /// Requests per second that the device served last.
     requests_per_s: f64,
     trail: Trail,
@@ -249,7 +249,7 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         if stream.zeroes() {
             load.size_bytes *= 1.0 + stream.write_share;
         }
-        let lane = Lane::of(host, stream, load);
+        let lane = SolverLane::of(host, stream, load);
         let journal = journal(target, host, load, &demand)?;
         let seat = Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, journal, lane, ..Seat::default() };
         coupled.seats.push(seat);

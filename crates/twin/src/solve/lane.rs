@@ -20,22 +20,22 @@ const BEHIND_BELOW: f64 = 0.98;
 
 /// The way of a stream to the device.
 #[derive(Clone, Copy, Debug)]
-pub struct Lane {
+pub struct SolverLane {
     /// Operations of the stream for each request of the device.
     pub per_request: f64,
     /// How many requests each operation in flight keeps under way: two where one is used while the next is read ahead.
     pub doubled: f64,
-    kind: Kind,
+    kind: LaneKind,
 }
 
-impl Default for Lane {
+impl Default for SolverLane {
     fn default() -> Self {
-        Self { per_request: 1.0, doubled: 1.0, kind: Kind::Direct }
+        Self { per_request: 1.0, doubled: 1.0, kind: LaneKind::Direct }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
+enum LaneKind {
     /// Every operation is a request.
     Direct,
     /// Reads that may find their bytes in memory; `ahead` of them are read by one request.
@@ -48,7 +48,7 @@ enum Kind {
     Mixed { most: f64, sets: f64, before: f64, warm: bool, fits: [f64; 2], most_per_s: f64 },
 }
 
-impl Lane {
+impl SolverLane {
     /// The lane of a stream; its load is changed to what the device sees.
     pub fn of(host: &Host, stream: &Stream, load: &mut DeviceLoad) -> Self {
         if !stream.path.key.is_buffered() {
@@ -63,22 +63,23 @@ impl Lane {
         }
     }
 
-    /// The device sees the reads that miss; [`Lane::write_back`] is the rest of it.
+    /// The device sees the reads that miss; [`SolverLane::write_back`] is the rest of it.
     fn mixed(room: f64, stream: &Stream, load: &mut DeviceLoad) -> Self {
-        let Self { kind: Kind::Cached { most, sets, before, warm, .. }, .. } = Self::cached(room, stream, load) else {
+        let Self { kind: LaneKind::Cached { most, sets, before, warm, .. }, .. } = Self::cached(room, stream, load)
+        else {
             return Self::default();
         };
         let reads = 1.0 - stream.write_share;
         load.write_share = 0.0;
         load.rate_per_s *= reads;
-        let kind = Kind::Mixed { most, sets, before, warm, fits: fits(room, stream), most_per_s: f64::INFINITY };
+        let kind = LaneKind::Mixed { most, sets, before, warm, fits: fits(room, stream), most_per_s: f64::INFINITY };
         Self { per_request: 1.0 / reads, doubled: 1.0, kind }
     }
 
     /// The load that writes back what a stream of reads and writes leaves dirty; none where nothing is left, or where
     /// the stream's own load is that.
     pub fn write_back(&self, stream: &Stream, load: &DeviceLoad) -> Option<DeviceLoad> {
-        let Kind::Mixed { .. } = self.kind else { return None };
+        let LaneKind::Mixed { .. } = self.kind else { return None };
         Some(DeviceLoad {
             write_share: 1.0,
             in_flight: f64::from(BEHIND_REQUESTS),
@@ -97,7 +98,7 @@ impl Lane {
         (load, answer): (&mut DeviceLoad, &DeviceAnswer),
         (behind, served): (&mut DeviceLoad, &DeviceAnswer),
     ) -> f64 {
-        let Kind::Mixed { most, sets, before, warm, fits, most_per_s } = &mut self.kind else { return 0.0 };
+        let LaneKind::Mixed { most, sets, before, warm, fits, most_per_s } = &mut self.kind else { return 0.0 };
         let found = if *warm { *most } else { hits(answer.ops_per_s * *sets, *before).min(*most) };
         let wanted = 1.0 / ((1.0 - stream.write_share) * (1.0 - found)).max(MISSES_AT_LEAST);
         let mut moved = (wanted / self.per_request - 1.0).abs();
@@ -126,7 +127,7 @@ impl Lane {
     /// Operations for each time that a thread goes to sleep: who finds its bytes in memory does not.
     pub fn per_sleep(&self) -> f64 {
         match self.kind {
-            Kind::Cached { sequential: false, .. } | Kind::Mixed { .. } => self.per_request.max(1.0),
+            LaneKind::Cached { sequential: false, .. } | LaneKind::Mixed { .. } => self.per_request.max(1.0),
             _ => 1.0,
         }
     }
@@ -143,7 +144,7 @@ impl Lane {
         let sets = stream.size_bytes.max(4096.0) * stream.duration_s / set;
         let most = (room / set).min(1.0);
         let before = if stream.duration_s > 0.0 { (stream.warmup_s / stream.duration_s).min(0.99) } else { 0.0 };
-        lane.kind = Kind::Cached { ahead, most, sets, before, warm: stream.warm, sequential: stream.sequential };
+        lane.kind = LaneKind::Cached { ahead, most, sets, before, warm: stream.warm, sequential: stream.sequential };
         load.rate_per_s /= ahead;
         lane
     }
@@ -155,13 +156,13 @@ impl Lane {
         (load.in_flight, load.threads) = (f64::from(BEHIND_REQUESTS), f64::from(BEHIND_REQUESTS));
         (load.path, load.think_ns) = (PathKey::PreadDirect, 0.0);
         let offered = stream.rate_per_s.unwrap_or(f64::INFINITY);
-        let kind = Kind::Behind { fits: fits(room, stream), free: [0.0; 2], offered, ends: Ends::default() };
+        let kind = LaneKind::Behind { fits: fits(room, stream), free: [0.0; 2], offered, ends: Ends::default() };
         Self { per_request, doubled: 1.0, kind }
     }
 
     /// Nobody waits for the device unless memory is full of dirty pages.
     pub fn is_behind(&self) -> bool {
-        matches!(self.kind, Kind::Behind { .. })
+        matches!(self.kind, LaneKind::Behind { .. })
     }
 
     /// Reads of several operations at once, one being used while the next is under way.
@@ -172,7 +173,7 @@ impl Lane {
     /// Operations per second of the stream where the device serves `requests_per_s`.
     pub fn operations(&self, requests_per_s: f64) -> f64 {
         match self.kind {
-            Kind::Behind { free, offered, .. } => (requests_per_s * self.per_request + free[1]).min(offered),
+            LaneKind::Behind { free, offered, .. } => (requests_per_s * self.per_request + free[1]).min(offered),
             _ => requests_per_s * self.per_request,
         }
     }
@@ -182,8 +183,8 @@ impl Lane {
     pub fn follow(&mut self, stream: &Stream, load: &mut DeviceLoad, answer: &DeviceAnswer, alone_per_s: f64) -> f64 {
         let rate = stream.rate_per_s.unwrap_or(f64::INFINITY);
         match &mut self.kind {
-            Kind::Direct | Kind::Mixed { .. } => 0.0,
-            Kind::Cached { ahead, most, sets, before, warm, sequential } => {
+            LaneKind::Direct | LaneKind::Mixed { .. } => 0.0,
+            LaneKind::Cached { ahead, most, sets, before, warm, sequential } => {
                 let filled = answer.ops_per_s * *sets;
                 let found = match (*warm, *sequential) {
                     (true, _) => *most,
@@ -197,7 +198,7 @@ impl Lane {
                 load.rate_per_s = rate / self.per_request;
                 moved
             }
-            Kind::Behind { fits, free, offered, ends } => {
+            LaneKind::Behind { fits, free, offered, ends } => {
                 let wanted = alone_per_s.min(rate);
                 let window = (stream.duration_s - stream.warmup_s).max(1e-9);
                 let written = (answer.ops_per_s - free[1]).clamp(0.0, wanted);

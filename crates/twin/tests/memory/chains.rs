@@ -2,7 +2,7 @@
 
 use assay_twin::{
     Device,
-    memory::chain::{Step, chains_per_s},
+    memory::chain::{ChainStep, chains_per_s},
 };
 
 use crate::catalog::{folder, twin};
@@ -11,22 +11,22 @@ use crate::catalog::{folder, twin};
 /// that the module can give, so that they read less than their name says.
 const ODD: &str = "rp_1024";
 
-fn steps(chain: &str, place: &mut f64) -> Option<Vec<Step>> {
+fn steps(chain: &str, place: &mut f64) -> Option<Vec<ChainStep>> {
     chain.split(',').map(|name| step(name, place)).collect()
 }
 
-fn step(name: &str, place: &mut f64) -> Option<Step> {
+fn step(name: &str, place: &mut f64) -> Option<ChainStep> {
     let fields: Vec<&str> = name.split('_').collect();
     let bytes: f64 = fields[1].parse().ok()?;
     match fields[0] {
         "rp" => {
             *place = 0.0;
-            Some(Step::Read { bytes })
+            Some(ChainStep::Read { bytes })
         }
-        "rd" => Some(Step::DramRead { bytes }),
+        "rd" => Some(ChainStep::DramRead { bytes }),
         "wp" if fields[2] != "none" => {
             *place += fields.get(3).map_or(0.0, |offset| offset.parse().unwrap_or(0.0));
-            Some(Step::Write { bytes, offset: *place })
+            Some(ChainStep::Write { bytes, offset: *place })
         }
         _ => None,
     }

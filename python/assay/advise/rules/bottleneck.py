@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.advise.advice import Evidence, Finding, Gain, Outcome, gain
-from assay.advise.facts import Facts, ids, of_path, where
+from assay.advise.advice import Evidence, Gain, Outcome, RuleFinding, gain
+from assay.advise.facts import RuleFacts, ids, of_path, where
 from assay.advise.rule import Rule
 from assay.advise.usage import Usage, usages
 from assay.results import group, pick
@@ -16,7 +16,7 @@ from assay.units import show
 _FAR, _BUSY = 0.5, 0.9
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     works = usages(facts.works)
     far = _far(facts)
     if far is None and not works:
@@ -24,11 +24,11 @@ def _find(facts: Facts) -> Finding | None:
     best = max((row.metric("bandwidth") or 0.0 for row in facts.lone), default=0.0)
     told = [Evidence(one.said(best), (one.work.anchor,)) for one in works]
     if far is None:
-        return Finding(_of_work(works[0]), tuple(told), None, "depends")
+        return RuleFinding(_of_work(works[0]), tuple(told), None, "depends")
     says, gain, outcome = _told(far)
     if works:
         says = f"{_of_work(works[0])} Of plain reads: {says}"
-    return Finding(says, (*told, Evidence(_said(*far), ids(*far))), gain, outcome)
+    return RuleFinding(says, (*told, Evidence(_said(*far), ids(*far))), gain, outcome)
 
 
 def _of_work(one: Usage) -> str:
@@ -40,7 +40,7 @@ def _of_work(one: Usage) -> str:
     )
 
 
-def _far(facts: Facts) -> tuple[Point, Point] | None:
+def _far(facts: RuleFacts) -> tuple[Point, Point] | None:
     """The path that leaves most of the device unused, beside the best of its class that was asked the same.
 
     Alike are study, place, order of offsets, size, threads, depth, state of the page cache and class of the path. What

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, gain, joined
-from assay.advise.facts import Facts, ids, pairs, where
+from assay.advise.advice import Evidence, RuleFinding, gain, joined
+from assay.advise.facts import RuleFacts, ids, pairs, where
 from assay.advise.rule import Rule
 from assay.results import pick
 from assay.results.group import Point
@@ -13,7 +13,7 @@ from assay.units import show
 _ALIKE = ("study", "on", "operation", "size", "path", "threads")
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     writes = where(facts.lone, lambda one: pick.does(one, "write", "sequential") and one.closed)
     writes = [one for one in writes if pick.durability(one)["kind"] not in ("none", "persist")]
     single = [one for one in writes if _every(one) == 1]
@@ -21,7 +21,7 @@ def _find(facts: Facts) -> Finding | None:
     found = list(pairs(single, shared, "ops_rate", _ALIKE))
     if not found:
         return None
-    return Finding(
+    return RuleFinding(
         "One flush makes every write before it durable; commits that wait together pay it once.",
         tuple(Evidence(_said(*pair), ids(*pair)) for pair in found),
         joined([gain(after, before, "the durable writes a second") for before, after in found]),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from assay.advise.advice import Evidence, Finding, Gain, Outcome, joined
-from assay.advise.facts import Facts
+from assay.advise.advice import Evidence, Gain, Outcome, RuleFinding, joined
+from assay.advise.facts import RuleFacts
 from assay.advise.rule import Rule
 from assay.results import labels
 from assay.results.pick import ALONE
@@ -14,7 +14,7 @@ from assay.results.work import Work
 from assay.units import show
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     """The same work of the same subject on memory and on a drive: what the best storage could give at most."""
     found = []
     for part in _groups([one for one in facts.works if one.kind != "index" and one.status != "invalid"]).values():
@@ -32,7 +32,7 @@ def _find(facts: Facts) -> Finding | None:
         "advised": "Storage is a good part of what this database waits for.",
         "depends": "Some of this work may gain and some may not: it depends on how much of it has to be read.",
     }.get(outcome, "Memory in the place of the drive gains little: the time goes elsewhere (CPU, locks, plans).")
-    return Finding(says, tuple(_evidence(*pair) for pair in found), middle, outcome)
+    return RuleFinding(says, tuple(_evidence(*pair) for pair in found), middle, outcome)
 
 
 def _groups(works: Sequence[Work]) -> dict[tuple[str, ...], list[Work]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Trial, gain
-from assay.advise.facts import Facts, ids, of_path, where
+from assay.advise.advice import Evidence, RuleFinding, Trial, gain
+from assay.advise.facts import RuleFacts, ids, of_path, where
 from assay.advise.rule import Rule
 from assay.results import group, pick
 from assay.results.group import Point
@@ -12,7 +12,7 @@ from assay.units import show
 _ENOUGH = 0.9
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     reads = where(
         facts.lone, lambda one: pick.does(one, "read", "uniform") and one.closed and pick.cache(one) != "warm"
     )
@@ -26,7 +26,7 @@ def _find(facts: Facts) -> Finding | None:
         return None
     curve = max(curves, key=lambda points: max(one.value for one in points))
     single, knee = curve[0], _knee(curve)
-    return Finding(
+    return RuleFinding(
         f"Lookups that do not depend on each other should be issued together: {pick.in_flight(knee.rows[0])} in flight"
         " are enough here, and beyond that mostly the wait grows.",
         (Evidence(_said(single, knee), ids(single, knee)),),

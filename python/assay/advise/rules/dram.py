@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Trial, gain, joined
-from assay.advise.facts import Facts, ids, of_path, where
+from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
+from assay.advise.facts import RuleFacts, ids, of_path, where
 from assay.advise.rule import Rule
 from assay.results import group, pick
 from assay.results.group import Point
 from assay.units import show
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     """A read that memory serves against the same read from the device."""
     reads = where(facts.lone, lambda one: pick.does(one, "read") and pick.in_flight(one) == 1)
     found = []
@@ -28,7 +28,7 @@ def _find(facts: Facts) -> Finding | None:
         f" break-even --in DIR --page {page}` says how often it must be used, by the reads of these records and dated"
         " prices (--lower names your drive, --latency-bound what a read may take)."
     )
-    return Finding(
+    return RuleFinding(
         says,
         tuple(Evidence(_said(*pair), ids(*pair)) for pair in found),
         joined([gain(warm, device, "as fast a read", cost=True) for device, warm in found]),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, gain, joined
-from assay.advise.facts import Facts, ids, where
+from assay.advise.advice import Evidence, RuleFinding, gain, joined
+from assay.advise.facts import RuleFacts, ids, where
 from assay.advise.rule import Rule
 from assay.results import group
 from assay.results.group import Point
@@ -13,7 +13,7 @@ from assay.units import show
 _ALIKE = ("study", "scenario", "class", "operation", "pattern", "size", "threads", "depth", "path", "durability")
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     """The same load over several file systems; a class with a rate can gain nothing."""
     found = []
     for part in group.by(where(facts.rows, lambda one: one.closed and bool(_system(one))), _ALIKE).values():
@@ -30,7 +30,9 @@ def _find(facts: Facts) -> Finding | None:
         evidence.append(Evidence(_said(points), ids(*points.values())))
     wins = [_fastest(points) for points in found]
     best = max(set(wins), key=wins.count)
-    return Finding(f"{best} was fastest in {wins.count(best)} of {len(wins)} loads.", tuple(evidence), joined(gains))
+    return RuleFinding(
+        f"{best} was fastest in {wins.count(best)} of {len(wins)} loads.", tuple(evidence), joined(gains)
+    )
 
 
 def _fastest(points: dict[str, Point]) -> str:

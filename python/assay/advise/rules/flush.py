@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Trial, gain, joined
-from assay.advise.facts import Facts, ids, pairs, where
+from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
+from assay.advise.facts import RuleFacts, ids, pairs, where
 from assay.advise.rule import Rule
 from assay.results import pick
 from assay.results.group import Point
@@ -13,7 +13,7 @@ from assay.units import show
 _ALIKE = ("study", "on", "scenario", "class", "operation", "size", "path")
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     """Scans, point reads and the log in one scenario, once with flushes and once without."""
     company = where(facts.rows, lambda one: len(one.record["classes"]) > 1)
     flushed = [one for one in company if _flush(one) == "each"]
@@ -23,7 +23,7 @@ def _find(facts: Facts) -> Finding | None:
         return None
     reads = [pair for pair in found if pick.does(pair[0].rows[0], "read")] or found
     says = "What runs beside the log waits for its flushes: the drive stops for everybody until its cache is written."
-    return Finding(
+    return RuleFinding(
         says,
         tuple(Evidence(_said(*pair), ids(*pair)) for pair in found),
         joined([gain(after, before, "the bandwidth beside the log") for before, after in reads]),

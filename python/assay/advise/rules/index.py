@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.advise.advice import Evidence, Finding, Gain, joined
-from assay.advise.facts import Facts
+from assay.advise.advice import Evidence, Gain, RuleFinding, joined
+from assay.advise.facts import RuleFacts
 from assay.advise.rule import Rule
 from assay.results import labels
 from assay.results.pick import ALONE
@@ -17,7 +17,7 @@ from assay.units import show
 _LAW = "distribution "
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     """Indexes that did the same work in the same place."""
     groups: dict[tuple[str, ...], dict[str, list[Work]]] = {}
     for one in facts.works:
@@ -29,7 +29,7 @@ def _find(facts: Facts) -> Finding | None:
         return None
     races = [_race(key, found) for key, found in sorted(compared.items())]
     says = f"{_ahead(races)}. A hash table answers no range scans, so look at what your queries need first."
-    return Finding(says, tuple(race.evidence for race in races), joined([race.gain for race in races]))
+    return RuleFinding(says, tuple(race.evidence for race in races), joined([race.gain for race in races]))
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Trial, gain, joined
-from assay.advise.facts import Facts, ids, pairs, where
+from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
+from assay.advise.facts import RuleFacts, ids, pairs, where
 from assay.advise.rule import Rule
 from assay.results import group, pick
 from assay.results.group import Point
@@ -11,7 +11,7 @@ from assay.results.row import Row
 from assay.units import show
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     appends = where(facts.lone, _durable)
     growing = [one for one in appends if pick.layout(one) == "grow"]
     recycled = [one for one in appends if pick.layout(one) == "written"]
@@ -20,7 +20,7 @@ def _find(facts: Facts) -> Finding | None:
         return None
     worst = min(found, key=lambda pair: pick.size(pair[0].rows[0]) or 0)
     says = "A durable append to a file that is already written costs no change of metadata; to a growing file it does."
-    return Finding(
+    return RuleFinding(
         says,
         tuple(Evidence(_said(*pair), ids(*pair)) for pair in found),
         joined([gain(new, old, "the durable appends a second") for old, new in found]),

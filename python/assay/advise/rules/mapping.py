@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Trial, gain, joined
-from assay.advise.facts import Facts, ids, of_path, pairs, where
+from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
+from assay.advise.facts import RuleFacts, ids, of_path, pairs, where
 from assay.advise.rule import Rule
 from assay.results import pick
 from assay.results.group import Point
@@ -13,7 +13,7 @@ from assay.units import show
 _ALIKE = ("study", "on", "class", "operation", "pattern", "size", "threads", "depth", "page_bytes", "write_percent")
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     durable = where(facts.lone, lambda one: _share(one) > 0 and pick.durability(one)["kind"] in ("msync", "fdatasync"))
     mapped = [one for one in durable if of_path(one) == "mmap" and pick.durability(one)["kind"] == "msync"]
     called = [one for one in durable if of_path(one) == "pread" and not pick.direct(one)]
@@ -21,7 +21,7 @@ def _find(facts: Facts) -> Finding | None:
     found = list(pairs(mapped, called, "ops_rate", _ALIKE))
     if not found:
         return None
-    return Finding(
+    return RuleFinding(
         "msync walks the mapping, locks it and waits for each page; a write call and fdatasync do neither.",
         tuple(Evidence(_said(*pair), ids(*pair)) for pair in found),
         joined([gain(call, mapping, "the page operations a second") for mapping, call in found]),

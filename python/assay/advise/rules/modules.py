@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, gain
-from assay.advise.facts import Facts, ids, of_path, where
+from assay.advise.advice import Evidence, RuleFinding, gain
+from assay.advise.facts import RuleFacts, ids, of_path, where
 from assay.advise.rule import Rule
 from assay.results import group
 from assay.results.group import Point
 from assay.units import show
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     writes = where(
         facts.rows,
         lambda one: (
@@ -34,7 +34,7 @@ def _find(facts: Facts) -> Finding | None:
     says = f"{_threads(peak)} threads reach the peak of {show.rate(peak.value)}."
     if not real:
         says += " This is a stand-in or a twin: on modules of your own, measure again."
-    return Finding(says, tuple(Evidence(_said(one), ids(one)) for one in points), found_gain)
+    return RuleFinding(says, tuple(Evidence(_said(one), ids(one)) for one in points), found_gain)
 
 
 def _threads(point: Point) -> int:

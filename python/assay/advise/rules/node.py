@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from assay.advise.advice import Evidence, Finding, Gain
-from assay.advise.facts import Facts, ids, of_path, where
+from assay.advise.advice import Evidence, Gain, RuleFinding
+from assay.advise.facts import RuleFacts, ids, of_path, where
 from assay.advise.rule import Rule
 from assay.results import group, labels, pick
 from assay.results.group import Point
@@ -15,7 +15,7 @@ from assay.units import show
 _RECORD, _RECORDS = 64, 1e9
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     """Latency of one page by its size, times the depth of a tree with such nodes (Wu et al., 2020)."""
     reads = where(
         facts.rows,
@@ -33,7 +33,7 @@ def _find(facts: Facts) -> Finding | None:
     large = min(points, key=lambda one: abs(math.log(_size(one) / 8192)))
     best = min(points, key=_lookup)
     if best is large:
-        return Finding(f"{show.block(_size(best))} nodes are best here.", _evidence(points), outcome="no gain here")
+        return RuleFinding(f"{show.block(_size(best))} nodes are best here.", _evidence(points), outcome="no gain here")
     ratio = _lookup(large) / _lookup(best)
     status = labels.worst([best.status, large.status])
     found_gain = Gain(
@@ -41,7 +41,7 @@ def _find(facts: Facts) -> Finding | None:
         "depth times latency; latencies taken to be within 1.5 times", best.provenance, status,
     )  # fmt: skip
     says = f"Nodes of {show.block(_size(best))} make a tree deeper and each step cheaper; in sum a lookup is shorter."
-    return Finding(says, _evidence(points), found_gain)
+    return RuleFinding(says, _evidence(points), found_gain)
 
 
 def _size(point: Point) -> float:

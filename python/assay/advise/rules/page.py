@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Outcome, Trial, gain
-from assay.advise.facts import Facts, ids, where
+from assay.advise.advice import Evidence, Outcome, RuleFinding, Trial, gain
+from assay.advise.facts import RuleFacts, ids, where
 from assay.advise.rule import Rule
 from assay.results import group, pick
 from assay.results.group import Point
@@ -13,7 +13,7 @@ _COMMON = 4096
 _ENOUGH = 0.9
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     """The smallest page whose reads give nearly the bandwidth of the best one, against the smallest one measured."""
     reads = where(facts.lone, lambda one: pick.does(one, "read", "uniform") and pick.direct(one) and one.closed)
     swept = []
@@ -33,7 +33,7 @@ def _find(facts: Facts) -> Finding | None:
     return _told(points, small, chosen)
 
 
-def _told(points: list[Point], small: Point, chosen: Point) -> Finding:
+def _told(points: list[Point], small: Point, chosen: Point) -> RuleFinding:
     found = gain(chosen, small, "the bandwidth of page reads")
     pages = show.block(_size(chosen))
     longer = _wait(chosen) / _wait(small) if _wait(small) else 0.0
@@ -50,7 +50,7 @@ def _told(points: list[Point], small: Point, chosen: Point) -> Finding:
         Evidence(f"{show.block(_size(one))}: {show.rate(one.value)}, {show.time(_wait(one))} at the median", ids(one))
         for one in points
     )
-    return Finding(says, evidence, found, outcome, _trial(chosen))
+    return RuleFinding(says, evidence, found, outcome, _trial(chosen))
 
 
 def _size(point: Point) -> float:

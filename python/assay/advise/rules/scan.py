@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Trial, gain, joined
-from assay.advise.facts import Facts, ids, of_path, where
+from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
+from assay.advise.facts import RuleFacts, ids, of_path, where
 from assay.advise.rule import Rule
 from assay.results import group, paths, pick
 from assay.results.group import Point
@@ -11,7 +11,7 @@ from assay.results.row import Row
 from assay.units import show
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     scans = where(facts.lone, lambda one: pick.does(one, "read", "sequential") and pick.cache(one) != "warm")
     found = []
     for part in group.by(scans, ("study", "on", "size", "threads")).values():
@@ -22,7 +22,7 @@ def _find(facts: Facts) -> Finding | None:
     if not found:
         return None
     first = found[0][1].rows[0]
-    return Finding(
+    return RuleFinding(
         "A scan that keeps many requests in flight past the page cache uses more of the device, and spares a copy.",
         tuple(Evidence(_said(*pair), ids(*pair)) for pair in found),
         joined([gain(direct, blocking, "the scan bandwidth") for blocking, direct in found]),

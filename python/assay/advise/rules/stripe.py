@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assay.advise.advice import Evidence, Finding, Outcome, gain
-from assay.advise.facts import Facts, ids, where
+from assay.advise.advice import Evidence, Outcome, RuleFinding, gain
+from assay.advise.facts import RuleFacts, ids, where
 from assay.advise.rule import Rule
 from assay.results import group, pick
 from assay.results.group import Point
@@ -13,7 +13,7 @@ from assay.units import show
 _ALIKE = ("study", "scenario", "class", "operation", "pattern", "size", "threads", "depth", "path", "durability")
 
 
-def _find(facts: Facts) -> Finding | None:
+def _find(facts: RuleFacts) -> RuleFinding | None:
     """The same load on one drive and on several."""
     found = []
     for part in group.by(where(facts.rows, lambda one: one.closed), _ALIKE).values():
@@ -31,7 +31,7 @@ def _find(facts: Facts) -> Finding | None:
     says = (
         "Every load gains." if outcome == "advised" else "Loads that keep enough in flight gain; others wait as before."
     )
-    return Finding(says, tuple(Evidence(_said(*pair), ids(*pair)) for pair in found), middle, outcome)
+    return RuleFinding(says, tuple(Evidence(_said(*pair), ids(*pair)) for pair in found), middle, outcome)
 
 
 def _drives(one: Row) -> int:

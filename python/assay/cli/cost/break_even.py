@@ -45,11 +45,11 @@ def break_even(
     Classic, or with the host's cost (--cpu, --clock, and --cycles where no twin or record says them), or with IOPS at a
     latency bound (--latency-bound, with --twin, --in or --curve).
     """
-    from assay.cli.cost.session import Session, curve_of, pair_of
+    from assay.cli.cost.session import CostSession, curve_of, pair_of
     from assay.price.breakeven import break_even as compute
     from assay.price.history import rules
 
-    session = Session(quotes, as_of, band, json)
+    session = CostSession(quotes, as_of, band, json)
     if past:
         raise typer.Exit(session.show(rules(session.ledger)))
     host = (cpu, cycles, clock, bandwidth_price)

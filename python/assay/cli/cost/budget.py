@@ -19,8 +19,8 @@ def budget(
     json: Json = False,
 ) -> None:
     """What a sum of money buys: capacity, bandwidth and random reads, at each date that has prices."""
-    from assay.cli.cost.session import Session
+    from assay.cli.cost.session import CostSession
     from assay.price.budget import budget as compute
 
-    session = Session(quotes, as_of, band, json)
+    session = CostSession(quotes, as_of, band, json)
     raise typer.Exit(session.show(compute(session.ledger, usd, band, date)))

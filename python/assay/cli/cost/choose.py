@@ -37,6 +37,6 @@ def choose(
     Looks at about 3,000 cloud instances and at your own machines: how many are needed, which limit binds, what it
     costs a month, which of them no other beats.
     """
-    from assay.cli.cost.choosing import Asked, run
+    from assay.cli.cost.choosing import ChoiceFlags, run
 
-    raise typer.Exit(run(Asked(workload, objective, cloud, arch, hardware, latencies, quotes, band, json)))
+    raise typer.Exit(run(ChoiceFlags(workload, objective, cloud, arch, hardware, latencies, quotes, band, json)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.cli.cost.session import Session
+from assay.cli.cost.session import CostSession
 from assay.price.choose.candidate import Candidate, cloud, own
 from assay.price.choose.decision import Chooser, choose
 from assay.price.choose.latency import CatalogLatencies, FileLatencies, Latencies
@@ -18,7 +18,7 @@ from assay.target import catalog
 
 
 @dataclass(frozen=True)
-class Asked:
+class ChoiceFlags:
     """The arguments."""
 
     workload: Path
@@ -32,9 +32,9 @@ class Asked:
     json: bool
 
 
-def run(asked: Asked) -> int:
+def run(asked: ChoiceFlags) -> int:
     """Chooses and prints."""
-    session = Session(asked.quotes, None, asked.band, asked.json)
+    session = CostSession(asked.quotes, None, asked.band, asked.json)
     workload = read(asked.workload, Workload, "a workload")
     volumes = catalog_volumes()
     found = _candidates(asked, session)
@@ -48,7 +48,7 @@ def run(asked: Asked) -> int:
     return session.show(choose(chooser, found, asked.objective, asked.band))
 
 
-def _candidates(asked: Asked, session: Session) -> list[Candidate]:
+def _candidates(asked: ChoiceFlags, session: CostSession) -> list[Candidate]:
     names = [name.strip() for name in asked.cloud.split(",") if name.strip()]
     found = [] if names == ["none"] else cloud(names, session.ledger.book, asked.arch)
     found += [] if asked.hardware is None else own(asked.hardware)

@@ -10,8 +10,8 @@ from assay.cli.flags import Json
 
 def history(quotes: Quotes = None, band: Band = 2.0, as_of: AsOf = None, json: Json = False) -> None:
     """Capacity per dollar over the years."""
-    from assay.cli.cost.session import Session
+    from assay.cli.cost.session import CostSession
     from assay.price.history import capacity
 
-    session = Session(quotes, as_of, band, json)
+    session = CostSession(quotes, as_of, band, json)
     raise typer.Exit(session.show(capacity(session.ledger, band)))

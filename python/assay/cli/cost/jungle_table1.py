@@ -10,8 +10,8 @@ from assay.cli.flags import Json
 
 def jungle_table1(quotes: Quotes = None, band: Band = 2.0, as_of: AsOf = None, json: Json = False) -> None:
     """The table of price per capacity of Huang et al. (CIDR 2022), from its ingredients."""
-    from assay.cli.cost.session import Session
+    from assay.cli.cost.session import CostSession
     from assay.price.jungle import table1
 
-    session = Session(quotes, as_of, band, json)
+    session = CostSession(quotes, as_of, band, json)
     raise typer.Exit(session.show(table1(session.ledger, band)))

@@ -26,11 +26,11 @@ def lomet(
     json: Json = False,
 ) -> None:
     """Lomet's curves: cost over the access rate in memory and on a device, and where they cross."""
-    from assay.cli.cost.session import Session
-    from assay.price.lomet import Store
+    from assay.cli.cost.session import CostSession
+    from assay.price.lomet import PricedStore
     from assay.price.lomet import lomet as compute
     from assay.units.parse import parse_bytes
 
-    session = Session(quotes, as_of, band, json)
-    store = Store(parse_bytes(size), memory, device, cpu, rops_memory, rops_device, iops, io_share)
+    session = CostSession(quotes, as_of, band, json)
+    store = PricedStore(parse_bytes(size), memory, device, cpu, rops_memory, rops_device, iops, io_share)
     raise typer.Exit(session.show(compute(session.ledger, store, parse_bytes(page), band)))

@@ -17,8 +17,8 @@ def population(
     json: Json = False,
 ) -> None:
     """Whether a socket takes these memory modules, and who says so."""
-    from assay.cli.cost.session import Session
+    from assay.cli.cost.session import CostSession
     from assay.price.population import population as compute
 
-    session = Session(None, None, 1.0, json)
+    session = CostSession(None, None, 1.0, json)
     raise typer.Exit(session.show(compute(session.ledger, pmem, dram, sizes, kind)))

@@ -17,8 +17,8 @@ def prices(
     json: Json = False,
 ) -> None:
     """The price book: each entry with its date and source."""
-    from assay.cli.cost.session import Session
+    from assay.cli.cost.session import CostSession
     from assay.price.listing import listing
 
-    session = Session(quotes, as_of, 1.0, json)
+    session = CostSession(quotes, as_of, 1.0, json)
     raise typer.Exit(session.show(listing(session.ledger, word)))

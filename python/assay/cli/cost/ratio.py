@@ -34,10 +34,10 @@ def ratio(
 
     P, W and U are given, or come from a record: --in DIR --cell ID.
     """
-    from assay.cli.cost.session import Session, machine_of, workload_of
+    from assay.cli.cost.session import CostSession, machine_of, workload_of
     from assay.price.ratio import ratio as compute
 
-    session = Session(quotes, as_of, band, json)
+    session = CostSession(quotes, as_of, band, json)
     load = workload_of(throughput, threads, utilisation, inside, cell, metric, classes)
     machine = machine_of(storage or [], dram or [], cpu, cpu_threads)
     raise typer.Exit(session.show(compute(session.ledger, machine, load, band)))

@@ -16,13 +16,13 @@ from assay.price.error import PriceError
 from assay.price.holding import parse
 from assay.price.ledger import Ledger
 from assay.price.order import Order
-from assay.price.ratio import Load, Machine, missing_utilisation
+from assay.price.ratio import Load, PricedMachine, missing_utilisation
 from assay.price.reading import build, document_of, merged
 from assay.price.seen import Seen, seen
 from assay.units.parse import parse_bytes, parse_seconds
 
 
-class Session:
+class CostSession:
     """One call: its book, and how its answer is shown."""
 
     def __init__(self, quotes: Path | None, as_of: str | None, band: float, as_json: bool) -> None:
@@ -111,13 +111,13 @@ def workload_of(
     return Load(throughput, "operations/s" if metric == "ops" else "B/s", threads, utilisation).check()
 
 
-def machine_of(storage: list[str], dram: list[str], cpu: str, threads: float | None) -> Machine:
+def machine_of(storage: list[str], dram: list[str], cpu: str, threads: float | None) -> PricedMachine:
     """What is paid for."""
     if not storage:
         raise PriceError("no storage is named", "give --storage ITEM*N; `assay cost prices` lists the items")
     if threads is not None and not threads > 0:
         raise PriceError(f"{threads:g} hardware threads cannot be", "give --cpu-threads above zero")
-    return Machine([parse(text) for text in storage], [parse(text) for text in dram], cpu, threads)
+    return PricedMachine([parse(text) for text in storage], [parse(text) for text in dram], cpu, threads)
 
 
 def seen_of(inside: Path | None, cell: str | None) -> Seen | None:

@@ -32,10 +32,10 @@ def total(
     Purchase over lifetime, energy, endurance, copies, support, and the rules of memory modules. Rates and bytes
     written are given, or come from a record of a cell, an index, an engine or a database: --in DIR --cell ID.
     """
-    from assay.cli.cost.session import Session, order_of, seen_of
+    from assay.cli.cost.session import CostSession, order_of, seen_of
     from assay.price.ownership import total as compute
 
-    session = Session(quotes, as_of, band, json)
+    session = CostSession(quotes, as_of, band, json)
     seen = seen_of(inside, cell)
     order = order_of(file, parts or [], settings or [], seen.order() if seen else None)
     raise typer.Exit(session.show(compute(session.ledger, order, band, seen)))

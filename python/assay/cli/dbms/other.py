@@ -55,9 +55,9 @@ def run_wtperf(wanted: WtperfWanted, progress: Progress) -> int:
     settings = [*wanted.settings]
     if wanted.duration:
         settings.append(f"run_time={max(1, round(parse_seconds(wanted.duration)))}")
-    order = run.Order(
+    order = run.WtperfFlags(
         program=program,
-        workloads=[job.Workload.find(name, program, settings) for name in wanted.workloads],
+        workloads=[job.WtperfWorkload.find(name, program, settings) for name in wanted.workloads],
         on=wanted.on,
         modes=[word.strip() for word in wanted.page_cache.split(",") if word.strip()],
         repeats=wanted.repeats,

@@ -26,7 +26,7 @@ _HOT = {"pagecache": run.HOT, "sharedbuffers": run.HOT_BUFFERS}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedQueries:
     """The flags of `assay dbms tpch`."""
 
     engine: str
@@ -55,15 +55,15 @@ class Wanted:
     json: bool
 
 
-def wanted_of(flags: Json) -> Wanted:
+def wanted_of(flags: Json) -> WantedQueries:
     """The flags, as they were typed or kept."""
     taken = dict(flags)
     for name in ("data", "pg_bin"):
         taken[name] = Path(taken[name]) if taken[name] else None
-    return Wanted(on=taken.pop("on") or ["."], pg_settings=tuple(taken.pop("pg_set") or ()), **taken)
+    return WantedQueries(on=taken.pop("on") or ["."], pg_settings=tuple(taken.pop("pg_set") or ()), **taken)
 
 
-def run_tpch(wanted: Wanted, progress: Progress) -> int:
+def run_tpch(wanted: WantedQueries, progress: Progress) -> int:
     """Runs TPC-H and shows it; returns the exit code."""
     order = _order(wanted, progress)
     others = server_users() if wanted.engine == "postgres" else ()
@@ -89,9 +89,9 @@ def _console() -> Console:
     return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
 
 
-def _order(wanted: Wanted, progress: Progress) -> run.Order:
+def _order(wanted: WantedQueries, progress: Progress) -> run.TpchFlags:
     scale = data.scale_of(wanted.scale)
-    wish = engines.Wish(
+    wish = engines.QueryWish(
         name=wanted.engine,
         temp=_folder(wanted.temp),
         wal=_folder(wanted.wal),
@@ -105,7 +105,7 @@ def _order(wanted: Wanted, progress: Progress) -> run.Order:
         evict=_evicts(wanted.cold_by),
         sqlserver=from_flags(wanted.hybrid_buffer_pool, wanted.affinity, wanted.recovery_interval),
     )
-    return run.Order(
+    return run.TpchFlags(
         engine=wish,
         on=wanted.on,
         scale=scale,
@@ -137,7 +137,7 @@ def _evicts(word: str) -> bool:
     return word == "evict"
 
 
-def _protocols(wanted: Wanted) -> tuple[str, ...]:
+def _protocols(wanted: WantedQueries) -> tuple[str, ...]:
     if wanted.hot_in not in _HOT:
         hint = did_you_mean(wanted.hot_in, _HOT)
         raise AssayError(f"data cannot be hot in `{wanted.hot_in}`", hint=hint, code=BAD_JOB)

@@ -13,11 +13,11 @@ from assay.cli.dbms.resume import Resume, progress_of
 from assay.cli.flags import Json
 
 if TYPE_CHECKING:
-    from assay.dbms.tpcc.order import Order
-    from assay.dbms.tpcc.run import Outcome
+    from assay.dbms.tpcc.order import TpccFlags
+    from assay.dbms.tpcc.run import TpccOutcome
 
 
-class Engine(StrEnum):
+class TpccEngine(StrEnum):
     """Databases that run TPC-C."""
 
     SQLITE = "sqlite"
@@ -30,7 +30,7 @@ class Engine(StrEnum):
     SQLSERVER = "sqlserver"
 
 
-class Choice(StrEnum):
+class TpccChoice(StrEnum):
     """Which warehouses terminals work for."""
 
     HOME = "home"
@@ -38,7 +38,7 @@ class Choice(StrEnum):
     ZIPF = "zipf"
 
 
-Database = Annotated[Engine, typer.Option("--engine", help="Which database.")]
+Database = Annotated[TpccEngine, typer.Option("--engine", help="Which database.")]
 
 
 Warehouses = Annotated[int, typer.Option("--warehouses", min=1, help="About 110 MB each.")]
@@ -76,7 +76,7 @@ Think = Annotated[
 ]
 
 
-Warehouse = Annotated[Choice, typer.Option("--warehouse", help="Whom terminals work for.")]
+Warehouse = Annotated[TpccChoice, typer.Option("--warehouse", help="Whom terminals work for.")]
 
 
 Zipf = Annotated[float, typer.Option("--zipf", help="Exponent, with --warehouse zipf.")]
@@ -130,16 +130,16 @@ Connect = Annotated[
 External = Annotated[bool, typer.Option("--external", help="With --connect: Assay may work there.")]
 
 
-def _order(flags: dict[str, Any]) -> Order:
+def _order(flags: dict[str, Any]) -> TpccFlags:
     from assay.dbms.sqlserver.settings import from_flags
-    from assay.dbms.tpcc.order import Order
+    from assay.dbms.tpcc.order import TpccFlags
     from assay.units.parse import parse_bytes, parse_seconds
 
     taken = dict(flags)
     del taken["json"]
     settings = [taken.pop(name) for name in ("hybrid_buffer_pool", "affinity", "recovery_interval")]
     duration, ramp, buffers = (taken.pop(name) for name in ("duration", "ramp", "buffers"))
-    return Order(
+    return TpccFlags(
         duration_s=parse_seconds(duration),
         ramp_s=parse_seconds(ramp) if ramp else None,
         buffers=int(parse_bytes(buffers)) if buffers else None,
@@ -180,7 +180,7 @@ def _run(context: typer.Context, given: dict[str, Any]) -> int:
     return outcome.exit_code
 
 
-def _show(outcome: Outcome) -> None:
+def _show(outcome: TpccOutcome) -> None:
     import sys
 
     from rich.console import Console
@@ -200,7 +200,7 @@ def _show(outcome: Outcome) -> None:
 
 def tpcc(
     context: typer.Context,
-    engine: Database = Engine.SQLITE,
+    engine: Database = TpccEngine.SQLITE,
     warehouses: Warehouses = 1,
     terminals: Terminals = 2,
     duration: Duration = "60s",
@@ -212,7 +212,7 @@ def tpcc(
     rate: Rate = None,
     poisson: Poisson = False,
     think: Think = None,
-    warehouse: Warehouse = Choice.HOME,
+    warehouse: Warehouse = TpccChoice.HOME,
     zipf: Zipf = 0.99,
     mix: Mix = "",
     isolation: Isolation = "read-committed",

@@ -13,7 +13,7 @@ from assay.cli.dbms.resume import Resume, progress_of
 from assay.cli.flags import Json
 
 
-class Engine(StrEnum):
+class TpchEngine(StrEnum):
     """Databases that run TPC-H."""
 
     DUCKDB = "duckdb"
@@ -31,7 +31,7 @@ def _tpch(context: typer.Context, given: dict[str, Any]) -> int:
 
 def tpch(
     context: typer.Context,
-    engine: Annotated[Engine, typer.Option("--engine", help="Which database.")] = Engine.DUCKDB,
+    engine: Annotated[TpchEngine, typer.Option("--engine", help="Which database.")] = TpchEngine.DUCKDB,
     scale: Annotated[str, typer.Option("--scale", metavar="SF", help="Scale factor; 1 is about 1 GB of text.")] = "1",
     on: Annotated[list[str] | None, typer.Option("--on", metavar="DIR", help="Folder; may be repeated.")] = None,
     wal: Annotated[str, typer.Option("--wal", metavar="DIR", help="Folder of the log (postgres).")] = "",

@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.flags import Json
 from assay.cli.sharing import sharing
-from assay.study.work.engine import Durability, Placement, Way, Wish
+from assay.study.work.engine import Durability, EngineWay, Placement, Wish
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Flags(Wish):
             help="Logs that threads share out among them; 1, or as many as are kept.",
         ),
     ] = None
-    path: Annotated[Way, typer.Option("--path", help="How pages and log are reached.")] = Way.IO_URING
+    path: Annotated[EngineWay, typer.Option("--path", help="How pages and log are reached.")] = EngineWay.IO_URING
     write_rate: Annotated[
         str, typer.Option("--write-rate", metavar="RATE", help="Writes dirty pages in the background, such as 250MB/s.")
     ] = ""

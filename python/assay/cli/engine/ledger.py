@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.cli.engine.flags import Flags, with_flags
-from assay.cli.engine.shared import Value, _bytes, _run
+from assay.cli.engine.shared import Value, _run
 
 
 @with_flags
@@ -16,7 +16,8 @@ def ledger(flags: Flags, value: Value = "120") -> None:
     For example: assay engine ledger --keep /mnt/a/ledger --threads 2 --duration 60s
     """
     from assay.error import BAD_JOB, AssayError
+    from assay.study.work import workload
 
     if flags.keep is None:
         raise AssayError("a ledger is kept, and no folder was named", hint="name one with --keep DIR", code=BAD_JOB)
-    _run({"kind": "ledger", "value_bytes": _bytes(value)}, flags)
+    _run(workload.ledger(value), flags)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.cli.engine.flags import Flags, with_flags
-from assay.cli.engine.shared import Rows, Value, _bytes, _run
+from assay.cli.engine.shared import Rows, Value, _run
 
 
 @with_flags
@@ -12,4 +12,6 @@ def scan(flags: Flags, rows: Rows = 1_000_000, value: Value = "120") -> None:
 
     For example: assay engine scan --on /mnt/a --rows 10000000 --pool 256MiB --page 64KiB
     """
-    _run({"kind": "scan", "rows": rows, "value_bytes": _bytes(value)}, flags)
+    from assay.study.work import workload
+
+    _run(workload.scan(rows, value), flags)

@@ -12,12 +12,6 @@ Rows = Annotated[int, typer.Option("--rows", min=1, help="Rows that are loaded."
 Value = Annotated[str, typer.Option("--value", metavar="BYTES", help="Of each row.")]
 
 
-def _bytes(text: str) -> int:
-    from assay.units.parse import parse_bytes
-
-    return int(parse_bytes(text))
-
-
 def _run(workload: dict[str, Any], flags: Flags) -> None:
     from assay.cli.engine.job import run
 

@@ -20,4 +20,6 @@ def tpcc(
 
     For example: assay engine tpcc --on /mnt/a --warehouses 5 --pool 2GiB --threads 2
     """
-    _run({"kind": "tpcc", "warehouses": warehouses, "small": small}, flags)
+    from assay.study.work import workload
+
+    _run(workload.tpcc(warehouses, small), flags)

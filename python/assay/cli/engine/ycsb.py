@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.engine.flags import Flags, with_flags
-from assay.cli.engine.shared import Rows, Value, _bytes, _run
+from assay.cli.engine.shared import Rows, Value, _run
 
 
 @with_flags
@@ -22,4 +22,6 @@ def ycsb(
 
     For example: assay engine ycsb --on /mnt/a --rows 10000000 --pool 1GiB --reads 0.5 --threads 2
     """
-    _run({"kind": "ycsb", "rows": rows, "value_bytes": _bytes(value), "read_share": reads, "zipf": zipf}, flags)
+    from assay.study.work import workload
+
+    _run(workload.ycsb(rows, value, reads, zipf), flags)

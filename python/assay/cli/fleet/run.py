@@ -37,7 +37,7 @@ def run(
     Each host leaves an ordinary result folder below DIR/hosts; fleet.json has the totals. `{host}` in a target's name
     is the host's. Exit code 3 where a host was lost: what was finished is kept.
     """
-    from assay.cli.fleet.running import Asked, Where, measure
+    from assay.cli.fleet.running import FleetFlags, Where, measure
 
-    asked = Asked(study, on or [], settings or [], out, profile, repeats, seed, lead, resume, yes, json)
+    asked = FleetFlags(study, on or [], settings or [], out, profile, repeats, seed, lead, resume, yes, json)
     raise typer.Exit(measure(Where(local, hosts, scheduler, keys), asked))

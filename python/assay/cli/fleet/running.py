@@ -42,7 +42,7 @@ class Where:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FleetFlags:
     """What was typed of the run."""
 
     study: str
@@ -67,7 +67,7 @@ class Reached:
     note: str = ""
 
 
-def measure(where: Where, asked: Asked) -> int:
+def measure(where: Where, asked: FleetFlags) -> int:
     """Runs or goes on; returns the exit code."""
     where.check()
     _check(asked)
@@ -83,7 +83,7 @@ def measure(where: Where, asked: Asked) -> int:
     return _conclude(found, asked.json)
 
 
-def _check(asked: Asked) -> None:
+def _check(asked: FleetFlags) -> None:
     if asked.resume:
         if asked.study or asked.on or asked.settings or asked.out or asked.profile or asked.repeats:
             hint = "give --resume with the fleet alone; the plans of that folder say the rest"
@@ -92,8 +92,8 @@ def _check(asked: Asked) -> None:
         raise AssayError("which study?", hint="`assay list` shows them", code=BAD_JOB)
 
 
-def _order(asked: Asked, reached: Reached) -> runs.Order:
-    return runs.Order(
+def _order(asked: FleetFlags, reached: Reached) -> runs.FleetJob:
+    return runs.FleetJob(
         study=asked.study,
         directory=asked.out or folder.default(f"fleet-{Path(asked.study).stem}"),
         on=tuple(asked.on or ["."]),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.cli import output
-from assay.cli.cost.session import Session, print_grid
+from assay.cli.cost.session import CostSession, print_grid
 from assay.error import BAD_JOB, DONE, AssayError
 from assay.index.cost import cost
 from assay.index.nodes import SIZES, Tree, best, here, is_twin, on_twin
@@ -26,7 +26,7 @@ def show_cost(
     band, data = scale
     if any(modules < 0 for modules in dram):
         raise AssayError("there are no fewer than no modules", hint="give --dram 1, 2 or 6", code=BAD_JOB)
-    session = Session(quotes, as_of, band, json)
+    session = CostSession(quotes, as_of, band, json)
     data_bytes = float(parse_bytes(data)) if data else 0.0
     return session.show(cost(session.ledger, inside, dram, band, data_bytes))
 

@@ -15,7 +15,7 @@ from assay.binary import Binary
 from assay.cli import output
 from assay.error import BAD_JOB, DONE, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.index import Wish, job, picture
-from assay.index.played import Played, answers, played
+from assay.index.played import PlayedIndex, answers, played
 from assay.index.sweep import STUDIES, Places, Sweep, cells, run, there
 from assay.record import WorkRecord
 from assay.results import way
@@ -144,7 +144,7 @@ def _threads(base: Wish, on: str) -> int:
     return int(host["cores"]["value"] * host["threads_per_core"]["value"])
 
 
-def _played_table(runs: Sequence[Played]) -> Table:
+def _played_table(runs: Sequence[PlayedIndex]) -> Table:
     table = Table(box=None, pad_edge=False)
     for title in (
         "index",

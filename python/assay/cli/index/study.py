@@ -13,7 +13,7 @@ from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, TwinFlag
 from assay.cli.sharing import sharing
 
 
-class Study(StrEnum):
+class IndexStudy(StrEnum):
     """Sweeps that are ready-made."""
 
     JUNGLE = "jungle"
@@ -31,7 +31,7 @@ Workload = Annotated[
 
 @sharing(TwinFlags)
 def study(
-    name: Annotated[Study, typer.Argument(metavar="jungle", help="Which sweep.")],
+    name: Annotated[IndexStudy, typer.Argument(metavar="jungle", help="Which sweep.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Result folder; a started one is continued.")],
     on: On = None,
     on_drive: Annotated[str, typer.Option("--on-drive", metavar="DIR", help="Where indexes on a drive lie.")] = "",

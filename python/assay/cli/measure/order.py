@@ -30,7 +30,7 @@ from assay.target.target import parse_all
 
 
 @dataclass(frozen=True)
-class Order:
+class RunFlags:
     """What was typed."""
 
     study: str
@@ -60,7 +60,7 @@ class Order:
     yes: bool = False
 
 
-def measure(order: Order) -> int:
+def measure(order: RunFlags) -> int:
     """Plans, runs and reports; returns the exit code."""
     if not order.study:
         raise AssayError("which study?", hint="`assay list` shows them; `assay quick` needs none", code=BAD_JOB)
@@ -89,12 +89,12 @@ def measure(order: Order) -> int:
     return _held(order, directory) or code if order.baseline and code in (DONE, MISSED) else code
 
 
-def _held(order: Order, directory: Path) -> int:
+def _held(order: RunFlags, directory: Path) -> int:
     """The run against the baseline that was named; returns the exit code."""
     from assay.cli.results import comparing
 
     papers = replace(order.papers, earlier=tuple(cases.of_folder(result_folder.read(directory))))
-    asked = comparing.Asked(
+    asked = comparing.AskedSides(
         drift=order.drift, fail_if_slower=order.bound, page=order.report, out=directory, papers=papers
     )
     return comparing.against(order.baseline or directory, directory, asked)
@@ -129,7 +129,7 @@ def proceed(directory: Path, more: bool, allowed: Consent, report: bool, as_json
     return _conclude(summary, report, as_json)
 
 
-def wish(order: Order) -> Wish:
+def wish(order: RunFlags) -> Wish:
     """What an order asks for."""
     settings = parse_settings(order.settings)
     targets = parse_all(order.on, order.serials, order.yes_destroy, from_settings(order.host, settings))

@@ -39,7 +39,7 @@ def quick(
     if len(named) > 1:
         from assay.cli.measure import versus
 
-        several = versus.Order(
+        several = versus.VersusFlags(
             on=tuple(named),
             out=out,
             settings=tuple(settings or ()),
@@ -53,9 +53,9 @@ def quick(
             json=json,
         )
         raise typer.Exit(versus.versus(several))
-    from assay.cli.measure.order import Order, measure
+    from assay.cli.measure.order import RunFlags, measure
 
-    order = Order(
+    order = RunFlags(
         study="quick",
         on=named or ["."],
         out=out,

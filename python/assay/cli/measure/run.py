@@ -62,14 +62,14 @@ def run(
     A study is a declared matrix of scenarios, targets, paths and parameters; `assay list` shows the ready-made ones,
     those of engines and of tiers of memory among them. A record (records/CELL.json) in its place runs that cell again.
     """
-    from assay.cli.measure.order import Order, measure, proceed
+    from assay.cli.measure.order import RunFlags, measure, proceed
     from assay.cli.results import gating
     from assay.study.consent import Consent
 
     if resume is not None:
         allowed, more = Consent(tuple(serial or ()), yes_destroy), (study, on, settings, out, pin, counting, cache)
         raise typer.Exit(proceed(resume, any(more), allowed, not no_report, json))
-    order = Order(
+    order = RunFlags(
         study=study,
         on=on or ["."],
         settings=settings or [],

@@ -24,7 +24,7 @@ _TELL_EVERY_S = 10.0
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SoakFlags:
     """The flags of `assay soak`."""
 
     store: str
@@ -61,11 +61,11 @@ def soak(
     For example: assay soak engine --on /mnt/a --kills 1000. Files are made in a folder of Assay's own and removed;
     where something is lost they stay, and the exit code is 1.
     """
-    wanted = Wanted(store, on, log, pmem, logs, durability.value, kills, threads, keys, seed)
+    wanted = SoakFlags(store, on, log, pmem, logs, durability.value, kills, threads, keys, seed)
     raise typer.Exit(run(wanted, json))
 
 
-def run(wanted: Wanted, as_json: bool) -> int:
+def run(wanted: SoakFlags, as_json: bool) -> int:
     """Kills and looks; returns the exit code."""
     from assay import own
     from assay.binary import Binary
@@ -93,7 +93,7 @@ def run(wanted: Wanted, as_json: bool) -> int:
     return DONE if whole else FAILED
 
 
-def _places(wanted: Wanted) -> list[tuple[str, Path | None]]:
+def _places(wanted: SoakFlags) -> list[tuple[str, Path | None]]:
     """The folders that were named, by what the job calls them."""
     return [("place", wanted.on), ("log", wanted.log), ("tail", wanted.pmem)]
 
@@ -109,7 +109,7 @@ def _keep(folders: Places) -> None:
 class _Rounds:
     """Kills, one after the other, of a process that works on the same store."""
 
-    def __init__(self, binary: Any, wanted: Wanted, made: Places, quiet: bool) -> None:
+    def __init__(self, binary: Any, wanted: SoakFlags, made: Places, quiet: bool) -> None:
         self._binary = binary
         self._wanted = wanted
         self._made = made
@@ -168,7 +168,7 @@ def _folder(place: Path) -> Path:
     return place.resolve()
 
 
-def _job(wanted: Wanted, made: Places) -> Json:
+def _job(wanted: SoakFlags, made: Places) -> Json:
     job: Json = {
         "version": _VERSION,
         "name": f"turns-{wanted.store}",

@@ -21,9 +21,9 @@ from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED
 from assay.results.files import write_atomically
 from assay.study.source import parse
 from assay.trace import scenario
-from assay.trace.classes import Seen
+from assay.trace.classes import TracedClass
 from assay.trace.error import TraceError
-from assay.trace.record import Found, record
+from assay.trace.record import FoundServer, record
 from assay.trace.subject import Subject, subject_of
 from assay.units import show
 from assay.units.parse import parse_seconds
@@ -109,14 +109,14 @@ def _interrupts() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _code(found: Found, seconds: float) -> int:
+def _code(found: FoundServer, seconds: float) -> int:
     if not found.stopped or found.seconds >= seconds:
         return DONE
     output.tell(f"warning: {found.stopped} after {found.seconds:.1f} of {seconds:g} s; the scenario covers that time")
     return INTERRUPTED if found.stopped == "interrupted" else FAILED
 
 
-def _told(subject: Subject, found: Found) -> scenario.Told:
+def _told(subject: Subject, found: FoundServer) -> scenario.Told:
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     host = f"{platform.node()}, Linux {platform.release()}"
     source = f"recorded by assay trace from {subject.sentence} on {host}, {when}, {found.seconds:.1f} s, by "
@@ -135,7 +135,7 @@ def _told(subject: Subject, found: Found) -> scenario.Told:
     return scenario.Told(name, title, source + found.means, notes, found.seconds, found.buffered)
 
 
-def _document(subject: Subject, found: Found, out: Path) -> Json:
+def _document(subject: Subject, found: FoundServer, out: Path) -> Json:
     return {
         "scenario": str(out),
         "subject": {"name": subject.name, "pid": subject.pid, "devices": [one.name for one in subject.devices]},
@@ -150,7 +150,7 @@ def _document(subject: Subject, found: Found, out: Path) -> Json:
     }
 
 
-def _show(subject: Subject, found: Found, out: Path) -> None:
+def _show(subject: Subject, found: FoundServer, out: Path) -> None:
     output.say(f"{subject.sentence}, {found.seconds:.1f} s, by {_MEANS[found.means]}:")
     table = Table(box=None, pad_edge=False)
     names = ("", "operation", "order", "ops/s", "bandwidth", "mean size", "in flight", "arrivals", "flushes/s", "p99")
@@ -170,7 +170,7 @@ def _show(subject: Subject, found: Found, out: Path) -> None:
     output.say(f"scenario in {out}; replay it: assay run {out} --on DIR, or --on twin:NAME")
 
 
-def _row(one: Seen) -> list[str]:
+def _row(one: TracedClass) -> list[str]:
     order = "sequential" if one.sequential else "random"
     if one.hot is not None:
         order = f"{one.hot[0]}% on {one.hot[1]}%"

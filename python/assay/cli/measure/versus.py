@@ -33,7 +33,7 @@ PAIRS = 12
 
 
 @dataclass(frozen=True)
-class Order:
+class VersusFlags:
     """What was typed."""
 
     on: tuple[str, ...]
@@ -50,7 +50,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Answer:
+class VersusAnswer:
     """One comparison with the first target."""
 
     names: tuple[str, str]
@@ -69,7 +69,7 @@ class Answer:
                 "table": rows, "left_out": list(self.found.left_out), "page": self.page}  # fmt: skip
 
 
-def versus(order: Order) -> int:
+def versus(order: VersusFlags) -> int:
     """Asks every target the same as the first one, and shows the answers; returns the exit code."""
     rules = Rules(margin=share(order.margin, "--margin"))
     prices = _prices(order)
@@ -98,7 +98,7 @@ def _earlier(texts: Sequence[str]) -> bool:
     return kinds == {True}
 
 
-def _targets(order: Order) -> list[Target]:
+def _targets(order: VersusFlags) -> list[Target]:
     settings = parse_settings(order.settings)
     targets = parse_all(order.on, (), False, from_settings(order.host, settings))
     if order.host and not any(target.twin for target in targets):
@@ -106,7 +106,7 @@ def _targets(order: Order) -> list[Target]:
     return targets
 
 
-def _sides(a: Target, b: Target, order: Order) -> Sides:
+def _sides(a: Target, b: Target, order: VersusFlags) -> Sides:
     settings = {key: value for key, value in parse_settings(order.settings).items() if key not in SETTINGS}
     pairs = order.pairs
     if a.twin and b.twin:
@@ -117,14 +117,14 @@ def _sides(a: Target, b: Target, order: Order) -> Sides:
     return Sides(questions.STUDY, ((a,), (b,)), settings, pairs=pairs, seed=order.seed)
 
 
-def _folder(order: Order, place: int) -> Path:
+def _folder(order: VersusFlags, place: int) -> Path:
     letter = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[place]
     if order.out is None:
         return study_folder.default(f"{questions.STUDY}-{letter.lower()}")
     return order.out if len(order.on) == 2 else order.out / letter.lower()
 
 
-def _run(sides: Sides, directory: Path, order: Order) -> tuple[Path, int] | None:
+def _run(sides: Sides, directory: Path, order: VersusFlags) -> tuple[Path, int] | None:
     """Runs the pairs; nothing with `--dry-run`, which shows the plan."""
     binary = Binary.find()
     prepared = paired.plan(sides, binary)
@@ -139,27 +139,27 @@ def _run(sides: Sides, directory: Path, order: Order) -> tuple[Path, int] | None
     return directory, summary.exit_code
 
 
-def _judged(directory: Path, rules: Rules, order: Order) -> Answer:
+def _judged(directory: Path, rules: Rules, order: VersusFlags) -> VersusAnswer:
     known = folder.head(directory)
     a, b = folder.sides(directory, known)
     found = judge(a, b, rules, metrics=questions.metrics, by_lot=True, unfinished=folder.unfinished(a, b) > 0)
-    return Answer(known.labels, found, _page(found, directory, order))
+    return VersusAnswer(known.labels, found, _page(found, directory, order))
 
 
-def _of_folders(a: str, b: str, rules: Rules, order: Order) -> Answer:
+def _of_folders(a: str, b: str, rules: Rules, order: VersusFlags) -> VersusAnswer:
     """Of two earlier results. They ran at different times, so that drift cannot be told from a difference."""
     if folder.is_paired(Path(a)) or folder.is_paired(Path(b)):
         raise CompareError("a folder of pairs holds both sides already", f"assay compare {a}")
     sides = [side.read(name, text, None) for name, text in zip(paired.SIDES, (a, b), strict=True)]
     found = judge(sides[0], sides[1], rules)
-    return Answer((a, b), found, _page(found, order.out or Path(), order))
+    return VersusAnswer((a, b), found, _page(found, order.out or Path(), order))
 
 
-def _page(found: Comparison, directory: Path, order: Order) -> str | None:
+def _page(found: Comparison, directory: Path, order: VersusFlags) -> str | None:
     return comparing.write_page(found, directory) if order.page else None
 
 
-def _prices(order: Order) -> dict[str, float]:
+def _prices(order: VersusFlags) -> dict[str, float]:
     """`A=120USD/TB` or `A=120`: US dollars for a terabyte, by letter or by target."""
     found = {}
     for text in order.prices:
@@ -185,7 +185,7 @@ def _prices(order: Order) -> dict[str, float]:
     return named
 
 
-def _tell(answers: Sequence[Answer], prices: dict[str, float], order: Order) -> int:
+def _tell(answers: Sequence[VersusAnswer], prices: dict[str, float], order: VersusFlags) -> int:
     if order.json:
         output.emit({"version": 1, "answers": [answer.document() | _worth(answer, prices) for answer in answers]})
         return DONE
@@ -195,7 +195,7 @@ def _tell(answers: Sequence[Answer], prices: dict[str, float], order: Order) -> 
     return DONE
 
 
-def _worth(answer: Answer, prices: dict[str, float]) -> Json:
+def _worth(answer: VersusAnswer, prices: dict[str, float]) -> Json:
     """What a dollar buys: how many times as well, times what A costs over what B costs."""
     if not prices:
         return {}
@@ -204,7 +204,7 @@ def _worth(answer: Answer, prices: dict[str, float]) -> Json:
     return {"usd_per_tb": {"a": a, "b": b}, "times_as_good_per_dollar": rows}
 
 
-def _show(answer: Answer, prices: dict[str, float]) -> None:
+def _show(answer: VersusAnswer, prices: dict[str, float]) -> None:
     a, b = answer.names
     output.say("")
     output.say(answer.sentence)

@@ -20,7 +20,7 @@ AUTO = "auto"
 
 
 @dataclass(frozen=True)
-class Asked:
+class CheckFlags:
     """How to check."""
 
     key: str = ""
@@ -36,7 +36,7 @@ class Verdict:
     found: Checked
     problems: tuple[str, ...]
     twin: str
-    beside: tuple[plausible.Beside, ...]
+    beside: tuple[plausible.BesideTwin, ...]
 
     def document(self) -> Json:
         """As `--json` prints it."""
@@ -51,7 +51,7 @@ class Verdict:
         }
 
 
-def check(files: Sequence[Path], asked: Asked) -> int:
+def check(files: Sequence[Path], asked: CheckFlags) -> int:
     """Checks every file; returns the exit code."""
     verdicts = [_verdict(read.read(path), asked) for path in files]
     if asked.json:
@@ -62,7 +62,7 @@ def check(files: Sequence[Path], asked: Asked) -> int:
     return FAILED if any(one.problems for one in verdicts) else DONE
 
 
-def _verdict(found: Checked, asked: Asked) -> Verdict:
+def _verdict(found: Checked, asked: CheckFlags) -> Verdict:
     problems = [] if found.signed else ["the signature does not hold: it was changed after it was signed"]
     if asked.key and asked.key not in (found.sealed.key, found.fingerprint):
         problems.append(f"it is signed by key {found.fingerprint}, and not by {asked.key}")

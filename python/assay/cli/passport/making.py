@@ -12,7 +12,7 @@ from typing import Any
 from assay.binary import Binary
 from assay.cli import output
 from assay.cli.measure.devices import check_devices
-from assay.cli.measure.order import Order as Run
+from assay.cli.measure.order import RunFlags as Run
 from assay.cli.measure.order import show_plan, wish
 from assay.error import BAD_JOB, DONE, INTERRUPTED, AssayError
 from assay.passport import badge, make, read, seal
@@ -33,7 +33,7 @@ _QUICK = ("measure=250ms", "sustained=2s", "first=64MiB", "data=256MiB", "repeat
 
 
 @dataclass(frozen=True)
-class Order:
+class PassportFlags:
     """What was typed."""
 
     on: str = "."
@@ -51,7 +51,7 @@ class Order:
     json: bool = False
 
 
-def make_passport(order: Order) -> int:
+def make_passport(order: PassportFlags) -> int:
     """Measures unless a folder was given, and writes passport and badge; returns the exit code."""
     _check_out(order.out)
     if order.source is not None:
@@ -77,7 +77,7 @@ def make_passport(order: Order) -> int:
     return _conclude(order, directory) or summary.exit_code
 
 
-def _run(order: Order) -> Run:
+def _run(order: PassportFlags) -> Run:
     """What was typed last wins over what `--quick` says."""
     typed = {text.partition("=")[0] for text in order.settings}
     quick = [text for text in _QUICK if order.quick and text.partition("=")[0] not in typed]
@@ -101,7 +101,7 @@ def _check_out(out: Path | None) -> None:
         raise AssayError(f"{out.absolute().parent} does not exist", hint=hint, code=BAD_JOB)
 
 
-def _conclude(order: Order, directory: Path) -> int:
+def _conclude(order: PassportFlags, directory: Path) -> int:
     found = make.passport(results.read(directory), by=order.by, volume=order.volume)
     path = order.out or Path(f"{_name(found)}{SUFFIX}")
     document = seal.signed(found.model_dump(mode="json"), seal.own_key(order.key))

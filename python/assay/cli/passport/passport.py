@@ -48,9 +48,9 @@ def passport(
     """
     if context.invoked_subcommand is not None:
         return
-    from assay.cli.passport.making import Order, make_passport
+    from assay.cli.passport.making import PassportFlags, make_passport
 
-    order = Order(
+    order = PassportFlags(
         on=on,
         out=out,
         quick=quick,

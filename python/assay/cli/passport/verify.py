@@ -26,6 +26,6 @@ def verify(
     Exit code 0: all are good. 1: a signature does not hold, or something is wrong with the figures. 2: a file is no
     passport.
     """
-    from assay.cli.passport.checking import Asked, check
+    from assay.cli.passport.checking import CheckFlags, check
 
-    raise typer.Exit(check(files, Asked(key=key, twin=twin, plausible=plausible or bool(twin), json=json)))
+    raise typer.Exit(check(files, CheckFlags(key=key, twin=twin, plausible=plausible or bool(twin), json=json)))

@@ -33,6 +33,6 @@ def advise(
     Rules of published studies, each with its source, your evidence, the gain to expect with a band, what it costs and
     how to check it. Without evidence nothing is advised.
     """
-    from assay.cli.results.advising import Order, show
+    from assay.cli.results.advising import AdviceFlags, show
 
-    raise typer.Exit(show(Order(directory, attempt, every, tuple(rules or ()), on, pairs, seed, json)))
+    raise typer.Exit(show(AdviceFlags(directory, attempt, every, tuple(rules or ()), on, pairs, seed, json)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.advise import Advice, of
-from assay.advise.facts import Facts, read
+from assay.advise.facts import RuleFacts, read
 from assay.advise.rules import RULES
 from assay.advise.trial import Tried
 from assay.cli import output
@@ -22,7 +22,7 @@ _TRIED = (*_SHOWN, "undecided")
 
 
 @dataclass(frozen=True)
-class Order:
+class AdviceFlags:
     """What was asked for."""
 
     directory: Path | None
@@ -35,7 +35,7 @@ class Order:
     json: bool
 
 
-def show(order: Order) -> int:
+def show(order: AdviceFlags) -> int:
     """Prints the advice; with `--try`, runs what can be tried and says what it brought."""
     _check(order.rules)
     directory = order.directory or folder.newest()
@@ -60,7 +60,11 @@ def _check(rules: Sequence[str]) -> None:
 
 
 def _document(
-    facts: Facts, directory: Path, advice: Sequence[Advice], tried: Sequence[Tried], failed: Sequence[dict[str, str]]
+    facts: RuleFacts,
+    directory: Path,
+    advice: Sequence[Advice],
+    tried: Sequence[Tried],
+    failed: Sequence[dict[str, str]],
 ) -> dict[str, object]:
     return {
         "version": 1,
@@ -72,7 +76,7 @@ def _document(
     }
 
 
-def _print(advice: Sequence[Advice], order: Order, directory: Path) -> None:
+def _print(advice: Sequence[Advice], order: AdviceFlags, directory: Path) -> None:
     shown = [one for one in advice if order.every or order.rules or one.outcome in _SHOWN]
     if not shown:
         output.say("Nothing is advised: no rule finds evidence in these records.")
@@ -112,7 +116,9 @@ def _say(text: str) -> None:
     output.say(wrapper.fill(plain))
 
 
-def _attempts(advice: Sequence[Advice], order: Order, facts: Facts) -> tuple[list[Tried], list[dict[str, str]]]:
+def _attempts(
+    advice: Sequence[Advice], order: AdviceFlags, facts: RuleFacts
+) -> tuple[list[Tried], list[dict[str, str]]]:
     """Trials of all that is advised, or may be; what cannot be tried is said."""
     from assay.advise import trial
 

@@ -72,7 +72,7 @@ def compare(
     from assay.cli.results import comparing, gating
 
     sides = [*([str(gating.baseline(baseline))] if baseline else []), *(sides or [])]
-    asked = comparing.Asked(
+    asked = comparing.AskedSides(
         metrics=tuple(metric or ()),
         margin=margin,
         correction=correction,
@@ -85,7 +85,7 @@ def compare(
         json=json,
         papers=gating.Papers(junit, markdown),
     )
-    order = comparing.Order(
+    order = comparing.ComparisonFlags(
         study=study or ("aa" if aa else ""),
         on=tuple(on or ()),
         a=tuple(a or ()),

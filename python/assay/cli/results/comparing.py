@@ -32,7 +32,7 @@ from assay.target.target import Target, parse_all
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedSides:
     """How to judge, and what to write."""
 
     metrics: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Order:
+class ComparisonFlags:
     """What to run."""
 
     study: str = ""
@@ -81,7 +81,12 @@ class Order:
 
 
 def compare(
-    texts: tuple[str, ...], inside: Path | None, order: Order, resume: Path | None, aa: bool, asked: Asked
+    texts: tuple[str, ...],
+    inside: Path | None,
+    order: ComparisonFlags,
+    resume: Path | None,
+    aa: bool,
+    asked: AskedSides,
 ) -> int:
     """Runs what is to be run, judges and shows; returns the exit code."""
     rules = asked.rules()
@@ -95,7 +100,7 @@ def compare(
     return _judged(*_sides(texts, inside), asked, rules)
 
 
-def against(baseline: Path, directory: Path, asked: Asked) -> int:
+def against(baseline: Path, directory: Path, asked: AskedSides) -> int:
     """Holds a run against an earlier one; returns the exit code."""
     sides = [side.read(name, str(one), None) for name, one in zip(paired.SIDES, (baseline, directory), strict=True)]
     return _judged(sides[0], sides[1], False, False, asked, asked.rules())
@@ -130,7 +135,7 @@ def _of_pairs(directory: Path) -> tuple[side.Side, side.Side, bool, bool]:
     return a, b, True, folder.unfinished(a, b) > 0
 
 
-def _run(order: Order, aa: bool, asked: Asked, rules: Rules) -> int:
+def _run(order: ComparisonFlags, aa: bool, asked: AskedSides, rules: Rules) -> int:
     sides = _wanted(order, aa)
     binary = Binary.find()
     prepared = paired.plan(sides, binary)
@@ -146,7 +151,7 @@ def _run(order: Order, aa: bool, asked: Asked, rules: Rules) -> int:
     return _after(summary, asked, rules)
 
 
-def _enough(prepared: Prepared, pairs: int, asked: Asked, rules: Rules) -> None:
+def _enough(prepared: Prepared, pairs: int, asked: AskedSides, rules: Rules) -> None:
     """Refuses a number of pairs that could decide nothing even if all agreed, before anything runs."""
     classes = sum(len(cell.job["classes"]) for cell in prepared.plan.cells if cell.refusal is None)
     if classes == 0:
@@ -174,7 +179,7 @@ def show_plan(prepared: Prepared, as_json: bool) -> int:
     return DONE
 
 
-def _wanted(order: Order, aa: bool) -> Sides:
+def _wanted(order: ComparisonFlags, aa: bool) -> Sides:
     own = parse_settings(order.a), parse_settings(order.b)
     targets = tuple(parse_all(order.on or (".",), order.serials, order.yes_destroy))
     plain = [target for target in targets if not target.role]
@@ -215,7 +220,7 @@ def announce(sides: Sides, directory: Path) -> None:
     output.tell(f"{sides.pairs} pairs, order drawn by lot with seed {sides.seed}; results in {directory}")
 
 
-def _resumed(directory: Path, allowed: Consent, asked: Asked, rules: Rules) -> int:
+def _resumed(directory: Path, allowed: Consent, asked: AskedSides, rules: Rules) -> int:
     folder.head(directory)
     if again := folder.mend(directory):
         output.tell(f"{again} run{'s are' if again > 1 else ' is'} repeated, so that pairs stay side by side")
@@ -223,7 +228,7 @@ def _resumed(directory: Path, allowed: Consent, asked: Asked, rules: Rules) -> i
     return _after(summary, asked, rules)
 
 
-def _after(summary: run.Summary, asked: Asked, rules: Rules) -> int:
+def _after(summary: run.Summary, asked: AskedSides, rules: Rules) -> int:
     """Judges what was run. Cells that could not be measured are said; what was interrupted is not judged."""
     if not summary.ending.interrupted and not any((summary.directory / "records").glob("*.json")):
         from assay.cli.measure.summary import show
@@ -242,7 +247,7 @@ def _after(summary: run.Summary, asked: Asked, rules: Rules) -> int:
     return _judged(*_of_pairs(summary.directory), asked, rules) or summary.exit_code
 
 
-def _judged(a: side.Side, b: side.Side, by_lot: bool, unfinished: bool, asked: Asked, rules: Rules) -> int:
+def _judged(a: side.Side, b: side.Side, by_lot: bool, unfinished: bool, asked: AskedSides, rules: Rules) -> int:
     metrics = asked.metrics or (questions.metrics if questions.answers(a) and questions.answers(b) else ())
     found = judge(a, b, rules, metrics=metrics, by_lot=by_lot, unfinished=unfinished and not asked.as_is)
     gated = gate(found, rules.bound) if rules.bound is not None else None
@@ -267,7 +272,7 @@ def _against_itself(found: Comparison) -> bool:
     return directory == found.b.directory and folder.is_paired(directory) and folder.head(directory).same
 
 
-def _page(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], asked: Asked) -> str | None:
+def _page(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], asked: AskedSides) -> str | None:
     """Beside the pairs, or where --out says."""
     paired_run = found.a.directory == found.b.directory and folder.is_paired(found.a.directory)
     return write_page(found, found.b.directory if paired_run else asked.out or Path(), gated, tests)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.claim.here import Place
+from assay.claim.here import MeasuredWhere
 from assay.claim.model import known
 from assay.claim.reproduce import document, reproduce
 from assay.cli import output
@@ -22,7 +22,7 @@ _HOLDS = {True: "holds", False: "does not hold", None: "not tried"}
 
 
 @dataclass(frozen=True)
-class Order:
+class ClaimFlags:
     """What was asked for."""
 
     study: str
@@ -33,10 +33,10 @@ class Order:
     json: bool
 
 
-def show(order: Order) -> int:
+def show(order: ClaimFlags) -> int:
     """Tries the claims and prints them; with `--out` writes them too."""
     records = folder.read(order.inside) if order.inside else None
-    place = Place(order.here, order.seconds) if order.here else None
+    place = MeasuredWhere(order.here, order.seconds) if order.here else None
     if records is not None:
         damage.warn(records.directory, records.problems)
     names = [order.study] if order.study else known()

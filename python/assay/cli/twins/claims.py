@@ -25,6 +25,6 @@ def claims(
     For each claim what was printed, what a twin gives with its band, what this machine gives, and for each finding
     whether it holds here, and what differs.
     """
-    from assay.cli.twins.claiming import Order, show
+    from assay.cli.twins.claiming import ClaimFlags, show
 
-    raise typer.Exit(show(Order(study, inside, here, seconds, out, json)))
+    raise typer.Exit(show(ClaimFlags(study, inside, here, seconds, out, json)))

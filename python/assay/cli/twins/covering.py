@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.claim import coverage
-from assay.claim.coverage import Row
+from assay.claim.coverage import CoverageRow
 from assay.cli import output
 from assay.error import DONE
 
@@ -26,12 +26,12 @@ def show(as_json: bool) -> int:
     return DONE
 
 
-def table(rows: list[Row]) -> list[str]:
+def table(rows: list[CoverageRow]) -> list[str]:
     """The table as Markdown, as the page of the twins has it."""
     return [_HEAD, "| --- | --- | --- | --- | --- | --- | --- | --- |", *map(_line, rows)]
 
 
-def _line(row: Row) -> str:
+def _line(row: CoverageRow) -> str:
     width, left = (_percent(value) for value in (row.conformal, row.left_out))
     told = (row.kind, str(row.figures), str(row.groups), _percent(row.median), _percent(row.p90), _percent(row.inside))
     return f"| {' | '.join((*told, width, left))} |"

@@ -9,7 +9,7 @@ from typing import Any
 from assay.binary import Binary
 from assay.cli import output
 from assay.cli.measure.devices import check_devices
-from assay.cli.measure.order import Order, show_plan, wish
+from assay.cli.measure.order import RunFlags, show_plan, wish
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
 from assay.results.files import explain
 from assay.study import folder, run
@@ -71,7 +71,7 @@ ALL, READS = "fit", "fit-reads"
 DATA_BYTES = 2 << 30
 
 
-def _measuring(order: FitOrder) -> Order:
+def _measuring(order: FitOrder) -> RunFlags:
     """The study: all of it, or what only reads where the target must stay as it is."""
     target = parse_all([order.on], order.serials, order.yes_destroy, HostWish(order.host))[0]
     if target.kind not in ("folder", "file", "block-device", "twin") or "memory" in target.stands_for:
@@ -83,7 +83,7 @@ def _measuring(order: FitOrder) -> Order:
         settings.append(f"measure={order.seconds_per_point}s")
     if target.kind == "block-device" and not any(text.startswith("data=") for text in settings):
         settings.append(f"data={min(DATA_BYTES, target.total_bytes())}")
-    return Order(
+    return RunFlags(
         study=ALL if whole else READS,
         on=[order.on],
         settings=settings,

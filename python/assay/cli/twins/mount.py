@@ -38,8 +38,8 @@ def mount(
 
     It stays until it is unmounted (umount DIR) or told to end, and says then how late its answers were.
     """
-    from assay.cli.twins.mounting import Wish, play, tell
+    from assay.cli.twins.mounting import MountFlags, play, tell
 
     if status is not None:
         raise typer.Exit(tell(status, json))
-    raise typer.Exit(play(Wish(drive, at, over, slow, seed, passing, volatile, cut), json))
+    raise typer.Exit(play(MountFlags(drive, at, over, slow, seed, passing, volatile, cut), json))

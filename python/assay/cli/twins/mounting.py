@@ -19,7 +19,7 @@ INJECTED = "ASSAY_MOUNT_INJECTED_NS"
 
 
 @dataclass(frozen=True)
-class Wish:
+class MountFlags:
     """What was typed."""
 
     drive: str
@@ -32,7 +32,7 @@ class Wish:
     cut: str = ""
 
 
-def play(wish: Wish, as_json: bool) -> int:
+def play(wish: MountFlags, as_json: bool) -> int:
     """Mounts, and waits until it is unmounted; returns the exit code."""
     one = mounts.Playing.start(job(wish), own_session=False)
     if as_json:
@@ -58,7 +58,7 @@ def _until_it_ends(one: mounts.Playing) -> Json:
         return one.end()
 
 
-def job(wish: Wish) -> Json:
+def job(wish: MountFlags) -> Json:
     """What the program is asked.
 
     Raises:

@@ -11,7 +11,7 @@ import typer
 from assay.cli.flags import Json
 
 
-class Operation(StrEnum):
+class AskedOperation(StrEnum):
     """What an operation does."""
 
     READ = "read"
@@ -26,7 +26,7 @@ class Layout(StrEnum):
     PREALLOCATED = "preallocated"
 
 
-class Order(StrEnum):
+class OffsetOrder(StrEnum):
     """Order of offsets."""
 
     SEQUENTIAL = "sequential"
@@ -52,8 +52,8 @@ Changes = Annotated[
 def predict(
     on: Annotated[str, typer.Option("--on", metavar="twin:NAME[*N]", help="A twin; `assay list twins`.")] = "",
     points: Points = None,
-    op: Annotated[Operation, typer.Option("--op", help="Read or write.")] = Operation.READ,
-    pattern: Annotated[Order, typer.Option("--pattern", help="Order of offsets.")] = Order.RANDOM,
+    op: Annotated[AskedOperation, typer.Option("--op", help="Read or write.")] = AskedOperation.READ,
+    pattern: Annotated[OffsetOrder, typer.Option("--pattern", help="Order of offsets.")] = OffsetOrder.RANDOM,
     size: Annotated[str, typer.Option("--size", metavar="BYTES", help="Bytes of an operation, such as 4KiB.")] = "4KiB",
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads.")] = 1,
     depth: Annotated[int, typer.Option("--depth", min=1, help="Operations in flight per thread.")] = 1,
@@ -88,7 +88,7 @@ def predict(
     point = Point(
         on=on,
         operation=op.value,
-        sequential=pattern is Order.SEQUENTIAL,
+        sequential=pattern is OffsetOrder.SEQUENTIAL,
         size_bytes=bytes_each,
         threads=threads,
         depth=depth,

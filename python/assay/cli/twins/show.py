@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from assay.claim.here import Place
+from assay.claim.here import MeasuredWhere
 from assay.claim.reproduce import document, reproduce
 from assay.cli import output
 from assay.error import DONE
@@ -80,7 +80,7 @@ def show_hosts(as_json: bool) -> int:
 
 def show_reproduction(study: str, folder: str, seconds: float, as_json: bool) -> int:
     """Prints the claims of a study beside what twins give, and what this machine gives where a folder is named."""
-    place = Place(folder, seconds) if folder else None
+    place = MeasuredWhere(folder, seconds) if folder else None
     found = document(reproduce(study, place))
     if as_json:
         output.emit(found)

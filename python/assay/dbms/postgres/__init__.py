@@ -15,7 +15,7 @@ from assay.dbms.postgres.counters import Counters, Used
 from assay.dbms.postgres.error import PostgresError
 from assay.dbms.postgres.external import External
 from assay.dbms.postgres.find import Binaries, find
-from assay.dbms.postgres.server import Server
+from assay.dbms.postgres.server import PostgresServer
 from assay.dbms.postgres.settings import Settings, tuned
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "External",
     "Layout",
     "PostgresError",
-    "Server",
+    "PostgresServer",
     "Settings",
     "Used",
     "find",

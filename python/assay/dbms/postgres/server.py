@@ -48,7 +48,7 @@ def require_eviction(binaries: Binaries) -> None:
         raise PostgresError(message, hint="restart it instead, or use 17 or newer", code=BAD_JOB)
 
 
-class Server:
+class PostgresServer:
     """PostgreSQL on a cluster. Used as a context it starts, and is stopped in the end."""
 
     def __init__(self, cluster: Cluster, settings: Settings) -> None:
@@ -332,7 +332,7 @@ class Server:
 
 
 # Started and not ended yet.
-_RUNNING: set[Server] = set()
+_RUNNING: set[PostgresServer] = set()
 
 
 @atexit.register
@@ -353,7 +353,7 @@ def _told(process: subprocess.Popen[bytes] | None, signals: Sequence[signal.Sign
 
 
 @contextlib.contextmanager
-def explained(server: Server) -> Iterator[None]:
+def explained(server: PostgresServer) -> Iterator[None]:
     """Tells of a server that ended in the middle of something; other errors pass."""
     try:
         yield

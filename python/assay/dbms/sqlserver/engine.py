@@ -18,7 +18,7 @@ from assay.dbms.tpch import dialect as dialects
 from assay.dbms.tpch.answers import plain
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.embedded import QueryError, timed
-from assay.dbms.tpch.engine import Loaded, Node, Plan, Run, Wish
+from assay.dbms.tpch.engine import Loaded, PlanNode, QueryPlan, QueryRun, QueryWish
 from assay.dbms.tpch.schema import INDEXES, TABLES, index_name
 from assay.error import FAILED
 
@@ -39,7 +39,7 @@ class SqlServer:
 
     def __init__(
         self,
-        wish: Wish,
+        wish: QueryWish,
         workers: int,
         settings: Settings | None = None,
         connector: Callable[[Address], Connection] = connect,
@@ -163,7 +163,7 @@ class SqlServer:
         """No way to fill the pool but to read."""
         return ""
 
-    def plan(self, sql: str) -> Plan:
+    def plan(self, sql: str) -> QueryPlan:
         """The plan as text, without estimates."""
         self._do("set showplan_text on")
         try:
@@ -171,16 +171,16 @@ class SqlServer:
         finally:
             self._do("set showplan_text off")
         text = "\n".join(str(row[0]) for row in rows if str(row[0]).lstrip().startswith("|"))
-        return Plan(hashlib.sha256(text.encode()).hexdigest()[:12], text)
+        return QueryPlan(hashlib.sha256(text.encode()).hexdigest()[:12], text)
 
-    def run(self, sql: str) -> Run:
+    def run(self, sql: str) -> QueryRun:
         """Runs a query to the last row. CPU, pages and waits are those of the session."""
         before = self._all(_COUNTERS)[0]
         begun = time.perf_counter()
         rows = self._all(sql)
         seconds = time.perf_counter() - begun
         used = [float(now) - float(then) for now, then in zip(self._all(_COUNTERS)[0], before, strict=True)]
-        return Run(
+        return QueryRun(
             seconds=seconds,
             rows=plain(rows),
             cpu_s=used[0] / 1000,
@@ -191,7 +191,7 @@ class SqlServer:
             buffer_bytes=used[3] * _PAGE,
         )
 
-    def profile(self, sql: str) -> Node | None:
+    def profile(self, sql: str) -> PlanNode | None:
         """Not asked for: the server would have to run the query with its profile on."""
         del sql
         return None

@@ -11,7 +11,7 @@ from assay.error import FAILED
 Connector = Callable[[Address], Connection]
 
 
-class Server:
+class SqlServer:
     """A server, and who asks it."""
 
     def __init__(self, address: Address, connector: Connector = connect) -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assay.binary import Binary
-from assay.dbms.target import Target
+from assay.dbms.target import DatabaseTarget
 
 Json = dict[str, Any]
 
 
-class Snapshot(Protocol):
+class ServerSnapshot(Protocol):
     """A copy of a database that is not touched."""
 
     def remove(self) -> None:
@@ -38,12 +38,12 @@ class Bench(ABC):
     def sites(self) -> list[Json]:
         """Where its parts lie."""
 
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> ServerSnapshot | None:
         """Stops it and keeps a copy of what it holds; none where it cannot."""
         return None
 
     @abstractmethod
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: ServerSnapshot) -> None:
         """Makes it what the copy is."""
 
     @contextlib.contextmanager
@@ -77,7 +77,7 @@ class Bench(ABC):
         """Removes what it made."""
 
 
-def site(role: str, target: Target, path: Path) -> Json:
+def site(role: str, target: DatabaseTarget, path: Path) -> Json:
     """A part's place, as the driver is told."""
     return {"role": role, "target": target.name, "path": str(path), "emulated": target.in_memory}
 

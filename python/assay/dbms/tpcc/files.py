@@ -10,9 +10,9 @@ from typing import Any
 from assay.binary import Binary
 from assay.dbms.place import Place, clean
 from assay.dbms.postgres.cluster import copy_tree
-from assay.dbms.target import Target, target_of
-from assay.dbms.tpcc.bench import Bench, Snapshot, bytes_of, site
-from assay.dbms.tpcc.order import Order
+from assay.dbms.target import DatabaseTarget, target_of
+from assay.dbms.tpcc.bench import Bench, ServerSnapshot, bytes_of, site
+from assay.dbms.tpcc.order import TpccFlags
 from assay.study.work import figure
 
 Json = dict[str, Any]
@@ -36,7 +36,7 @@ class FileBench(Bench):
 
     roles: tuple[str, ...] = ("data",)
 
-    def __init__(self, order: Order, binary: Binary, target: Target) -> None:
+    def __init__(self, order: TpccFlags, binary: Binary, target: DatabaseTarget) -> None:
         self.name = target.name
         self._order = order
         self._targets = {"data": target}
@@ -69,7 +69,7 @@ class FileBench(Bench):
     def sites(self) -> list[Json]:
         return [site(role, one, self._folder(role)) for role, one in self._targets.items()]
 
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> ServerSnapshot | None:
         copy = _Copy(self._make())
         try:
             for role, place in copy.places.items():
@@ -79,7 +79,7 @@ class FileBench(Bench):
             raise
         return copy
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: ServerSnapshot) -> None:
         if isinstance(snapshot, _Copy):
             for role, place in snapshot.places.items():
                 self._places[role].remove_inside(role)

@@ -30,7 +30,7 @@ TRIES = dict.fromkeys(("assay", *RIVALS), 10_000)
 
 
 @dataclass(frozen=True)
-class Order:
+class TpccFlags:
     """The flags of `assay dbms tpcc`."""
 
     engine: str = "sqlite"

@@ -6,9 +6,9 @@ from typing import Any
 
 from assay import rivals
 from assay.binary import Binary
-from assay.dbms.target import Target
+from assay.dbms.target import DatabaseTarget
 from assay.dbms.tpcc.files import FileBench
-from assay.dbms.tpcc.order import Order
+from assay.dbms.tpcc.order import TpccFlags
 
 Json = dict[str, Any]
 # What a commit waits for, by what --synchronous says.
@@ -18,7 +18,7 @@ DURABILITY = {"full": "fsync", "normal": "wal", "off": "none"}
 class RivalBench(FileBench):
     """A folder of LMDB's, RocksDB's, WiredTiger's or redb's."""
 
-    def __init__(self, order: Order, binary: Binary, target: Target) -> None:
+    def __init__(self, order: TpccFlags, binary: Binary, target: DatabaseTarget) -> None:
         self._program = rivals.program(order.engine)
         super().__init__(order, binary, target)
 

@@ -11,11 +11,11 @@ from typing import Any
 from assay.binary import Binary
 from assay.dbms.ending import terminable
 from assay.dbms.progress import Progress
-from assay.dbms.target import Target, check_room, target_of
-from assay.dbms.tpcc.bench import Bench, Snapshot
+from assay.dbms.target import DatabaseTarget, check_room, target_of
+from assay.dbms.tpcc.bench import Bench, ServerSnapshot
 from assay.dbms.tpcc.contrast import durable_writes_per_s, note
 from assay.dbms.tpcc.files import AssayBench, SqliteBench
-from assay.dbms.tpcc.order import RIVALS, Order
+from assay.dbms.tpcc.order import RIVALS, TpccFlags
 from assay.dbms.tpcc.rival import RivalBench
 from assay.dbms.tpcc.sqlserver import SqlServerBench
 from assay.dbms.tpcc.stores import ExternalBench, PostgresBench
@@ -26,7 +26,7 @@ from assay.study.work.run import run_work
 
 Json = dict[str, Any]
 Listener = Callable[[str], None]
-_BENCHES: dict[str, Callable[[Order, Binary, Target], Bench]] = {
+_BENCHES: dict[str, Callable[[TpccFlags, Binary, DatabaseTarget], Bench]] = {
     "sqlite": SqliteBench,
     "postgres": PostgresBench,
     "assay": AssayBench,
@@ -35,13 +35,13 @@ _BENCHES: dict[str, Callable[[Order, Binary, Target], Bench]] = {
 }
 
 
-def bench_of(order: Order, binary: Binary, target: Target) -> Bench:
+def bench_of(order: TpccFlags, binary: Binary, target: DatabaseTarget) -> Bench:
     """A new database of the order's engine on a target."""
     return _BENCHES[order.engine](order, binary, target)
 
 
 @dataclass
-class Outcome:
+class TpccOutcome:
     """What came of it."""
 
     records: list[Json] = field(default_factory=list)
@@ -59,11 +59,11 @@ class Outcome:
         return FAILED if self.broke or not self.records else judged(self.records) or DONE
 
 
-def run(order: Order, out: Path | Progress, listen: Listener = lambda _: None) -> Outcome:
+def run(order: TpccFlags, out: Path | Progress, listen: Listener = lambda _: None) -> TpccOutcome:
     """Does it all, or what is left of a run that stopped, and saves each record as it comes."""
     order.validate()
     progress = out if isinstance(out, Progress) else Progress(out, "tpcc", {})
-    outcome = Outcome()
+    outcome = TpccOutcome()
     if progress.ended:
         outcome.records = [progress.record(step) for step in progress.steps]
         return outcome
@@ -87,10 +87,10 @@ def run(order: Order, out: Path | Progress, listen: Listener = lambda _: None) -
 
 @dataclass
 class _Job:
-    order: Order
+    order: TpccFlags
     binary: Binary
     progress: Progress
-    outcome: Outcome
+    outcome: TpccOutcome
     listen: Listener
 
 
@@ -112,7 +112,7 @@ def _run_on_targets(job: _Job) -> None:
 
 
 @contextlib.contextmanager
-def _benches(order: Order, binary: Binary, targets: Sequence[Target]) -> Iterator[list[Bench]]:
+def _benches(order: TpccFlags, binary: Binary, targets: Sequence[DatabaseTarget]) -> Iterator[list[Bench]]:
     """One per target; what they made is removed in the end."""
     benches: list[Bench] = []
     try:
@@ -165,14 +165,14 @@ def _drive_all(job: _Job, benches: Sequence[Bench]) -> None:
             snapshot.remove()
 
 
-def load(order: Order, binary: Binary, bench: Bench, listen: Listener = lambda _: None) -> Json:
+def load(order: TpccFlags, binary: Binary, bench: Bench, listen: Listener = lambda _: None) -> Json:
     """Fills a database and checks it; the record of that."""
     listen(f"loading {order.warehouses} warehouses on {bench.name}")
     return _work(binary, bench, order.job(bench.store(), bench.sites(), load=True, check=True), listen)
 
 
 def drive(
-    order: Order, binary: Binary, bench: Bench, snapshot: Snapshot | None, listen: Listener = lambda _: None
+    order: TpccFlags, binary: Binary, bench: Bench, snapshot: ServerSnapshot | None, listen: Listener = lambda _: None
 ) -> Json:
     """One measured run on a database as it was loaded; its record."""
     if snapshot is not None:

@@ -16,11 +16,11 @@ from assay.binary import Binary
 from assay.dbms.place import Place, clean
 from assay.dbms.sqlserver.connection import address, connect
 from assay.dbms.sqlserver.engine import UNVERIFIED
-from assay.dbms.sqlserver.server import Connector, Server
+from assay.dbms.sqlserver.server import Connector, SqlServer
 from assay.dbms.sqlserver.settings import Settings, quoted
-from assay.dbms.target import Target, target_of
-from assay.dbms.tpcc.bench import Bench, Snapshot, bytes_of, site
-from assay.dbms.tpcc.order import Order
+from assay.dbms.target import DatabaseTarget, target_of
+from assay.dbms.tpcc.bench import Bench, ServerSnapshot, bytes_of, site
+from assay.dbms.tpcc.order import TpccFlags
 from assay.study.work import figure
 
 Json = dict[str, Any]
@@ -59,10 +59,12 @@ def _server_user() -> tuple[int, int] | None:
 class SqlServerBench(Bench):
     """A database of our own; it is dropped in the end, and no other is touched."""
 
-    def __init__(self, order: Order, binary: Binary, target: Target, connector: Connector = connect) -> None:
+    def __init__(
+        self, order: TpccFlags, binary: Binary, target: DatabaseTarget, connector: Connector = connect
+    ) -> None:
         self.name = target.name
         self._order = order
-        self._server = Server(address(order.connect), connector)
+        self._server = SqlServer(address(order.connect), connector)
         self._settings = replace(order.sqlserver or Settings(), temp=Path(order.temp) if order.temp else None)
         self._targets = {"data": target}
         if order.wal:
@@ -123,13 +125,13 @@ class SqlServerBench(Bench):
     def sites(self) -> list[Json]:
         return [site(role, one, self._places[role].path) for role, one in self._targets.items()]
 
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> ServerSnapshot | None:
         """A backup beside the data, which the server itself writes and reads."""
         path = self._folder("data") / "assay.bak"
         self._server.do(f"backup database [{self._database}] to disk = {quoted(str(path))} with copy_only, init")
         return _Backup(path)
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: ServerSnapshot) -> None:
         if isinstance(snapshot, _Backup):
             data, log = (quoted(str(path)) for path in self._files())
             self._server.do(f"alter database [{self._database}] set single_user with rollback immediate")

@@ -8,12 +8,12 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.place import clean
-from assay.dbms.postgres import Cluster, External, Layout, PostgresError, Server, find, statistics, tuned
+from assay.dbms.postgres import Cluster, External, Layout, PostgresError, PostgresServer, find, statistics, tuned
 from assay.dbms.postgres.cluster import TABLESPACES
 from assay.dbms.postgres.settings import WATCHED, hardware, parse
-from assay.dbms.target import Target, target_of
-from assay.dbms.tpcc.bench import Bench, Snapshot, site
-from assay.dbms.tpcc.order import Order
+from assay.dbms.target import DatabaseTarget, target_of
+from assay.dbms.tpcc.bench import Bench, ServerSnapshot, site
+from assay.dbms.tpcc.order import TpccFlags
 from assay.study.work import figure
 
 Json = dict[str, Any]
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 class PostgresBench(Bench):
     """A server of our own."""
 
-    def __init__(self, order: Order, binary: Binary, target: Target) -> None:
+    def __init__(self, order: TpccFlags, binary: Binary, target: DatabaseTarget) -> None:
         self.name = target.name
         self._order = order
         self._targets = {"data": target}
@@ -44,7 +44,7 @@ class PostgresBench(Bench):
         settings = settings.with_values(parse(list(order.pg_settings)))
         self._settings = type(settings)(settings.values, order.port)
         self._cluster = Cluster.create(binaries, self._layout)
-        self._server = Server(self._cluster, self._settings)
+        self._server = PostgresServer(self._cluster, self._settings)
 
     def store(self) -> Json:
         connection = self._server.connection_string if self._server.running else ""
@@ -56,12 +56,12 @@ class PostgresBench(Bench):
     def sites(self) -> list[Json]:
         return [site(role, one, self._cluster.folder(role)) for role, one in self._targets.items()]
 
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> ServerSnapshot | None:
         """A second cluster on the same targets, never started."""
         self._server.stop()
         return Cluster.copy_of(self._cluster, self._layout)
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: ServerSnapshot) -> None:
         if isinstance(snapshot, Cluster):
             self._server.stop()
             self._cluster.restore(snapshot)
@@ -119,7 +119,7 @@ class PostgresBench(Bench):
 class ExternalBench(Bench):
     """A server that somebody else runs. It is driven, and left as it was but for the schema `assay_tpcc`."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: TpccFlags) -> None:
         self._order = order
         self._external = External(order.connect, order.external)
         if order.repeats > 1:
@@ -134,7 +134,7 @@ class ExternalBench(Bench):
     def sites(self) -> list[Json]:
         return []
 
-    def restore(self, snapshot: Snapshot) -> None:
+    def restore(self, snapshot: ServerSnapshot) -> None:
         del snapshot  # None is ever taken.
         raise PostgresError("a server that Assay did not start cannot be restored", hint="leave --repeats out")
 

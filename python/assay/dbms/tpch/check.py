@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from assay.dbms.tpch import answers, query
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.embedded import DuckDB, SQLite
-from assay.dbms.tpch.order import Order
+from assay.dbms.tpch.order import TpchFlags
 from assay.dbms.workspace import Workspace
 
 
@@ -32,23 +32,23 @@ class Reference:
         return answers.difference(rows, self._rows[name])
 
 
-def stored(order: Order) -> dict[str, answers.Summary]:
+def stored(order: TpchFlags) -> dict[str, answers.Summary]:
     """Stored answers that fit: they are those of the validation parameters."""
     return answers.stored(order.scale) if order.seed is None else {}
 
 
-def second_bytes(order: Order) -> int:
+def second_bytes(order: TpchFlags) -> int:
     """Bytes that the second engine takes while answers are checked."""
     return 0 if stored(order) else _second(order).needed_bytes(order.scale)
 
 
-def _second(order: Order) -> DuckDB | SQLite:
+def _second(order: TpchFlags) -> DuckDB | SQLite:
     """DuckDB checks the others; SQLite checks DuckDB."""
     workers = len(os.sched_getaffinity(0))
     return SQLite(workers) if order.engine.name == "duckdb" else DuckDB(workers)
 
 
-def reference(order: Order, files: Files, space: Workspace, listen: Callable[[str], None]) -> Reference:
+def reference(order: TpchFlags, files: Files, space: Workspace, listen: Callable[[str], None]) -> Reference:
     """The right answers to the queries that were asked."""
     known = stored(order)
     if known:

@@ -12,7 +12,7 @@ from assay.stats.welch import LEAST, LEVEL, welch
 
 
 @dataclass(frozen=True)
-class Line:
+class QueryContrast:
     """One query, or the whole, on two targets. `p` is corrected by Holm; none where nothing was tested."""
 
     name: str
@@ -33,8 +33,8 @@ class Line:
 class Contrast:
     """A target against the first one. Ratios are of times: above 1 it is slower."""
 
-    queries: list[Line]
-    whole: Line
+    queries: list[QueryContrast]
+    whole: QueryContrast
     sum_ratio: float
     geometric_mean_ratio: float
     mean_speedup: float
@@ -56,8 +56,8 @@ def contrast(first: Times, other: Times) -> Contrast | None:
     corrected = dict(zip(tested, adjusted([raw[name] or 0.0 for name in tested]), strict=True))
     geometric = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios.values()))
     return Contrast(
-        queries=[Line(name, ratios[name], corrected.get(name)) for name in names],
-        whole=Line("all", geometric, welch(_rounds(first, names), _rounds(other, names))),
+        queries=[QueryContrast(name, ratios[name], corrected.get(name)) for name in names],
+        whole=QueryContrast("all", geometric, welch(_rounds(first, names), _rounds(other, names))),
         sum_ratio=sum(right.values()) / sum(left.values()),
         geometric_mean_ratio=geometric,
         mean_speedup=statistics.fmean(1 / ratio for ratio in ratios.values()),

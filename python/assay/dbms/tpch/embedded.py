@@ -18,7 +18,7 @@ from typing import Any
 
 from assay.dbms.tpch import dialect as dialects
 from assay.dbms.tpch.data import Files
-from assay.dbms.tpch.engine import Loaded, Node, Plan, Run
+from assay.dbms.tpch.engine import Loaded, PlanNode, QueryPlan, QueryRun
 from assay.dbms.tpch.schema import INDEXES, TABLES, index_name
 from assay.error import FAILED, AssayError
 
@@ -114,15 +114,15 @@ class Embedded:
         """No buffer that could be filled by itself."""
         return ""
 
-    def plan(self, sql: str) -> Plan:
+    def plan(self, sql: str) -> QueryPlan:
         """The plan; its hash is of its operators and tables."""
         text = str(self._ask({"do": "plan", "sql": sql})["text"])
-        return Plan(hashlib.sha256(text.encode()).hexdigest()[:12], text)
+        return QueryPlan(hashlib.sha256(text.encode()).hexdigest()[:12], text)
 
-    def run(self, sql: str) -> Run:
+    def run(self, sql: str) -> QueryRun:
         """Runs a query to the last row."""
         found = self._ask({"do": "run", "sql": sql}, self.limit_s)
-        return Run(
+        return QueryRun(
             seconds=found["seconds"],
             rows=[tuple(row) for row in found["rows"]],
             cpu_s=found["cpu_s"],
@@ -132,10 +132,10 @@ class Embedded:
             extra={"queued_s": found["queued_s"]},
         )
 
-    def profile(self, sql: str) -> Node | None:
+    def profile(self, sql: str) -> PlanNode | None:
         """The dominating operator."""
         found = self._ask({"do": "profile", "sql": sql}, self.limit_s)
-        return Node(found["name"], found["share"], found["pattern"]) if found else None
+        return PlanNode(found["name"], found["share"], found["pattern"]) if found else None
 
     def _ask(self, question: Json, limit_s: float = HOUR_S) -> Json:
         process = self._process

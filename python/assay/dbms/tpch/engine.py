@@ -14,7 +14,7 @@ from assay.dbms.tpch.dialect import Dialect
 
 
 @dataclass(frozen=True)
-class Plan:
+class QueryPlan:
     """How an engine means to run a query. The hash leaves out estimates, so that equal plans have equal ones."""
 
     hash: str
@@ -22,7 +22,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Node:
+class PlanNode:
     """The plan node that took the largest part of the time, in a run of its own on warm data."""
 
     name: str
@@ -32,7 +32,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Run:
+class QueryRun:
     """One run of a query, to the last row.
 
     `cpu_s` is of the engine alone, `read_bytes` and `written_bytes` what the kernel moved from and to devices for it.
@@ -61,7 +61,7 @@ class Loaded:
 
 
 @dataclass(frozen=True)
-class Wish:
+class QueryWish:
     """What was asked of an engine. `temp`, `wal` and `index` are folders, `connect` names a server that runs."""
 
     name: str = "duckdb"
@@ -117,13 +117,13 @@ class Engine(Protocol):
     def warm(self) -> str:
         """Fills the engine's own buffer; says what it did. Empty where it has no way to."""
 
-    def plan(self, sql: str) -> Plan:
+    def plan(self, sql: str) -> QueryPlan:
         """The plan of a query."""
 
-    def run(self, sql: str) -> Run:
+    def run(self, sql: str) -> QueryRun:
         """Runs a query."""
 
-    def profile(self, sql: str) -> Node | None:
+    def profile(self, sql: str) -> PlanNode | None:
         """Runs a query and says which node dominates; none where the engine does not tell."""
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from assay.dbms.tpch.embedded import DuckDB, EngineError, QueryError, SQLite
-from assay.dbms.tpch.engine import Engine, Wish
+from assay.dbms.tpch.engine import Engine, QueryWish
 from assay.error import BAD_JOB, AssayError, did_you_mean
 
 NAMES = ("duckdb", "postgres", "sqlite", "sqlserver")
 
 
-def make(wish: Wish) -> Engine:
+def make(wish: QueryWish) -> Engine:
     """The engine.
 
     Raises:
@@ -45,4 +45,4 @@ def make(wish: Wish) -> Engine:
     return SQLite(workers, wish.temp, wish.limit_s)
 
 
-__all__ = ["NAMES", "EngineError", "QueryError", "Wish", "make"]
+__all__ = ["NAMES", "EngineError", "QueryError", "QueryWish", "make"]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.binary import Binary
-from assay.dbms.target import Target
+from assay.dbms.target import DatabaseTarget
 from assay.dbms.tpch import check
-from assay.dbms.tpch.engine import Engine, Loaded, Node
-from assay.dbms.tpch.order import Order
+from assay.dbms.tpch.engine import Engine, Loaded, PlanNode
+from assay.dbms.tpch.order import TpchFlags
 from assay.dbms.workspace import Workspace
 
 Listener = Callable[[str], None]
@@ -20,9 +20,9 @@ Listener = Callable[[str], None]
 class Job:
     """A run that is under way."""
 
-    order: Order
+    order: TpchFlags
     binary: Binary
-    places: Sequence[Target]
+    places: Sequence[DatabaseTarget]
     spaces: Sequence[Workspace]
     engine: Engine
     listen: Listener
@@ -30,4 +30,4 @@ class Job:
     loaded: Loaded | None = None
     source: str = ""
     reference: check.Reference | None = None
-    nodes: dict[tuple[Path, str], Node | None] = field(default_factory=dict)
+    nodes: dict[tuple[Path, str], PlanNode | None] = field(default_factory=dict)

@@ -13,10 +13,10 @@ COLD, HOT, HOT_BUFFERS = "cold", "hot", "hot-sharedbuffers"
 
 
 @dataclass(frozen=True)
-class Order:
+class TpchFlags:
     """What was asked. `seed` draws parameters; without one they are those of the validation runs."""
 
-    engine: engines.Wish
+    engine: engines.QueryWish
     on: Sequence[str]
     scale: float = 1.0
     protocols: Sequence[str] = (COLD, HOT)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.dbms.cold import Cleared
-from assay.dbms.target import Counters, Target
+from assay.dbms.target import Counters, DatabaseTarget
 from assay.dbms.tpch.sample import Sample
 
 
@@ -14,7 +14,7 @@ from assay.dbms.tpch.sample import Sample
 class Pass:
     """One target under one protocol, and what was seen there so far."""
 
-    place: Target
+    place: DatabaseTarget
     folder: Path
     protocol: str
     counters: Counters

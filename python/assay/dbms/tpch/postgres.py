@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from assay.binary import Binary
-from assay.dbms.postgres import Cluster, Layout, Server, Settings, find, tuned
+from assay.dbms.postgres import Cluster, Layout, PostgresServer, Settings, find, tuned
 from assay.dbms.postgres.cluster import TABLESPACES
 from assay.dbms.postgres.server import explained, require_eviction
 from assay.dbms.postgres.settings import WATCHED, hardware, parse
@@ -21,7 +21,7 @@ from assay.dbms.tpch import dialect as dialects
 from assay.dbms.tpch.answers import plain
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.embedded import QueryError, timed
-from assay.dbms.tpch.engine import Loaded, Node, Plan, Run, Wish
+from assay.dbms.tpch.engine import Loaded, PlanNode, QueryPlan, QueryRun, QueryWish
 from assay.dbms.tpch.schema import INDEXES, TABLES, index_name
 from assay.error import FAILED
 
@@ -39,7 +39,7 @@ class PostgreSQL:
     name = "postgres"
     dialect = dialects.POSTGRES
 
-    def __init__(self, wish: Wish, workers: int) -> None:
+    def __init__(self, wish: QueryWish, workers: int) -> None:
         self.workers = workers
         self._wish = wish
         self._binaries = find(wish.pg_bin)
@@ -49,7 +49,7 @@ class PostgreSQL:
         self._tuned: Settings | None = None
         self._shown: dict[str, str] = {}
         self._clusters: dict[Path, Cluster] = {}
-        self._server: Server | None = None
+        self._server: PostgresServer | None = None
         self._connection: Connection | None = None
 
     def settings(self) -> Json:
@@ -65,7 +65,7 @@ class PostgreSQL:
         cluster = Cluster.create(self._binaries, self._layout(folder))
         self._clusters[folder] = cluster
         seconds: dict[str, float] = {}
-        with Server(cluster, self._settings(folder, files.scale)) as server, explained(server):
+        with PostgresServer(cluster, self._settings(folder, files.scale)) as server, explained(server):
             with server.connect() as connection:
                 self._shown = shown(connection, WATCHED)
                 if methods := io_methods(connection):
@@ -112,7 +112,7 @@ class PostgreSQL:
         self.stop()
         if self._tuned is None:
             raise QueryError("nothing was loaded", hint="load first", code=FAILED)
-        self._server = Server(self._clusters[folder], self._tuned)
+        self._server = PostgresServer(self._clusters[folder], self._tuned)
         self._server.start()
         self._connection = self._server.connect()
 
@@ -159,14 +159,14 @@ class PostgreSQL:
         buffers = self._shown.get("shared_buffers", "?")
         return f"pg_prewarm read {int(row[0] or 0)} pages into shared buffers of {buffers}" if row else ""
 
-    def plan(self, sql: str) -> Plan:
+    def plan(self, sql: str) -> QueryPlan:
         """The plan; without costs it is the same on every target."""
         server, connection = self._running()
         with explained(server):
             text = "\n".join(row[0] for row in connection.execute(f"explain (costs off) {sql}").fetchall())
-        return Plan(hashlib.sha256(text.encode()).hexdigest()[:12], text)
+        return QueryPlan(hashlib.sha256(text.encode()).hexdigest()[:12], text)
 
-    def run(self, sql: str) -> Run:
+    def run(self, sql: str) -> QueryRun:
         """Runs a query to the last row."""
         server, connection = self._running()
         with explained(server):
@@ -184,7 +184,7 @@ class PostgreSQL:
             self._flush(connection)
             used = before.until(server.counters())
             read_s = (self._read_ms(server) - waited) / 1000
-        return Run(
+        return QueryRun(
             seconds=seconds,
             rows=plain(rows),
             cpu_s=used.cpu_s,
@@ -201,7 +201,7 @@ class PostgreSQL:
             connection.execute("select pg_stat_force_next_flush()")
 
     @staticmethod
-    def _read_ms(server: Server) -> float:
+    def _read_ms(server: PostgresServer) -> float:
         """Time that all processes together spent in reads, as `track_io_timing` counts it."""
         with server.connect() as other:
             row = other.execute("select sum(blk_read_time) from pg_stat_database").fetchone()
@@ -214,7 +214,7 @@ class PostgreSQL:
         wanted = [int(line.split(": ")[1]) for line in text.splitlines() if "Workers Planned" in line]
         return 1 + max(wanted, default=0)
 
-    def profile(self, sql: str) -> Node | None:
+    def profile(self, sql: str) -> PlanNode | None:
         """The node with the most time of its own."""
         server, connection = self._running()
         with explained(server):
@@ -226,9 +226,9 @@ class PostgreSQL:
         whole = sum(seconds for seconds, _ in timings)
         name = timings[0][1]
         pattern = "sequential" if "Seq Scan" in name else "random" if any(word in name for word in _RANDOM) else ""
-        return Node(name, timings[0][0] / whole, pattern) if whole > 0 else None
+        return PlanNode(name, timings[0][0] / whole, pattern) if whole > 0 else None
 
-    def _running(self) -> tuple[Server, Connection]:
+    def _running(self) -> tuple[PostgresServer, Connection]:
         if self._server is None or self._connection is None:
             raise QueryError("postgres is not running", hint="start it first", code=FAILED)
         return self._server, self._connection

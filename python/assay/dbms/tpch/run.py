@@ -18,7 +18,7 @@ from assay.dbms.tpch import answers, check, data, engines, query, steps
 from assay.dbms.tpch.engine import Emptied, Engine
 from assay.dbms.tpch.job import Job, Listener
 from assay.dbms.tpch.leave import record
-from assay.dbms.tpch.order import COLD, HOT, HOT_BUFFERS, Order
+from assay.dbms.tpch.order import COLD, HOT, HOT_BUFFERS, TpchFlags
 from assay.dbms.tpch.passes import Pass
 from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 @dataclass
-class Outcome:
+class TpchOutcome:
     """What came of it."""
 
     records: list[Json] = field(default_factory=list)
@@ -47,9 +47,9 @@ class Outcome:
         return FAILED if failed else judged(self.records)
 
 
-def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
+def run(order: TpchFlags, listen: Listener = lambda _: None) -> TpchOutcome:
     """Does it all, or what is left of it. What is finished is kept, also when it is interrupted."""
-    outcome = Outcome()
+    outcome = TpchOutcome()
     order = _kept(order)
     if order.progress is not None and order.progress.ended:
         outcome.records = [order.progress.record(step) for step in order.progress.steps if "record" in step]
@@ -73,7 +73,7 @@ def run(order: Order, listen: Listener = lambda _: None) -> Outcome:
     return outcome
 
 
-def _kept(order: Order) -> Order:
+def _kept(order: TpchFlags) -> TpchFlags:
     if order.progress is None and order.out is not None:
         return replace(order, progress=Progress(order.out, "tpch", {}))
     return order
@@ -84,7 +84,7 @@ def _refuse_twice(on: Sequence[str]) -> None:
         raise AssayError("one folder is named twice", hint="name each target once; repeats are --repeats", code=BAD_JOB)
 
 
-def _measure(job: Job, outcome: Outcome) -> None:
+def _measure(job: Job, outcome: TpchOutcome) -> None:
     _prepare(job)
     passes = [
         Pass(where, folder, protocol, Counters(names_of([where])))
@@ -111,7 +111,7 @@ def _measure(job: Job, outcome: Outcome) -> None:
     _leave(job, passes, outcome)
 
 
-def _leave(job: Job, passes: Sequence[Pass], outcome: Outcome) -> None:
+def _leave(job: Job, passes: Sequence[Pass], outcome: TpchOutcome) -> None:
     """The records; those of a run that stopped are replaced when it goes on."""
     progress = job.order.progress
     outcome.goes_on = outcome.interrupted or outcome.broke
@@ -226,4 +226,4 @@ def _judge(job: Job, statement: query.Query, rows: Sequence[answers.Row]) -> str
     return job.reference.judge(statement.name, rows)
 
 
-__all__ = ["COLD", "DONE", "HOT", "HOT_BUFFERS", "Order", "Outcome", "run"]
+__all__ = ["COLD", "DONE", "HOT", "HOT_BUFFERS", "TpchFlags", "TpchOutcome", "run"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.dbms.tpch.answers import Row
-from assay.dbms.tpch.engine import Node, Plan, Run
+from assay.dbms.tpch.engine import PlanNode, QueryPlan, QueryRun
 from assay.study.work import figure, part
 
 Json = dict[str, Any]
@@ -25,9 +25,9 @@ class Sample:
     """One query on one target under one protocol."""
 
     query: str
-    runs: list[Run] = field(default_factory=list)
-    plans: list[Plan] = field(default_factory=list)
-    node: Node | None = None
+    runs: list[QueryRun] = field(default_factory=list)
+    plans: list[QueryPlan] = field(default_factory=list)
+    node: PlanNode | None = None
     device_requests: float = 0.0
     device_bytes: float = 0.0
     device_busy_s: float = 0.0

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from assay.dbms.cold import Cleared
-from assay.dbms.tpch.engine import Node, Plan, Run
+from assay.dbms.tpch.engine import PlanNode, QueryPlan, QueryRun
 from assay.dbms.tpch.passes import Pass
 from assay.dbms.tpch.sample import Sample
 
@@ -56,9 +56,9 @@ def _take(one: Pass, line: Json) -> None:
     if "failure" in line:
         sample.failures.append(line["failure"])
         return
-    sample.runs.append(Run(**line["run"], rows=[]))
-    sample.plans.append(Plan(line["plan"], ""))
-    sample.node = Node(**line["node"]) if line["node"] else None
+    sample.runs.append(QueryRun(**line["run"], rows=[]))
+    sample.plans.append(QueryPlan(line["plan"], ""))
+    sample.node = PlanNode(**line["node"]) if line["node"] else None
     sample.wrong = sample.wrong or line["wrong"]
     sample.row_count = line["rows"]
     sample.judged = True

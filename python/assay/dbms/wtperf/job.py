@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.dbms import cold
-from assay.dbms.target import Counters, Target
+from assay.dbms.target import Counters, DatabaseTarget
 from assay.dbms.wtperf import parse
 from assay.error import BAD_JOB, FAILED, AssayError, did_you_mean
 from assay.rivals.wiredtiger import Program
@@ -30,7 +30,7 @@ class WtperfError(AssayError):
 
 
 @dataclass(frozen=True)
-class Workload:
+class WtperfWorkload:
     """A file of options, and changes to it."""
 
     name: str
@@ -38,7 +38,7 @@ class Workload:
     settings: tuple[str, ...] = ()
 
     @classmethod
-    def find(cls, name: str, program: Program, settings: Sequence[str] = ()) -> Workload:
+    def find(cls, name: str, program: Program, settings: Sequence[str] = ()) -> WtperfWorkload:
         """A workload by name, out of the program's own, or a file."""
         path = Path(name)
         if path.suffix == ".wtperf" and path.is_file():
@@ -62,7 +62,7 @@ class Measured:
 
     stat: parse.Stat
     latencies: dict[str, parse.Latencies]
-    points: list[parse.Point]
+    points: list[parse.IntervalLine]
     seconds: float
     cpu_s: float
     read_bytes: float
@@ -70,7 +70,7 @@ class Measured:
     cleared: str
 
 
-def fill(program: Program, workload: Workload, home: Path, mode: str, limit_s: float) -> parse.Stat:
+def fill(program: Program, workload: WtperfWorkload, home: Path, mode: str, limit_s: float) -> parse.Stat:
     """Fills a database in an empty folder."""
     home.mkdir()
     _run(program, workload, home, ["run_time=0", "run_ops=0", *_off(workload, mode)], limit_s)
@@ -81,7 +81,13 @@ def fill(program: Program, workload: Workload, home: Path, mode: str, limit_s: f
 
 
 def measure(
-    program: Program, workload: Workload, home: Path, where: Target, mode: str, counters: Counters, limit_s: float
+    program: Program,
+    workload: WtperfWorkload,
+    home: Path,
+    where: DatabaseTarget,
+    mode: str,
+    counters: Counters,
+    limit_s: float,
 ) -> Measured:
     """Runs a workload on a copy of a filled database."""
     for name in ("test.stat", "monitor", "monitor.json", *(f"latency.{kind}" for kind in parse.TIMED)):
@@ -95,7 +101,7 @@ def measure(
     return _read(home, used, cleared)
 
 
-def _off(workload: Workload, mode: str) -> list[str]:
+def _off(workload: WtperfWorkload, mode: str) -> list[str]:
     if mode != "off":
         return []
     table = ",".join(filter(None, (workload.option("table_config"), OFF_TABLE)))
@@ -103,7 +109,7 @@ def _off(workload: Workload, mode: str) -> list[str]:
     return [f'table_config="{table}"', f'conn_config="{connection}"']
 
 
-def _prepare(home: Path, where: Target, mode: str) -> str:
+def _prepare(home: Path, where: DatabaseTarget, mode: str) -> str:
     if mode == "on":
         for path in cold.files_under(home):
             with path.open("rb") as file:
@@ -115,7 +121,9 @@ def _prepare(home: Path, where: Target, mode: str) -> str:
     return cold.clear([home]).sentence
 
 
-def _run(program: Program, workload: Workload, home: Path, options: Sequence[str], limit_s: float) -> tuple[float, ...]:
+def _run(
+    program: Program, workload: WtperfWorkload, home: Path, options: Sequence[str], limit_s: float
+) -> tuple[float, ...]:
     """Wall and CPU seconds, bytes read and written."""
     command = [str(program.path), "-O", str(workload.file), "-h", str(home)]
     command += ["-o", ",".join([*workload.settings, *options])]

@@ -45,7 +45,7 @@ class Stat:
 
 
 @dataclass(frozen=True)
-class Point:
+class IntervalLine:
     """One second of a kind of operations; latencies in us."""
 
     at: str
@@ -135,9 +135,9 @@ def latencies(text: str) -> Latencies:
     return Latencies(tuple(ordered), tuple(edges[edge] for edge in ordered), operations, damaged)
 
 
-def monitor_json(text: str) -> list[Point]:
+def monitor_json(text: str) -> list[IntervalLine]:
     """Reads monitor.json: one document a line. A line that was cut off is left out."""
-    found: list[Point] = []
+    found: list[IntervalLine] = []
     for line in text.splitlines():
         try:
             document = json.loads(line)
@@ -148,17 +148,17 @@ def monitor_json(text: str) -> list[Point]:
     return found
 
 
-def _points(at: str, kinds: Iterable[tuple[str, object]]) -> list[Point]:
+def _points(at: str, kinds: Iterable[tuple[str, object]]) -> list[IntervalLine]:
     names = ("ops per sec", "average latency", "min latency", "max latency")
     found = []
     for kind, values in kinds:
         numbers = [values.get(name) for name in names] if isinstance(values, dict) else []
         if len(numbers) == len(names) and all(isinstance(one, int | float) for one in numbers):
-            found.append(Point(at, kind, *map(float, [one for one in numbers if isinstance(one, int | float)])))
+            found.append(IntervalLine(at, kind, *map(float, [one for one in numbers if isinstance(one, int | float)])))
     return found
 
 
-def monitor_csv(text: str) -> list[Point]:
+def monitor_csv(text: str) -> list[IntervalLine]:
     """Reads monitor, whose rows lack a comma and whose header lacks two columns. Other lines are left out."""
     found = []
     for line in text.splitlines():
@@ -169,5 +169,5 @@ def monitor_csv(text: str) -> list[Point]:
     return found
 
 
-def _rows(at: str, rates: Sequence[float], times: Sequence[float]) -> list[Point]:
-    return [Point(at, kind, rates[n], *times[3 * n : 3 * n + 3]) for n, kind in enumerate(TIMED)]
+def _rows(at: str, rates: Sequence[float], times: Sequence[float]) -> list[IntervalLine]:
+    return [IntervalLine(at, kind, rates[n], *times[3 * n : 3 * n + 3]) for n, kind in enumerate(TIMED)]

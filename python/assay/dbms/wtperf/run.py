@@ -13,7 +13,7 @@ from assay.binary import Binary
 from assay.dbms.cpus import taken
 from assay.dbms.ending import terminable
 from assay.dbms.progress import Progress
-from assay.dbms.target import Counters, Target, check_room, names_of, target_of
+from assay.dbms.target import Counters, DatabaseTarget, check_room, names_of, target_of
 from assay.dbms.workspace import Workspace
 from assay.dbms.wtperf import job, parse
 from assay.dbms.wtperf.distribution import distribution
@@ -33,11 +33,11 @@ SPREAD = 0.15
 
 
 @dataclass(frozen=True)
-class Order:
+class WtperfFlags:
     """What was asked."""
 
     program: Program
-    workloads: Sequence[job.Workload]
+    workloads: Sequence[job.WtperfWorkload]
     on: Sequence[str]
     modes: Sequence[str] = job.MODES
     repeats: int = 1
@@ -48,11 +48,11 @@ class Order:
 
 
 @dataclass
-class Cell:
+class WtperfCell:
     """One workload on one target in one mode."""
 
-    workload: job.Workload
-    where: Target
+    workload: job.WtperfWorkload
+    where: DatabaseTarget
     mode: str
     counters: Counters
     runs: list[job.Measured] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Cell:
 
 
 @dataclass
-class Outcome:
+class WtperfOutcome:
     """Records, and whether an interrupt ended it."""
 
     records: list[Json] = field(default_factory=list)
@@ -91,7 +91,7 @@ class Outcome:
         return FAILED if self.broke or not self.records else judged(self.records)
 
 
-def run(order: Order, listen: Callable[[str], None] = lambda _: None) -> Outcome:
+def run(order: WtperfFlags, listen: Callable[[str], None] = lambda _: None) -> WtperfOutcome:
     """Runs all workloads on all targets. What is finished is kept."""
     wrong = [mode for mode in order.modes if mode not in job.MODES]
     if wrong:
@@ -103,12 +103,12 @@ def run(order: Order, listen: Callable[[str], None] = lambda _: None) -> Outcome
     need = max(_needed_bytes(workload) for workload in order.workloads)
     check_room([(where, need) for where in targets])
     cells = [
-        Cell(workload, where, mode, Counters(names_of([where])))
+        WtperfCell(workload, where, mode, Counters(names_of([where])))
         for workload in order.workloads
         for mode in order.modes
         for where in targets
     ]
-    outcome = Outcome()
+    outcome = WtperfOutcome()
     _take_up(order, cells)
     with contextlib.ExitStack() as stack, terminable():
         spaces = {where.name: stack.enter_context(Workspace(where.folder)) for where in targets}
@@ -130,7 +130,7 @@ def run(order: Order, listen: Callable[[str], None] = lambda _: None) -> Outcome
     return outcome
 
 
-def _take_up(order: Order, cells: Sequence[Cell]) -> None:
+def _take_up(order: WtperfFlags, cells: Sequence[WtperfCell]) -> None:
     """Cells that were done before the run stopped have their records."""
     for cell in cells if order.progress is not None else ():
         step = order.progress.done(**cell.key()) if order.progress else None
@@ -138,13 +138,13 @@ def _take_up(order: Order, cells: Sequence[Cell]) -> None:
             cell.record = order.progress.record(step)
 
 
-def _leave(order: Order, binary: Binary, cell: Cell, *, finished: bool, stopped: str = "") -> None:
+def _leave(order: WtperfFlags, binary: Binary, cell: WtperfCell, *, finished: bool, stopped: str = "") -> None:
     cell.record = _record(order, binary, cell, stopped)
     if order.progress is not None:
         order.progress.keep(cell.record, finished=finished, **(cell.key() if finished else {}))
 
 
-def _conclude(order: Order, cells: Sequence[Cell], outcome: Outcome) -> None:
+def _conclude(order: WtperfFlags, cells: Sequence[WtperfCell], outcome: WtperfOutcome) -> None:
     """Compares what there is, and keeps the records with that."""
     outcome.records = [cell.record for cell in cells if cell.record is not None]
     _compare(cells)
@@ -157,12 +157,12 @@ def _conclude(order: Order, cells: Sequence[Cell], outcome: Outcome) -> None:
             progress.end()
 
 
-def _needed_bytes(workload: job.Workload) -> int:
+def _needed_bytes(workload: job.WtperfWorkload) -> int:
     rows = workload.option("icount")
     return int(rows) * BYTES_PER_ROW * 3 + LEAST_BYTES if rows.isdigit() else LEAST_BYTES
 
 
-def _measure(order: Order, cell: Cell, space: Workspace, listen: Callable[[str], None]) -> None:
+def _measure(order: WtperfFlags, cell: WtperfCell, space: Workspace, listen: Callable[[str], None]) -> None:
     folder = space.folder(f"{cell.workload.name}-{cell.mode}")
     listen(f"{cell.workload.name} on {cell.where.name}: filling")
     filled = job.fill(order.program, cell.workload, folder / "filled", cell.mode, order.limit_s)
@@ -176,7 +176,7 @@ def _measure(order: Order, cell: Cell, space: Workspace, listen: Callable[[str],
     space.remove(folder)
 
 
-def _record(order: Order, binary: Binary, cell: Cell, stopped: str) -> Json:
+def _record(order: WtperfFlags, binary: Binary, cell: WtperfCell, stopped: str) -> Json:
     draft = WorkDraft("database", "wiredtiger", order.program.version, f"wtperf-{cell.workload.name}")
     draft.settings = {"options": list(cell.workload.settings), "file": cell.workload.file.name}
     draft.parameters = {"page_cache": cell.mode, "repeats": len(cell.runs)}
@@ -195,7 +195,7 @@ def _record(order: Order, binary: Binary, cell: Cell, stopped: str) -> Json:
     return draft.record(binary)
 
 
-def _figures(cell: Cell) -> Json:
+def _figures(cell: WtperfCell) -> Json:
     whole = [sum(one.operations for one in run.stat.executed.values()) for run in cell.runs]
     rates = [count / (run.stat.run_s or 1.0) for count, run in zip(whole, cell.runs, strict=True)]
     median = statistics.median
@@ -210,7 +210,7 @@ def _figures(cell: Cell) -> Json:
     return found
 
 
-def _part(cell: Cell, kind: str) -> Json | None:
+def _part(cell: WtperfCell, kind: str) -> Json | None:
     rates = cell.rates(kind)
     if not rates:
         return None
@@ -226,7 +226,7 @@ def _part(cell: Cell, kind: str) -> Json | None:
     return found
 
 
-def _reasons(cell: Cell, stopped: str) -> list[Json]:
+def _reasons(cell: WtperfCell, stopped: str) -> list[Json]:
     found = []
     if stopped:
         found.append(reason("interrupted", "suspect", f"{stopped}; what was done is kept", "go on with --resume"))
@@ -246,7 +246,7 @@ def _reasons(cell: Cell, stopped: str) -> list[Json]:
     return found
 
 
-def _compare(cells: Sequence[Cell]) -> None:
+def _compare(cells: Sequence[WtperfCell]) -> None:
     """Each with the first target, kind by kind; corrected over all kinds of all workloads of a mode."""
     for mode in dict.fromkeys(cell.mode for cell in cells):
         mine = [one for one in cells if one.mode == mode and one.record is not None]
@@ -265,7 +265,7 @@ def _compare(cells: Sequence[Cell]) -> None:
             _note(one, base, kind, fixed.get(n))
 
 
-def _note(one: Cell, base: Cell, kind: str, p: float | None) -> None:
+def _note(one: WtperfCell, base: WtperfCell, kind: str, p: float | None) -> None:
     if one.record is None or base.record is None:
         return
     ratio = statistics.median(one.rates(kind)) / statistics.median(base.rates(kind))

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 
 from assay.machine.checks import cpu, device, kernel, memory, place
-from assay.machine.facts import Facts
+from assay.machine.facts import MachineFacts
 from assay.machine.finding import Finding
 
-Check = Callable[[Facts], Iterator[Finding]]
+Check = Callable[[MachineFacts], Iterator[Finding]]
 
 ALL: tuple[Check, ...] = (*cpu.CHECKS, *memory.CHECKS, *kernel.CHECKS, *place.CHECKS, *device.CHECKS)

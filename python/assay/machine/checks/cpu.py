@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from assay.machine.facts import CPU, Facts, Unknown
+from assay.machine.facts import CPU, MachineFacts, Unknown
 from assay.machine.finding import Finding, Level, unknown
 
 _CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -11,7 +11,7 @@ _GOOD_CLOCKS = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_cou
 DEEP_IDLE_US = 20
 
 
-def governor(facts: Facts) -> Iterator[Finding]:
+def governor(facts: MachineFacts) -> Iterator[Finding]:
     """A CPU that changes its frequency changes every figure that counts cycles."""
     why = "a CPU that clocks up and down gives the same work different times and cycles"
     seen = Counter(facts.matching(f"{CPU}/cpu", "/scaling_governor").values())
@@ -25,7 +25,7 @@ def governor(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.WARN, "governor", words, why, "sudo cpupower frequency-set -g performance")
 
 
-def turbo(facts: Facts) -> Iterator[Finding]:
+def turbo(facts: MachineFacts) -> Iterator[Finding]:
     """Turbo depends on heat and on neighbours."""
     why = "turbo depends on heat and on what other cores do, so repeats spread"
     off_when = {f"{CPU}/intel_pstate/no_turbo": "1", f"{CPU}/cpufreq/boost": "0"}
@@ -40,7 +40,7 @@ def turbo(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "turbo", "on", why, f"echo {off_when[path]} | sudo tee {path}")
 
 
-def idle_states(facts: Facts) -> Iterator[Finding]:
+def idle_states(facts: MachineFacts) -> Iterator[Finding]:
     """A sleeping core adds its wake-up to every latency at low rates."""
     start = f"{CPU}/cpu0/cpuidle/state"
     why = "at low rates a core sleeps between operations and its wake-up is part of every latency"
@@ -58,11 +58,11 @@ def idle_states(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "idle states", seen, why, f"sudo cpupower idle-set -D {DEEP_IDLE_US}")
 
 
-def _enabled(facts: Facts, latency_path: str) -> bool:
+def _enabled(facts: MachineFacts, latency_path: str) -> bool:
     return facts.read(latency_path.replace("/latency", "/disable")) != "1"
 
 
-def clock(facts: Facts) -> Iterator[Finding]:
+def clock(facts: MachineFacts) -> Iterator[Finding]:
     """Operations are timed with the time stamp counter."""
     why = "operations are timed with the CPU's counter; where that cannot be trusted each time stamp is a system call"
     used = facts.part("cpu").get("clock")
@@ -80,7 +80,7 @@ def clock(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.WARN, "clock", f"the kernel uses {source} instead of the tsc", why, fix)
 
 
-def load(facts: Facts) -> Iterator[Finding]:
+def load(facts: MachineFacts) -> Iterator[Finding]:
     """Others who use the CPUs."""
     why = "other programs take CPU time and cache from what is measured"
     text = facts.read("/proc/loadavg")
@@ -97,7 +97,7 @@ def load(facts: Facts) -> Iterator[Finding]:
         yield Finding(level, "load", seen, why, "wait until the machine is idle; top -d 1 shows who works")
 
 
-def cpus(facts: Facts) -> Iterator[Finding]:
+def cpus(facts: MachineFacts) -> Iterator[Finding]:
     """One CPU must carry the generator and the kernel's part."""
     if len(facts.affinity) == 1:
         why = "the generator, the kernel's helper threads and the interrupts share one CPU and take turns"
@@ -106,7 +106,7 @@ def cpus(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.OK, "CPUs", f"{len(facts.affinity)} may be used")
 
 
-def steal(facts: Facts) -> Iterator[Finding]:
+def steal(facts: MachineFacts) -> Iterator[Finding]:
     """Time that the hypervisor gave to others."""
     text = facts.read("/proc/stat")
     if isinstance(text, Unknown):
@@ -119,7 +119,7 @@ def steal(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.WARN, "stolen time", seen, why, "use a machine with CPUs of its own")
 
 
-def numa(facts: Facts) -> Iterator[Finding]:
+def numa(facts: MachineFacts) -> Iterator[Finding]:
     """The device hangs on one node."""
     nodes = {path.split("/")[-2]: cpu_set(text) for path, text in facts.matching("/sys/devices/system/node/").items()}
     if len(nodes) < 2:

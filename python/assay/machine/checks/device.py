@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 
-from assay.machine.facts import Facts, Unknown
+from assay.machine.facts import MachineFacts, Unknown
 from assay.machine.finding import Finding, Level, unknown
 
 BUSY_SHARE = 0.02
 HOT_CELSIUS = 70
 
 
-def present(facts: Facts) -> Iterator[Finding]:
+def present(facts: MachineFacts) -> Iterator[Finding]:
     """The kernel's own counters check every figure; they need a device."""
     for target in facts.targets():
         if not target.get("device"):
@@ -18,7 +18,7 @@ def present(facts: Facts) -> Iterator[Finding]:
             yield unknown("device", "no block device lies beneath", why, str(target.get("path", "")))
 
 
-def scheduler(facts: Facts) -> Iterator[Finding]:
+def scheduler(facts: MachineFacts) -> Iterator[Finding]:
     """A scheduler reorders and holds back requests."""
     for path, device in facts.devices():
         name, seen = device.get("name"), str(device.get("scheduler") or "")
@@ -34,7 +34,7 @@ def scheduler(facts: Facts) -> Iterator[Finding]:
             yield Finding(level, "I/O scheduler", f"{seen} on {name}", why, fix, path)
 
 
-def write_cache(facts: Facts) -> Iterator[Finding]:
+def write_cache(facts: MachineFacts) -> Iterator[Finding]:
     """It decides what a flush costs."""
     for path, device in facts.devices():
         seen = str(device.get("write_cache") or "")
@@ -50,7 +50,7 @@ def write_cache(facts: Facts) -> Iterator[Finding]:
             yield unknown("write cache", f"{name} does not say", "it decides what a flush costs", path)
 
 
-def block_size(facts: Facts) -> Iterator[Finding]:
+def block_size(facts: MachineFacts) -> Iterator[Finding]:
     """Direct I/O must suit the blocks."""
     for path, device in facts.devices():
         logical, physical = int(device.get("logical_block_bytes", 0)), int(device.get("physical_block_bytes", 0))
@@ -65,7 +65,7 @@ def block_size(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.OK, "block size", seen, target=path)
 
 
-def statistics(facts: Facts) -> Iterator[Finding]:
+def statistics(facts: MachineFacts) -> Iterator[Finding]:
     """Verdicts compare bytes asked for with bytes moved."""
     for path, device in facts.devices():
         setting = f"/sys/block/{device.get('name')}/queue/iostats"
@@ -74,7 +74,7 @@ def statistics(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.WARN, "device counters", "switched off", why, f"echo 1 | sudo tee {setting}", path)
 
 
-def other_users(facts: Facts) -> Iterator[Finding]:
+def other_users(facts: MachineFacts) -> Iterator[Finding]:
     """The device should be ours alone."""
     why = "others who use the device slow it down, and their bytes are counted as ours"
     for path, device in facts.devices():
@@ -90,7 +90,7 @@ def other_users(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.OK, "other users", f"none seen on {name}", target=path)
 
 
-def poll_queues(facts: Facts) -> Iterator[Finding]:
+def poll_queues(facts: MachineFacts) -> Iterator[Finding]:
     """Polling needs queues of its own."""
     for path, device in facts.devices():
         name = str(device.get("name"))
@@ -104,7 +104,7 @@ def poll_queues(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.NOTE, "poll queues", f"{name} has none", why, fix, path)
 
 
-def trim(facts: Facts) -> Iterator[Finding]:
+def trim(facts: MachineFacts) -> Iterator[Finding]:
     """Flash that is never trimmed slows down."""
     timer = facts.read("/etc/systemd/system/timers.target.wants/fstrim.timer")
     for path, device in facts.devices():
@@ -119,7 +119,7 @@ def trim(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.OK, "TRIM", "fstrim.timer is enabled", target=path)
 
 
-def link(facts: Facts) -> Iterator[Finding]:
+def link(facts: MachineFacts) -> Iterator[Finding]:
     """A drive in the wrong slot, or a link that trained down."""
     for path, device in facts.devices():
         base = f"/sys/block/{device.get('name')}/device/device"
@@ -137,7 +137,7 @@ def _number(text: str) -> float:
     return float(found[0]) if found else 0.0
 
 
-def heat(facts: Facts) -> Iterator[Finding]:
+def heat(facts: MachineFacts) -> Iterator[Finding]:
     """A hot drive slows itself down."""
     for path, device in facts.devices():
         for text in facts.matching(f"/sys/block/{device.get('name')}/device/hwmon", "/temp1_input").values():
@@ -147,7 +147,7 @@ def heat(facts: Facts) -> Iterator[Finding]:
                 yield Finding(Level.WARN, "temperature", f"{celsius:.0f} C", why, "let it cool down, give it air", path)
 
 
-def array(facts: Facts) -> Iterator[Finding]:
+def array(facts: MachineFacts) -> Iterator[Finding]:
     """An array that is being rebuilt is slow."""
     for path, device in facts.devices():
         action = facts.read(f"/sys/block/{device.get('name')}/md/sync_action")
@@ -156,7 +156,7 @@ def array(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.WARN, "array", f"doing {action}", why, "wait for it: cat /proc/mdstat", path)
 
 
-def throttled_writeback(facts: Facts) -> Iterator[Finding]:
+def throttled_writeback(facts: MachineFacts) -> Iterator[Finding]:
     """The kernel holds buffered writes back to keep reads fast."""
     for path, device in facts.devices():
         setting = f"/sys/block/{device.get('name')}/queue/wbt_lat_usec"

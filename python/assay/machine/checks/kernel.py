@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.machine.facts import Facts, Unknown
+from assay.machine.facts import MachineFacts, Unknown
 from assay.machine.finding import Finding, Level, unknown
 
 
-def measuring_program(facts: Facts) -> Iterator[Finding]:
+def measuring_program(facts: MachineFacts) -> Iterator[Finding]:
     """Nothing is measured without it."""
     if isinstance(facts.environment, Unknown):
         why = "nothing can be measured without the measuring program"
@@ -15,7 +15,7 @@ def measuring_program(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.BLOCKER, "assayer", f"unknown: {facts.environment.reason}", why, fix)
 
 
-def counters(facts: Facts) -> Iterator[Finding]:
+def counters(facts: MachineFacts) -> Iterator[Finding]:
     """Cycles come from hardware counters, or else from CPU time."""
     why = "without hardware counters cycles are CPU time times the clock, and TLB misses are not known at all"
     text = facts.read("/proc/sys/kernel/perf_event_paranoid")
@@ -34,7 +34,7 @@ def counters(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.OK, "counters", f"hardware counters, perf_event_paranoid is {text}")
 
 
-def io_uring(facts: Facts) -> Iterator[Finding]:
+def io_uring(facts: MachineFacts) -> Iterator[Finding]:
     """Distributions and containers switch it off."""
     why = "the io_uring path cannot be measured"
     text = facts.read("/proc/sys/kernel/io_uring_disabled")
@@ -46,7 +46,7 @@ def io_uring(facts: Facts) -> Iterator[Finding]:
         yield from _probed(facts, "io_uring", why)
 
 
-def persistent_memory(facts: Facts) -> Iterator[Finding]:
+def persistent_memory(facts: MachineFacts) -> Iterator[Finding]:
     """Few machines have it; say what is there."""
     modes = facts.matching("/sys/bus/nd/devices/namespace", "/mode")
     if modes:
@@ -57,14 +57,14 @@ def persistent_memory(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "persistent memory", "none on this machine", why)
 
 
-def direct_io(facts: Facts) -> Iterator[Finding]:
+def direct_io(facts: MachineFacts) -> Iterator[Finding]:
     """The page cache can be bypassed only where the file system lets it."""
     yield from _probed(
         facts, "pread", "reads cannot bypass the page cache, so the device is not what is measured", "direct"
     )
 
 
-def _probed(facts: Facts, path: str, why: str, variant: str = "") -> Iterator[Finding]:
+def _probed(facts: MachineFacts, path: str, why: str, variant: str = "") -> Iterator[Finding]:
     """What probing the path found, per target: the variants that are there, and each that is not."""
     topic = "O_DIRECT" if variant == "direct" else path
     if isinstance(facts.probes, Unknown):
@@ -93,7 +93,7 @@ def _absent(probe: Mapping[str, Any], topic: str, why: str, variant: str, on: st
     )
 
 
-def virtualisation(facts: Facts) -> Iterator[Finding]:
+def virtualisation(facts: MachineFacts) -> Iterator[Finding]:
     """On a virtual machine the host is part of the device."""
     why = "what the host does (its caches, limits and neighbours) is part of every figure"
     if isinstance(facts.environment, Unknown):

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from assay.machine.facts import Facts, Unknown
+from assay.machine.facts import MachineFacts, Unknown
 from assay.machine.finding import Finding, Level, unknown
 
 MEMLOCK_BYTES = 64 << 20
 
 
-def huge_pages(facts: Facts) -> Iterator[Finding]:
+def huge_pages(facts: MachineFacts) -> Iterator[Finding]:
     """Transparent huge pages decide TLB misses of mappings and buffers."""
     why = (
         "buffers and mappings on small pages miss the TLB more often; with `always` the kernel decides behind your back"
@@ -27,7 +27,7 @@ def huge_pages(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "huge pages", f"set to {setting}", why, fix)
 
 
-def swap(facts: Facts) -> Iterator[Finding]:
+def swap(facts: MachineFacts) -> Iterator[Finding]:
     """Swapping is I/O that nobody asked for."""
     text = facts.read("/proc/meminfo")
     if isinstance(text, Unknown):
@@ -42,7 +42,7 @@ def swap(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.NOTE, "swap", f"{used:.0f} MiB in use", why, "sudo swapoff -a && sudo swapon -a")
 
 
-def locked_memory(facts: Facts) -> Iterator[Finding]:
+def locked_memory(facts: MachineFacts) -> Iterator[Finding]:
     """Registered buffers must be locked."""
     why = "registered buffers of io_uring are locked in memory, and count against this limit"
     text = facts.read("/proc/self/limits")
@@ -66,7 +66,7 @@ _GROUP_WHY = {
 }
 
 
-def control_group(facts: Facts) -> Iterator[Finding]:
+def control_group(facts: MachineFacts) -> Iterator[Finding]:
     """Limits that a container or a service sets."""
     limited = False
     for path, text in facts.matching("/sys/fs/cgroup/").items():

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.machine.facts import Facts
+from assay.machine.facts import MachineFacts
 from assay.machine.finding import Finding, Level
 from assay.space import kept
 
@@ -13,13 +13,13 @@ _REMOTE = {"nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "glusterfs",
 _LAYERED = {"overlay", "aufs", "ecryptfs"}
 
 
-def _each(facts: Facts) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _each(facts: MachineFacts) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for target in facts.targets():
         if target.get("file_system"):
             yield str(target.get("path", "")), target["file_system"]
 
 
-def kind(facts: Facts) -> Iterator[Finding]:
+def kind(facts: MachineFacts) -> Iterator[Finding]:
     """Some file systems are not on a device at all."""
     for path, system in _each(facts):
         name = str(system.get("kind", ""))
@@ -39,7 +39,7 @@ def kind(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.OK, "file system", seen, target=path)
 
 
-def read_only(facts: Facts) -> Iterator[Finding]:
+def read_only(facts: MachineFacts) -> Iterator[Finding]:
     """Nothing can be prepared there."""
     for path, system in _each(facts):
         options = str(system.get("options", "")).split(",")
@@ -48,7 +48,7 @@ def read_only(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.BLOCKER, "mount options", "mounted read-only", "no data can be prepared", fix, path)
 
 
-def discard(facts: Facts) -> Iterator[Finding]:
+def discard(facts: MachineFacts) -> Iterator[Finding]:
     """Deleting files sends TRIM at once, or in batches."""
     for path, system in _each(facts):
         if "discard" in str(system.get("options", "")).split(","):
@@ -57,7 +57,7 @@ def discard(facts: Facts) -> Iterator[Finding]:
             yield Finding(Level.NOTE, "TRIM", "mounted with discard", why, fix, path)
 
 
-def free_space(facts: Facts) -> Iterator[Finding]:
+def free_space(facts: MachineFacts) -> Iterator[Finding]:
     """A full file system is slow, and a full disk stops others."""
     for path, system in _each(facts):
         total, free = float(system.get("total_bytes", 0)), float(system.get("free_bytes", 0))

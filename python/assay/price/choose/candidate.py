@@ -119,7 +119,7 @@ def own(path: Path) -> list[Candidate]:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class PriceSnapshot:
     """Where the instances come from."""
 
     source: str
@@ -129,10 +129,10 @@ class Snapshot:
     note: str
 
 
-def snapshot() -> Snapshot:
+def snapshot() -> PriceSnapshot:
     """The description of the instances of the catalog."""
     document = tomllib.loads((home.catalog() / "prices" / "instances.toml").read_text(encoding="utf-8"))
-    return Snapshot(**{key: document[key] for key in ("source", "date", "licence", "regions", "note")})
+    return PriceSnapshot(**{key: document[key] for key in ("source", "date", "licence", "regions", "note")})
 
 
 def cloud(names: list[str], book: Book, arch: str | None = None) -> list[Candidate]:
@@ -179,7 +179,7 @@ def _quoted(book: Book) -> dict[str, tuple[float, str, str]]:
     return found
 
 
-def _instance(row: dict[str, str], about: Snapshot, quoted: dict[str, tuple[float, str, str]]) -> Candidate:
+def _instance(row: dict[str, str], about: PriceSnapshot, quoted: dict[str, tuple[float, str, str]]) -> Candidate:
     name = f"{row['cloud']}/{row['instance']}"
     usd, source, date = quoted.get(name) or (float(row["usd_per_hour"]) * HOURS_PER_MONTH, about.source, about.date)
     gbits = {key: _number(row[key]) for key in ("ebs_gbitps", "net_gbitps")}

@@ -16,13 +16,13 @@ from assay.price.ledger import Ledger
 from .candidate import Candidate, age_warning, snapshot
 from .latency import Latencies
 from .pareto import front, goals
-from .plan import Plan, Planner
+from .plan import FleetPlan, Planner
 from .volume import Volume, VolumePrices
 from .workload import Workload
 
 Json = dict[str, Any]
 
-OBJECTIVES: dict[str, Callable[[Plan], tuple[float, ...]]] = {
+OBJECTIVES: dict[str, Callable[[FleetPlan], tuple[float, ...]]] = {
     "cost": goals,
     "throughput": lambda plan: (-plan.headroom, plan.usd_per_month),
     "latency": lambda plan: (goals(plan)[2], plan.usd_per_month),
@@ -35,9 +35,9 @@ class Decision:
     """All plans, sorted out."""
 
     objective: str
-    winner: Plan | None
-    pareto: Sequence[Plan]
-    losers: Sequence[tuple[Plan, str, str]]
+    winner: FleetPlan | None
+    pareto: Sequence[FleetPlan]
+    losers: Sequence[tuple[FleetPlan, str, str]]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -45,7 +45,7 @@ class Decision:
         return dict(Counter(kind for _, kind, _ in self.losers).most_common())
 
 
-def decide(plans: Sequence[Plan], objective: str, budget_usd: float | None = None) -> Decision:
+def decide(plans: Sequence[FleetPlan], objective: str, budget_usd: float | None = None) -> Decision:
     """Sorts plans out. Names are unique."""
     feasible = [plan for plan in plans if plan.feasible]
     within = [plan for plan in feasible if budget_usd is None or plan.usd_per_month <= budget_usd]
@@ -55,7 +55,9 @@ def decide(plans: Sequence[Plan], objective: str, budget_usd: float | None = Non
     return Decision(objective, winner, kept, losers)
 
 
-def _why(plan: Plan, winner: Plan | None, beaten: dict[str, Plan], budget: float | None) -> tuple[str, str]:
+def _why(
+    plan: FleetPlan, winner: FleetPlan | None, beaten: dict[str, FleetPlan], budget: float | None
+) -> tuple[str, str]:
     """Kind and sentence."""
     if not plan.feasible:
         kind = plan.binding.name if plan.headroom < 1 else "latency"
@@ -67,13 +69,13 @@ def _why(plan: Plan, winner: Plan | None, beaten: dict[str, Plan], budget: float
     return "not the objective", _trade(plan, winner)
 
 
-def _dominated(plan: Plan, by: Plan) -> str:
+def _dominated(plan: FleetPlan, by: FleetPlan) -> str:
     dearer = plan.usd_per_month / by.usd_per_month
     cost = f"{dearer:.2f} times the cost of" if dearer >= 1.005 else "the cost of"
     return f"dominated by {by.instances} x {by.name}: {cost} it, and neither more headroom nor less latency"
 
 
-def _trade(plan: Plan, winner: Plan | None) -> str:
+def _trade(plan: FleetPlan, winner: FleetPlan | None) -> str:
     if winner is None:
         return "no winner"
     ratio = plan.usd_per_month / winner.usd_per_month
@@ -89,7 +91,7 @@ class Chooser:
         self.volumes = volumes
         self.planner = Planner(workload, latencies)
 
-    def plans(self, candidates: Sequence[Candidate], objective: str) -> list[Plan]:
+    def plans(self, candidates: Sequence[Candidate], objective: str) -> list[FleetPlan]:
         """One plan per candidate, or one per candidate and volume where data lies on volumes."""
         if self.workload.durability != "volume":
             return [self._plan(candidate, objective) for candidate in candidates]
@@ -102,7 +104,7 @@ class Chooser:
 
     def _plan(
         self, candidate: Candidate, objective: str, volume: Volume | None = None, prices: VolumePrices | None = None
-    ) -> Plan:
+    ) -> FleetPlan:
         fewest = self.planner.best(candidate, volume, prices)
         budget = self.workload.budget_usd_per_month
         if objective != "throughput" or budget is None or not fewest.feasible:
@@ -110,8 +112,8 @@ class Chooser:
         return self._most(candidate, fewest, budget, volume, prices)
 
     def _most(
-        self, candidate: Candidate, fewest: Plan, budget: float, volume: Volume | None, prices: VolumePrices | None
-    ) -> Plan:
+        self, candidate: Candidate, fewest: FleetPlan, budget: float, volume: Volume | None, prices: VolumePrices | None
+    ) -> FleetPlan:
         """As many instances as the budget pays."""
         best, low, high = fewest, fewest.instances, self.workload.most_instances
         while low <= high:
@@ -233,7 +235,7 @@ def _lines(decision: Decision, figures: Json) -> list[str]:
     ]
 
 
-def _origin(plan: Plan) -> str:
+def _origin(plan: FleetPlan) -> str:
     return f"{plan.latency.provenance}: {plan.latency.source}"
 
 
@@ -243,7 +245,7 @@ def _spread(value_ns: float, band: float | None) -> str:
     return f"{value_ns / 1e3:.4g} us{around}"
 
 
-def _tail(plan: Plan) -> str:
+def _tail(plan: FleetPlan) -> str:
     if plan.read_p99_ns is None:
         return ""
     return f" and {_spread(plan.read_p99_ns, plan.latency.tail_band)} at p99 of those from storage"
@@ -261,6 +263,6 @@ def _grid(decision: Decision) -> list[list[str]]:
     return rows if len(rows) > 1 else []
 
 
-def _row(plan: Plan, why: str) -> list[str]:
+def _row(plan: FleetPlan, why: str) -> list[str]:
     mean, p99 = ("-" if ns is None else f"{ns / 1e3:.4g}" for ns in (plan.read_latency_ns, plan.read_p99_ns))
     return [plan.name, str(plan.instances), f"{plan.usd_per_month:.2f}", f"{plan.headroom:.2f}", mean, p99, why]

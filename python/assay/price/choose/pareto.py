@@ -5,28 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .plan import Plan
+from .plan import FleetPlan
 
 
-def goals(plan: Plan) -> tuple[float, float, float]:
+def goals(plan: FleetPlan) -> tuple[float, float, float]:
     """Cost, headroom (negated) and latency: less is better in each."""
     latency = math.inf if plan.read_latency_ns is None else plan.read_latency_ns
     return plan.usd_per_month, -plan.headroom, latency
 
 
-def dominates(one: Plan, other: Plan) -> bool:
+def dominates(one: FleetPlan, other: FleetPlan) -> bool:
     """Whether `one` is nowhere worse and somewhere better."""
     ours, theirs = goals(one), goals(other)
     return ours != theirs and all(mine <= yours for mine, yours in zip(ours, theirs, strict=True))
 
 
-def front(plans: Sequence[Plan]) -> tuple[list[Plan], dict[str, Plan]]:
+def front(plans: Sequence[FleetPlan]) -> tuple[list[FleetPlan], dict[str, FleetPlan]]:
     """The plans that nobody dominates, cheapest first, and for each other plan the cheapest that dominates it.
 
     Equals stand together: neither dominates the other.
     """
-    kept: list[Plan] = []
-    beaten: dict[str, Plan] = {}
+    kept: list[FleetPlan] = []
+    beaten: dict[str, FleetPlan] = {}
     for plan in sorted(plans, key=lambda plan: (*goals(plan), plan.name)):
         better = next((one for one in kept if dominates(one, plan)), None)
         if better is None:

@@ -53,7 +53,7 @@ def _amount(value: float, unit: str) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FleetPlan:
     """So many instances of a candidate, with a volume or without."""
 
     candidate: Candidate
@@ -153,7 +153,7 @@ class Planner:
         self.workload = workload
         self.latencies = latencies
 
-    def best(self, candidate: Candidate, volume: Volume | None = None, prices: VolumePrices | None = None) -> Plan:
+    def best(self, candidate: Candidate, volume: Volume | None = None, prices: VolumePrices | None = None) -> FleetPlan:
         """The cheapest number of instances that serves it; where none does, the plan with the most that is allowed.
 
         More instances only ever raise the supply and the share of reads that memory serves, so the fewest that serve
@@ -169,7 +169,7 @@ class Planner:
             best = min(best, self.plan(candidate, instances, volume, prices), key=lambda plan: plan.usd_per_month)
         return best
 
-    def _fewest(self, candidate: Candidate, volume: Volume | None, prices: VolumePrices | None) -> Plan:
+    def _fewest(self, candidate: Candidate, volume: Volume | None, prices: VolumePrices | None) -> FleetPlan:
         most = self.workload.most_instances
         low = self.workload.copies
         last = self.plan(candidate, most, volume, prices)
@@ -186,7 +186,7 @@ class Planner:
 
     def plan(
         self, candidate: Candidate, instances: int, volume: Volume | None = None, prices: VolumePrices | None = None
-    ) -> Plan:
+    ) -> FleetPlan:
         """The plan with a given number of instances."""
         work = self.workload
         cache = instances * max(0.0, candidate.memory_bytes - work.memory) / work.copies
@@ -204,7 +204,7 @@ class Planner:
         bound = None if wanted is None or wanted.read is None else wanted.read * 1e9
         p99 = None if wanted is None or wanted.p99 is None else wanted.p99 * 1e9
         name = None if volume is None else volume.name
-        return Plan(candidate, instances, usd, name, each, tuple(limits), hits, mean, figure, bound, p99)
+        return FleetPlan(candidate, instances, usd, name, each, tuple(limits), hits, mean, figure, bound, p99)
 
     def _host(self, candidate: Candidate, instances: int) -> list[Limit]:
         work = self.workload

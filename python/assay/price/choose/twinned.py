@@ -33,7 +33,7 @@ _THREADS, _DEPTH = 256, 4
 
 
 @dataclass(frozen=True)
-class Curve:
+class TwinCurve:
     """A twin's answers on the grid, by share of reads and load: mean and 99th percentile, ns; and its bands."""
 
     mean_ns: Sequence[Sequence[float]]
@@ -86,7 +86,7 @@ class TwinLatencies:
         self._otherwise = otherwise
         self._page = page_bytes
         self._wanted = sorted({*twins, *VOLUMES.values()} - {""})
-        self._curves: dict[str, Curve] | None = None
+        self._curves: dict[str, TwinCurve] | None = None
 
     def under(self, ask: Ask) -> LatencyFigure:
         """Latency of a read under that load."""
@@ -100,13 +100,13 @@ class TwinLatencies:
         source = f"twin:{twin}{whose}; {ask.busy:.0%} busy, {ask.read_share:.0%} reads"
         return LatencyFigure(mean, "modelled", source, None, p99, curve.band, curve.tail_band)
 
-    def _known(self) -> dict[str, Curve]:
+    def _known(self) -> dict[str, TwinCurve]:
         if self._curves is None:
             self._curves = curves(self._wanted, self._page)
         return self._curves
 
 
-def curves(twins: Sequence[str], page_bytes: float) -> dict[str, Curve]:
+def curves(twins: Sequence[str], page_bytes: float) -> dict[str, TwinCurve]:
     """The grid of each twin, in two questions to the binary: what each does at most, and then under load."""
     targets = [names.target(f"{names.PREFIX}{twin}") for twin in twins]
     hosts = [HostWish("", None, None).document(target) for target in targets]
@@ -121,11 +121,11 @@ def curves(twins: Sequence[str], page_bytes: float) -> dict[str, Curve]:
     return {twin: _curve(grid) for twin, grid in zip(twins, grids, strict=True)}
 
 
-def _curve(grid: Sequence[Sequence[Json]]) -> Curve:
+def _curve(grid: Sequence[Sequence[Json]]) -> TwinCurve:
     band = grid[0][0]["band"]
     means = [[float(point["mean_ns"]) for point in line] for line in grid]
     tails = [[float(point["p99"]["mid_ns"]) for point in line] for line in grid]
-    return Curve(means, tails, float(band["latency"]), float(band["tail"]))
+    return TwinCurve(means, tails, float(band["latency"]), float(band["tail"]))
 
 
 def _load(page_bytes: float, read_percent: float) -> Json:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from assay.charts.model import Ask
 from assay.report.answer.model import Answer, Number, Part, answer
-from assay.report.figures.ladder import Step, places
+from assay.report.figures.ladder import LadderStep, places
 from assay.results import row
 from assay.results.folder import Cell, Folder, Study
 from assay.units import show
@@ -43,7 +43,7 @@ def find(folder: Folder) -> Answer | None:
     return answer("ladder", _QUESTION, parts, points)
 
 
-def _too_few(rungs: Sequence[Step], measured: Sequence[Step]) -> Answer | None:
+def _too_few(rungs: Sequence[LadderStep], measured: Sequence[LadderStep]) -> Answer | None:
     """Says what there is, and why nothing can be compared; none where no rung left a record."""
     if not any(step.classes for step in rungs):
         return None
@@ -54,7 +54,7 @@ def _too_few(rungs: Sequence[Step], measured: Sequence[Step]) -> Answer | None:
     return answer("ladder", _QUESTION, [*parts, *_rest(rungs)], points)
 
 
-def _rest(rungs: Sequence[Step]) -> list[Part]:
+def _rest(rungs: Sequence[LadderStep]) -> list[Part]:
     """Rungs that are no part of the comparison."""
     invalid = [step.label for step in rungs if step.classes and step.status == "invalid"]
     missing = [step.label for step in rungs if not step.classes]
@@ -62,7 +62,7 @@ def _rest(rungs: Sequence[Step]) -> list[Part]:
     return parts + ([f" Not measured: {'; '.join(missing)}."] if missing else [])
 
 
-def _gain(base: Step, best: Step) -> list[Part]:
+def _gain(base: LadderStep, best: LadderStep) -> list[Part]:
     parts: list[Part] = [f"{best.label} moves ", _rate(best), " in all, ", _ratio(best, base, best.total / base.total)]
     parts += [f" what {base.label} moves (", _rate(base), ")"]
     if base.cycles_per_byte and best.cycles_per_byte:
@@ -71,7 +71,7 @@ def _gain(base: Step, best: Step) -> list[Part]:
     return [*parts, "."]
 
 
-def _alike(base: Step, best: Step) -> list[Part]:
+def _alike(base: LadderStep, best: LadderStep) -> list[Part]:
     return [
         f"No step is shown to move more: {base.label} moves ",
         _rate(base),
@@ -81,7 +81,7 @@ def _alike(base: Step, best: Step) -> list[Part]:
     ]
 
 
-def _losses(measured: Sequence[Step]) -> list[Part]:
+def _losses(measured: Sequence[LadderStep]) -> list[Part]:
     """Steps that do less than the one before them, by more than the intervals of both allow."""
     parts: list[Part] = []
     for before, step in pairwise(measured):
@@ -94,7 +94,7 @@ def _losses(measured: Sequence[Step]) -> list[Part]:
     return parts
 
 
-def _no_gain(base: Step, measured: Sequence[Step]) -> list[Part]:
+def _no_gain(base: LadderStep, measured: Sequence[LadderStep]) -> list[Part]:
     second = max(measured[1:], key=lambda step: step.total)
     return [
         f"Nothing here: {base.label} moves ",
@@ -107,12 +107,12 @@ def _no_gain(base: Step, measured: Sequence[Step]) -> list[Part]:
     ]
 
 
-def _rate(step: Step) -> Number:
+def _rate(step: LadderStep) -> Number:
     origin = next(iter(step.classes.values())).provenance
     return Number(show.rate(step.total), "", "sum over classes", step.anchor, step.status, origin)
 
 
-def _ratio(step: Step, base: Step, value: float) -> Number:
+def _ratio(step: LadderStep, base: LadderStep, value: float) -> Number:
     origin = next(iter(step.classes.values())).provenance
     status = step.status if step.status != "valid" else base.status
     return Number(show.times(value), "", "ratio of two figures", step.anchor, status, origin)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.report.answer import layers
-from assay.report.figures.ladder import Step, places
+from assay.report.figures.ladder import LadderStep, places
 from assay.results import row
 from assay.results.folder import Folder
 from assay.units import show
@@ -58,7 +58,7 @@ def find(folder: Folder) -> Ladder | None:
     )
 
 
-def _rung(steps: Sequence[Step], index: int, best: float) -> Rung:
+def _rung(steps: Sequence[LadderStep], index: int, best: float) -> Rung:
     step = steps[index]
     if not step.classes:
         return Rung(step.label, "not measured", 0.0, "", "", "not measured", "", "", step.reason)
@@ -70,7 +70,7 @@ def _rung(steps: Sequence[Step], index: int, best: float) -> Rung:
     return Rung(step.label, said, share, change, kind, step.status, step.anchor, cycles, "")
 
 
-def compared(step: Step, before: Step) -> tuple[str, str]:
+def compared(step: LadderStep, before: LadderStep) -> tuple[str, str]:
     """A change in words, and whether it is a gain, a loss, or not more than the intervals of both allow."""
     ratio = step.total / before.total if before.total else 1.0
     text = f"{show.times(ratio)}" if ratio >= 2 else f"{'+' if ratio >= 1 else chr(0x2212)}{abs(ratio - 1) * 100:.0f} %"

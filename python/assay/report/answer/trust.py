@@ -14,7 +14,7 @@ _QUESTION = "Can these figures be believed?"
 
 
 @dataclass(frozen=True)
-class Finding:
+class TrustFinding:
     """A reason, with all cells that have it."""
 
     code: str
@@ -37,7 +37,7 @@ def status(cell: Cell) -> str:
     return found if found in labels.STATUS_RANK else "invalid"
 
 
-def findings(folder: Folder) -> list[Finding]:
+def findings(folder: Folder) -> list[TrustFinding]:
     """Every kind of reason, gravest and most frequent first, with the evidence of its first cell."""
     found: dict[tuple[str, str], list[tuple[Cell, Reason]]] = {}
     for cell in folder.measured:
@@ -48,10 +48,10 @@ def findings(folder: Folder) -> list[Finding]:
     return [_finding(code, severity, entries) for (code, severity), entries in order]
 
 
-def _finding(code: str, severity: str, entries: list[tuple[Cell, Reason]]) -> Finding:
+def _finding(code: str, severity: str, entries: list[tuple[Cell, Reason]]) -> TrustFinding:
     first = entries[0][1]
     cells = tuple(dict.fromkeys(cell.id for cell, _ in entries))
-    return Finding(code, severity, str(first.get("evidence") or ""), str(first.get("fix") or ""), cells)
+    return TrustFinding(code, severity, str(first.get("evidence") or ""), str(first.get("fix") or ""), cells)
 
 
 def find(folder: Folder) -> Answer:

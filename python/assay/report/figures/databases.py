@@ -189,7 +189,13 @@ def _row(one: Work, x: Any, y: float, unit: str, said: str, *, panel: str = "", 
 
 
 def _figure(
-    name: str, title: str, kind: str, caption: str, panels: Sequence[Panel], keys: Sequence[Key], data: Sequence[Datum]
+    name: str,
+    title: str,
+    kind: str,
+    caption: str,
+    panels: Sequence[Panel],
+    keys: Sequence[Key],
+    data: Sequence[Datum],
 ) -> Figure:
     wide = len(panels) > 1 or kind != "bar"
     return Figure(name, title, kind, caption, tuple(panels), tuple(keys), "", tuple(data), wide=wide)

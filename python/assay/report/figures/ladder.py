@@ -23,7 +23,7 @@ _BODY = 17.0
 
 
 @dataclass(frozen=True)
-class Step:
+class LadderStep:
     """One rung, measured or not."""
 
     label: str
@@ -53,7 +53,7 @@ def dimension(ask: Ask, cells: Sequence[Cell]) -> str:
     return next((name for name in ("step", "rung", "ladder") if name in names), names[0] if names else "scenario")
 
 
-def steps(cells: Sequence[Cell], rows: Sequence[Row], name: str) -> list[Step]:
+def steps(cells: Sequence[Cell], rows: Sequence[Row], name: str) -> list[LadderStep]:
     """All rungs in the order of the plan."""
     values = group.ordered(_of(cell, name) for cell in cells)
     return [_step(value, name, cells, [one for one in rows if _of(one.cell, name) == value]) for value in values]
@@ -63,19 +63,19 @@ def _of(cell: Cell, name: str) -> Hashable:
     return group.key(cell.scenario if name == "scenario" else cell.factors.get(name))
 
 
-def _step(value: Hashable, name: str, cells: Sequence[Cell], rows: list[Row]) -> Step:
+def _step(value: Hashable, name: str, cells: Sequence[Cell], rows: list[Row]) -> LadderStep:
     label = labels.value(name, value)
     found = {key[0]: group.point(part, "bandwidth") for key, part in group.by(rows, ["class"]).items()}
     classes = {str(key): point for key, point in found.items() if point is not None}
     if not classes:
         missing = next((cell for cell in cells if _of(cell, name) == value), None)
-        return Step(label, {}, None, "not measured", "", missing.reason if missing else "")
+        return LadderStep(label, {}, None, "not measured", "", missing.reason if missing else "")
     first = next(iter(classes.values()))
     usable = {id(one.record): one.record for point in classes.values() for one in point.rows}
     cycles = [_cycles(record) for record in usable.values()]
     seen = sorted(one for one in cycles if one is not None)
     status = labels.worst([point.status for point in classes.values()])
-    return Step(label, classes, seen[len(seen) // 2] if seen else None, status, first.anchor, "")
+    return LadderStep(label, classes, seen[len(seen) // 2] if seen else None, status, first.anchor, "")
 
 
 def _cycles(record: Record) -> float | None:
@@ -85,7 +85,7 @@ def _cycles(record: Record) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def places(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row]) -> list[tuple[str, list[Step]]]:
+def places(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row]) -> list[tuple[str, list[LadderStep]]]:
     """One ladder for each combination of the other factors, with what sets it apart."""
     name = dimension(ask, cells)
     others = [other for other in varying(rows, [*factors(rows), "on"]) if other != name]
@@ -127,7 +127,7 @@ def _titled(what: str, place: str) -> str:
     return f"{what}, {place}" if place else what
 
 
-def _stack(step: Step) -> list[Datum]:
+def _stack(step: LadderStep) -> list[Datum]:
     found, base = [], 0.0
     for name, point in step.classes.items():
         entry = datum.of(point, x_name="class", x=name, series=name, panel="bandwidth")
@@ -136,14 +136,14 @@ def _stack(step: Step) -> list[Datum]:
     return found
 
 
-def _end(step: Step) -> Datum:
+def _end(step: LadderStep) -> Datum:
     if not step.classes:
         return {"x": step.label, "to": 0.0, "text": "not measured", "missing": True}
     mark = "" if step.status == "valid" else f"  {labels.STATUS_MARK[step.status]} {step.status}"
     return {"x": step.label, "to": step.total, "text": show.rate(step.total) + mark, "missing": False}
 
 
-def _cost(step: Step) -> Datum:
+def _cost(step: LadderStep) -> Datum:
     value = step.cycles_per_byte or 0.0
     point = next(iter(step.classes.values()))
     return {

@@ -71,7 +71,14 @@ def _xs(view: View) -> list[Hashable]:
 
 
 def _panel(
-    view: View, title: str, data: list[Datum], keys: Sequence[Key], everything: list[Datum], *, log: bool, direct: bool
+    view: View,
+    title: str,
+    data: list[Datum],
+    keys: Sequence[Key],
+    everything: list[Datum],
+    *,
+    log: bool,
+    direct: bool,
 ) -> Panel:
     ask = view.ask
     x = axes.factor(ask.x, _xs(view), ask.x_scale)

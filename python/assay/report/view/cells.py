@@ -50,7 +50,7 @@ _HEADS = {
 
 
 @dataclass(frozen=True)
-class Value:
+class CellValue:
     """One figure of the table."""
 
     text: str
@@ -59,11 +59,11 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Line:
+class ClassLine:
     """One class of a cell."""
 
     name: str
-    values: tuple[Value, ...]
+    values: tuple[CellValue, ...]
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,13 @@ class Why:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableCell:
     """A cell of the table."""
 
     anchor: str
     name: str
     place: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ClassLine, ...]
     status: str
     mark: str
     provenance: str
@@ -96,7 +96,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Head:
+class ColumnHead:
     """Head of a column of figures, with what most of them say of themselves."""
 
     name: str
@@ -104,15 +104,15 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """The table of a study."""
 
     place: tuple[str, ...]
-    columns: tuple[Head, ...]
-    entries: tuple[Entry, ...]
+    columns: tuple[ColumnHead, ...]
+    entries: tuple[TableCell, ...]
 
 
-def table(cells: Sequence[Cell], rows: Sequence[Row]) -> Table | None:
+def table(cells: Sequence[Cell], rows: Sequence[Row]) -> StudyTable | None:
     """Cells that left a record; columns that nobody has are left out. None where there is no record."""
     if not rows:
         return None
@@ -124,19 +124,19 @@ def table(cells: Sequence[Cell], rows: Sequence[Row]) -> Table | None:
         own.setdefault(id(one.cell), []).append(one)
     entries = [_entry(cell, own.get(id(cell), []), place, columns) for cell in measured]
     titles = [_usual(entries, index) for index in range(len(columns))]
-    heads = tuple(Head(_HEADS[name], title) for name, title in zip(columns, titles, strict=True))
-    return Table(
+    heads = tuple(ColumnHead(_HEADS[name], title) for name, title in zip(columns, titles, strict=True))
+    return StudyTable(
         tuple(labels.dimension(name) for name in place), heads, tuple(_without(entry, titles) for entry in entries)
     )
 
 
-def _usual(entries: Sequence[Entry], index: int) -> str:
+def _usual(entries: Sequence[TableCell], index: int) -> str:
     """What most figures of a column say of themselves: the head says it once for all of them."""
     said = Counter(line.values[index].title for entry in entries for line in entry.lines if line.values[index].text)
     return said.most_common(1)[0][0] if said else ""
 
 
-def _without(entry: Entry, titles: Sequence[str]) -> Entry:
+def _without(entry: TableCell, titles: Sequence[str]) -> TableCell:
     lines = (
         replace(line, values=tuple(
             replace(value, title="" if value.title == title else value.title)
@@ -147,14 +147,14 @@ def _without(entry: Entry, titles: Sequence[str]) -> Entry:
     return replace(entry, lines=tuple(lines))
 
 
-def _entry(cell: Cell, rows: Sequence[Row], place: Sequence[str], columns: Sequence[str]) -> Entry:
+def _entry(cell: Cell, rows: Sequence[Row], place: Sequence[str], columns: Sequence[str]) -> TableCell:
     record = cell.record or {}
     status = trust.status(cell)
-    return Entry(
+    return TableCell(
         anchor=f"cell-{cell.id}",
         name=cell.id,
         place=tuple(_place(rows, cell, name) for name in place),
-        lines=tuple(Line(one.name, tuple(_value(one, name) for name in columns)) for one in rows),
+        lines=tuple(ClassLine(one.name, tuple(_value(one, name) for name in columns)) for one in rows),
         status=status,
         mark=labels.STATUS_MARK[status],
         provenance=rows[0].provenance if rows else "assumed",
@@ -170,16 +170,16 @@ def _place(rows: Sequence[Row], cell: Cell, name: str) -> str:
     return labels.value(name, value) if value is not None else ""
 
 
-def _value(one: Row, name: str) -> Value:
+def _value(one: Row, name: str) -> CellValue:
     found = one.metric(name)
     if found is None:
-        return Value("", "not measured", weak=False)
+        return CellValue("", "not measured", weak=False)
     weak = not one.supported(name)
     method = labels.METHODS.get(one.method(name), "")
     note = "fewer than 100 operations beyond this percentile" if weak else ""
     bound = "a lower bound: some operations never ended" if one.at_least(name) else ""
     title = ", ".join(part for part in (one.provenance, method, note, bound) if part)
-    return Value(("\u2265 " if bound else "") + _said(one, name, found), title, weak)
+    return CellValue(("\u2265 " if bound else "") + _said(one, name, found), title, weak)
 
 
 def _said(one: Row, name: str, found: float) -> str:

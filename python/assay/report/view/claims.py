@@ -40,7 +40,7 @@ Seen = Callable[[Json, Sequence[str]], tuple[Link, ...]]
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamLine:
     """A stream of a run behind the claims, as a row; `anchor` where the run begins."""
 
     anchor: str
@@ -54,7 +54,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Line:
+class ClaimLine:
     """A claim as a row of the table."""
 
     verdict: str
@@ -71,7 +71,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Finding:
+class JudgedStatement:
     """A statement, and whether it holds."""
 
     says: str
@@ -84,15 +84,15 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimedStudy:
     """One study on the page."""
 
     anchor: str
     title: str
     source: str
-    lines: tuple[Line, ...]
-    findings: tuple[Finding, ...]
-    streams: tuple[Stream, ...]
+    lines: tuple[ClaimLine, ...]
+    findings: tuple[JudgedStatement, ...]
+    streams: tuple[StreamLine, ...]
     figures: tuple[Figure, ...]
     summary: str
     has_here: bool
@@ -142,12 +142,12 @@ def render(found: Json) -> str:
     return shell.environment().get_template("claims.html.j2").render(context)
 
 
-def parts(found: Json, palette: Palette, records: AbstractSet[str] = frozenset()) -> list[Part]:
+def parts(found: Json, palette: Palette, records: AbstractSet[str] = frozenset()) -> list[ClaimedStudy]:
     """What a page shows of each study; `records` are the anchors of records that stand on the same page."""
     return [_part(study, palette, records) for study in found["studies"]]
 
 
-def _part(study: Json, palette: Palette, records: AbstractSet[str]) -> Part:
+def _part(study: Json, palette: Palette, records: AbstractSet[str]) -> ClaimedStudy:
     name = str(study["study"])
     runs = {(str(one["side"]), str(one["run"])) for one in study.get("runs") or ()}
 
@@ -159,7 +159,7 @@ def _part(study: Json, palette: Palette, records: AbstractSet[str]) -> Part:
         found = tuple(Link(short(one), anchor(one) if anchor(one) in records else "") for one in kept)
         return found or ran("here", [run for run in names if ("here", run) in runs])
 
-    return Part(
+    return ClaimedStudy(
         anchor=f"claims-of-{study['study']}",
         title=str(study["title"]),
         source=str(study["source"]),
@@ -172,7 +172,7 @@ def _part(study: Json, palette: Palette, records: AbstractSet[str]) -> Part:
     )
 
 
-def _streams(study: Json) -> Iterator[Stream]:
+def _streams(study: Json) -> Iterator[StreamLine]:
     """Every stream of every run that figures were taken from."""
     for one in study.get("runs") or ():
         place = claims.run_anchor(str(study["study"]), str(one["side"]), str(one["run"]))
@@ -182,14 +182,14 @@ def _streams(study: Json) -> Iterator[Stream]:
                 place = ""
 
 
-def _stream(place: str, run: str, point: Json, load: str, asked: str) -> Stream:
+def _stream(place: str, run: str, point: Json, load: str, asked: str) -> StreamLine:
     gave = point["streams"].get(load) or {}
 
     def said(metric: str, unit: str) -> str:
         return show.figure(gave[metric], unit) if metric in gave else ""
 
     notes = (str(point.get("refused") or ""), str(point.get("verdict") or ""))
-    return Stream(
+    return StreamLine(
         anchor=place,
         run=run,
         where=f"{point['on']}, {point['path']}",
@@ -201,7 +201,7 @@ def _stream(place: str, run: str, point: Json, load: str, asked: str) -> Stream:
     )
 
 
-def _line(row: Json, ran: Ran, seen: Seen) -> Line:
+def _line(row: Json, ran: Ran, seen: Seen) -> ClaimLine:
     modelled, here = row["modelled"], row.get("here") or {}
     unit = "" if row["unit"] in ("", "-") else f" {row['unit']}"
     told = f"{modelled['value']:.4g}{unit} ({modelled['low']:.3g} to {modelled['high']:.3g})" if modelled else ""
@@ -210,7 +210,7 @@ def _line(row: Json, ran: Ran, seen: Seen) -> Line:
     value = here.get("value")
     notes = [str(here.get("provenance") or ""), str(here.get("verdict") or ""), *here.get("differs", [])]
     note = "; ".join(word for word in notes if word and word not in ("measured", "valid"))
-    return Line(
+    return ClaimLine(
         verdict=str(row["verdict"]),
         claim=str(row["claim"]),
         where=f"{row['setup']}, {row['metric']}",
@@ -240,9 +240,9 @@ def published_said(row: Json) -> str:
     return words + ("" if row["unit"] in ("", "-") else f" {row['unit']}")
 
 
-def _finding(row: Json, ran: Ran, seen: Seen) -> Finding:
+def _finding(row: Json, ran: Ran, seen: Seen) -> JudgedStatement:
     twins, here = row["on_twins"], row.get("here") or {"holds": None, "why": ""}
-    return Finding(
+    return JudgedStatement(
         says=str(row["says"]),
         on_twins=_HOLDS[twins["holds"]],
         why=labels.sentence(str(twins["why"])) if twins["why"] else "",

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.advise import Advice, of
-from assay.advise.facts import Facts
+from assay.advise.facts import RuleFacts
 from assay.advise.trial import read
 from assay.results import labels
 from assay.results.folder import Folder
@@ -50,7 +50,7 @@ class Counsel:
 
 def counsel(folder: Folder) -> Counsel:
     """The advice of a folder, ready for the page."""
-    found = of(Facts(folder))
+    found = of(RuleFacts(folder))
     trials = read(folder.directory)
     tried = {str(each.get("rule")) for each in trials}
     shown = [one for one in found if one.outcome not in _SILENT or one.rule in tried]

@@ -10,7 +10,7 @@ from assay.charts.palette import Palette
 from assay.report.answer import together
 from assay.report.figures import draw_all
 from assay.report.view import cells, gaps
-from assay.report.view.cells import Table
+from assay.report.view.cells import StudyTable
 from assay.report.view.gaps import Gap
 from assay.results import conditions, labels, row
 from assay.results.folder import Cell, Folder, Study
@@ -39,7 +39,7 @@ class Section:
     figures: tuple[Figure, ...]
     conditions: str
     objectives: tuple[Objective, ...]
-    table: Table | None
+    table: StudyTable | None
     gaps: tuple[Gap, ...]
     method: tuple[tuple[str, str], ...]
     measured: int

@@ -25,7 +25,7 @@ _WIDEST = 24
 
 
 @dataclass(frozen=True)
-class Part:
+class WorkRow:
     """One kind of operation, transaction or query."""
 
     name: str
@@ -36,7 +36,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Entry:
+class WorkEntry:
     """One record."""
 
     anchor: str
@@ -48,7 +48,7 @@ class Entry:
     status: str
     provenance: str
     figures: tuple[tuple[str, str, str], ...]
-    parts: tuple[Part, ...]
+    parts: tuple[WorkRow, ...]
     checks: str
     failed: tuple[str, ...]
     why: tuple[Why, ...]
@@ -57,32 +57,32 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Section:
+class WorkSection:
     """All records of one kind."""
 
     anchor: str
     title: str
-    entries: tuple[Entry, ...]
+    entries: tuple[WorkEntry, ...]
     figures: tuple[Figure, ...]
 
 
-def sections(works: Sequence[Work], palette: Palette) -> list[Section]:
+def sections(works: Sequence[Work], palette: Palette) -> list[WorkSection]:
     """One section for each kind of work that the folder holds."""
     found = []
     for kind, title in _TITLES.items():
         own = [one for one in works if one.kind == kind]
         if own:
             entries = tuple(entry(one) for one in own)
-            found.append(Section(f"work-of-{kind}", title, entries, tuple(workfigures.draw(kind, own, palette))))
+            found.append(WorkSection(f"work-of-{kind}", title, entries, tuple(workfigures.draw(kind, own, palette))))
     return found
 
 
-def entry(one: Work) -> Entry:
+def entry(one: Work) -> WorkEntry:
     """A record in words."""
     record = one.record
     checks = [each for each in record["checks"] if isinstance(each, dict)]
     failed = tuple(f"{each.get('name')}: {each.get('evidence')}" for each in checks if not each.get("passed"))
-    return Entry(
+    return WorkEntry(
         anchor=one.anchor,
         id=one.id,
         subject=labels.clean(f"{one.subject} {record['subject'].get('version') or ''}".strip() + f", {one.workload}"),
@@ -149,7 +149,7 @@ def _figures(figures: Mapping[str, Measured]) -> Iterable[tuple[str, str, str]]:
             yield labels.clean(name.replace("_", " ")), said, ", ".join(filter(None, (found.get("provenance"), method)))
 
 
-def _part(each: WorkPart) -> Part:
+def _part(each: WorkPart) -> WorkRow:
     done = {"succeeded": each.get("succeeded"), "empty": each.get("empty"), "failed": each.get("failed")}
     counts = [f"{int(count):,} {name}" for name, count in done.items() if count]
     service = each.get("response") or each.get("service")
@@ -158,7 +158,7 @@ def _part(each: WorkPart) -> Part:
         latency = " / ".join(bound.time(service, name) for name in ("p50_ns", "p99_ns"))
     figures = tuple((name, said) for name, said, _ in _figures(each.get("figures") or {}))
     facts = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in (each.get("facts") or {}).items())
-    return Part(labels.clean(str(each.get("name") or "?")), ", ".join(counts), latency, figures, labels.clean(facts))
+    return WorkRow(labels.clean(str(each.get("name") or "?")), ", ".join(counts), latency, figures, labels.clean(facts))
 
 
 def _why(reason: Reason) -> Why:

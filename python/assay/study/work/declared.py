@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, cast
+from enum import StrEnum
+from typing import Any, cast, get_args, get_type_hints
 
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.study.work import engine, index
+from assay.study.work import engine, index, workload
 from assay.target import names
 from assay.target.target import TWIN, Target
-from assay.units.parse import parse_bytes
 
 Json = dict[str, Any]
 
 #: Words of the measuring program by kind of work.
-COMMANDS = {"engine-tpcc": ("engine",), "engine-ycsb": ("engine",), "engine-scan": ("engine",), "index": ("index",)}
+COMMANDS = {**dict.fromkeys(workload.DECLARED, ("engine",)), "index": ("index",)}
 #: What a study's targets decide, and what nobody may declare.
 _NOT_DECLARED = {
     *("on", "log", "pmem", "serial", "yes_destroy", "keep", "seed", "host", "cores", "clock"),
@@ -23,17 +24,6 @@ _NOT_DECLARED = {
 }
 #: Roles of targets (`--on log=DIR`) by the wish's names for them.
 _ROLES = ("log", "pmem")
-_TABLE = {"rows": 1_000_000, "value": "120"}
-#: What workloads of the engine want to know, with what is usual.
-_ASKED: dict[str, Json] = {
-    "engine-tpcc": {"warehouses": 1, "small": False},
-    "engine-ycsb": {**_TABLE, "reads": 1.0, "zipf": 0.0},
-    "engine-scan": _TABLE,
-    "index": {"index": "", "workload": ""},
-}
-_WORDS = {"durability": engine.Durability, "path": engine.Way, "placement": engine.Placement}
-_COUNTS = ("threads", "tasks", "logs", "batch", "scan_length")
-_TRUTHS = ("split", "pin", "huge_pages")
 
 
 class WorkError(AssayError):
@@ -61,33 +51,34 @@ def job(table: Mapping[str, Any], target: Target, roles: Mapping[str, Target], s
     if kind == "index":
         if places:
             raise WorkError(f"an index has no {min(places)}", f"leave --on {min(places)}=... out")
-        return index.job(index.Wish(**asked, on=on, seed=seed, **wanted), target.twin)
+        named: Json = {"index": "", "workload": ""}
+        return index.job(index.Wish(**(named | wanted), on=on, seed=seed), target.twin)
     host = cast("Json", target.twin["host"]) if target.twin is not None else None
-    return engine.job(_workload(kind, asked), engine.Wish(on=on, seed=seed, **places, **wanted), host)
+    return engine.job(workload.DECLARED[kind](**asked), engine.Wish(on=on, seed=seed, **places, **wanted), host)
 
 
 def _read(kind: str, declared: Json) -> tuple[Json, Json]:
-    """What the workload asks for, and the wish's other parts."""
-    asks = _ASKED[kind]
-    known = {field.name for field in fields(index.Wish if kind == "index" else engine.Wish)} - _NOT_DECLARED
+    """What the workload asks for, and the wish's other parts: each as its own declaration in code says."""
+    asks = _usual(workload.DECLARED[kind]) if kind in workload.DECLARED else {}
+    wish = index.Wish if kind == "index" else engine.Wish
+    types = get_type_hints(wish)
+    known = {field.name for field in fields(wish)} - _NOT_DECLARED
     if unknown := set(declared) - known - set(asks):
         word = min(unknown)
         raise WorkError(f"[work]: {kind} knows no `{word}`", did_you_mean(word, known | set(asks)))
     try:
         asked = {key: _like(usual, key, declared.get(key, usual)) for key, usual in asks.items()}
-        wanted = {key: _typed(kind, key, value) for key, value in declared.items() if key not in asks and value != ""}
+        wanted = {
+            key: _typed(types[key], key, value) for key, value in declared.items() if key in known and value != ""
+        }
     except ValueError as error:
         raise WorkError(f"[work]: {error}", "mend the value that is named") from error
     return asked, wanted
 
 
-def _workload(kind: str, asked: Json) -> Json:
-    if kind == "engine-tpcc":
-        return {"kind": "tpcc"} | asked
-    rows = {"rows": asked["rows"], "value_bytes": int(parse_bytes(asked["value"]))}
-    if kind == "engine-scan":
-        return {"kind": "scan"} | rows
-    return {"kind": "ycsb", "read_share": asked["reads"], "zipf": asked["zipf"]} | rows
+def _usual(asks: Any) -> Json:
+    """What a workload asks for, with what is usual."""
+    return {name: one.default for name, one in inspect.signature(asks).parameters.items()}
 
 
 def _require_alike(target: Target, others: list[str]) -> None:
@@ -101,14 +92,14 @@ def _require_alike(target: Target, others: list[str]) -> None:
         raise NotHereError(f"{twins[0]} is a twin, and {target.label} is none", hint)
 
 
-def _typed(kind: str, key: str, value: Any) -> Any:
-    if kind != "index" and key in _WORDS:
-        return _WORDS[key](value)
-    if key in _COUNTS:
-        return _count(key, value)
-    if key in _TRUTHS:
+def _typed(wanted: Any, key: str, value: Any) -> Any:
+    """A declared value as the wish's field has it: a truth, a count, one of a few words, or text."""
+    kind = next((one for one in get_args(wanted) if one is not type(None)), wanted)
+    if kind is bool:
         return _like(True, key, value)
-    return str(value)
+    if kind is int:
+        return _count(key, value)
+    return kind(value) if issubclass(kind, StrEnum) else str(value)
 
 
 def _like(usual: Any, key: str, value: Any) -> Any:

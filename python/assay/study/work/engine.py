@@ -30,7 +30,7 @@ class Durability(StrEnum):
     PMEM = "pmem"
 
 
-class Way(StrEnum):
+class EngineWay(StrEnum):
     """How pages and log are reached."""
 
     IO_URING = "io_uring"
@@ -57,7 +57,7 @@ class Wish:
     page: str = "4KiB"
     log_size: str = "1GiB"
     logs: int | None = None
-    path: Way = Way.IO_URING
+    path: EngineWay = EngineWay.IO_URING
     write_rate: str = ""
     serial: list[str] | None = None
     yes_destroy: bool = False
@@ -98,7 +98,7 @@ def job(workload: Json, wanted: Wish, host: Json | None = None) -> Json:
     }
     if wanted.logs is not None:
         document["logs"] = wanted.logs
-    if wanted.path is not Way.IO_URING:
+    if wanted.path is not EngineWay.IO_URING:
         document["path"] = wanted.path.value
     named = {"target": wanted.on, "log_target": wanted.log, "tail_target": wanted.pmem}
     named = {key: name for key, name in named.items() if name}
@@ -203,7 +203,7 @@ def _turns(wanted: str) -> Json:
 
 
 def _refuse_devices(wanted: Wish) -> None:
-    if wanted.serial or wanted.yes_destroy or wanted.path is not Way.IO_URING:
+    if wanted.serial or wanted.yes_destroy or wanted.path is not EngineWay.IO_URING:
         hint = "leave them away, or name a folder or a device"
         raise AssayError("--serial, --yes-destroy and --path are not for twins", hint=hint, code=BAD_JOB)
 

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::{
     platter::SECTOR,
-    world::{Outcome, State, World},
+    world::{RequestFate, State, World},
 };
 use crate::{
     BufferError,
@@ -58,7 +58,7 @@ impl SimQueue {
     /// As [`Queue::push`].
     unsafe fn act(&self, state: &mut State, request: Request) -> (Result<(), Errno>, Option<u64>) {
         let outcome = state.count(request.action);
-        if outcome == Outcome::Dark {
+        if outcome == RequestFate::Dark {
             return (Err(Errno::IO), None);
         }
         if request.action != Action::Flush && !self.fits(&request) {
@@ -67,7 +67,7 @@ impl SimQueue {
         match request.action {
             Action::Flush => (flush(state, self.disk, outcome), None),
             Action::Read => {
-                if let Outcome::Fails(errno) = outcome {
+                if let RequestFate::Fails(errno) = outcome {
                     return (Err(errno), None);
                 }
                 // SAFETY: the caller's promise.
@@ -84,8 +84,8 @@ impl SimQueue {
     }
 }
 
-fn flush(state: &mut State, disk: usize, outcome: Outcome) -> Result<(), Errno> {
-    if let Outcome::Fails(errno) = outcome {
+fn flush(state: &mut State, disk: usize, outcome: RequestFate) -> Result<(), Errno> {
+    if let RequestFate::Fails(errno) = outcome {
         state.platters[disk].flush_failed();
         return Err(errno);
     }
@@ -96,11 +96,18 @@ fn flush(state: &mut State, disk: usize, outcome: Outcome) -> Result<(), Errno> 
     Ok(())
 }
 
-fn write(state: &mut State, disk: usize, id: u64, offset: u64, bytes: &[u8], outcome: Outcome) -> Result<(), Errno> {
+fn write(
+    state: &mut State,
+    disk: usize,
+    id: u64,
+    offset: u64,
+    bytes: &[u8],
+    outcome: RequestFate,
+) -> Result<(), Errno> {
     match outcome {
         // A full disk takes nothing; one that fails may have taken a part.
-        Outcome::Fails(Errno::NOSPC) => Err(Errno::NOSPC),
-        Outcome::Fails(errno) => {
+        RequestFate::Fails(Errno::NOSPC) => Err(Errno::NOSPC),
+        RequestFate::Fails(errno) => {
             let State { platters, chance, .. } = state;
             platters[disk].write_torn(id, offset, bytes, chance);
             Err(errno)

@@ -178,7 +178,7 @@ impl State {
     }
 
     /// Counts an I/O: whether it succeeds.
-    pub fn count(&mut self, action: Action) -> Outcome {
+    pub fn count(&mut self, action: Action) -> RequestFate {
         if self.every > 0 && self.ios % self.every == 0 && self.ios < self.dark_from {
             let image = self.image();
             self.images.push(image);
@@ -186,16 +186,16 @@ impl State {
         let io = self.ios;
         self.ios += 1;
         if io >= self.dark_from {
-            return Outcome::Dark;
+            return RequestFate::Dark;
         }
         match self.fault {
             Some((at, errno, lasting)) if io >= at && (!self.fault_of_writes || action == Action::Write) => {
                 if !lasting {
                     self.fault = None;
                 }
-                Outcome::Fails(errno)
+                RequestFate::Fails(errno)
             }
-            _ => Outcome::Works,
+            _ => RequestFate::Works,
         }
     }
 
@@ -214,7 +214,7 @@ impl State {
 
 /// How an I/O ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum RequestFate {
     Works,
     Fails(Errno),
     /// Power is off.

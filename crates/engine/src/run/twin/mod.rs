@@ -157,7 +157,7 @@ fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) ->
     match job.workload {
         Workload::Tpcc { warehouses, small } => tpcc::load(&database, warehouses, small, watch)?,
         Workload::Ycsb { .. } | Workload::Scan { .. } | Workload::Ledger { .. } => {
-            super::rows::load(&database, super::shape::Shape::of(&job.workload), 1, &|| Ok(()), watch)?;
+            super::rows::load(&database, super::shape::RowsShape::of(&job.workload), 1, &|| Ok(()), watch)?;
         }
     }
     database.close()

@@ -14,13 +14,13 @@ use crate::{
     run::{
         Watch,
         rows::{Counts, Task, wrong_rows},
-        seen::{Seen, record},
-        shape::Shape,
+        seen::{RowsWindow, record},
+        shape::RowsShape,
     },
 };
 
 pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> {
-    let (job, shape) = (play.job, Shape::of(&play.job.workload));
+    let (job, shape) = (play.job, RowsShape::of(&play.job.workload));
     let counts: Vec<Counts> = (0..job.threads).map(|_| Counts::default()).collect();
     let (stop, failed) = (AtomicBool::new(false), RefCell::new(None));
     let mut bodies: Vec<Box<dyn FnOnce() + '_>> = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> 
     let Some((reads, changes, (bytes, conflicts))) = marks.pop() else { unreachable!("the window was closed") };
     let before = marks[0].2;
     let window = result::window(play);
-    let seen = Seen { window, reads, changes, bytes: bytes - before.0, conflicts: conflicts - before.1 };
+    let seen = RowsWindow { window, reads, changes, bytes: bytes - before.0, conflicts: conflicts - before.1 };
     let mut record = record(
         job,
         (play.database.logs(), [false; 2]),
@@ -71,7 +71,7 @@ pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> 
     Ok(record)
 }
 
-fn thread_body(play: &Play<'_>, thread: u64, shape: Shape, counts: &Counts, stop: &AtomicBool) -> Result<()> {
+fn thread_body(play: &Play<'_>, thread: u64, shape: RowsShape, counts: &Counts, stop: &AtomicBool) -> Result<()> {
     let (job, database) = (play.job, play.database);
     let crew = database.crew()?;
     let failed = RefCell::new(None);

@@ -11,7 +11,7 @@ use crate::{
     error::IndexError,
     index::{Index, Session},
     job::Window,
-    run::{act::Hands, batch::Batch, desk::Desk, outcome::Outcome},
+    run::{act::Hands, batch::Batch, desk::Desk, outcome::ThreadOutcome},
     workload::{Entries, Picker, Stream},
 };
 
@@ -64,7 +64,12 @@ impl<'a> Clockwork<'a> {
 }
 
 /// What a thread does from first to last.
-pub(super) fn body(play: &Play<'_>, index: &impl Index, thread: usize, desk: &Desk) -> Result<Outcome, IndexError> {
+pub(super) fn body(
+    play: &Play<'_>,
+    index: &impl Index,
+    thread: usize,
+    desk: &Desk,
+) -> Result<ThreadOutcome, IndexError> {
     let (job, territory) = (play.job, play.job.territory(thread as u64));
     let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread as u64, job.scan_length);
     let mut session = index.session_of(thread % index.parts());
@@ -113,8 +118,9 @@ fn one_by_one(
     mut stream: Stream,
     hands: &mut Hands,
     desk: &Desk,
-) -> Outcome {
-    let (play, mut outcome, opened, mut done) = (clockwork.play, Outcome::new(stream.territory()), clockwork.now(), 0);
+) -> ThreadOutcome {
+    let (play, mut outcome, opened, mut done) =
+        (clockwork.play, ThreadOutcome::new(stream.territory()), clockwork.now(), 0);
     while play.phase.get() == Phase::Window && done < quota(play) {
         let Some(step) = stream.step() else {
             outcome.exhausted = true;
@@ -139,8 +145,9 @@ fn batches(
     mut stream: Stream,
     (hands, mut batch): (&mut Hands, Batch),
     desk: &Desk,
-) -> Outcome {
-    let (play, mut outcome, opened, mut done) = (clockwork.play, Outcome::new(stream.territory()), clockwork.now(), 0);
+) -> ThreadOutcome {
+    let (play, mut outcome, opened, mut done) =
+        (clockwork.play, ThreadOutcome::new(stream.territory()), clockwork.now(), 0);
     let look_up =
         |session: &mut _, batch: &mut Batch, clockwork: &mut Clockwork<'_>, outcome: &mut _, stream: &mut _| {
             let (stage, begin) = (play.stage, clockwork.now());
@@ -172,6 +179,6 @@ fn batches(
     ended(outcome, &stream, clockwork.now() - opened)
 }
 
-fn ended(outcome: Outcome, stream: &Stream, worked: u64) -> Outcome {
-    Outcome { territory: stream.territory(), worked_s: worked as f64 / 1e12, ..outcome }
+fn ended(outcome: ThreadOutcome, stream: &Stream, worked: u64) -> ThreadOutcome {
+    ThreadOutcome { territory: stream.territory(), worked_s: worked as f64 / 1e12, ..outcome }
 }

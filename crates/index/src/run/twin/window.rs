@@ -17,7 +17,7 @@ use crate::{
         Watch,
         crew::Crew,
         desk::{Desk, Series},
-        outcome::Outcome,
+        outcome::ThreadOutcome,
     },
 };
 
@@ -67,7 +67,7 @@ pub(super) fn play(
 ) -> Result<(Crew, [Edge; 2]), IndexError> {
     let job = play.job;
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
-    let outcomes: Vec<RefCell<Option<Result<Outcome, IndexError>>>> =
+    let outcomes: Vec<RefCell<Option<Result<ThreadOutcome, IndexError>>>> =
         desks.iter().map(|_| RefCell::default()).collect();
     let mut cast = Cast { stage: play.stage, actors: Vec::new() };
     for (thread, (desk, place)) in desks.iter().zip(&outcomes).enumerate() {

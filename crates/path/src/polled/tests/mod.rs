@@ -12,7 +12,7 @@ use assay_record::{Durability, DurabilityKind, Layout, PathKind, PathSpec};
 use proptest::prelude::*;
 
 use self::software::{DEVICE, Nature, Played};
-use super::{Polled, flights::Place};
+use super::{Polled, flights::SegmentBlocks};
 use crate::{Arena, Completion, OpenParameters, Queued, Request, Segment, SegmentKind, Wait};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -43,7 +43,7 @@ fn open(drives: &[&Played], arena: &Arena, depth: u32, durability: DurabilityKin
         batch: 1,
     };
     let all: Vec<_> = drives.iter().map(|played| Arc::clone(played.drive.as_ref().unwrap())).collect();
-    let places: Vec<Place> = segments
+    let places: Vec<SegmentBlocks> = segments
         .iter()
         .zip(&all)
         .enumerate()
