@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from assay.bench import growth, many, works
-from assay.bench.growth import Point
+from assay.bench.growth import GrowthPoint
 from assay.bench.show import show
 from assay.error import AssayError
 from assay.price.choose.candidate import own
@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from report.synthetic.record import Shape, asked, record
 
 
-def law(exponent: float, factor: float = 1e-6, amounts: tuple[int, ...] = (100, 1000, 10_000)) -> list[Point]:
-    return [Point(amount, factor * amount**exponent) for amount in amounts]
+def law(exponent: float, factor: float = 1e-6, amounts: tuple[int, ...] = (100, 1000, 10_000)) -> list[GrowthPoint]:
+    return [GrowthPoint(amount, factor * amount**exponent) for amount in amounts]
 
 
 @given(st.floats(0.1, 3), st.floats(1e-9, 1))
@@ -33,7 +33,7 @@ def test_the_exponent_of_a_power_law_is_found_whatever_its_factor(exponent: floa
 
 def test_the_interval_is_that_of_a_slope() -> None:
     """Four points at x = 0, 1, 2, 3 with residuals of a fit worked by hand: slope 0.9, residual sum 0.7."""
-    points = [Point(math.exp(x), math.exp(y)) for x, y in ((0, 1.0), (1, 3.0), (2, 3.0), (3, 4.0))]
+    points = [GrowthPoint(math.exp(x), math.exp(y)) for x, y in ((0, 1.0), (1, 3.0), (2, 3.0), (3, 4.0))]
     found = growth.fit(points)
     assert found is not None
     assert found.exponent == pytest.approx(0.9)
@@ -43,7 +43,7 @@ def test_the_interval_is_that_of_a_slope() -> None:
 
 def test_n_log_n_is_not_worse_than_itself_and_a_square_is() -> None:
     amounts = (100, 1000, 10_000)
-    itself = growth.fit([Point(amount, amount * math.log(amount)) for amount in amounts for _ in range(2)])
+    itself = growth.fit([GrowthPoint(amount, amount * math.log(amount)) for amount in amounts for _ in range(2)])
     assert itself is not None
     assert not itself.worse
     assert itself.allowed == pytest.approx(itself.exponent, abs=0.02)
@@ -59,11 +59,11 @@ def test_n_log_n_is_not_worse_than_itself_and_a_square_is() -> None:
 def test_one_amount_has_no_exponent_and_start_does_not_count() -> None:
     assert growth.fit(law(1.0, amounts=(10,)) * 3) is None
     assert growth.fit([]) is None
-    shifted = [Point(point.amount, point.cpu_s + 0.4) for point in law(1.0)]
+    shifted = [GrowthPoint(point.amount, point.cpu_s + 0.4) for point in law(1.0)]
     found = growth.fit(growth.net(shifted, 0.4))
     assert found is not None
     assert found.exponent == pytest.approx(1.0, abs=1e-6)
-    assert growth.net([Point(10, 0.3)], 0.4) == []
+    assert growth.net([GrowthPoint(10, 0.3)], 0.4) == []
 
 
 def _record() -> dict[str, object]:

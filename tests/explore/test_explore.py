@@ -10,7 +10,7 @@ import pytest
 from assay.error import AssayError
 from assay.explore import part
 from assay.explore.grid import Grid
-from assay.explore.run import Order, run
+from assay.explore.run import Exploration, run
 from assay.results.store.query import run as ask
 from assay.twin.predict import Point, predict
 
@@ -43,7 +43,7 @@ def test_a_large_sample_meets_every_value_of_every_axis() -> None:
 def test_points_are_what_predict_says_and_a_part_that_is_gone_is_made_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     said: list[str] = []
-    found = run(Order(60, out, 2, TWINS), said.append)
+    found = run(Exploration(60, out, 2, TWINS), said.append)
     assert found["points"] == 60
     assert found["efficiency"] > 0
     columns, rows = ask([out], "select * from points where refused = '' and twin = '990pro' order by all limit 3")
@@ -59,7 +59,7 @@ def test_points_are_what_predict_says_and_a_part_that_is_gone_is_made_again(tmp_
     before = kept.stat().st_mtime_ns
     gone.unlink()
     (out / "points" / f".{gone.name}.{os.getpid()}").write_bytes(b"half of a part")
-    assert run(Order(60, out, 2, TWINS), said.append)["points"] == 30
+    assert run(Exploration(60, out, 2, TWINS), said.append)["points"] == 30
     assert "1 of 2 parts are there already" in said
     assert kept.stat().st_mtime_ns == before
     assert ask([out], "select count(*), count(distinct result) from points")[1] == [(60, 1)]
@@ -69,13 +69,13 @@ def test_a_folder_of_another_sample_is_refused(tmp_path: Path) -> None:
     (tmp_path / "points").mkdir()
     (tmp_path / "explore.json").write_text(json.dumps({"version": 1, "points": 5}))
     with pytest.raises(AssayError, match="another sample"):
-        run(Order(60, tmp_path, 2, TWINS), print)
+        run(Exploration(60, tmp_path, 2, TWINS), print)
     with pytest.raises(AssayError, match="there are"):
-        run(Order(10**15, tmp_path, 2, TWINS), print)
+        run(Exploration(10**15, tmp_path, 2, TWINS), print)
 
 
 def test_a_query_over_points_reaches_no_other_file(tmp_path: Path) -> None:
-    run(Order(4, tmp_path / "out", 1, TWINS), lambda _: None)
+    run(Exploration(4, tmp_path / "out", 1, TWINS), lambda _: None)
     (tmp_path / "other.csv").write_text("a\n1\n")
     with pytest.raises(AssayError, match="the query failed"):
         ask([tmp_path / "out"], f"select * from read_csv('{tmp_path}/other.csv')")  # noqa: S608

@@ -14,8 +14,8 @@ from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals import PUBLISHED, build, published
 from assay.rivals.published import build as building
 from assay.rivals.published import change, fetch
-from assay.rivals.published.drive import Work, answer, room
-from assay.rivals.published.recipe import Change, Recipe, folder, read
+from assay.rivals.published.drive import DriverWork, answer, room
+from assay.rivals.published.recipe import Recipe, SourceChange, folder, read
 
 THEIRS = "#pragma once\n#include <map>\n#include <mutex>\nusing Theirs = std::map<unsigned long, unsigned long>;\n"
 DRIVER = """#include "theirs.hpp"
@@ -118,7 +118,7 @@ def test_a_tiny_program_is_changed_built_kept_and_run(tiny: Path, tmp_path: Path
     made = published.make("tiny", [tree(tiny)], where=tiny)
     assert published.built("tiny", tiny) == made
     assert made["changes"] == 1
-    work = Work("tiny", workload, keys=3000, threads=2, seconds=0.05, warmup_s=0.01)
+    work = DriverWork("tiny", workload, keys=3000, threads=2, seconds=0.05, warmup_s=0.01)
     said = published.run(read("tiny", tiny), work, tmp_path, tiny)
     assert (said["wrong"], said["empty"], said["threads"]) == (0, 0, 2)
     assert said["succeeded"] > 0
@@ -130,7 +130,7 @@ def test_a_tiny_program_is_changed_built_kept_and_run(tiny: Path, tmp_path: Path
 
 def test_what_a_program_lacks_is_said(tiny: Path, tmp_path: Path) -> None:
     published.make("tiny", [tree(tiny)], where=tiny)
-    work = Work("tiny", "scan", keys=100, threads=1, seconds=0.01, warmup_s=0)
+    work = DriverWork("tiny", "scan", keys=100, threads=1, seconds=0.01, warmup_s=0)
     with pytest.raises(AssayError, match="the program has no scan"):
         published.run(read("tiny", tiny), work, tmp_path, tiny)
 
@@ -188,8 +188,8 @@ def test_what_is_missing_is_named_as_one_line_of_apt(tiny: Path) -> None:
 def test_lines_are_replaced_and_set_before_from_the_end_on(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "f").write_text("a\nb\nc\n")
-    before = Change(source="s", file="f", at=1, was=change.digest(["a"]), text="x\ny")
-    instead = Change(source="s", file="f", at=2, lines=2, was=change.digest(["b", "c"]), text="z")
+    before = SourceChange(source="s", file="f", at=1, was=change.digest(["a"]), text="x\ny")
+    instead = SourceChange(source="s", file="f", at=2, lines=2, was=change.digest(["b", "c"]), text="z")
     change.apply(tmp_path, [before, instead])
     assert (tmp_path / "s" / "f").read_text() == "x\ny\na\nz\n"
 
@@ -225,7 +225,7 @@ def test_an_end_without_a_document_is_told_with_its_last_words(tmp_path: Path) -
         answer("p", -6, "words\n", "no space\n")
     assert answer("p", 1, 'words\n{"wrong": 1}\n', "") == {"wrong": 1}
     with pytest.raises(AssayError, match="MiB was wanted"):
-        room(Work("s", "lookup", keys=10**13, threads=1, seconds=1, warmup_s=0), tmp_path)
+        room(DriverWork("s", "lookup", keys=10**13, threads=1, seconds=1, warmup_s=0), tmp_path)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -253,5 +253,5 @@ def test_a_built_program_has_every_entry_as_it_must_be(name: str, tmp_path: Path
     for structure in recipe.structure:
         for contest in named(structure.contests):
             # One thread: two that remove from FPTree as it was published miss a key now and then.
-            work = Work(structure.name, contest.workload, keys=20_000, threads=1, seconds=0.05, warmup_s=0)
+            work = DriverWork(structure.name, contest.workload, keys=20_000, threads=1, seconds=0.05, warmup_s=0)
             assert of_driver(published.run(recipe, work, tmp_path), recipe.durability).verdict == CHECKED

@@ -129,7 +129,7 @@ class Ring:
         size, recipe = self._size, rivals.published.read(name)
         structure = recipe.meets(contest.name, ours)
         assert structure is not None  # noqa: S101  Who does not meet is not asked.
-        work = rivals.published.Work(
+        work = rivals.published.DriverWork(
             structure=structure.name,
             workload=contest.workload,
             keys=size.keys,

@@ -10,7 +10,7 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class Point:
+class GrowthPoint:
     """`amount` of work took `cpu_s` of CPU, what starting takes left out."""
 
     amount: float
@@ -32,12 +32,12 @@ class Fit:
         return self.low > self.allowed
 
 
-def net(points: Sequence[Point], start_s: float) -> list[Point]:
+def net(points: Sequence[GrowthPoint], start_s: float) -> list[GrowthPoint]:
     """Points without what starting takes; those of which nothing is left are left out."""
-    return [Point(point.amount, point.cpu_s - start_s) for point in points if point.cpu_s > start_s]
+    return [GrowthPoint(point.amount, point.cpu_s - start_s) for point in points if point.cpu_s > start_s]
 
 
-def fit(points: Sequence[Point]) -> Fit | None:
+def fit(points: Sequence[GrowthPoint]) -> Fit | None:
     """Least squares of log cost over log amount, with Student's interval of the slope.
 
     None with fewer than two amounts. The interval is that of simple regression: the slope's standard error is the root
@@ -56,7 +56,7 @@ def fit(points: Sequence[Point]) -> Fit | None:
     return Fit(slope, slope - reach, slope + reach, n_log_n(points))
 
 
-def n_log_n(points: Sequence[Point]) -> float:
+def n_log_n(points: Sequence[GrowthPoint]) -> float:
     """The mean exponent of `n log n` between the smallest and the largest amount, which is above 1 and falls with both.
 
     Amounts of one have no logarithm to grow; they are taken as two.

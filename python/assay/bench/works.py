@@ -20,11 +20,11 @@ from typing import Any
 
 from assay import home
 from assay.bench import answers, growth, many, process
-from assay.bench.growth import Point
+from assay.bench.growth import GrowthPoint
 from assay.error import BAD_JOB, AssayError, did_you_mean
 
 Json = dict[str, Any]
-Measure = Callable[[int, Path], Point]
+Measure = Callable[[int, Path], GrowthPoint]
 
 TIMES = (1, 10, 100)
 """Amounts of work, in parts of the smallest."""
@@ -37,7 +37,7 @@ STARTS = 9
 
 
 @dataclass(frozen=True)
-class Work:
+class ScalingWork:
     """One thing that is done; `smallest` is its first amount, of `unit`."""
 
     name: str
@@ -64,20 +64,20 @@ def measure(repeats: int, only: Sequence[str] = (), times: Sequence[int] = TIMES
     return {"bench": "scaling", "works": found, "starts": starts, "repeats": repeats, "load": os.getloadavg()[0]}
 
 
-def every(record: Json) -> list[Work]:
+def every(record: Json) -> list[ScalingWork]:
     """What is measured. `record` is what result folders are made of."""
     return [
-        Work("null", "operations", 1_000_000, _null),
-        Work("twin", "simulated operations", 10_000, _twin),
-        Work("index", "keys of dash-eh and look-ups", 10_000, _lookups),
-        Work("report", "runs", 100, lambda count, folder: _report(record, count, folder)),
-        Work("query", "runs", 100, lambda count, folder: _query(record, count, folder)),
-        Work("compare", "runs of each side", 100, lambda count, folder: _compare(record, count, folder)),
-        Work("choose", "machines", 100, _choose),
+        ScalingWork("null", "operations", 1_000_000, _null),
+        ScalingWork("twin", "simulated operations", 10_000, _twin),
+        ScalingWork("index", "keys of dash-eh and look-ups", 10_000, _lookups),
+        ScalingWork("report", "runs", 100, lambda count, folder: _report(record, count, folder)),
+        ScalingWork("query", "runs", 100, lambda count, folder: _query(record, count, folder)),
+        ScalingWork("compare", "runs of each side", 100, lambda count, folder: _compare(record, count, folder)),
+        ScalingWork("choose", "machines", 100, _choose),
     ]
 
 
-def _grown(work: Work, repeats: int, times: Sequence[int], folder: Path) -> Json:
+def _grown(work: ScalingWork, repeats: int, times: Sequence[int], folder: Path) -> Json:
     """One work at all of its amounts. The amounts take turns, so that a drift of the machine bends no exponent."""
     start_s = statistics.median(work.measure(1, folder).cpu_s for _ in range(repeats))
     turns = [(factor, work.measure(work.smallest * factor, folder)) for _ in range(repeats) for factor in times]
@@ -101,7 +101,7 @@ def _finite(value: float) -> float | None:
     return value if abs(value) != float("inf") else None
 
 
-def _limits(work: Work, times: Sequence[int], folder: Path) -> Json:
+def _limits(work: ScalingWork, times: Sequence[int], folder: Path) -> Json:
     """What the largest report took by the clock, and how large it is."""
     if work.name != "report":
         return {}
@@ -120,23 +120,23 @@ def _record() -> Json:
     return process.assayer(job)[0]
 
 
-def _null(count: int, _: Path) -> Point:
+def _null(count: int, _: Path) -> GrowthPoint:
     """The generator, open and closed loop, each for about as long as so many operations take."""
     seconds = max(count / 50e6, 0.001)
     done = process.run([str(home.binary()), "null", "--seconds", f"{seconds:.6f}"])
     found = json.loads(done.text)
-    return Point(max((found["ops_per_s"] + found["closed_ops_per_s"]) * seconds, 1.0), done.cpu_s)
+    return GrowthPoint(max((found["ops_per_s"] + found["closed_ops_per_s"]) * seconds, 1.0), done.cpu_s)
 
 
-def _twin(count: int, _: Path) -> Point:
+def _twin(count: int, _: Path) -> GrowthPoint:
     job = answers.job_of(TWIN)
     job["window"] = {"measure_s": max(count / 500e3, 0.001), "interval_ms": 1000}
     record, done = process.assayer(job)
     notes = [one["numbers"] for one in record["verdict"]["reasons"] if one["code"] == "modelled-target"]
-    return Point(float(notes[0]["simulated_operations"]), done.cpu_s)
+    return GrowthPoint(float(notes[0]["simulated_operations"]), done.cpu_s)
 
 
-def _lookups(count: int, _: Path) -> Point:
+def _lookups(count: int, _: Path) -> GrowthPoint:
     """A table of so many keys in memory, and as many look-ups: the window's CPU, by the run's own account."""
     job = {
         "version": 1, "name": "scaling", "index": "dash-eh", "target": "/dev/shm", "workload": "lookup",  # noqa: S108
@@ -146,7 +146,7 @@ def _lookups(count: int, _: Path) -> Point:
     done = process.run([str(home.binary()), "index", "-"], json.dumps(job))
     events = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
     record = next(event["record"] for event in events if "record" in event)
-    return Point(count, record["figures"]["cpu_ns_per_op"]["value"] * count / 1e9)
+    return GrowthPoint(count, record["figures"]["cpu_ns_per_op"]["value"] * count / 1e9)
 
 
 def _runs(record: Json, count: int, folder: Path, side: str = "") -> Path:
@@ -155,28 +155,30 @@ def _runs(record: Json, count: int, folder: Path, side: str = "") -> Path:
     return made if made.exists() else many.runs(made, record, count, side)
 
 
-def _report(record: Json, count: int, folder: Path) -> Point:
-    return Point(count, _assay("report", str(_runs(record, count, folder))))
+def _report(record: Json, count: int, folder: Path) -> GrowthPoint:
+    return GrowthPoint(count, _assay("report", str(_runs(record, count, folder))))
 
 
-def _query(record: Json, count: int, folder: Path) -> Point:
+def _query(record: Json, count: int, folder: Path) -> GrowthPoint:
     """With the tables made anew, as they are when a folder is asked for the first time."""
     made = _runs(record, count, folder)
     for table in made.glob("*.parquet"):
         table.unlink()
-    return Point(count, _assay("query", "select count(*) from classes", "--in", str(made)))
+    return GrowthPoint(count, _assay("query", "select count(*) from classes", "--in", str(made)))
 
 
-def _compare(record: Json, count: int, folder: Path) -> Point:
+def _compare(record: Json, count: int, folder: Path) -> GrowthPoint:
     sides = [str(_runs(record, count, folder, side)) for side in ("", "-b")]
-    return Point(count, _assay("compare", *sides, "--no-page", codes=(0, 3, 4)))
+    return GrowthPoint(count, _assay("compare", *sides, "--no-page", codes=(0, 3, 4)))
 
 
-def _choose(count: int, folder: Path) -> Point:
+def _choose(count: int, folder: Path) -> GrowthPoint:
     workload = folder / "workload.toml"
     workload.write_text(many.WORKLOAD, encoding="utf-8")
     machines = many.machines(folder / f"machines-{count}.toml", count)
-    return Point(count, _assay("choose", "--workload", str(workload), "--cloud", "none", "--hardware", str(machines)))
+    return GrowthPoint(
+        count, _assay("choose", "--workload", str(workload), "--cloud", "none", "--hardware", str(machines))
+    )
 
 
 def _assay(*arguments: str, codes: Sequence[int] = (0,)) -> float:

@@ -28,7 +28,7 @@ _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
 @dataclass(frozen=True)
-class Block:
+class GridBlock:
     """A twin and a path: the axes that are left, and the number of their first point."""
 
     twin: str
@@ -69,15 +69,15 @@ class Grid:
         return cls(tuple(catalog.twins()))
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[GridBlock, ...]:
         """In their order."""
-        found: list[Block] = []
+        found: list[GridBlock] = []
         for twin in self.twins:
             memory = names.is_memory(names.target(twin))
             keys = MEMORY_PATHS if memory else BLOCK_PATHS
             for path in MEMORY_PATHS if memory else DRIVE_PATHS:
                 first = found[-1].first + found[-1].size if found else 0
-                found.append(Block(twin, path, (1,) if keys[path] in BLOCKING else DEPTHS, first))
+                found.append(GridBlock(twin, path, (1,) if keys[path] in BLOCKING else DEPTHS, first))
         return tuple(found)
 
     @property
@@ -85,7 +85,7 @@ class Grid:
         """Points in all."""
         return self.blocks[-1].first + self.blocks[-1].size if self.blocks else 0
 
-    def sample(self, count: int, begin: int, end: int) -> Iterator[tuple[Block, int, Point]]:
+    def sample(self, count: int, begin: int, end: int) -> Iterator[tuple[GridBlock, int, Point]]:
         """Those from `begin` to `end` of a sample of `count`, ordered by twin and path."""
         step = _step(self.size)
         # Even strides keep neighbours in one block; the residue within a stride is spread by the golden step.

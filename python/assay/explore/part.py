@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.explore.grid import Block, Grid
+from assay.explore.grid import Grid, GridBlock
 from assay.target import catalog, names
 from assay.target.host import HostWish
 from assay.twin.predict import Point, stream
@@ -78,7 +78,7 @@ def _scene(on: str) -> tuple[Json, Json, bool]:
     return target, HostWish().document(target), names.is_memory(target)
 
 
-def _rows(asked: Sequence[tuple[Block, int, Point]], answers: Sequence[Json]) -> dict[str, list[Any]]:
+def _rows(asked: Sequence[tuple[GridBlock, int, Point]], answers: Sequence[Json]) -> dict[str, list[Any]]:
     """Columns: the point, then its figures; a refusal has none, and its reason."""
     found: dict[str, list[Any]] = {
         "twin": [block.twin for block, _, _ in asked],

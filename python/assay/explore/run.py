@@ -28,7 +28,7 @@ _ROUND = 8
 
 
 @dataclass(frozen=True)
-class Order:
+class Exploration:
     """How many points, where they go, and by how many processes."""
 
     points: int
@@ -37,7 +37,7 @@ class Order:
     twins: tuple[str, ...] = ()
 
 
-def run(order: Order, tell: Callable[[str], None]) -> Json:
+def run(order: Exploration, tell: Callable[[str], None]) -> Json:
     """Answers what is missing, and says what it cost.
 
     Raises:
@@ -59,7 +59,7 @@ def run(order: Order, tell: Callable[[str], None]) -> Json:
     return _summary(order, document, done, time.monotonic() - begun)
 
 
-def _begun(order: Order, grid: Grid) -> Json:
+def _begun(order: Exploration, grid: Grid) -> Json:
     """What is asked, as explore.json has it; the same as before where the folder was begun."""
     program = hashlib.sha256(Binary.find().path.read_bytes()).hexdigest()
     catalog = hashlib.sha256(json.dumps(grid.twins).encode()).hexdigest()
@@ -77,7 +77,7 @@ def _begun(order: Order, grid: Grid) -> Json:
     return before
 
 
-def _computed(order: Order, grid: Grid, size: int, missing: list[int], tell: Callable[[str], None]) -> list[Json]:
+def _computed(order: Exploration, grid: Grid, size: int, missing: list[int], tell: Callable[[str], None]) -> list[Json]:
     """Every part that is missing, some at a time, so that who waits hears of it."""
     try:
         import dask
@@ -110,7 +110,7 @@ def _warm() -> None:
     import pyarrow.parquet  # noqa: F401
 
 
-def _summary(order: Order, document: Json, done: list[Json], wall_s: float) -> Json:
+def _summary(order: Exploration, document: Json, done: list[Json], wall_s: float) -> Json:
     """What was done now. Efficiency: the time that the same parts take one process a core, over the time they took."""
     points = sum(one["points"] for one in done)
     found: Json = {"directory": str(order.directory), "points": points, "refused": sum(one["refused"] for one in done)}

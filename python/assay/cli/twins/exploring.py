@@ -14,7 +14,7 @@ from assay.target import names
 def explored(points: int, out: Path, workers: int, on: Sequence[str], as_json: bool) -> int:
     """Runs and reports; returns the exit code."""
     twins = tuple(one.removeprefix(names.PREFIX) for one in on)
-    found = runs.run(runs.Order(points, out, workers or runs.cores(), twins), output.tell)
+    found = runs.run(runs.Exploration(points, out, workers or runs.cores(), twins), output.tell)
     if as_json:
         output.emit(found)
         return DONE

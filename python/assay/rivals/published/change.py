@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from assay.error import FAILED, AssayError
-from assay.rivals.published.recipe import Change
+from assay.rivals.published.recipe import SourceChange
 
 HEX = 16
 
@@ -17,7 +17,7 @@ def digest(lines: Iterable[str]) -> str:
     return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()[:HEX]
 
 
-def apply(root: Path, changes: Iterable[Change]) -> None:
+def apply(root: Path, changes: Iterable[SourceChange]) -> None:
     """Changes files below a folder that has a source by each name; from a file's end on: lines keep their number.
 
     Raises:
@@ -29,7 +29,7 @@ def apply(root: Path, changes: Iterable[Change]) -> None:
         path.write_text("".join(f"{line}\n" for line in _changed(old, change)), encoding="utf-8")
 
 
-def _changed(old: list[str], change: Change) -> list[str]:
+def _changed(old: list[str], change: SourceChange) -> list[str]:
     first = change.at - 1
     seen = digest(old[first : first + max(1, change.lines)])
     if seen != change.was:

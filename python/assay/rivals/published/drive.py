@@ -25,7 +25,7 @@ SHARE = 0.6
 
 
 @dataclass(frozen=True)
-class Work:
+class DriverWork:
     """What is asked of it."""
 
     structure: str
@@ -42,7 +42,7 @@ class Work:
     warehouses: int = 0
 
 
-def run(recipe: Recipe, work: Work, on: Path, where: Path | None = None) -> Json:
+def run(recipe: Recipe, work: DriverWork, on: Path, where: Path | None = None) -> Json:
     """Runs it with its data in a folder; what it says, and of which build it is.
 
     Raises:
@@ -60,7 +60,7 @@ def run(recipe: Recipe, work: Work, on: Path, where: Path | None = None) -> Json
     return said | {"program": recipe.name, "commits": about["commits"], "compiler": about["compiler"]}
 
 
-def room(work: Work, on: Path) -> int:
+def room(work: DriverWork, on: Path) -> int:
     """Bytes of the pool: it is made whole before anything is measured.
 
     Raises:
@@ -76,7 +76,7 @@ def room(work: Work, on: Path) -> int:
     return wanted
 
 
-def flags(work: Work, file: Path, pool_bytes: int) -> list[str]:
+def flags(work: DriverWork, file: Path, pool_bytes: int) -> list[str]:
     """As the harness reads them."""
     given: dict[str, object] = {
         "structure": work.structure,
@@ -94,7 +94,7 @@ def flags(work: Work, file: Path, pool_bytes: int) -> list[str]:
     return [word for name, value in given.items() for word in (f"--{name}", str(value))]
 
 
-def _asked(recipe: Recipe, command: list[str], work: Work) -> Json:
+def _asked(recipe: Recipe, command: list[str], work: DriverWork) -> Json:
     # A load of a million keys takes seconds, a program that hangs takes for ever.
     at_most = 120 + 20 * (work.seconds + work.warmup_s) + work.keys / 10_000
     try:

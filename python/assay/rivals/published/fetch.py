@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError, did_you_mean
-from assay.rivals.published.recipe import Recipe, Source
+from assay.rivals.published.recipe import PublishedSource, Recipe
 
 _SECONDS_AT_MOST = 900
 
@@ -54,7 +54,7 @@ def fetch(recipe: Recipe, given: Mapping[str, Path], listen: Callable[[str], Non
     return {one.name: _tree(one, given.get(one.name), listen) for one in recipe.source}
 
 
-def _tree(source: Source, given: Path | None, listen: Callable[[str], None]) -> Path:
+def _tree(source: PublishedSource, given: Path | None, listen: Callable[[str], None]) -> Path:
     goal = cache() / "sources" / source.name / source.commit
     if given is not None:
         _has(given, source)
@@ -72,7 +72,7 @@ def _tree(source: Source, given: Path | None, listen: Callable[[str], None]) -> 
     return goal
 
 
-def _has(folder: Path, source: Source) -> None:
+def _has(folder: Path, source: PublishedSource) -> None:
     """Refuses a folder that does not have the commit."""
     if _git(folder, "rev-parse", "--git-dir").returncode != 0:
         hint = f"name a clone of {source.url}: its commit is what is known to build"
@@ -83,7 +83,7 @@ def _has(folder: Path, source: Source) -> None:
         raise AssayError(f"{folder} is at {head} and has no commit {source.commit[:12]}", hint=hint, code=BAD_JOB)
 
 
-def _clone(goal: Path, source: Source) -> None:
+def _clone(goal: Path, source: PublishedSource) -> None:
     """One commit, without its history."""
     goal.mkdir()
     for words in (("init", "-q"), ("fetch", "-q", "--depth", "1", source.url, source.commit)):

@@ -17,7 +17,7 @@ FILE = "rival.toml"
 NAMES = ("dash", "fptree", "bztree")
 
 
-class Source(Table):
+class PublishedSource(Table):
     """A repository at one commit."""
 
     name: str
@@ -32,7 +32,7 @@ class Package(Table):
     header: str
 
 
-class Change(Table):
+class SourceChange(Table):
     """Lines of ours in a file of theirs: they replace `lines` lines from line `at` on, or stand before it.
 
     `was` is the beginning of the SHA-256 of the lines that are there (of line `at` alone where none is taken away): a
@@ -81,9 +81,9 @@ class Recipe(Table):
     durability: str
     # Sentences that are printed with every result.
     differences: list[str]
-    source: list[Source]
+    source: list[PublishedSource]
     package: list[Package] = Field(default_factory=list)
-    change: list[Change] = Field(default_factory=list)
+    change: list[SourceChange] = Field(default_factory=list)
     build: Build
     environment: dict[str, str] = Field(default_factory=dict)
     structure: list[Structure]

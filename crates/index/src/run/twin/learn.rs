@@ -63,6 +63,8 @@ struct Learnt {
     at: String,
     turn_ns: f64,
     line_ns: f64,
+    /// Of this machine's clock when it was learnt: each process finds it anew, and differently by some millionths.
+    clock_hz: f64,
     spread: f64,
     against: Option<Reason>,
     #[serde(skip)]
@@ -70,8 +72,9 @@ struct Learnt {
 }
 
 impl Learnt {
-    fn into_parts(self, factor: f64) -> (TurnCost, String, Option<Reason>) {
-        let Self { at, turn_ns, line_ns, spread, against, kept, .. } = self;
+    fn into_parts(self, host_hz: f64) -> (TurnCost, String, Option<Reason>) {
+        let Self { at, turn_ns, line_ns, clock_hz, spread, against, kept, .. } = self;
+        let factor = clock_hz / host_hz;
         let kept = if kept { "and kept" } else { "for this run alone" };
         let told = format!(
             "{turn_ns} ns for an operation, less {line_ns} ns for each line that it waits for: learnt on this machine {at} \
@@ -100,13 +103,13 @@ pub(super) fn costs(
         return Ok((TurnCost { turn_ns, line_ns: 0.0 }, told, None));
     }
     let clock = Clock::new();
-    let factor = clock.hz() / twin.data.host.clock_hz.value;
+    let host_hz = twin.data.host.clock_hz.value;
     let key = key(job, &clock);
     let file = twin.costs.as_deref().map(|folder| place(folder, &key));
     if let Some(known) = file.as_deref().filter(|_| !twin.learn).and_then(|file| kept(file, &key)) {
-        return Ok(known.into_parts(factor));
+        return Ok(known.into_parts(host_hz));
     }
-    let mut learnt = learn(job, twin, key.clone(), watch)?;
+    let mut learnt = learn(job, twin, (key.clone(), clock.hz()), watch)?;
     if let Some(file) = file {
         assay_scene::keep(&file, &learnt).map_err(|error| {
             let seen = format!("what operations cost could not be kept in {}: {error}", file.display());
@@ -118,12 +121,13 @@ pub(super) fn costs(
         // As the next run reads it: a number may lose its last digit on the way into a file and back.
         learnt = kept(&file, &key).unwrap_or(Learnt { kept: true, ..learnt });
     }
-    Ok(learnt.into_parts(factor))
+    Ok(learnt.into_parts(host_hz))
 }
 
 fn kept(file: &Path, key: &Value) -> Option<Learnt> {
     let learnt: Learnt = assay_scene::kept(file)?;
     let sound = [learnt.turn_ns, learnt.line_ns].iter().all(|ns| ns.is_finite() && *ns >= 0.0);
+    let sound = sound && learnt.clock_hz.is_finite() && learnt.clock_hz > 0.0;
     (sound && learnt.key == *key).then_some(Learnt { kept: true, ..learnt })
 }
 
@@ -146,7 +150,12 @@ fn key(job: &IndexJob, clock: &Clock) -> Value {
     json!({ "job": job, "cpu": machine.cpu.model, "kernel": machine.kernel, "program": program() })
 }
 
-fn learn(job: &IndexJob, twin: &OnTwin, key: Value, watch: &mut Watch<'_>) -> Result<Learnt, IndexError> {
+fn learn(
+    job: &IndexJob,
+    twin: &OnTwin,
+    (key, clock_hz): (Value, f64),
+    watch: &mut Watch<'_>,
+) -> Result<Learnt, IndexError> {
     let watching = Steady::begin();
     let off_stage = IndexJob { twin: None, ..job.clone() };
     let learning = Learning { job: &off_stage, watch };
@@ -166,6 +175,7 @@ fn learn(job: &IndexJob, twin: &OnTwin, key: Value, watch: &mut Watch<'_>) -> Re
         at: rfc3339(Duration::ZERO),
         turn_ns: round(turn_ns),
         line_ns: round(line_ns),
+        clock_hz: clock_hz.round(),
         spread: (high - low) / 2.0 / turn_ns.max(1e-9),
         against: watching.judge(),
         kept: false,
