@@ -33,7 +33,8 @@ def cell(total: Json) -> Iterator[str]:
     yield f"{total['name']}: {whole} of {count} hosts{together}"
     for host, reason in total["not_in_total"].items():
         yield f"  without {host}: {reason}"
-    for host, error_s in total["vague"].items():
+    # Folders of earlier versions do not say it.
+    for host, error_s in total.get("vague", {}).items():
         yield f"  {host}'s window is known to within {1000 * error_s:.0f} ms only: its answers take long"
     for one in total["classes"]:
         yield f"  {one['class']}: {_sums(one)}"
