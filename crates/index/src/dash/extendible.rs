@@ -104,7 +104,7 @@ impl Sealed for Extendible {
         let token = table.medium().load(table.root(root::DIRECTORY));
         // Decoded from what the spot says, so that it is computed once for both looks.
         let same = token == spot.token && entry_of(table, Entries::decode(spot.token), hash) == spot.segment;
-        same || Self::locate(table, hash).segment == spot.segment
+        same || leads_to(table, hash, spot.segment)
     }
 
     fn belongs<M: Medium>(table: &Dash<M, Self>, segment: u64, hash: Hash) -> bool {
@@ -178,6 +178,13 @@ impl Sealed for Extendible {
         blocks.push(current(table).at);
         blocks
     }
+}
+
+/// Whether a hash's segment is this one, by a directory that has just changed.
+#[cold]
+#[inline(never)]
+fn leads_to<M: Medium>(table: &Dash<M, Extendible>, hash: Hash, segment: u64) -> bool {
+    Extendible::locate(table, hash).segment == segment
 }
 
 /// The segment that a directory has for a hash.

@@ -145,7 +145,7 @@ impl Sealed for Linear {
     #[inline(always)]
     fn still<M: Medium>(table: &Dash<M, Self>, hash: Hash, spot: Spot) -> bool {
         let token = table.medium().load(table.root(root::DIRECTORY));
-        token == spot.token || Self::locate(table, hash).segment == spot.segment
+        token == spot.token || leads_to(table, hash, spot.segment)
     }
 
     fn belongs<M: Medium>(table: &Dash<M, Self>, segment: u64, hash: Hash) -> bool {
@@ -190,6 +190,13 @@ impl Sealed for Linear {
         blocks.push(table.directory.arrays);
         blocks
     }
+}
+
+/// Whether a hash's segment is this one, by a directory that has just changed.
+#[cold]
+#[inline(never)]
+fn leads_to<M: Medium>(table: &Dash<M, Linear>, hash: Hash, segment: u64) -> bool {
+    Linear::locate(table, hash).segment == segment
 }
 
 fn extent<M: Medium>(table: &Dash<M, Linear>) -> Extent {

@@ -90,9 +90,10 @@ impl<M: Medium, D: Directory> DashSession<'_, M, D> {
         (!found.record.pointer).then_some(found.record.value)
     }
 
+    /// Of a key as it was given: what only this needs of it is made here, and not in the way of those who do not.
     #[inline(never)]
-    fn lookup_slowly(&self, key: &Key<'_>, value: &mut Vec<u8>) -> bool {
-        let Some(found) = self.table.find(key) else { return false };
+    fn lookup_slowly(&self, key: &[u8], value: &mut Vec<u8>) -> bool {
+        let Some(found) = self.table.find(&Key::new(key)) else { return false };
         self.table.append_value(&found.record, value);
         true
     }
@@ -126,9 +127,15 @@ impl<M: Medium, D: Directory> DashSession<'_, M, D> {
     fn tick(&mut self) {
         self.left -= 1;
         if self.left == 0 {
-            self.guard.repin();
-            self.left = OPERATIONS_PER_PIN;
+            self.repin();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn repin(&mut self) {
+        self.guard.repin();
+        self.left = OPERATIONS_PER_PIN;
     }
 
     /// Where the pool is full of blocks that only wait for sessions that are at work, this one among them, they are had and
@@ -179,15 +186,15 @@ impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn lookup(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, IndexError> {
         self.tick();
         value.clear();
-        let key = Key::new(key);
-        match key.word.map_or(Quick::Unsure, |word| self.table.quick(word, key.hash)) {
+        let Ok(word) = key.try_into().map(u64::from_le_bytes) else { return Ok(self.lookup_slowly(key, value)) };
+        match self.table.quick(word, Hash::of_word(word)) {
             Quick::Found(word) => value.extend_from_slice(&word.to_le_bytes()),
             Quick::Missing => return Ok(false),
-            Quick::Unsure => return Ok(self.lookup_slowly(&key, value)),
+            Quick::Unsure => return Ok(self.lookup_slowly(key, value)),
         }
         Ok(true)
     }

@@ -1,10 +1,7 @@
 //! The threads that work, and the one that tells them when.
 
 use std::{
-    sync::atomic::{
-        AtomicBool, AtomicU32, AtomicU64,
-        Ordering::{Acquire, Relaxed, Release},
-    },
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
 
@@ -20,6 +17,7 @@ use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
 use super::{
     act::Hands,
     batch::{Batch, since},
+    gate::{AtWork, GLANCE, Gate, Stage},
 };
 use crate::{
     error::IndexError,
@@ -33,11 +31,7 @@ const BATCH: u32 = 32;
 /// Failures after which a thread gives up.
 const FAILURES_AT_MOST: u64 = 100;
 const INTERVAL: Duration = Duration::from_millis(250);
-const GLANCE: Duration = Duration::from_micros(500);
-
-const WARM_UP: u32 = 0;
-const MEASURE: u32 = 1;
-const STOP: u32 = 2;
+const LOOK: Duration = Duration::from_millis(5);
 
 /// Operations of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,39 +73,6 @@ pub(super) struct Desk {
     latencies: [Option<Latencies>; Operation::COUNT],
 }
 
-struct Gate {
-    phase: AtomicU32,
-    warm: AtomicU32,
-    finished: AtomicU32,
-    /// A thread has panicked: nobody goes on.
-    broken: AtomicBool,
-}
-
-/// A thread that is at work. However it ends, a panic included, nobody waits for it afterwards.
-struct AtWork<'a> {
-    gate: &'a Gate,
-    warm: bool,
-}
-
-impl AtWork<'_> {
-    fn is_warm(&mut self) {
-        self.warm = true;
-        self.gate.warm.fetch_add(1, Release);
-    }
-}
-
-impl Drop for AtWork<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.gate.broken.store(true, Release);
-        }
-        if !self.warm {
-            self.is_warm();
-        }
-        self.gate.finished.fetch_add(1, Release);
-    }
-}
-
 struct Plan<'a> {
     job: &'a IndexJob,
     clock: Clock,
@@ -129,12 +90,7 @@ pub(super) fn run(
     watch: &mut Watch<'_>,
     open: impl FnOnce() -> WorkWatch,
 ) -> Result<Crew, IndexError> {
-    let gate = Gate {
-        phase: AtomicU32::new(WARM_UP),
-        warm: AtomicU32::new(0),
-        finished: AtomicU32::new(0),
-        broken: AtomicBool::new(false),
-    };
+    let gate = Gate::default();
     Picker::new(job.distribution(), job.territory(0).picked())?;
     let plan = Plan { job, clock, gate: &gate };
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
@@ -144,13 +100,15 @@ pub(super) fn run(
             scope.spawn(move || work(index, plan, thread as u64, desk))
         };
         let threads: Vec<_> = desks.iter().enumerate().map(work).collect();
-        let (watched, series) = control(&plan, &desks, watch, open);
+        let (watched, mut series, length_s) = control(&plan, &desks, watch, open);
         // Each is waited for: a scope whose thread panicked unseen panics itself.
         let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().map_err(|panic| broken(&*panic))).collect();
         let outcomes: Vec<Outcome> = ended.into_iter().collect::<Result<_, _>>()?;
         let operations = outcomes.iter().map(Outcome::operations).sum();
         let ended = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
         let window = watched.close(&Done { ended, ..Done::operations(operations, provenance) });
+        // Only now: it takes time, which is none of the window's.
+        series.gather(&desks, length_s);
         let service = series.service();
         let interrupted = watch.interrupted.load(Relaxed);
         Ok(Crew { outcomes, window, service, intervals: series.points, interrupted })
@@ -239,43 +197,48 @@ impl Series {
     }
 }
 
+/// Warms up, opens the window and shuts it when its time is over; answers with its length, s, when all had ended.
 fn control(
     plan: &Plan<'_>,
     desks: &[Desk],
     watch: &mut Watch<'_>,
     open: impl FnOnce() -> WorkWatch,
-) -> (WorkWatch, Series) {
-    let threads = plan.job.threads;
-    let interrupted = |watch: &Watch<'_>| watch.interrupted.load(Relaxed);
-    let goes_on = || !plan.gate.broken.load(Acquire);
-    let warm_up = Duration::from_secs_f64(plan.job.warmup_s);
-    let began = std::time::Instant::now();
-    while plan.gate.warm.load(Acquire) < threads || (began.elapsed() < warm_up && goes_on() && !interrupted(watch)) {
-        std::thread::sleep(GLANCE);
-    }
+) -> (WorkWatch, Series, f64) {
+    let (gate, threads) = (plan.gate, plan.job.threads);
+    warm_up_all(plan, watch);
     let mut series = Series::new(desks);
-    let watched = open();
-    plan.gate.phase.store(MEASURE, Release);
-    let until_s = match plan.job.window {
-        Window::Seconds(seconds) => seconds,
-        Window::Operations(_) => f64::INFINITY,
-    };
+    let mut watched = open();
+    gate.call();
+    gate.wait_for(Stage::Ready, threads);
+    watched.restart();
     let opened = std::time::Instant::now();
-    let elapsed = || opened.elapsed().as_secs_f64();
-    while elapsed() < until_s && goes_on() && plan.gate.finished.load(Acquire) < threads && !interrupted(watch) {
-        let left = until_s - elapsed();
-        std::thread::sleep(GLANCE.max(Duration::from_millis(5)).min(Duration::from_secs_f64(left.clamp(0.0, 1.0))));
-        if elapsed() - series.at_s >= INTERVAL.as_secs_f64() {
-            series.gather(desks, elapsed());
+    gate.open();
+    gate.wait_for(Stage::Begun, threads);
+    let begun = std::time::Instant::now();
+    let goes_on = || gate.goes_on() && !gate.are_all(Stage::Finished, threads);
+    while begun.elapsed() < plan.length() && goes_on() && !watch.interrupted.load(Relaxed) {
+        std::thread::sleep(LOOK.min(plan.length().saturating_sub(begun.elapsed())));
+        let at_s = opened.elapsed().as_secs_f64();
+        if at_s - series.at_s >= INTERVAL.as_secs_f64() {
+            series.gather(desks, at_s);
             tell(watch, &series);
         }
     }
-    plan.gate.phase.store(STOP, Release);
-    while plan.gate.finished.load(Acquire) < threads {
+    gate.shut();
+    while !gate.are_all(Stage::Finished, threads) {
         std::thread::sleep(GLANCE);
     }
-    series.gather(desks, elapsed());
-    (watched, series)
+    (watched, series, opened.elapsed().as_secs_f64())
+}
+
+/// Waits until the threads are there and have warmed up.
+fn warm_up_all(plan: &Plan<'_>, watch: &Watch<'_>) {
+    let began = std::time::Instant::now();
+    let warm_up = Duration::from_secs_f64(plan.job.warmup_s);
+    let waits = || began.elapsed() < warm_up && plan.gate.goes_on() && !watch.interrupted.load(Relaxed);
+    while !plan.gate.are_all(Stage::Warm, plan.job.threads) || waits() {
+        std::thread::sleep(GLANCE);
+    }
 }
 
 fn tell(watch: &mut Watch<'_>, series: &Series) {
@@ -295,7 +258,7 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
     if plan.job.pin {
         pin(thread as usize);
     }
-    let mut at_work = AtWork { gate: plan.gate, warm: false };
+    let mut at_work = AtWork::new(plan.gate);
     let job = plan.job;
     let territory = job.territory(thread);
     let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
@@ -305,7 +268,7 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
     let calm = job.workload.mix().without_growth();
     let mut stream = Stream::new(calm, picker.clone(), territory, job.seed ^ 0xAAAA);
     at_work.is_warm();
-    while plan.gate.phase.load(Acquire) == WARM_UP {
+    while plan.gate.is_warming() {
         if job.warmup_s == 0.0 {
             std::thread::yield_now();
             continue;
@@ -313,10 +276,11 @@ fn work<I: Index>(index: &I, plan: &Plan<'_>, thread: u64, desk: &Desk) -> Outco
         warm_up(&mut session, &mut stream, &mut hands);
     }
     let stream = Stream::new(job.workload.mix(), picker, territory, job.seed);
+    let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
+    at_work.begin();
     counters.start();
     let before = session.moved();
     let mut outcome = if job.batch > 1 {
-        let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
         measure_batches(&mut session, plan, stream, (&mut hands, batch), desk)
     } else {
         measure(&mut session, plan, stream, &mut hands, desk)
@@ -336,19 +300,43 @@ fn warm_up(session: &mut impl Session, stream: &mut Stream, hands: &mut Hands) {
 }
 
 /// The measured loop: no allocation, no lock, no system call; one operation of `sample_every` is timed.
-fn measure<S: Session>(
+///
+/// Lookups have a loop of their own, in which nothing is asked that only other operations answer otherwise: the shorter it
+/// is, the more of them a CPU has under way while it waits for memory.
+fn measure<S: Session>(session: &mut S, plan: &Plan<'_>, stream: Stream, hands: &mut Hands, desk: &Desk) -> Outcome {
+    match stream.only() {
+        Some(Operation::Lookup) => lookups(session, plan, stream, hands, desk),
+        Some(Operation::Missing) => misses(session, plan, stream, hands, desk),
+        _ => measured_loop(session, plan, stream, hands, desk, None),
+    }
+}
+
+#[inline(never)]
+fn lookups<S: Session>(session: &mut S, plan: &Plan<'_>, stream: Stream, hands: &mut Hands, desk: &Desk) -> Outcome {
+    measured_loop(session, plan, stream, hands, desk, Some(Operation::Lookup))
+}
+
+#[inline(never)]
+fn misses<S: Session>(session: &mut S, plan: &Plan<'_>, stream: Stream, hands: &mut Hands, desk: &Desk) -> Outcome {
+    measured_loop(session, plan, stream, hands, desk, Some(Operation::Missing))
+}
+
+/// `only` is the stream's one operation where the caller knows it, a constant to the compiler.
+#[inline(always)]
+fn measured_loop<S: Session>(
     session: &mut S,
     plan: &Plan<'_>,
     mut stream: Stream,
     hands: &mut Hands,
     desk: &Desk,
+    only: Option<Operation>,
 ) -> Outcome {
     let mut outcome = Outcome::new(stream.territory());
     let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
     let (start, mut done) = (clock.now(), 0_u64);
-    'window: while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
+    'window: while (plan.gate.is_measuring() || done == 0) && done < quota {
         for _ in 0..u64::from(BATCH).min(quota - done) {
-            let Some(step) = stream.step() else {
+            let Some(step) = stream.step_of(only) else {
                 outcome.exhausted = true;
                 break 'window;
             };
@@ -384,7 +372,7 @@ fn measure_batches<S: Session>(
     let mut outcome = Outcome::new(stream.territory());
     let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
     let (start, mut done) = (clock.now(), 0_u64);
-    while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
+    while (plan.gate.is_measuring() || done == 0) && done < quota {
         let Some(step) = stream.step() else {
             outcome.exhausted = true;
             break;
@@ -420,6 +408,14 @@ fn is_timed(step: &Step, every: u32) -> bool {
 }
 
 impl Plan<'_> {
+    /// How long the window is to be.
+    fn length(&self) -> Duration {
+        match self.job.window {
+            Window::Seconds(seconds) => Duration::from_secs_f64(seconds),
+            Window::Operations(_) => Duration::MAX,
+        }
+    }
+
     /// Operations of each thread.
     fn quota(&self) -> u64 {
         match self.job.window {

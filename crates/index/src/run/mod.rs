@@ -10,6 +10,7 @@ mod check;
 mod count;
 mod crew;
 mod factory;
+mod gate;
 mod load;
 mod lookups;
 mod record;

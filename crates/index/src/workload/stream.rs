@@ -98,8 +98,19 @@ impl Stream {
     /// The next operation; none where a key was to be removed and none of this thread's is left.
     #[inline(always)]
     pub fn step(&mut self) -> Option<Step> {
+        self.step_of(self.only)
+    }
+
+    /// The one operation that it consists of, where it does.
+    pub fn only(&self) -> Option<Operation> {
+        self.only
+    }
+
+    /// [`Stream::step`], for callers that know the one operation that there is ([`Stream::only`]).
+    #[inline(always)]
+    pub(crate) fn step_of(&mut self, only: Option<Operation>) -> Option<Step> {
         let random = self.random.next_u64();
-        let operation = match self.only {
+        let operation = match only {
             Some(operation) => operation,
             None => self.mix.pick(below(random, 1000) as u32),
         };
