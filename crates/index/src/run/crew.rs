@@ -1,12 +1,6 @@
 //! The threads that work, and the one that tells them when.
 
-use std::{
-    sync::atomic::{
-        AtomicBool, AtomicU32,
-        Ordering::{Acquire, Relaxed, Release},
-    },
-    time::Duration,
-};
+use std::{sync::atomic::Ordering::Relaxed, time::Duration};
 
 use assay_instruments::Watch;
 use assay_instruments::{
@@ -21,6 +15,7 @@ use super::{
     act::Hands,
     batch::{Batch, since},
     desk::{Desk, Series},
+    gate::{AtWork, GLANCE, Gate, Stage},
     outcome::ThreadOutcome,
 };
 use crate::{
@@ -33,11 +28,7 @@ use crate::{
 /// Operations between two looks at the gate.
 const BATCH: u32 = 32;
 const INTERVAL: Duration = Duration::from_millis(250);
-const GLANCE: Duration = Duration::from_micros(500);
-
-const WARM_UP: u32 = 0;
-const MEASURE: u32 = 1;
-const STOP: u32 = 2;
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What all of them did.
 pub(super) struct Crew {
@@ -46,39 +37,6 @@ pub(super) struct Crew {
     pub(super) service: Vec<(Operation, Sum)>,
     pub(super) intervals: Vec<IntervalPoint>,
     pub(super) interrupted: bool,
-}
-
-struct Gate {
-    phase: AtomicU32,
-    warm: AtomicU32,
-    finished: AtomicU32,
-    /// A thread has panicked: nobody goes on.
-    broken: AtomicBool,
-}
-
-/// A thread that is at work. However it ends, a panic included, nobody waits for it afterwards.
-struct AtWork<'a> {
-    gate: &'a Gate,
-    warm: bool,
-}
-
-impl AtWork<'_> {
-    fn is_warm(&mut self) {
-        self.warm = true;
-        self.gate.warm.fetch_add(1, Release);
-    }
-}
-
-impl Drop for AtWork<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.gate.broken.store(true, Release);
-        }
-        if !self.warm {
-            self.is_warm();
-        }
-        self.gate.finished.fetch_add(1, Release);
-    }
 }
 
 struct WindowPlan<'a> {
@@ -98,12 +56,7 @@ pub(super) fn run(
     watch: &mut Watch<'_>,
     open: impl FnOnce() -> WorkWatch,
 ) -> Result<Crew, IndexError> {
-    let gate = Gate {
-        phase: AtomicU32::new(WARM_UP),
-        warm: AtomicU32::new(0),
-        finished: AtomicU32::new(0),
-        broken: AtomicBool::new(false),
-    };
+    let gate = Gate::default();
     Picker::new(job.distribution(), job.territory(0).picked())?;
     let plan = WindowPlan { job, clock, gate: &gate };
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
@@ -113,13 +66,15 @@ pub(super) fn run(
             scope.spawn(move || work(index, plan, thread as u64, desk))
         };
         let threads: Vec<_> = desks.iter().enumerate().map(work).collect();
-        let (watched, series) = control(&plan, &desks, watch, open);
+        let (watched, mut series, length_s) = control(&plan, &desks, watch, open);
         // Each is waited for: a scope whose thread panicked unseen panics itself.
         let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().map_err(|panic| broken(&*panic))).collect();
         let outcomes: Vec<ThreadOutcome> = ended.into_iter().collect::<Result<_, _>>()?;
         let operations = outcomes.iter().map(ThreadOutcome::operations).sum();
         let ended = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
         let window = watched.close(&Done { ended, ..Done::operations(operations, provenance) });
+        // Only now: it takes time, which is none of the window's.
+        series.gather(&desks, length_s);
         let service = series.service();
         let interrupted = watch.interrupted.load(Relaxed);
         Ok(Crew { outcomes, window, service, intervals: series.points, interrupted })
@@ -132,43 +87,48 @@ pub(super) fn broken(panic: &(dyn std::any::Any + Send)) -> IndexError {
     IndexError::Damaged { what: format!("a thread met what cannot be ({})", said.unwrap_or("it said nothing")) }
 }
 
+/// Warms up, opens the window and shuts it when its time is over; answers with its length, s, when all had ended.
 fn control(
     plan: &WindowPlan<'_>,
     desks: &[Desk],
     watch: &mut Watch<'_>,
     open: impl FnOnce() -> WorkWatch,
-) -> (WorkWatch, Series) {
-    let threads = plan.job.threads;
-    let interrupted = |watch: &Watch<'_>| watch.interrupted.load(Relaxed);
-    let goes_on = || !plan.gate.broken.load(Acquire);
-    let warm_up = Duration::from_secs_f64(plan.job.warmup_s);
-    let began = std::time::Instant::now();
-    while plan.gate.warm.load(Acquire) < threads || (began.elapsed() < warm_up && goes_on() && !interrupted(watch)) {
-        std::thread::sleep(GLANCE);
-    }
+) -> (WorkWatch, Series, f64) {
+    let (gate, threads) = (plan.gate, plan.job.threads);
+    warm_up_all(plan, watch);
     let mut series = Series::new(desks);
-    let watched = open();
-    plan.gate.phase.store(MEASURE, Release);
-    let until_s = match plan.job.window {
-        Window::Seconds(seconds) => seconds,
-        Window::Operations(_) => f64::INFINITY,
-    };
+    let mut watched = open();
+    gate.call();
+    gate.wait_for(Stage::Ready, threads);
+    watched.restart();
     let opened = std::time::Instant::now();
-    let elapsed = || opened.elapsed().as_secs_f64();
-    while elapsed() < until_s && goes_on() && plan.gate.finished.load(Acquire) < threads && !interrupted(watch) {
-        let left = until_s - elapsed();
-        std::thread::sleep(GLANCE.max(Duration::from_millis(5)).min(Duration::from_secs_f64(left.clamp(0.0, 1.0))));
-        if elapsed() - series.at_s >= INTERVAL.as_secs_f64() {
-            series.gather(desks, elapsed());
+    gate.open();
+    gate.wait_for(Stage::Begun, threads);
+    let begun = std::time::Instant::now();
+    let goes_on = || gate.goes_on() && !gate.are_all(Stage::Finished, threads);
+    while begun.elapsed() < plan.length() && goes_on() && !watch.interrupted.load(Relaxed) {
+        std::thread::sleep(LOOK.min(plan.length().saturating_sub(begun.elapsed())));
+        let at_s = opened.elapsed().as_secs_f64();
+        if at_s - series.at_s >= INTERVAL.as_secs_f64() {
+            series.gather(desks, at_s);
             tell(watch, &series);
         }
     }
-    plan.gate.phase.store(STOP, Release);
-    while plan.gate.finished.load(Acquire) < threads {
+    gate.shut();
+    while !gate.are_all(Stage::Finished, threads) {
         std::thread::sleep(GLANCE);
     }
-    series.gather(desks, elapsed());
-    (watched, series)
+    (watched, series, opened.elapsed().as_secs_f64())
+}
+
+/// Waits until the threads are there and have warmed up.
+fn warm_up_all(plan: &WindowPlan<'_>, watch: &Watch<'_>) {
+    let began = std::time::Instant::now();
+    let warm_up = Duration::from_secs_f64(plan.job.warmup_s);
+    let waits = || began.elapsed() < warm_up && plan.gate.goes_on() && !watch.interrupted.load(Relaxed);
+    while !plan.gate.are_all(Stage::Warm, plan.job.threads) || waits() {
+        std::thread::sleep(GLANCE);
+    }
 }
 
 fn tell(watch: &mut Watch<'_>, series: &Series) {
@@ -188,7 +148,7 @@ fn work<I: Index>(index: &I, plan: &WindowPlan<'_>, thread: u64, desk: &Desk) ->
     if plan.job.pin {
         pin(thread as usize);
     }
-    let mut at_work = AtWork { gate: plan.gate, warm: false };
+    let mut at_work = AtWork::new(plan.gate);
     let job = plan.job;
     let territory = job.territory(thread);
     let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
@@ -198,7 +158,7 @@ fn work<I: Index>(index: &I, plan: &WindowPlan<'_>, thread: u64, desk: &Desk) ->
     let calm = job.workload.mix().without_growth();
     let mut stream = Stream::new(calm, picker.clone(), territory, job.seed ^ 0xAAAA);
     at_work.is_warm();
-    while plan.gate.phase.load(Acquire) == WARM_UP {
+    while plan.gate.is_warming() {
         if job.warmup_s == 0.0 {
             std::thread::yield_now();
             continue;
@@ -206,10 +166,11 @@ fn work<I: Index>(index: &I, plan: &WindowPlan<'_>, thread: u64, desk: &Desk) ->
         warm_up(&mut session, &mut stream, &mut hands);
     }
     let stream = Stream::new(job.workload.mix(), picker, territory, job.seed);
+    let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
+    at_work.begin();
     counters.start();
     let before = session.moved();
     let mut outcome = if job.batch > 1 {
-        let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
         measure_batches(&mut session, plan, stream, (&mut hands, batch), desk)
     } else {
         measure(&mut session, plan, stream, &mut hands, desk)
@@ -239,7 +200,7 @@ fn measure<S: Session>(
     let mut outcome = ThreadOutcome::new(stream.territory());
     let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
     let (start, mut done) = (clock.now(), 0_u64);
-    'window: while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
+    'window: while (plan.gate.is_measuring() || done == 0) && done < quota {
         for _ in 0..u64::from(BATCH).min(quota - done) {
             let Some(step) = stream.step() else {
                 outcome.exhausted = true;
@@ -277,7 +238,7 @@ fn measure_batches<S: Session>(
     let mut outcome = ThreadOutcome::new(stream.territory());
     let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
     let (start, mut done) = (clock.now(), 0_u64);
-    while plan.gate.phase.load(Relaxed) == MEASURE && done < quota {
+    while (plan.gate.is_measuring() || done == 0) && done < quota {
         let Some(step) = stream.step() else {
             outcome.exhausted = true;
             break;
@@ -313,6 +274,14 @@ fn is_timed(step: &Step, every: u32) -> bool {
 }
 
 impl WindowPlan<'_> {
+    /// How long the window is to be.
+    fn length(&self) -> Duration {
+        match self.job.window {
+            Window::Seconds(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
+            Window::Operations(_) => Duration::MAX,
+        }
+    }
+
     /// Operations of each thread.
     fn quota(&self) -> u64 {
         match self.job.window {

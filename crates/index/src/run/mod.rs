@@ -11,6 +11,7 @@ mod count;
 mod crew;
 mod desk;
 mod factory;
+mod gate;
 mod load;
 mod lookups;
 mod outcome;

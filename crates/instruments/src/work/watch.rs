@@ -159,6 +159,13 @@ impl WorkWatch {
         Self { clock, samplers, probe, environment, dirty_bytes, heartbeat, opened }
     }
 
+    /// Begins the window anew: what was done and used since it was opened belongs to none. Describing the machine takes
+    /// some tens of milliseconds, in which those who work go on warming up; this is for the moment when all are ready.
+    pub fn restart(&mut self) {
+        self.dirty_bytes = environment::dirty_bytes(&Roots::default());
+        self.opened = self.samplers.read(&self.clock);
+    }
+
     /// Seconds since it was opened.
     pub fn elapsed_s(&self) -> f64 {
         seconds(self.opened.at, self.clock.pair())
@@ -280,6 +287,27 @@ mod tests {
         let cpu_s = window.cpu.user_s.value + window.cpu.kernel_s.value;
         assert!(cpu_s > 0.0 && window.cpu.cycles_per_op.value > 0.0, "{cpu_s} s of CPU");
         assert!(window.devices.is_empty() && !window.environment.kernel.is_empty());
+    }
+
+    /// A window of 0.2 s was charged what its threads had used before it.
+    #[test]
+    fn what_was_used_before_a_window_began_anew_is_not_its_own() {
+        let mut watch = WorkWatch::open(Clock::new(), &[]);
+        let used_s = |watch: &WorkWatch| {
+            let used = watch.opened.process.until(&watch.samplers.process.snapshot(), &[]);
+            used.user_s + used.kernel_s
+        };
+        let mut value = 1_u64;
+        while used_s(&watch) < 0.5 {
+            for _ in 0..100_000 {
+                value = std::hint::black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+            }
+        }
+        let before_s = used_s(&watch);
+        watch.restart();
+        let window = watch.close(&Done::operations(1, Provenance::Measured));
+        let own_s = window.cpu.user_s.value + window.cpu.kernel_s.value;
+        assert!(own_s < before_s, "{own_s} s of CPU after {before_s} s");
     }
 
     #[test]
