@@ -138,8 +138,6 @@ class Ring:
             warmup_s=size.warmup_s,
             seed=size.seed,
             checked=CHECKED,
-            pool_bytes=pool_bytes(contest, size),
-            warehouses=size.warehouses,
         )
         return of_driver(rivals.published.run(recipe, work, self._folder), recipe.durability)
 

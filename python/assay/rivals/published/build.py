@@ -79,10 +79,9 @@ def needs(recipe: Recipe) -> None:
     Raises:
         AssayError: with the line that installs all that is missing.
     """
-    tools = [("g++", "g++"), *([("cmake", "cmake"), ("make", "make")] if recipe.build.cmake else [])]
-    missing = [package for tool, package in tools if shutil.which(tool) is None]
-    if "g++" not in missing:
-        missing += [one.package for one in recipe.package if not _has_header(one)]
+    missing = ["g++"] if shutil.which("g++") is None else []
+    if not missing:
+        missing = [one.package for one in recipe.package if not _has_header(one)]
     if missing:
         wanted = ", ".join(dict.fromkeys(missing))
         hint = f"install what is missing: `apt-get install {' '.join(dict.fromkeys(missing))}`"
@@ -97,8 +96,6 @@ def _has_header(package: Package) -> bool:
 
 def _built_in(work: Path, recipe: Recipe, home: Path) -> str:
     """Makes the program in a folder that has the sources; the command that it took."""
-    if recipe.build.cmake:
-        return _by_cmake(work, recipe.build)
     command = compiler(recipe.build, recipe.name, work, home)
     _call(command)
     return " ".join(command).replace(f"{work}/", "").replace(f"{home}/", "")
@@ -118,15 +115,6 @@ def compiler(build: Build, name: str, work: Path, home: Path) -> list[str]:
         str(work / PROGRAM),
         *(f"-l{one}" for one in build.libraries),
     ]
-
-
-def _by_cmake(work: Path, build: Build) -> str:
-    out = work / "build"
-    first = ["cmake", "-S", str(work / str(build.cmake)), "-B", str(out), *build.options]
-    _call(first)
-    _call(["cmake", "--build", str(out), "--target", str(build.target), "-j", str(os.cpu_count() or 1)])
-    shutil.copy2(out / str(build.program), work / PROGRAM)
-    return " ".join(first).replace(f"{work}/", "")
 
 
 def _call(command: Sequence[str]) -> None:

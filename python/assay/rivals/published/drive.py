@@ -37,9 +37,6 @@ class DriverWork:
     seed: int = 1
     scan_length: int = 100
     checked: int = 2000
-    # Of what it may keep in memory, and of TPC-C.
-    pool_bytes: int = 0
-    warehouses: int = 0
 
 
 def run(recipe: Recipe, work: DriverWork, on: Path, where: Path | None = None) -> Json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Literal
 
 from pydantic import Field
 
@@ -48,18 +47,13 @@ class SourceChange(Table):
 
 
 class Build(Table):
-    """How it is built: by one call of the compiler, or by its own CMake files. Paths begin with a source's name."""
+    """How it is built: by one call of the compiler. Paths begin with a source's name."""
 
     driver: str | None = None
     sources: list[str] = Field(default_factory=list)
     includes: list[str] = Field(default_factory=list)
     flags: list[str] = Field(default_factory=list)
     libraries: list[str] = Field(default_factory=list)
-    # Of the program's own CMake files: its folder, what is set, what is made, and where it then lies in the build.
-    cmake: str | None = None
-    options: list[str] = Field(default_factory=list)
-    target: str | None = None
-    program: str | None = None
 
 
 class Structure(Table):
@@ -76,8 +70,6 @@ class Recipe(Table):
     name: str
     about: str
     licence: str
-    # How it is asked and answers: by our driver's flags, or as its authors have it.
-    speaks: Literal["harness", "vmcache", "leanstore"] = "harness"
     durability: str
     # Sentences that are printed with every result.
     differences: list[str]
