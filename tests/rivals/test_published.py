@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -141,6 +142,25 @@ def test_another_driver_is_another_build(tiny: Path) -> None:
     assert published.built("tiny", tiny) is None
     # The source is in the cache by now: neither network nor folder is needed.
     assert published.make("tiny", where=tiny)["name"] == "tiny"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving files to another user takes root")
+def test_the_settings_of_another_users_clone_run_nothing(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unpacking a commit runs the filters that a clone's own settings name."""
+    theirs, ran = tmp_path / "theirs", tmp_path / "ran"
+    # Whoever runs these tests may have told git to trust every folder.
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_SYSTEM", os.devnull)
+    (theirs / ".git" / "info").mkdir(exist_ok=True)
+    (theirs / ".git" / "info" / "attributes").write_text("* filter=planted\n")
+    git(theirs, "config", "filter.planted.smudge", f"touch {ran}; cat")
+    for path in (theirs, *theirs.rglob("*")):
+        os.chown(path, 65534, 65534, follow_symlinks=False)
+    with pytest.raises(AssayError, match="belongs to another user"):
+        published.make("tiny", [str(theirs)], where=tiny)
+    assert not ran.exists()
 
 
 def test_without_network_and_without_a_folder_the_remedy_is_named(tiny: Path) -> None:

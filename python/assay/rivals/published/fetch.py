@@ -74,7 +74,11 @@ def _tree(source: PublishedSource, given: Path | None, listen: Callable[[str], N
 
 def _has(folder: Path, source: PublishedSource) -> None:
     """Refuses a folder that does not have the commit."""
-    if _git(folder, "rev-parse", "--git-dir").returncode != 0:
+    done = _git(folder, "rev-parse", "--git-dir")
+    if "dubious ownership" in done.stderr:
+        hint = "clone it as yourself: git runs what the settings of a clone say, and these are another user's"
+        raise AssayError(f"{folder} belongs to another user", hint=hint, code=BAD_JOB)
+    if done.returncode != 0:
         hint = f"name a clone of {source.url}: its commit is what is known to build"
         raise AssayError(f"{folder} is no git repository", hint=hint, code=BAD_JOB)
     if _git(folder, "cat-file", "-e", f"{source.commit}^{{commit}}").returncode != 0:
@@ -106,8 +110,8 @@ def _unpack(repository: Path, commit: str, half: Path) -> None:
 
 
 def _git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    # A clone that another user owns is read all the same: nothing of it is run. Nobody is there to be asked.
-    command = ["git", "-c", f"safe.directory={folder}", "-C", str(folder), *words]
+    # Nobody is there to be asked. What another user owns is refused: its settings name programs to run (filters).
+    command = ["git", "-C", str(folder), *words]
     variables = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     return subprocess.run(
         command,
