@@ -15,7 +15,7 @@ use super::{
     act::Hands,
     batch::{Batch, since},
     desk::{Desk, Series},
-    gate::{AtWork, GLANCE, Gate, Stage},
+    gate::{AtWork, GLANCE, StartGate, ThreadProgress},
     outcome::ThreadOutcome,
 };
 use crate::{
@@ -42,7 +42,7 @@ pub(super) struct Crew {
 struct WindowPlan<'a> {
     job: &'a IndexJob,
     clock: Clock,
-    gate: &'a Gate,
+    gate: &'a StartGate,
 }
 
 /// Warms up, opens the window, closes it.
@@ -56,7 +56,7 @@ pub(super) fn run(
     watch: &mut Watch<'_>,
     open: impl FnOnce() -> WorkWatch,
 ) -> Result<Crew, IndexError> {
-    let gate = Gate::default();
+    let gate = StartGate::default();
     Picker::new(job.distribution(), job.territory(0).picked())?;
     let plan = WindowPlan { job, clock, gate: &gate };
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
@@ -99,13 +99,13 @@ fn control(
     let mut series = Series::new(desks);
     let mut watched = open();
     gate.call();
-    gate.wait_for(Stage::Ready, threads);
+    gate.wait_for(ThreadProgress::Ready, threads);
     watched.restart();
     let opened = std::time::Instant::now();
     gate.open();
-    gate.wait_for(Stage::Begun, threads);
+    gate.wait_for(ThreadProgress::Begun, threads);
     let begun = std::time::Instant::now();
-    let goes_on = || gate.goes_on() && !gate.are_all(Stage::Finished, threads);
+    let goes_on = || gate.goes_on() && !gate.are_all(ThreadProgress::Finished, threads);
     while begun.elapsed() < plan.length() && goes_on() && !watch.interrupted.load(Relaxed) {
         std::thread::sleep(LOOK.min(plan.length().saturating_sub(begun.elapsed())));
         let at_s = opened.elapsed().as_secs_f64();
@@ -115,7 +115,7 @@ fn control(
         }
     }
     gate.shut();
-    while !gate.are_all(Stage::Finished, threads) {
+    while !gate.are_all(ThreadProgress::Finished, threads) {
         std::thread::sleep(GLANCE);
     }
     (watched, series, opened.elapsed().as_secs_f64())
@@ -126,7 +126,7 @@ fn warm_up_all(plan: &WindowPlan<'_>, watch: &Watch<'_>) {
     let began = std::time::Instant::now();
     let warm_up = Duration::from_secs_f64(plan.job.warmup_s);
     let waits = || began.elapsed() < warm_up && plan.gate.goes_on() && !watch.interrupted.load(Relaxed);
-    while !plan.gate.are_all(Stage::Warm, plan.job.threads) || waits() {
+    while !plan.gate.are_all(ThreadProgress::Warm, plan.job.threads) || waits() {
         std::thread::sleep(GLANCE);
     }
 }

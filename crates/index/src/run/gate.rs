@@ -24,7 +24,7 @@ const STOP: u32 = 3;
 
 /// What threads are told, and how many have come how far.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct StartGate {
     phase: AtomicU32,
     warm: AtomicU32,
     ready: AtomicU32,
@@ -36,7 +36,7 @@ pub(super) struct Gate {
 
 /// What the controller waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Stage {
+pub(super) enum ThreadProgress {
     /// A thread has made all that it needs.
     Warm,
     /// It has left the warm-up and does nothing.
@@ -47,7 +47,7 @@ pub(super) enum Stage {
     Finished,
 }
 
-impl Gate {
+impl StartGate {
     /// Whether the warm-up goes on.
     pub(super) fn is_warming(&self) -> bool {
         self.phase.load(Acquire) == WARM_UP
@@ -65,18 +65,18 @@ impl Gate {
     }
 
     /// Whether so many threads have come that far.
-    pub(super) fn are_all(&self, stage: Stage, threads: u32) -> bool {
+    pub(super) fn are_all(&self, stage: ThreadProgress, threads: u32) -> bool {
         self.counter(stage).load(Acquire) >= threads
     }
 
     /// Waits for as many threads to come that far, or for one to panic.
-    pub(super) fn wait_for(&self, stage: Stage, threads: u32) {
+    pub(super) fn wait_for(&self, stage: ThreadProgress, threads: u32) {
         while !self.are_all(stage, threads) && self.goes_on() {
             std::thread::sleep(GLANCE);
         }
     }
 
-    /// Ends the warm-up. Who hears it waits for [`Gate::open`].
+    /// Ends the warm-up. Who hears it waits for [`StartGate::open`].
     pub(super) fn call(&self) {
         self.phase.store(READY, Release);
     }
@@ -91,12 +91,12 @@ impl Gate {
         self.phase.store(STOP, Release);
     }
 
-    fn counter(&self, stage: Stage) -> &AtomicU32 {
+    fn counter(&self, stage: ThreadProgress) -> &AtomicU32 {
         match stage {
-            Stage::Warm => &self.warm,
-            Stage::Ready => &self.ready,
-            Stage::Begun => &self.begun,
-            Stage::Finished => &self.finished,
+            ThreadProgress::Warm => &self.warm,
+            ThreadProgress::Ready => &self.ready,
+            ThreadProgress::Begun => &self.begun,
+            ThreadProgress::Finished => &self.finished,
         }
     }
 }
@@ -104,13 +104,13 @@ impl Gate {
 /// A thread that is at work. However it ends, a panic included, nobody waits for it afterwards.
 #[derive(Debug)]
 pub(super) struct AtWork<'g> {
-    gate: &'g Gate,
+    gate: &'g StartGate,
     warm: bool,
     begun: bool,
 }
 
 impl<'g> AtWork<'g> {
-    pub(super) fn new(gate: &'g Gate) -> Self {
+    pub(super) fn new(gate: &'g StartGate) -> Self {
         Self { gate, warm: false, begun: false }
     }
 
