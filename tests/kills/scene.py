@@ -40,7 +40,8 @@ def outside(folder: Path) -> set[str]:
     groups = Path("/sys/fs/cgroup").glob("**/*assay*")
     # Other tests that run at the same time make groups of their own.
     left |= {f"control group {group}" for group in groups if group.is_dir() and "assay-test" not in group.name}
-    left |= {f"shared memory {one}" for one in Path("/dev/shm").glob("*assay*") if not _in_use(one)}
+    shared = [one for pattern in ("*assay*", "PostgreSQL.*") for one in Path("/dev/shm").glob(pattern)]
+    left |= {f"shared memory {one}" for one in shared if not _in_use(one)}
     return left | {f"shared memory segment {one}" for one in _segments()}
 
 
