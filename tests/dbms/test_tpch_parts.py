@@ -11,7 +11,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from assay.dbms.tpch import answers, contrast, data, parameters, query
+from assay.dbms.tpch import answers, contrast, data, embedded, parameters, query
 from assay.dbms.tpch.dialect import DIALECTS, DUCKDB
 from assay.dbms.tpch.schema import TABLES
 from assay.error import AssayError
@@ -195,3 +195,11 @@ def test_dialects_write_dates_and_limits_their_own_way() -> None:
     assert DUCKDB.date(dt.date(1995, 3, 1)) == "date '1995-03-01'"
     assert DIALECTS["sqlite"].date("1995-03-01") == "'1995-03-01'"
     assert (DIALECTS["sqlserver"].top(5), DIALECTS["sqlserver"].limit(5)) == ("top 5", "")
+
+
+def test_duckdbs_own_word_for_a_signal_is_an_interrupt() -> None:
+    """SIGTERM in the middle of a load ended with a traceback of `RuntimeError: Query interrupted`."""
+    with pytest.raises(KeyboardInterrupt), embedded._interruptible():
+        raise RuntimeError("Query interrupted")
+    with pytest.raises(RuntimeError, match="out of range"), embedded._interruptible():
+        raise RuntimeError("out of range")
