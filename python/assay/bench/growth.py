@@ -38,22 +38,18 @@ def net(points: Sequence[GrowthPoint], start_s: float) -> list[GrowthPoint]:
 
 
 def fit(points: Sequence[GrowthPoint]) -> Fit | None:
-    """Least squares of log cost over log amount, with Student's interval of the slope.
+    """Least squares of log cost over log amount, with Student's interval of the slope in a simple regression.
 
-    None with fewer than two amounts. The interval is that of simple regression: the slope's standard error is the root
-    of the residuals' sum of squares over `points - 2` and the amounts' sum of squares.
+    None with fewer than two amounts.
     """
+    from scipy.stats import linregress, t
+
     amounts = [math.log(point.amount) for point in points]
     if len(set(amounts)) < 2:
         return None
-    costs = [math.log(point.cpu_s) for point in points]
-    middle, level = math.fsum(amounts) / len(points), math.fsum(costs) / len(points)
-    spread = math.fsum((amount - middle) ** 2 for amount in amounts)
-    pairs = list(zip(amounts, costs, strict=True))
-    slope = math.fsum((amount - middle) * (cost - level) for amount, cost in pairs) / spread
-    left = math.fsum((cost - level - slope * (amount - middle)) ** 2 for amount, cost in pairs)
-    reach = _reach(left, spread, len(points) - 2)
-    return Fit(slope, slope - reach, slope + reach, n_log_n(points))
+    line, freedom = linregress(amounts, [math.log(point.cpu_s) for point in points]), len(points) - 2
+    reach = float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * float(line.stderr) if freedom else math.inf
+    return Fit(float(line.slope), float(line.slope) - reach, float(line.slope) + reach, n_log_n(points))
 
 
 def n_log_n(points: Sequence[GrowthPoint]) -> float:
@@ -65,11 +61,3 @@ def n_log_n(points: Sequence[GrowthPoint]) -> float:
     if low == high:
         return 1.0
     return 1.0 + math.log(math.log(high) / math.log(low)) / math.log(high / low)
-
-
-def _reach(left: float, spread: float, freedom: int) -> float:
-    if freedom < 1:
-        return math.inf
-    from scipy.stats import t
-
-    return float(t.ppf((1 + CONFIDENCE) / 2, freedom)) * math.sqrt(left / freedom / spread)
