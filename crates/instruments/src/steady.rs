@@ -7,6 +7,7 @@
 
 mod detector;
 mod level;
+mod stall;
 
 pub use detector::{Interval, SteadyDetector};
 
@@ -67,6 +68,15 @@ pub enum Steadiness {
         /// Mean value after.
         after: f64,
     },
+    /// For a while nothing completed at all.
+    Stalled {
+        /// When that began, seconds since the window opened.
+        at_s: f64,
+        /// How long it was, s, in whole intervals.
+        for_s: f64,
+        /// What completes in that time on the average of the window.
+        expected: f64,
+    },
 }
 
 /// Fewer intervals than this say nothing about steadiness.
@@ -105,10 +115,9 @@ pub fn assess(series: &[SeriesPoint], limits: Limits) -> Steadiness {
         split.after > split.before / (1.0 - limits.drop) && split.significance(&values) > LEVEL_SIGNIFICANCE
     });
     if drifted || stepped || scattered {
-        Steadiness::NeverSteady { spread: spread.range / average, drift }
-    } else {
-        Steadiness::Steady
+        return Steadiness::NeverSteady { spread: spread.range / average, drift };
     }
+    stall::find(series).unwrap_or(Steadiness::Steady)
 }
 
 /// Throughput of a class's intervals, operations per second.

@@ -123,6 +123,17 @@ fn a_cut_last_interval_and_too_few_points_do_not_matter() {
     assert_eq!(assess(&series(30, |_| 0.0), Limits::THROUGHPUT), Steadiness::Steady);
 }
 
+/// Few operations leave intervals empty by chance.
+#[test]
+fn rare_operations_are_no_stall() {
+    let mut turn = 0;
+    let made = series(40, |_| {
+        turn += 1;
+        if turn % 5 == 0 { 20.0 } else { 0.0 }
+    });
+    assert_eq!(assess(&made, Limits::THROUGHPUT), Steadiness::Steady);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -139,6 +150,23 @@ proptest! {
             }
             other => prop_assert!(false, "{:?}", other),
         }
+    }
+
+    /// What was due while a file system was frozen completes at once afterwards: where both lie in one fifth of the
+    /// window, its fifths are alike.
+    #[test]
+    fn a_freeze_is_found_wherever_it_lies(seed: u64, from in 0.0..0.75_f64, deviation in 0.0..0.05_f64) {
+        let mut noise = Noise::new(seed, deviation, 0.0);
+        let (mut owed, mut frozen) = (0.0, 0);
+        let made = series(20, |x| {
+            let due = 200.0 * noise.factor();
+            if x >= from && frozen < 4 {
+                (owed, frozen) = (owed + due, frozen + 1);
+                return 0.0;
+            }
+            due + std::mem::take(&mut owed)
+        });
+        prop_assert_ne!(assess(&made, Limits::THROUGHPUT), Steadiness::Steady);
     }
 
     #[test]

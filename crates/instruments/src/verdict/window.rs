@@ -65,8 +65,8 @@ fn weak_percentile(class: &ClassObservation) -> Option<(Severity, String)> {
 /// The window never became steady, or was steady and then dropped.
 pub(super) fn steadiness(class: &ClassObservation) -> Option<Reason> {
     let throughput = steady::assess(&steady::throughput(&class.intervals), Limits::THROUGHPUT);
-    if throughput != Steadiness::Steady {
-        return unsteady(class, throughput, "throughput", rate);
+    if let Some(reason) = unsteady(class, throughput, "throughput", rate) {
+        return Some(reason);
     }
     // A class that keeps its rate shows in latency what a closed one shows in throughput.
     class.asked_rate?;
@@ -80,6 +80,9 @@ fn unsteady(class: &ClassObservation, found: Steadiness, what: &str, show: impl 
     match found {
         Steadiness::Steady => None,
         Steadiness::NeverSteady { spread, drift } => Some(never_steady(class, what, spread, drift)),
+        // Between two bursts nothing is due.
+        Steadiness::Stalled { expected, .. } if expected < 2.0 * f64::from(class.burst) => None,
+        Steadiness::Stalled { at_s, for_s, expected } => Some(stalled(class, at_s, for_s, expected)),
         Steadiness::Lost { at_s, before, after } => {
             let evidence = format!(
                 "{what} fell after {at_s:.1} s from {} to {}, by {}, and stayed there",
@@ -104,6 +107,16 @@ fn never_steady(class: &ClassObservation, what: &str, spread: f64, drift: f64) -
     );
     let fix = "warm up longer (window.warmup_s), measure longer, or precondition the device";
     let numbers = [("spread_share", spread), ("drift_share", drift)];
+    with(of_class(&class.name, ReasonCode::NotSteady, Severity::Suspect, evidence, fix), &numbers)
+}
+
+fn stalled(class: &ClassObservation, at_s: f64, for_s: f64, expected: f64) -> Reason {
+    let evidence = format!(
+        "from {at_s:.1} s on nothing completed for {for_s:.1} s, in which {expected:.0} operations do on the average"
+    );
+    let fix = "look for a frozen file system, a device that answers late (dmesg) or a suspended process; measure for \
+               longer where the device does so by itself";
+    let numbers = [("at_s", at_s), ("stalled_s", for_s), ("expected", expected)];
     with(of_class(&class.name, ReasonCode::NotSteady, Severity::Suspect, evidence, fix), &numbers)
 }
 
