@@ -70,7 +70,10 @@ impl MountError {
             Self::Foreign { .. } => "name a folder of your own".to_owned(),
             Self::TooFast { drive_us, floor_us, .. } => {
                 let slow = (2.0 * floor_us / drive_us).ceil();
-                format!("--slow {slow:.0} plays it with stretched time; or name a slower drive")
+                format!(
+                    "--slow {slow:.0} (mount:slow={slow:.0}:twin:NAME as a target) plays it with stretched time; or name a \
+                     slower drive"
+                )
             }
             Self::Unknown { .. } => "name the folder that was mounted".to_owned(),
         }

@@ -241,12 +241,13 @@ fn fits(job: &Job, (read_ns, write_ns): (u64, u64), state: &mut State) -> Result
         return Err(MountError::TooFast { drive_us: read / job.slow / 1e3, floor_us: floor / 1e3, slow: job.slow });
     }
     if write < floor {
+        let wanted = (2.0 * floor / write * job.slow).ceil();
+        state.slow_wanted = Some(wanted);
         state.notes.push(format!(
             "a write of 4 KiB takes the drive {:.1} \u{b5}s, and the way alone takes {:.1} \u{b5}s here: writes are \
-             late; --slow {:.0} plays them",
+             late; --slow {wanted:.0} plays them",
             write / 1e3,
             floor / 1e3,
-            (2.0 * floor / write * job.slow).ceil()
         ));
     }
     Ok(())

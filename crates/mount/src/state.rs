@@ -22,6 +22,9 @@ pub struct State {
     pub name: String,
     /// How many times as slowly the drive's time passes.
     pub slow: f64,
+    /// How many times as slowly it must pass so that the way is no longer than any answer; none where it is not now.
+    #[serde(default)]
+    pub slow_wanted: Option<f64>,
     /// Seed of all chance.
     pub seed: u64,
     /// The process.

@@ -1,4 +1,7 @@
-"""`--on mount:twin:NAME`: drives that are played for a run, in folders that Assay makes and removes."""
+"""`--on mount:twin:NAME`: drives that are played for a run, in folders that Assay makes and removes.
+
+`mount:slow=8:twin:NAME` stretches the drive's time.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any
 
 from assay import own
 from assay.cli import output
+from assay.cli.bracket import slowed
 from assay.error import BAD_JOB, AssayError
 from assay.mount import play
 from assay.mount.drive import PREFIX, drive
@@ -20,6 +24,7 @@ from assay.mount.drive import PREFIX, drive
 Json = dict[str, Any]
 
 _NAMED = re.compile(rf"^(?P<role>\w+=)?(?P<name>{PREFIX}[^@]+)(?:@(?P<folder>.+))?$")
+_SLOW = re.compile(r"slow=(?P<slow>[^:]+):(?P<drive>.+)")
 
 
 @dataclass
@@ -31,6 +36,12 @@ class PlayFlags:
     """By folder."""
     names: dict[str, str] = field(default_factory=dict)
     """As they were typed, by folder."""
+
+    def take(self, one: play.Playing, name: str) -> str:
+        """Takes a drive in; its folder."""
+        at = str(one.state["at"])
+        self.mounts[at], self.names[at] = one, name
+        return at
 
     def mark(self, record: Json) -> Json:
         """The record as what it is: of drives that were played, and how late."""
@@ -79,10 +90,13 @@ def _verdict(verdict: Json, name: str, state: Json) -> Json:
         for key in ("late_p50_ns", "late_p99_ns", "late_share")
     } | {"floor_ns": float(state["floor_ns"])}
     evidence = f"{name} plays a drive that is not here, in the whole run {state['sentence']}"
+    if (slow := float(state["slow"])) != 1:
+        numbers["slow"] = slow
+        evidence = f"{evidence}; its time is stretched {slow:g} times, and all times here are this machine's"
     fix = "measure on the device itself where it can be had"
     reasons = [_reason("emulated-target", "note", evidence, fix, numbers)]
     if "played-late" in state["reasons"]:
-        fix = "give the machine less to do beside it, or play it slowed down: docs/verdicts/played-late.md"
+        fix = f"give the machine less to do beside it, or play it slowed down too: --on {slowed(name, _beside(state))}"
         reasons.append(_reason("played-late", "suspect", evidence, fix, numbers))
     status = verdict["status"]
     if len(reasons) > 1 and status == "valid":
@@ -94,13 +108,20 @@ def _reason(code: str, severity: str, evidence: str, fix: str, numbers: Json) ->
     return {"code": code, "severity": severity, "evidence": evidence, "fix": fix, "numbers": numbers}
 
 
+def _beside(state: Json) -> float:
+    """How slowly a drive that was late is played beside itself."""
+    slow = float(state["slow"])
+    return float(state.get("slow_wanted") or 4 * slow)
+
+
 @contextlib.contextmanager
 def played(
-    on: Sequence[str], seed: int = 1, others: Sequence[int] = (), *, goes_on: bool = False
+    on: Sequence[str], seed: int = 1, others: Sequence[int] = (), *, goes_on: bool = False, both: bool = False
 ) -> Iterator[PlayFlags]:
     """Drives of a run, mounted meanwhile; unmounted and removed however it ends.
 
     `others` are users besides this one who work there. A run that `goes_on` finds nothing of what it made there before.
+    With `both`, a drive whose writes cannot be in time here is a target twice: as it is and slowed down.
     """
     found = PlayFlags(list(on))
     with contextlib.ExitStack() as stack:
@@ -113,15 +134,37 @@ def played(
                 raise AssayError("a run on a drive that was played cannot go on", hint=hint, code=BAD_JOB)
             name, folder = match["name"], Path(match["folder"] or tempfile.gettempdir())
             one = stack.enter_context(_mounted(name.removeprefix(PREFIX), folder, seed, others))
-            at = one.state["at"]
-            found.on[place] = f"{match['role'] or ''}{at}"
-            found.mounts[at], found.names[at] = one, name
+            found.on[place] = f"{match['role'] or ''}{found.take(one, name)}"
+            wanted = one.state.get("slow_wanted")
+            if both and wanted and not match["role"]:
+                stretched = slowed(name, wanted)
+                two = stack.enter_context(_mounted(stretched.removeprefix(PREFIX), folder, seed, others))
+                found.on.append(found.take(two, stretched))
         yield found
+
+
+def drive_of(name: str) -> tuple[Json, float]:
+    """What is played, and how slowly, by a name without its prefix.
+
+    Raises:
+        AssayError: where there is no such drive, or the factor is none.
+    """
+    match = _SLOW.fullmatch(name)
+    if match is None:
+        return drive(name), 1.0
+    try:
+        slow = float(match["slow"])
+    except ValueError:
+        slow = 0.0
+    if not 0.1 <= slow <= 1e6:
+        hint = "write how many times as slowly its time passes: mount:slow=8:twin:NAME"
+        raise AssayError(f"`slow={match['slow']}` is no factor between 0.1 and 1,000,000", hint=hint, code=BAD_JOB)
+    return drive(match["drive"]), slow
 
 
 @contextlib.contextmanager
 def _mounted(name: str, folder: Path, seed: int, others: Sequence[int]) -> Iterator[play.Playing]:
-    wanted = drive(name)
+    wanted, slow = drive_of(name)
     made = own.make(folder, "assay-mount-", others[0] if others else None, measured=False)
     files, at = made / "files", made / (re.sub(r"\W+", "-", name.removeprefix("twin:")).strip("-") or "drive")
     for path in (files, at):
@@ -131,8 +174,8 @@ def _mounted(name: str, folder: Path, seed: int, others: Sequence[int]) -> Itera
             path.chmod(0o711)
     try:
         # A crash of this machine ends the run: what is flushed need not outlive that.
-        job = {"at": str(at), "over": str(files), "name": name, "drive": wanted, "seed": seed, "sync_below": False}
-        with play.playing(job | {"others": list(others)}) as one:
+        job = {"at": str(at), "over": str(files), "name": name, "drive": wanted, "slow": slow, "seed": seed}
+        with play.playing(job | {"sync_below": False, "others": list(others)}) as one:
             yield one
     finally:
         own.remove(made)

@@ -1,0 +1,65 @@
+"""What a drive that is played too late, and the same drive slowed down, say together.
+
+Late answers make a drive seem slower than it is, so that a rate measured there is too low. Where its time is stretched
+the drive is right, and the CPU seems faster than it is beside it: the rate, in the drive's time, is too high.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.results.work import Work
+from assay.units import show
+
+SLOWED = re.compile(r"(?<=mount:)slow=(?P<slow>[0-9.]+):")
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """Two rates, a second of the drive's time, between which the truth lies."""
+
+    what: str
+    figure: str
+    late: float
+    """On the drive as fast as this machine plays it."""
+    slowed: float
+    """On the drive slowed down, times that."""
+    slow: float
+
+    @property
+    def sentence(self) -> str:
+        """As it is told."""
+        late, slowed = (f"{show.count(value)}/s" for value in (self.late, self.slowed))
+        if self.late > self.slowed:
+            return (
+                f"{self.what}: {late} played late is more than {slowed} of the drive slowed {self.slow:g} times, which cannot "
+                "be but by noise: no bracket; repeat the run (--repeats 3)"
+            )
+        return (
+            f"{self.what}: between {late} (played late) and {slowed} (slowed {self.slow:g} times, counted in the drive's time)"
+        )
+
+
+def slowed(name: str, slow: float) -> str:
+    """The name of the same drive slowed down: `mount:slow=8:twin:gp3` of `mount:twin:gp3`."""
+    return name.replace("mount:", f"mount:slow={slow:g}:", 1)
+
+
+def found(works: Sequence[Work]) -> Iterator[Bracket]:
+    """A bracket for each drive that was played as it is and slowed down under the same work, over the medians of repeats."""
+    rates: dict[tuple[str, str, str], dict[float, list[float]]] = {}
+    for work in works:
+        match = SLOWED.search(work.on)
+        if work.rate is None or "mount:" not in work.on:
+            continue
+        key = (f"{work.subject} {work.workload}", SLOWED.sub("", work.on), work.rate[0])
+        slow = float(match["slow"]) if match else 1.0
+        rates.setdefault(key, {}).setdefault(slow, []).append(work.rate[1])
+    for (what, on, figure), by_slow in rates.items():
+        if 1.0 in by_slow and len(by_slow) > 1:
+            slow = max(by_slow)
+            median = statistics.median(by_slow[slow])
+            yield Bracket(f"{what} on {on}, {figure}", figure, statistics.median(by_slow[1.0]), median * slow, slow)
