@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-
 from assay.cli import bracket
 from assay.cli.playing import drive_of
 from assay.error import AssayError
 from assay.record import WorkRecord
 from assay.results.work import Work
+
 from mount.test_on import _STUDY, assay, require_nothing_left, room
 
 __all__ = ["room"]
@@ -37,7 +37,7 @@ def test_the_truth_lies_between_the_late_drive_and_the_slowed_one() -> None:
     works = [work(_LATE, 800), work(_SLOWED, 130), work(_LATE, 900), work(_LATE, 700), work("/mnt/other", 5000)]
     (found,) = bracket.found(works)
     assert (found.late, found.slowed, found.slow) == (800, 1040, 8)
-    assert "between 800/s (played late) and 1040/s (slowed 8 times" in found.sentence
+    assert "between 800/s (played late) and 1\xa0040/s (slowed 8 times" in found.sentence
     assert "sqlite tpcc on mount:twin:970evoplus" in found.sentence
 
 

@@ -36,11 +36,15 @@ _PATIENCE, _MORE_S = 5.0, 15.0
 
 @dataclass(eq=False)
 class Session:
-    """A plugin of pytest; `left` says whether there is time for another mutant."""
+    """A plugin of pytest; mutants are run for so many seconds.
+
+    All tests are read and run once before, however long that takes: a mutant that only the tests of a part have met has
+    not survived.
+    """
 
     mutants: Sequence[Mutant]
     files: Sequence[str]
-    left: Callable[[], bool]
+    seconds: float
     seen: dict[Mutant, str] = field(default_factory=dict)
     passed: int = 0
     """Tests that passed with the source as it is."""
@@ -70,10 +74,11 @@ class Session:
         """Once with the source as it is, then with every mutant."""
         items = {item.nodeid: item for item in session.items}
         with _temporary():
-            ran = _alone(lambda: watch.traced(items.values(), self.files, _run, self.left))
+            ran = _alone(lambda: watch.traced(items.values(), self.files, _run))
             self.passed = len(ran)
+            until = time.monotonic() + self.seconds
             for mutant in self.mutants:
-                if not self.left():
+                if time.monotonic() >= until:
                     break
                 self.seen[mutant] = self._judged(mutant, items, ran)
         return True

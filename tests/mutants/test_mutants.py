@@ -89,7 +89,7 @@ file = "python/assay/stats/welch.py"
 every = mutants((ROOT / file).read_text(), file)
 wanted = [one for one in every if one.function == "Unpaired.differs" or one.was == "LEVEL = 0.05"]
 wanted.append(next(one for one in every if one.function == "unpaired"))
-session = Session(wanted, [file], lambda: True)
+session = Session(wanted, [file], 600.0)
 pytest.main(["-q", "-q", "-s", "-c", str(ROOT / "pyproject.toml"), sys.argv[1]], plugins=[session])
 for one in wanted:
     print(f"{one.function}: {one.now}: {session.seen[one]}")

@@ -8,7 +8,6 @@ import random
 import sys
 import time
 import tomllib
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,10 +69,10 @@ def main(words: list[str]) -> int:
 
 
 def _of_python(room: Room, seconds: float) -> Result:
-    files, until = room.files(), time.monotonic() + seconds
+    files = room.files()
     every = [mutant for file in files for mutant in mutants((ROOT / file).read_text(encoding="utf-8"), file)]
     drawn = random.Random(_SEED).sample(every, len(every))  # noqa: S311
-    session = Session(drawn, files, _before(until))
+    session = Session(drawn, files, seconds)
     options = ["-q", "-q", "-s", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "-m", "not e2e"]
     pytest.main([*options, *(str(ROOT / "tests" / name) for name in room.tests)], plugins=[session])
     if not session.passed:
@@ -82,10 +81,6 @@ def _of_python(room: Room, seconds: float) -> Result:
     survived = [Survivor(one.key, how, _why(one.key)) for one, how in seen.items() if how in (SURVIVED, NOT_RUN)]
     killed = sum(how in (KILLED, TIMED_OUT) for how in seen.values())
     return Result(room.name, "Python", len(every), len(seen), killed, tuple(survived))
-
-
-def _before(until: float) -> Callable[[], bool]:
-    return lambda: time.monotonic() < until
 
 
 def _of_rust(crate: Crate, seconds: float) -> Result | None:

@@ -33,14 +33,11 @@ class Bracket:
     def sentence(self) -> str:
         """As it is told."""
         late, slowed = (f"{show.count(value)}/s" for value in (self.late, self.slowed))
+        times = f"{self.slow:g} times"
         if self.late > self.slowed:
-            return (
-                f"{self.what}: {late} played late is more than {slowed} of the drive slowed {self.slow:g} times, which cannot "
-                "be but by noise: no bracket; repeat the run (--repeats 3)"
-            )
-        return (
-            f"{self.what}: between {late} (played late) and {slowed} (slowed {self.slow:g} times, counted in the drive's time)"
-        )
+            why = "which only noise can do: no bracket; repeat the run (--repeats 3)"
+            return f"{self.what}: {late} played late is more than {slowed} of the drive slowed {times}, {why}"
+        return f"{self.what}: between {late} (played late) and {slowed} (slowed {times}, in the drive's time)"
 
 
 def slowed(name: str, slow: float) -> str:
@@ -49,7 +46,7 @@ def slowed(name: str, slow: float) -> str:
 
 
 def found(works: Sequence[Work]) -> Iterator[Bracket]:
-    """A bracket for each drive that was played as it is and slowed down under the same work, over the medians of repeats."""
+    """A bracket for each drive that did the same work as it is and slowed down, over the medians of repeats."""
     rates: dict[tuple[str, str, str], dict[float, list[float]]] = {}
     for work in works:
         match = SLOWED.search(work.on)
