@@ -13,6 +13,7 @@ from assay.results.files import explain, write_json
 from assay.results.journal import Journal, last_states
 from assay.study import outcome as outcomes
 from assay.study.cell import Cell
+from assay.study.driven import Sessions
 from assay.study.interrupts import Interrupts
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
@@ -73,13 +74,15 @@ def execute(plan: Plan, directory: Path, binary: Binary, observer: Observer, int
     except OSError as error:
         raise explain(error, directory) from error
     with log, Journal(directory / "journal.ndjson") as journal:
-        runner = _Runner(directory, binary, observer, interrupts, journal, log)
         left = _left(plan.cells, journal, directory)
-        observer.begin(plan, left)
-        for cell in left:
-            if interrupts.count:
-                break
-            runner.run(cell)
+        with Sessions(left, binary, interrupts, observer.note) as sessions:
+            runner = _Runner(directory, binary, observer, interrupts, journal, log, sessions)
+            observer.begin(plan, left)
+            for cell in left:
+                if interrupts.count:
+                    break
+                runner.run(cell)
+            sessions.conclude(plan.cells, directory)
         return _ending(plan.cells, journal, bool(interrupts.count), runner.corrupt)
 
 
@@ -111,6 +114,7 @@ class _Runner:
     interrupts: Interrupts
     journal: Journal
     log: IO[bytes]
+    sessions: Sessions
     corrupt: bool = False
 
     def run(self, cell: Cell) -> None:
@@ -120,7 +124,7 @@ class _Runner:
             return
         self.journal.add(cell.id, "started")
         self.observer.cell_begins(cell)
-        outcome = self._measure(cell)
+        outcome = self.sessions.measure(cell) if cell.driven else self._measure(cell)
         if outcome.record is not None:
             write_json(cell.record_in(self.directory), outcome.record)
             self.corrupt = self.corrupt or _is_corrupt(outcome.record)

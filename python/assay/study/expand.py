@@ -19,7 +19,7 @@ from assay.study.expression import Names, label_of, substitute
 from assay.study.model import ClassTable, DatasetTable, Study, WindowTable, WorkTable
 from assay.study.settings import Chosen, SettingChange
 from assay.study.source import StudyError
-from assay.study.work import declared
+from assay.study.work import declared, kind, runners
 from assay.target.target import DEVICES, TWIN, Target, available_memory
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -167,6 +167,7 @@ def _work_repeats(
             job=job | {"name": _title(request.name, shown, "all", repeat, study.repeats)},
             refusal=refusal,
             program=declared.COMMANDS[table.kind],
+            files=runners.runner(table.kind).cost(job).files if table.kind in kind.DRIVEN and refusal is None else {},
         )
 
 

@@ -175,11 +175,12 @@ Values = Annotated[list[Choice | Scalar], Field(min_length=1), AfterValidator(_d
 
 
 class WorkTable(Table):
-    """Work of the engine or an index in the place of classes of I/O: its other keys are the command's options."""
+    """Work of the engine, an index or a database in the place of classes of I/O: its other keys are the command's
+    options."""
 
     model_config = ConfigDict(extra="allow")
     open_keys: ClassVar[bool] = True
-    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index"]
+    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index", "dbms-tpcc", "dbms-wtperf"]
 
 
 class StudyHead(Table):
