@@ -40,7 +40,7 @@ class Pattern(Table):
     pages_percent: kinds.Count = Field(10, description="Share of pages that are hot.")
 
 
-class Durability(Table):
+class WriteDurability(Table):
     """What makes writes durable, once in `every` writes."""
 
     kind: kinds.DurabilityWord
@@ -74,7 +74,7 @@ class ClassTable(Table):
         None, description="Whether the rate is of the whole class (`total`) or of each `thread`. There is no default."
     )
     burst: kinds.Count = Field(1, description="Operations due at one instant, where arrivals are `burst`.")
-    durability: kinds.DurabilityWord | Durability = "none"
+    durability: kinds.DurabilityWord | WriteDurability = "none"
     buffer: kinds.Size = Field(0, description="Memory per thread that reads land in; 0: just what is in flight.")
     dirty: kinds.Size = Field(0, description="Bytes changed in a page before it is written.")
     start: kinds.Duration = Field(0, description="Begins this long after the window opens.")
