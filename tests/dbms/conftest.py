@@ -1,14 +1,29 @@
-"""Folders for servers that run as another user."""
+"""Folders for servers that run as another user, and studies of TPC-C as its command writes them."""
 
 import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+from assay.binary import Binary
+from assay.cli.runners import written
+from assay.dbms.grant import Grant
+from assay.dbms.tpcc import runner as tpcc_runner
+from assay.dbms.wtperf import runner as wtperf_runner
+from assay.study import folder
+from assay.study import run as studies
+from assay.study.progress import Silent
+from assay.study.request import Prepared, Wish, prepare
+from assay.study.run import Summary
+from assay.study.work.runners import WorkRunner, register
+from assay.target.target import parse
+
+Json = dict[str, Any]
 
 
 @pytest.fixture
@@ -40,9 +55,9 @@ def quick_disk(open_target: Path) -> Iterator[Path]:
             yield open_target
 
 
-def _loop(folder: Path, stack: contextlib.ExitStack) -> Path:
+def _loop(above: Path, stack: contextlib.ExitStack) -> Path:
     if os.geteuid() != 0 or shutil.disk_usage(MEMORY).free < 6 << 30:
-        return folder
+        return above
     image = MEMORY / f"assay-test-{os.getpid()}.img"
     stack.callback(image.unlink, missing_ok=True)
     with image.open("wb") as file:
@@ -50,7 +65,7 @@ def _loop(folder: Path, stack: contextlib.ExitStack) -> Path:
     run("mkfs.ext4", "-q", "-m", "0", str(image))
     device = run("losetup", "--find", "--show", str(image))
     stack.callback(run, "losetup", "--detach", device)
-    at = folder / "disk"
+    at = above / "disk"
     at.mkdir()
     stack.callback(at.rmdir)
     run("mount", device, str(at))
@@ -65,3 +80,49 @@ def _loop(folder: Path, stack: contextlib.ExitStack) -> Path:
 def run(*command: str) -> str:
     """What a tool prints."""
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _prepared(
+    kind: str, runner: Callable[[], WorkRunner], table: Json, on: Sequence[str], repeats: int, matrix: Json
+) -> Prepared:
+    register({kind: runner})
+    study = written(kind.removeprefix("dbms-"), "?", repeats, {"kind": kind, **table}, matrix)
+    return prepare(Wish(study, tuple(map(parse, on)), {}), Binary.find())
+
+
+@pytest.fixture
+def tpcc() -> Callable[..., Summary]:
+    """Runs TPC-C as a study: what its `[work]` says, and targets with their roles."""
+
+    def run(table: Json, on: Sequence[str], out: Path, *, repeats: int = 1, grant: Grant | None = None) -> Summary:
+        prepared = _prepared(tpcc_runner.KIND, lambda: tpcc_runner.TpccRunner(grant), table, on, repeats, {})
+        return studies.start(prepared, out, Binary.find(), Silent(), ["tests"])
+
+    return run
+
+
+@pytest.fixture
+def wtperf() -> Callable[..., Summary]:
+    """Runs wtperf as a study, in modes of the page cache."""
+
+    def run(
+        program: Path | None, table: Json, modes: Sequence[str], on: Sequence[str], out: Path, repeats: int = 1
+    ) -> Summary:
+        grant = Grant(program=program, command="wtperf")
+        matrix = {"page_cache": list(modes)}
+        runner = lambda: wtperf_runner.WtperfRunner(grant)  # noqa: E731
+        prepared = _prepared(wtperf_runner.KIND, runner, table, on, repeats, matrix)
+        return studies.start(prepared, out, Binary.find(), Silent(), ["tests"])
+
+    return run
+
+
+@pytest.fixture
+def begun() -> Callable[..., None]:
+    """A result folder of a run of TPC-C that was begun with a grant, and has done nothing yet."""
+
+    def begin(table: Json, on: Path, out: Path, grant: Grant) -> None:
+        runner = lambda: tpcc_runner.TpccRunner(grant)  # noqa: E731
+        folder.create(out, _prepared(tpcc_runner.KIND, runner, table, [str(on)], 1, {}), ["tests"])
+
+    return begin

@@ -6,14 +6,13 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from assay.dbms.grant import Grant
 from assay.dbms.progress import Progress
-from assay.dbms.tpcc.order import TpccFlags
-from assay.dbms.tpcc.run import run as tpcc
 from assay.dbms.tpch import data, run
 from assay.dbms.tpch.engine import QueryWish
 from assay.record import WorkRecord
@@ -43,7 +42,7 @@ def test_transactions_go_on_with_the_runs_that_are_left(target: Path, tmp_path: 
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, cwd=tmp_path) as stops:
         assert stops.stderr is not None
         for line in stops.stderr:
-            if "run 2 of 3" in line:
+            if line.startswith("[1/3]"):
                 break
         stops.send_signal(signal.SIGKILL)
         stops.communicate(timeout=120)
@@ -60,9 +59,31 @@ def test_transactions_go_on_with_the_runs_that_are_left(target: Path, tmp_path: 
     assert all(finished(one) for one in records)
     assert {one["run"]["id"] for one in before} < {one["run"]["id"] for one in records}
     assert {one["run"]["id"] for one in load(tmp_path / "out")} == {one["run"]["id"] for one in records}
-    again = tpcc(TpccFlags(on=["nowhere"]), Progress.resume(tmp_path / "out", "tpcc"))
-    assert again.records == records, "what is complete is shown, and not run"
-    assert again.exit_code == 0
+    again = assay("tpcc", "--resume", str(tmp_path / "out"), "--json", cwd=target)
+    assert json.loads(again.stdout) == records, "what is complete is shown, and not run"
+    assert again.returncode == 0
+
+
+def test_a_folder_of_an_earlier_version_is_told(tmp_path: Path) -> None:
+    Progress(tmp_path / "out", "tpcc", {}).add({"query": "q01"})
+    done = assay("tpcc", "--resume", str(tmp_path / "out"), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "was begun by an earlier version" in done.stderr
+
+
+@pytest.mark.usefixtures("assayer")
+@pytest.mark.parametrize("flag", ["pg_bin", "external"])
+def test_a_result_folder_names_no_programs_and_gives_no_leave(
+    begun: Callable[..., None], target: Path, tmp_path: Path, flag: str
+) -> None:
+    given = {"pg_bin": Grant(pg_bin=Path("/nowhere")), "external": Grant(external=True)}[flag]
+    begun({"engine": "postgres", "small": True}, target, tmp_path / "out", given)
+    done = assay("tpcc", "--resume", str(tmp_path / "out"), cwd=tmp_path)
+    assert done.returncode != 0
+    assert f"this run was begun with --{flag.replace('_', '-')}" in done.stderr
+    done = assay("tpcc", "--resume", str(tmp_path / "out"), "--connect", "host=/nowhere", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "was begun with" in done.stderr
 
 
 def finished(record: WorkRecord) -> bool:

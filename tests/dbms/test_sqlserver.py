@@ -2,18 +2,20 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
 import duckdb
 import pytest
 from assay.binary import Binary
+from assay.dbms import secret
+from assay.dbms.grant import Grant
 from assay.dbms.sqlserver.connection import Address, ServerError, address, connect
 from assay.dbms.sqlserver.engine import SqlServer
 from assay.dbms.sqlserver.settings import Settings, from_flags
 from assay.dbms.target import DatabaseTarget
-from assay.dbms.tpcc import run as tpcc
+from assay.dbms.tpcc import run as tpcc_run
 from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.sqlserver import SqlServerBench
 from assay.dbms.tpch import data, engines, query, run
@@ -21,6 +23,8 @@ from assay.dbms.tpch.dialect import DUCKDB, SQLSERVER
 from assay.dbms.tpch.engine import QueryWish
 from assay.dbms.tpch.schema import TABLES
 from assay.error import AssayError
+from assay.study.run import Summary
+from assay.study.work import load
 
 STRING = "Server=tcp:db.example,14330;User Id=sa;Password=secret;Encrypt=yes"
 
@@ -146,19 +150,21 @@ class Seen(SqlServerBench):
 
 @pytest.mark.usefixtures("assayer")
 def test_tpcc_makes_backs_up_restores_and_drops_databases_of_its_own(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tpcc: Callable[..., Summary]
 ) -> None:
     Seen.server = server = StandIn()
-    monkeypatch.setitem(tpcc._BENCHES, "sqlserver", Seen)
+    monkeypatch.setenv(secret.WORD, "secret")
+    monkeypatch.setitem(tpcc_run._BENCHES, "sqlserver", Seen)
     for name in ("a", "b", "log", "fast"):
         (tmp_path / name).mkdir()
-    order = TpccFlags(
-        engine="sqlserver", connect=STRING, on=[str(tmp_path / "a"), str(tmp_path / "b")], wal=str(tmp_path / "log"),
-        temp=str(tmp_path / "fast"), duration_s=0.5, ramp_s=0.1, small=True, sqlserver=Settings(True, (0, 1), 60),
-    )  # fmt: skip
-    outcome = tpcc.run(order, tmp_path / "out")
-    assert outcome.exit_code == 0
-    for record in outcome.records:
+    asked = {
+        "engine": "sqlserver", "duration": "500ms", "ramp": "100ms", "small": True,
+        "hybrid_buffer_pool": "on", "affinity": "0-1", "recovery_interval": 60,
+    }  # fmt: skip
+    places = [str(tmp_path / "a"), str(tmp_path / "b"), f"wal={tmp_path / 'log'}", f"temp={tmp_path / 'fast'}"]
+    summary = tpcc(asked, places, tmp_path / "out", grant=Grant(connect=STRING.replace("Password=secret;", "")))
+    assert summary.exit_code == 0, summary.not_measured
+    for record in load(tmp_path / "out"):
         assert record["subject"]["settings"]["hybrid_buffer_pool"] == "on"
         assert "a verified adapter" in [one["what"] for one in record["not_measured"]]
         assert record["figures"]["engine_read_bytes"]["value"] > 0
@@ -203,9 +209,9 @@ def test_the_driver_is_told_where_the_server_is(tmp_path: Path) -> None:
         (TpccFlags(engine="sqlite", sqlserver=Settings(True)), "has no such settings"),
     ],
 )
-def test_orders_that_sql_server_cannot_do_are_refused(order: TpccFlags, words: str, tmp_path: Path) -> None:
+def test_orders_that_sql_server_cannot_do_are_refused(order: TpccFlags, words: str) -> None:
     with pytest.raises(AssayError, match=words):
-        tpcc.run(order, tmp_path)
+        order.validate()
 
 
 @pytest.mark.usefixtures("assayer")

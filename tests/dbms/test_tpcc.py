@@ -18,17 +18,19 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from assay import home
+from assay import home, rivals
 from assay.binary import Binary
+from assay.dbms.grant import Grant
 from assay.dbms.postgres import find
 from assay.dbms.target import target_of
 from assay.dbms.tpcc.bench import Bench, ServerSnapshot
 from assay.dbms.tpcc.contrast import durable_writes_per_s, note, sentences
 from assay.dbms.tpcc.files import AssayBench, FileBench, SqliteBench
 from assay.dbms.tpcc.order import TpccFlags
-from assay.dbms.tpcc.run import drive, load, run
+from assay.dbms.tpcc.run import drive, load
 from assay.dbms.tpcc.stores import PostgresBench
 from assay.error import AssayError
+from assay.study.run import Summary
 from assay.study.work import load as records_of
 
 Json = dict[str, Any]
@@ -157,10 +159,16 @@ def test_the_command_keeps_records_says_what_failed_and_leaves_nothing(target: P
     assert done.returncode == 0, done.stderr
     for record in json.loads(done.stdout):
         check_record(record)
+    assert len(records_of(target / "out")) == 2
+    again = assay(*words)
+    assert again.returncode == 2
+    assert "holds a run already" in again.stderr
+    words[3] = str(target / "other")
     done = assay(*words, "--spoil", "3", "--engine", "assay")
     assert done.returncode == 1, done.stderr
     assert "consistency-3" in done.stdout
-    assert len(records_of(target / "out")) == 3
+    assert "consistency-3" in done.stderr
+    assert len(records_of(target / "other")) == 1
 
 
 def test_a_rate_has_response_times(loaded: Callable[[str], Loaded]) -> None:
@@ -175,37 +183,117 @@ def test_keying_and_think_times_slow_a_terminal_down(loaded: Callable[[str], Loa
     assert 0 < sum(part["succeeded"] for part in record["parts"]) <= 2 / 0.07
 
 
+ASKED: Json = {"warehouses": 2, "duration": "1500ms", "ramp": "500ms", "small": True, "warehouse": "uniform"}
+
+
 @pytest.mark.parametrize(
-    ("changes", "words", "code"),
+    ("changes", "parts", "words", "code"),
     [
-        ({"wal": "/tmp"}, "sqlite keeps its log beside its data", 2),
-        ({"engine": "assay", "temp": "/tmp"}, "assay keeps its temporary files beside its data", 2),
-        ({"engine": "assay", "synchronous": "normal"}, "at every commit or never", 2),
-        ({"rate": 5.0, "think": 1.0}, "two paces", 2),
-        ({"mix": "1,2"}, "is no mix", 2),
-        ({"mix": "1,2,3,4,5"}, "15 together, not 100", 2),
-        ({"warehouses": 900_000, "small": False}, "are needed", 4),
-        ({"connect": "host=/nowhere", "engine": "postgres"}, "did not start", 2),
-        ({"engine": "oracle"}, "does not run on", 2),
+        ({}, ["wal"], "sqlite keeps its log beside its data", 2),
+        ({"engine": "assay"}, ["temp"], "assay keeps its temporary files beside its data", 2),
+        ({}, ["log"], "a database has no part `log`", 2),
+        ({"engine": "assay", "synchronous": "normal"}, [], "at every commit or never", 2),
+        ({"rate": 5.0, "think": 1.0}, [], "two paces", 2),
+        ({"mix": "1,2"}, [], "is no mix", 2),
+        ({"warehouses": 900_000, "small": False}, [], "are free", 4),
+        ({"warehouses": 0}, [], "warehouses is 0", 2),
+        ({"spoil": 13}, [], "no condition 13", 2),
+        ({"engine": "oracle"}, [], "does not run on", 2),
+        ({"warehouse": "all"}, [], "cannot work for `all`", 2),
+        ({"pg_set": ["archive_command=rm -r /"], "engine": "postgres"}, [], "has the server run a program", 2),
+        ({"terminal": 3}, [], "knows no `terminal`", 2),
+        ({"small": "yes"}, [], "must be true or false", 2),
     ],
 )
-def test_bad_orders_are_refused(target: Path, changes: Json, words: str, code: int) -> None:
+def test_bad_orders_are_refused_before_anything_is_made(
+    target: Path, tpcc: Callable[..., Summary], changes: Json, parts: list[str], words: str, code: int
+) -> None:
+    on = [str(target), *(f"{part}={target}" for part in parts)]
     with pytest.raises(AssayError) as caught:
-        run(replace(SMALL, on=[str(target)], **changes), target / "out")
+        tpcc(ASKED | changes, on, target / "out")
     assert words in caught.value.message
     assert caught.value.code == code
     assert caught.value.hint
+    assert not (target / "out").exists()
 
 
-def test_a_port_in_use_is_refused_and_nothing_stays(target: Path) -> None:
+@pytest.mark.parametrize(
+    ("changes", "grant", "words"),
+    [
+        ({"mix": "1,2,3,4,5"}, Grant(), "15 together, not 100"),
+        ({"engine": "postgres"}, Grant(connect="host=/nowhere"), "did not start"),
+        ({"engine": "lmdb"}, Grant(), "lmdb"),
+    ],
+)
+def test_what_cannot_be_done_is_a_cell_that_failed(
+    target: Path, tpcc: Callable[..., Summary], changes: Json, grant: Grant, words: str
+) -> None:
+    if changes.get("engine") == "lmdb" and "lmdb" in {one["name"] for one in rivals.listed()}:
+        pytest.skip("LMDB is built here")
+    summary = tpcc(ASKED | changes, [str(target)], target / "out", repeats=2, grant=grant)
+    assert summary.exit_code in (1, 4)
+    (told,) = summary.not_measured
+    assert words in told["reason"]
+    assert told["fix"]
+    assert len(told["cells"]) == 2
+
+
+def test_a_port_in_use_is_refused_and_nothing_stays(target: Path, tpcc: Callable[..., Summary]) -> None:
     needs_postgres()
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        order = replace(SMALL, engine="postgres", on=[str(target)], port=taken.getsockname()[1], buffers=32 * MIB)
-        with pytest.raises(AssayError, match="is in use") as caught:
-            run(order, target / "out")
-    assert caught.value.code == 2
+        port = {"engine": "postgres", "port": taken.getsockname()[1], "buffers": "32MiB"}
+        summary = tpcc(ASKED | port, [str(target)], target / "out")
+    assert summary.exit_code == 1
+    assert "is in use" in summary.not_measured[0]["reason"]
+
+
+STUDY = """
+name = "flushes"
+title = "Flushes"
+question = "What does a flush cost?"
+source = "none"
+repeats = 2
+
+[matrix]
+synchronous = ["off", "full"]
+
+[work]
+kind = "dbms-tpcc"
+engine = "sqlite"
+small = true
+duration = "300ms"
+ramp = "100ms"
+synchronous = "${synchronous}"
+"""
+
+
+def test_a_study_of_it_is_planned_run_resumed_read_and_compared_as_all_are(target: Path) -> None:
+    (target / "flushes.toml").write_text(STUDY)
+    (target / "data").mkdir()
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "assay", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=target)
+
+    planned = json.loads(run("run", "flushes.toml", "--on", "data", "--dry-run", "--json").stdout)
+    assert planned["totals"]["cells"] == 4
+    assert planned["totals"]["bytes_needed"][str(target / "data")] > 0
+    assert planned["totals"]["seconds"] > 4 * 0.4
+    done = run("run", "flushes.toml", "--on", "data", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    names = [f"flushes-000{cell}-r{repeat}" for cell in (1, 2) for repeat in (1, 2)]
+    assert sorted(path.stem for path in (target / "out" / "work").glob("*.json")) == names
+    assert (target / "out" / "report.html").is_file()
+    (target / "out" / "work" / "flushes-0002-r1.json").unlink()
+    again = run("run", "--resume", "out", "--json")
+    assert json.loads(again.stdout)["cells"]["finished"] == 4, again.stderr
+    assert "3 of 4 cells are done already" in again.stderr
+    asked = run("query", "select cell from works", "--in", "out", "--json")
+    assert len(json.loads(asked.stdout)) == 4, asked.stderr
+    compared = run("compare", "sqlite-tpcc", "sqlite-tpcc-2", "--in", "out", "--json")
+    assert any(one["metric"] == "transactions_per_s" for one in json.loads(compared.stdout)["comparisons"])
 
 
 @pytest.mark.parametrize("kind", [SqliteBench, AssayBench])

@@ -4,20 +4,27 @@ import json
 import shlex
 import stat
 import sys
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from assay.binary import Binary
-from assay.dbms.progress import Progress
-from assay.dbms.wtperf import job, parse, run
+from assay.dbms.wtperf import job, parse
 from assay.dbms.wtperf.distribution import distribution
+from assay.dbms.wtperf.runner import KIND, WtperfRunner
 from assay.error import AssayError
 from assay.results.store.histogram import merged_summary
 from assay.rivals import wiredtiger
+from assay.study import run
+from assay.study.consent import Consent
+from assay.study.progress import Silent
+from assay.study.run import Summary
+from assay.study.work import load, runners
 from hypothesis import given
 from hypothesis import strategies as st
 
+Json = dict[str, Any]
 RECORDED = Path(__file__).with_name("wtperf-output")
 
 
@@ -116,6 +123,9 @@ if "fail" in options:
     sys.stderr.write("wtperf: no such option\\n")
     sys.exit(1)
 (home / "table.wt").write_bytes(b"x" * 65536)
+if "create=false" not in options:
+    with (Path(__file__).parent / "filled").open("a") as file:
+        file.write("x")
 with (home / "asked").open("a") as file:
     file.write(options + "\\n")
 for name in ("test.stat", "monitor", "monitor.json", "latency.read", "latency.insert", "latency.update"):
@@ -136,40 +146,52 @@ def program(tmp_path: Path) -> wiredtiger.Program:
     return wiredtiger.find(path)
 
 
+def rates(record: Any) -> Json:
+    found: Json = next(part for part in record["parts"] if part["name"] == "read")
+    return found
+
+
 @pytest.mark.usefixtures("assayer")
-def test_a_stand_in_runs_in_every_mode_and_nothing_stays(program: wiredtiger.Program, tmp_path: Path) -> None:
+def test_a_stand_in_runs_in_every_mode_and_nothing_stays(
+    program: wiredtiger.Program, tmp_path: Path, wtperf: Callable[..., Summary]
+) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    workload = job.WtperfWorkload.find("tiny", program)
-    outcome = run.run(run.WtperfFlags(program, [workload], [str(target)], repeats=2, out=tmp_path / "out"))
-    assert outcome.exit_code == 0
-    assert [one["workload"]["parameters"]["page_cache"] for one in outcome.records] == ["on", "off", "cold"]
-    assert all(one["parts"][1]["figures"]["ops_per_s"]["value"] == 106033 for one in outcome.records)
-    assert all(one["parts"][1]["service"]["p50_ns"] == 2000 for one in outcome.records)
-    assert len(list((tmp_path / "out" / "work").iterdir())) == 3
+    out = tmp_path / "out"
+    summary = wtperf(program.path, {"workload": "tiny"}, ["on", "off", "cold"], [str(target)], out, 2)
+    assert summary.exit_code == 0, summary.not_measured
+    records = load(out)
+    modes = [one["workload"]["parameters"]["page_cache"] for one in records]
+    assert sorted(modes) == ["cold", "cold", "off", "off", "on", "on"]
+    assert all(rates(one)["figures"]["ops_per_s"]["value"] == 106033 for one in records)
+    assert all(rates(one)["service"]["p50_ns"] == 2000 for one in records)
+    assert len((program.path.parent / "filled").read_text()) == 3, "filled once for the runs of a mode"
     assert list(target.iterdir()) == []
 
 
 @pytest.mark.usefixtures("assayer")
-def test_a_program_that_fails_is_told_with_its_words(program: wiredtiger.Program, tmp_path: Path) -> None:
-    workload = job.WtperfWorkload.find("tiny", program, ["fail=1"])
+def test_a_program_that_fails_is_told_with_its_words(
+    program: wiredtiger.Program, tmp_path: Path, wtperf: Callable[..., Summary]
+) -> None:
     target = tmp_path / "target"
     target.mkdir()
-    with pytest.raises(job.WtperfError, match="no such option"):
-        run.run(run.WtperfFlags(program, [workload], [str(target)]))
+    table = {"workload": "tiny", "settings": ["fail=1"]}
+    summary = wtperf(program.path, table, ["on"], [str(target)], tmp_path / "out")
+    assert summary.exit_code == 1
+    assert "no such option" in summary.not_measured[0]["reason"]
     assert list(target.iterdir()) == []
 
 
 @pytest.mark.usefixtures("assayer")
-def test_a_run_that_broke_off_is_kept_and_goes_on(program: wiredtiger.Program, tmp_path: Path) -> None:
+def test_a_run_that_broke_off_is_kept_and_goes_on(
+    program: wiredtiger.Program, tmp_path: Path, wtperf: Callable[..., Summary]
+) -> None:
     targets = [tmp_path / name for name in ("a", "b")]
     for one in targets:
         one.mkdir()
-    workload = job.WtperfWorkload.find("tiny", program)
-    order = run.WtperfFlags(program, [workload], [str(one) for one in targets], modes=["on", "off"], repeats=3)
-    script = program.path.with_suffix(".py")
+    script, out = program.path.with_suffix(".py"), tmp_path / "out"
     whole = script.read_text()
-    # It fails from the third filling on.
+    # It fails from its tenth run on.
     script.write_text(
         whole.replace(
             "words = sys",
@@ -179,24 +201,25 @@ if len(count.read_text()) > 9: sys.exit("out of luck")
 words = sys""",
         )
     )
-    broken = run.run(replace(order, progress=Progress(tmp_path / "out", "wtperf", {})))
+    broken = wtperf(program.path, {"workload": "tiny"}, ["on", "off"], [str(one) for one in targets], out, 3)
     assert broken.exit_code == 1
-    assert "out of luck" in broken.broke
-    assert broken.goes_on
-    # Neighbours that took CPU time are a reason of another kind.
-    neighbours = {"cpu-taken", "foreign-load"}
-    kept = [one for one in broken.records if {r["code"] for r in one["verdict"]["reasons"]} <= neighbours]
-    assert kept, "what was finished is kept"
+    assert "out of luck" in broken.not_measured[0]["reason"]
+    kept = {one["run"]["id"] for one in load(out)}
+    assert 0 < len(kept) < 12, "what was finished is kept"
     script.write_text(whole)
-    done = run.run(replace(order, progress=Progress.resume(tmp_path / "out", "wtperf")))
-    assert done.exit_code == 0
-    assert len(done.records) == 4
-    assert {one["run"]["id"] for one in kept} < {one["run"]["id"] for one in done.records}
-    assert len(list((tmp_path / "out" / "work").iterdir())) == 4
-    for record in done.records:
-        if record["targets"][0]["target"] == str(targets[1]):
-            words = record["parts"][1]["facts"]["against_first"]
-            assert "no difference shown; the devices were busy" in words
+    done = run.resume(out, Binary.find(), Silent(), Consent(), "assay dbms wtperf")
+    assert done.exit_code == 0, done.not_measured
+    records = load(out)
+    assert len(records) == 12
+    assert kept < {one["run"]["id"] for one in records}
+    for mode in ("on", "off"):
+        told = [
+            rates(one)["facts"]["against_first"]
+            for one in records
+            if one["workload"]["parameters"]["page_cache"] == mode
+            and "against_first" in (rates(one).get("facts") or {})
+        ]
+        assert "no difference shown; the devices were busy" in told[-1]
     assert all(list(one.iterdir()) == [] for one in targets)
 
 
@@ -222,16 +245,27 @@ def test_what_is_not_there_is_named(
 
 
 @pytest.mark.usefixtures("assayer")
-def test_a_built_wtperf_really_runs(tmp_path: Path) -> None:
+def test_a_built_wtperf_really_runs(tmp_path: Path, wtperf: Callable[..., Summary]) -> None:
     try:
-        program = wiredtiger.find()
+        wiredtiger.find()
     except AssayError as error:
         pytest.skip(f"{error.message}; {error.hint}")
-    settings = ["icount=20000", "run_time=1", "populate_threads=1"]
-    workload = job.WtperfWorkload.find("small-btree", program, settings)
-    outcome = run.run(run.WtperfFlags(program, [workload], [str(tmp_path)], modes=["cold"]))
-    assert outcome.exit_code == 0
-    (record,) = outcome.records
-    read = next(part for part in record["parts"] if part["name"] == "read")
-    assert read["service"]["count"] > 0
-    assert Binary.find().path.is_file()
+    (tmp_path / "on").mkdir()
+    table = {"workload": "small-btree", "settings": ["icount=20000", "populate_threads=1"], "duration": "1s"}
+    summary = wtperf(None, table, ["cold"], [str(tmp_path / "on")], tmp_path / "out")
+    assert summary.exit_code == 0
+    (record,) = load(tmp_path / "out")
+    assert rates(record)["service"]["count"] > 0
+
+
+def test_a_result_folder_names_no_program(
+    program: wiredtiger.Program, tmp_path: Path, wtperf: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "on").mkdir()
+    out = tmp_path / "out"
+    wtperf(program.path, {"workload": "tiny"}, ["on"], [str(tmp_path / "on")], out)
+    (out / "work" / "wtperf-0001-r1.json").unlink()
+    monkeypatch.setitem(runners._KNOWN, KIND, WtperfRunner)
+    again = run.resume(out, Binary.find(), Silent(), Consent(), "assay dbms wtperf")
+    assert again.exit_code == 1
+    assert "begun with --wtperf" in again.not_measured[0]["reason"]

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from assay.bench.beside import Result, differences
+from assay.bench.beside import ContestResult, differences
 from assay.bench.contest import CONTESTS, MEMORY, can_meet, named, place_of
 from assay.bench.reading import CHECKED, of_driver, of_record
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
@@ -234,7 +234,7 @@ def test_misses_of_ours_are_counted_as_what_was_asked_for() -> None:
 def test_the_ratio_of_a_contest_is_that_of_its_pairs() -> None:
     sides = ([200.0, 300.0], [100.0, 100.0])
     words = ([CHECKED] * 2, [CHECKED] * 2)
-    result = Result("pm-lookups", "fptree", "fptree", 0, ("a", "b"), sides, sides, words, 2, ("It differs.",))
+    result = ContestResult("pm-lookups", "fptree", "fptree", 0, ("a", "b"), sides, sides, words, 2, ("It differs.",))
     assert result.faster.median == pytest.approx(2.5)
     assert result.faster.low < 2.45 < result.faster.high
     assert (result.document()["threads"], result.document()["differences"]) == (2, ("It differs.",))

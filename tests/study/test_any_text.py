@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from assay.error import AssayError
 from assay.fio.imports import import_text
-from assay.results.journal import Journal
+from assay.results.journal import CellJournal
 from assay.study import source
 from assay.trace.calls import Calls
 from hypothesis import HealthCheck, given, settings
@@ -86,7 +86,7 @@ def test_any_journal_is_read_or_refused(text: str) -> None:
         path = Path(folder) / "journal.ndjson"
         path.write_text(text + "\n", encoding="utf-8", errors="surrogateescape")
         with contextlib.suppress(AssayError):
-            Journal(path).close()
+            CellJournal(path).close()
 
 
 def test_a_hundred_thousand_brackets_are_no_traceback() -> None:

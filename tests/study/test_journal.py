@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from assay.error import AssayError
-from assay.results.journal import Journal, last_states
+from assay.results.journal import CellJournal, last_states
 from assay.study import execute as executing
 from assay.study.cell import Cell
 from assay.study.execute import execute
@@ -113,10 +113,10 @@ def test_a_damaged_line_in_the_middle_is_an_error_and_nothing_is_run(tmp_path: P
 
 def test_two_runs_never_write_to_one_folder(tmp_path: Path) -> None:
     path = tmp_path / "journal.ndjson"
-    with Journal(path), pytest.raises(AssayError) as caught:
-        Journal(path)
+    with CellJournal(path), pytest.raises(AssayError) as caught:
+        CellJournal(path)
     assert "another run" in caught.value.message
-    Journal(path).close()
+    CellJournal(path).close()
 
 
 def test_each_line_is_on_disk_before_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_each_line_is_on_disk_before_the_run_goes_on(tmp_path: Path, monkeypatch
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", sync)
-    with Journal(tmp_path / "journal.ndjson") as journal:
+    with CellJournal(tmp_path / "journal.ndjson") as journal:
         journal.add("a", "started")
         journal.add("a", "finished")
     assert len(synced) == 2
@@ -147,7 +147,7 @@ def test_a_full_disk_in_mid_line_leaves_the_journal_readable(
             return real(descriptor, data[:after])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with Journal(path) as journal:
+    with CellJournal(path) as journal:
         journal.add("a", "finished")
         with monkeypatch.context() as patch:
             patch.setattr(os, "write", full)
@@ -155,5 +155,5 @@ def test_a_full_disk_in_mid_line_leaves_the_journal_readable(
                 journal.add("b", "started")
     assert "full" in caught.value.message
     assert "earlier results are intact" in caught.value.message
-    with Journal(path) as journal:
+    with CellJournal(path) as journal:
         assert {cell: entry["state"] for cell, entry in last_states(journal.entries).items()} == {"a": "finished"}

@@ -9,13 +9,12 @@ KNOWN = {
     "Change": 4,
     "Db": 4,
     "Drive": 5,
-    "Durability": 6,
+    "Durability": 4,
     "Failure": 4,
-    "Journal": 5,
+    "Journal": 4,
     "Memory": 4,
-    "Placement": 4,
     "Request": 4,
-    "Result": 7,
+    "Result": 5,
     "Session": 4,
 }
 

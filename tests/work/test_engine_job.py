@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from assay.cli.engine.flags import Flags
 from assay.error import BAD_JOB, AssayError
-from assay.study.work.engine import Durability, EngineWay, Placement, job
+from assay.study.work.engine import CommitDurability, EngineWay, PagePlacement, job
 
 WORKLOAD: dict[str, Any] = {"kind": "tpcc", "warehouses": 1, "small": True}
 
@@ -21,8 +21,8 @@ def test_twins_stand_in_the_place_of_all_folders_with_one_host() -> None:
             log="twin:p5800x",
             pmem="twin:pmem100-128g*6",
             tier="twin:pmem100-512g*2:4GiB",
-            placement=Placement.COPY,
-            durability=Durability.PMEM,
+            placement=PagePlacement.COPY,
+            durability=CommitDurability.PMEM,
             host="i9-9900k",
             cores=4,
             turn="2us",

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Result:
+class ContestResult:
     """One of ours and one rival in one contest."""
 
     contest: str
@@ -89,7 +89,7 @@ def compare(
     on: Path | None,
     out: Path | None,
     listen: Callable[[str], None],
-) -> Iterator[Result | Missing]:
+) -> Iterator[ContestResult | Missing]:
     """Each contest, each of ours beside each rival; where a run fails, why, and the others go on.
 
     Raises:
@@ -152,7 +152,7 @@ def _save(out: Path, record: Json) -> None:
 
 def _tried(
     ring: Ring, contest: Contest, sides: tuple[str, str], size: Size, repeats: int, chance: random.Random
-) -> Result | Missing:
+) -> ContestResult | Missing:
     try:
         return _pairs(ring, contest, sides, size, repeats, chance)
     except AssayError as error:
@@ -163,7 +163,7 @@ def _tried(
 
 def _pairs(
     ring: Ring, contest: Contest, sides: tuple[str, str], size: Size, repeats: int, chance: random.Random
-) -> Result:
+) -> ContestResult:
     for side in sides:
         ring.load(contest, side)
     readings: tuple[list[Reading], list[Reading]] = ([], [])
@@ -175,7 +175,7 @@ def _pairs(
             hint = "ask for a longer window: --duration"
             raise AssayError(f"{side} did nothing in a window, or used no CPU that was counted", hint=hint, code=FAILED)
     ours, rival = readings
-    return Result(
+    return ContestResult(
         contest.name,
         *sides,
         pool_bytes(contest, size),

@@ -13,7 +13,7 @@ from assay.compare.paired import SIDES, Sides
 from assay.compare.side import Side, of_folder, opened
 from assay.results.files import make_folder, read_json, write_json
 from assay.results.folder import Cell
-from assay.results.journal import Journal, last_states
+from assay.results.journal import CellJournal, last_states
 from assay.study import plan
 
 Json = dict[str, Any]
@@ -112,7 +112,7 @@ def mend(directory: Path) -> int:
     Returns the number of runs that will be repeated.
     """
     planned = plan.load(directory / "plan.json").cells
-    with Journal(directory / "journal.ndjson") as journal:
+    with CellJournal(directory / "journal.ndjson") as journal:
         states = {cell: entry["state"] for cell, entry in last_states(journal.entries).items()}
         halves = [_partnerless(pair, states) for pair in zip(planned[::2], planned[1::2], strict=True)]
         torn = [cell for half in halves for cell in half]

@@ -13,6 +13,8 @@ from assay.dbms.cold import IN_MEMORY
 from assay.dbms.cpus import Cpus
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
 from assay.space import kept
+from assay.study.work.declared import NotHereError
+from assay.target.target import Target
 from assay.units.show import size
 
 Json = dict[str, Any]
@@ -38,15 +40,33 @@ class DatabaseTarget:
         return self.file_system in IN_MEMORY
 
 
+def refuse_twin(name: str) -> None:
+    """Refuses a target that is only a model: nothing is stored there."""
+    if name.startswith("twin:"):
+        hint = f"play it, `mount:{name}`; or measure on a folder and ask `assay dbms predict RECORDS --on {name}`"
+        raise TargetError(f"a database cannot run on `{name}`", hint=hint, code=BAD_JOB)
+
+
+def folder_of(target: Target, role: str = "main") -> str:
+    """The folder that a study's target names for a database.
+
+    Raises:
+        NotHereError: where it is none, or several.
+    """
+    refuse_twin(target.label)
+    if target.kind != "folder" or len(target.members) > 1:
+        hint = "name one folder; a file system on several drives is a folder too"
+        raise NotHereError(f"a database lives in a folder, and {target.label} ({role}) is none", hint)
+    return target.members[0]
+
+
 def target_of(binary: Binary, name: str) -> DatabaseTarget:
     """The target of that name.
 
     Raises:
         TargetError: where it is no folder.
     """
-    if name.startswith("twin:"):
-        hint = f"play it, `mount:{name}`; or measure on a folder and ask `assay dbms predict RECORDS --on {name}`"
-        raise TargetError(f"a database cannot run on `{name}`", hint=hint, code=BAD_JOB)
+    refuse_twin(name)
     folder = Path(name).expanduser().resolve()
     if not folder.is_dir():
         raise TargetError(f"{name} is no folder", hint="name a folder that is there", code=NOT_POSSIBLE)

@@ -12,7 +12,7 @@ from assay.error import BAD_JOB, AssayError
 from assay.fleet.total import Seat, of_cell
 from assay.results import store
 from assay.results.files import ResultError, make_folder, read_json, require_ours, write_json
-from assay.results.journal import Journal, last_states
+from assay.results.journal import CellJournal, last_states
 from assay.study import noisy, plan
 from assay.study.cell import Cell
 from assay.study.plan import Plan
@@ -30,7 +30,7 @@ class HostFolder:
     host: str
     directory: Path
     plan: Plan
-    journal: Journal
+    journal: CellJournal
 
     def cell(self, name: str) -> Cell:
         """A cell of its plan."""
@@ -150,5 +150,5 @@ def _opened(made: FleetFolder, hosts: Sequence[str]) -> FleetFolder:
     for host in hosts:
         place = _place(made.directory, host)
         planned = plan.load(place / "plan.json")
-        made.hosts[host] = HostFolder(host, place, planned, Journal(place / "journal.ndjson"))
+        made.hosts[host] = HostFolder(host, place, planned, CellJournal(place / "journal.ndjson"))
     return made

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 STATES = ("started", "finished", "refused", "failed", "interrupted")
 
 
-class Journal:
+class CellJournal:
     """The journal of a result folder, open for appending by one run at a time."""
 
     def __init__(self, path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.document.identifier import Identifier
+from assay.study.work import kind
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,17 @@ class Cell:
     order: int = 0
     files: dict[tuple[str, str, int], int] = field(default_factory=dict)
     program: tuple[str, ...] = ()
-    """Words of the measuring program that does the job, where it is work and no classes of I/O."""
+    """Words of the measuring program that does the job, or the kind of work that is driven from Python; none where it
+    is classes of I/O."""
 
     def __post_init__(self) -> None:
         """Records are named after it: a name that leads elsewhere is refused, whoever wrote it."""
         Identifier.parse(self.id, "name of a cell")
+
+    @property
+    def driven(self) -> bool:
+        """Whether it is driven from Python."""
+        return kind.driven(self.program)
 
     @property
     def group(self) -> str:

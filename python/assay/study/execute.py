@@ -10,9 +10,10 @@ from typing import IO, Any, Protocol
 from assay.binary import Binary, Run, said
 from assay.error import DONE, FAILED, INTERRUPTED, NOT_POSSIBLE
 from assay.results.files import explain, write_json
-from assay.results.journal import Journal, last_states
+from assay.results.journal import CellJournal, last_states
 from assay.study import outcome as outcomes
 from assay.study.cell import Cell
+from assay.study.driven import Sessions
 from assay.study.interrupts import Interrupts
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
@@ -72,18 +73,20 @@ def execute(plan: Plan, directory: Path, binary: Binary, observer: Observer, int
         log = (directory / "assayer.log").open("ab")
     except OSError as error:
         raise explain(error, directory) from error
-    with log, Journal(directory / "journal.ndjson") as journal:
-        runner = _Runner(directory, binary, observer, interrupts, journal, log)
+    with log, CellJournal(directory / "journal.ndjson") as journal:
         left = _left(plan.cells, journal, directory)
-        observer.begin(plan, left)
-        for cell in left:
-            if interrupts.count:
-                break
-            runner.run(cell)
+        with Sessions(left, binary, interrupts, observer.note) as sessions:
+            runner = _Runner(directory, binary, observer, interrupts, journal, log, sessions)
+            observer.begin(plan, left)
+            for cell in left:
+                if interrupts.count:
+                    break
+                runner.run(cell)
+            sessions.conclude(plan.cells, directory)
         return _ending(plan.cells, journal, bool(interrupts.count), runner.corrupt)
 
 
-def _left(cells: Iterable[Cell], journal: Journal, directory: Path) -> list[Cell]:
+def _left(cells: Iterable[Cell], journal: CellJournal, directory: Path) -> list[Cell]:
     """Cells that are still to do: neither finished with their record in place, nor refused by the plan before."""
     states = {cell: entry["state"] for cell, entry in last_states(journal.entries).items()}
     return [cell for cell in cells if not _done(cell, states.get(cell.id, ""), directory)]
@@ -95,7 +98,7 @@ def _done(cell: Cell, state: str, directory: Path) -> bool:
     return state == "finished" and cell.record_in(directory).is_file()
 
 
-def _ending(cells: Iterable[Cell], journal: Journal, interrupted: bool, corrupt: bool) -> Ending:
+def _ending(cells: Iterable[Cell], journal: CellJournal, interrupted: bool, corrupt: bool) -> Ending:
     last = last_states(journal.entries)
     states = {cell.id: str(last[cell.id]["state"]) if cell.id in last else "waiting" for cell in cells}
     return Ending(states, interrupted, corrupt)
@@ -109,8 +112,9 @@ class _Runner:
     binary: Binary
     observer: Observer
     interrupts: Interrupts
-    journal: Journal
+    journal: CellJournal
     log: IO[bytes]
+    sessions: Sessions
     corrupt: bool = False
 
     def run(self, cell: Cell) -> None:
@@ -120,7 +124,7 @@ class _Runner:
             return
         self.journal.add(cell.id, "started")
         self.observer.cell_begins(cell)
-        outcome = self._measure(cell)
+        outcome = self.sessions.measure(cell) if cell.driven else self._measure(cell)
         if outcome.record is not None:
             write_json(cell.record_in(self.directory), outcome.record)
             self.corrupt = self.corrupt or _is_corrupt(outcome.record)

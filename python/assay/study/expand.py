@@ -16,10 +16,10 @@ from assay.study import job as jobs
 from assay.study import matrix
 from assay.study.cell import Cell, Refusal
 from assay.study.expression import Names, label_of, substitute
-from assay.study.model import ClassTable, DatasetTable, Study, WindowTable, WorkTable
+from assay.study.model import DatasetTable, Study, WorkTable
 from assay.study.settings import Chosen, SettingChange
 from assay.study.source import StudyError
-from assay.study.work import declared
+from assay.study.work import declared, kind, runners
 from assay.target.target import DEVICES, TWIN, Target, available_memory
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -46,19 +46,6 @@ class ExpandRequest:
     def study(self) -> Study:
         """The study, settings laid over."""
         return self.chosen.study
-
-
-@dataclass(frozen=True)
-class _Resolved:
-    """A study with one combination of factors put in."""
-
-    classes: dict[str, ClassTable]
-    datasets: dict[str, DatasetTable]
-    window: WindowTable
-    cache: str
-    counting: str
-    state: Json
-    data_check: bool
 
 
 def main_targets(study: Study, targets: Sequence[Target]) -> list[Target]:
@@ -167,6 +154,7 @@ def _work_repeats(
             job=job | {"name": _title(request.name, shown, "all", repeat, study.repeats)},
             refusal=refusal,
             program=declared.COMMANDS[table.kind],
+            files=runners.runner(table.kind).cost(job).files if table.kind in kind.DRIVEN and refusal is None else {},
         )
 
 
@@ -188,18 +176,16 @@ def _scaled(change: SettingChange) -> str:
     return f"{label_of(change.used)} instead of {label_of(change.declared)}"
 
 
-def _resolve(study: Study, factors: matrix.Factors, target: Target) -> _Resolved:
+def _resolve(study: Study, factors: matrix.Factors, target: Target) -> Study:
+    """The study with one combination of factors put in."""
     names = Names(factors, study.parameters, target.facts())
     where = ", ".join(f"{key}={label_of(value)}" for key, value in factors.items())
-    return _Resolved(
-        classes={name: _put(names, table, f"classes.{name}", study, where) for name, table in study.classes.items()},
-        datasets={name: _put(names, table, f"datasets.{name}", study, where) for name, table in study.datasets.items()},
-        window=_put(names, study.window, "window", study, where),
-        cache=str(substitute(study.cache, names)),
-        state=jobs.state_job(substitute(study.cache_limit, names), substitute(study.cool_down, names), study.trim),
-        counting=str(substitute(study.counting, names)),
-        data_check=study.checks.data,
-    )
+    put = {name: substitute(getattr(study, name), names) for name in ("cache", "cache_limit", "cool_down", "counting")}
+    put["window"] = _put(names, study.window, "window", study, where)
+    for table in ("classes", "datasets"):
+        entries = getattr(study, table).items()
+        put[table] = {name: _put(names, entry, f"{table}.{name}", study, where) for name, entry in entries}
+    return study.model_copy(update=put)
 
 
 def _put(names: Names, table: Model, field_name: str, study: Study, where: str) -> Model:
@@ -214,7 +200,7 @@ def _put(names: Names, table: Model, field_name: str, study: Study, where: str) 
         raise StudyError(f"{study.name}, {field_name}.{inner} with {where or 'no factors'}: {message}") from error
 
 
-def _job(request: ExpandRequest, cell: str, resolved: _Resolved, target: Target, classes: tuple[str, ...]) -> Json:
+def _job(request: ExpandRequest, cell: str, resolved: Study, target: Target, classes: tuple[str, ...]) -> Json:
     used = {resolved.classes[name].dataset for name in classes}
     if missing := used - set(resolved.datasets):
         hint = did_you_mean(min(missing), resolved.datasets)
@@ -229,15 +215,15 @@ def _job(request: ExpandRequest, cell: str, resolved: _Resolved, target: Target,
         "classes": [jobs.class_job(name, resolved.classes[name]) for name in classes],
         "window": jobs.window_job(resolved.window),
         "cache": resolved.cache,
-        "checks": {"data": resolved.data_check},
+        "checks": {"data": resolved.checks.data},
         **({"counting": resolved.counting} if resolved.counting != "auto" else {}),
-        **resolved.state,
+        **jobs.state_job(resolved.cache_limit, resolved.cool_down, resolved.trim),
         "scratch": request.scratch,
         "keep_scratch": True,
     }
 
 
-def _dataset(name: str, table: DatasetTable, resolved: _Resolved, target: Target) -> Json:
+def _dataset(name: str, table: DatasetTable, resolved: Study, target: Target) -> Json:
     users = [user for user in resolved.classes.values() if user.dataset == name]
     found = jobs.dataset_job(name, table, users)
     if target.kind == "file" and table.target == "main":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
+from collections.abc import Iterator
 from types import FrameType, TracebackType
 from typing import Any, Self
 
@@ -17,6 +19,7 @@ class Interrupts:
     def __init__(self) -> None:
         self.count = 0
         self._run: Run | None = None
+        self._raises = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
@@ -29,6 +32,15 @@ class Interrupts:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
+    @contextlib.contextmanager
+    def raising(self) -> Iterator[None]:
+        """Meanwhile a signal stops what this process does itself: it comes as `KeyboardInterrupt`."""
+        self._raises = True
+        try:
+            yield
+        finally:
+            self._raises = False
+
     def watch(self, run: Run | None) -> None:
         """Hands later signals to this run; one that came a moment ago too."""
         self._run = run
@@ -37,6 +49,8 @@ class Interrupts:
 
     def _caught(self, _number: int, _frame: FrameType | None) -> None:
         self.count += 1
+        if self._raises:
+            raise KeyboardInterrupt
         self._hand_on()
 
     def _hand_on(self) -> None:

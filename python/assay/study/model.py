@@ -40,7 +40,7 @@ class Pattern(Table):
     pages_percent: kinds.Count = Field(10, description="Share of pages that are hot.")
 
 
-class Durability(Table):
+class WriteDurability(Table):
     """What makes writes durable, once in `every` writes."""
 
     kind: kinds.DurabilityWord
@@ -74,7 +74,7 @@ class ClassTable(Table):
         None, description="Whether the rate is of the whole class (`total`) or of each `thread`. There is no default."
     )
     burst: kinds.Count = Field(1, description="Operations due at one instant, where arrivals are `burst`.")
-    durability: kinds.DurabilityWord | Durability = "none"
+    durability: kinds.DurabilityWord | WriteDurability = "none"
     buffer: kinds.Size = Field(0, description="Memory per thread that reads land in; 0: just what is in flight.")
     dirty: kinds.Size = Field(0, description="Bytes changed in a page before it is written.")
     start: kinds.Duration = Field(0, description="Begins this long after the window opens.")
@@ -175,11 +175,12 @@ Values = Annotated[list[Choice | Scalar], Field(min_length=1), AfterValidator(_d
 
 
 class WorkTable(Table):
-    """Work of the engine or an index in the place of classes of I/O: its other keys are the command's options."""
+    """Work of the engine, an index or a database in the place of classes of I/O: its other keys are the command's
+    options."""
 
     model_config = ConfigDict(extra="allow")
     open_keys: ClassVar[bool] = True
-    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index"]
+    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index", "dbms-tpcc", "dbms-wtperf"]
 
 
 class StudyHead(Table):

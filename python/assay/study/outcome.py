@@ -6,7 +6,8 @@ import signal
 from dataclasses import dataclass
 from typing import Any
 
-from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, NOT_POSSIBLE
+from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, NOT_POSSIBLE, AssayError
+from assay.study.work.view import first_failed
 
 Json = dict[str, Any]
 
@@ -32,13 +33,29 @@ def read(last: Json | None, returned: int, stopped: bool, complaint: str) -> Out
     if last is not None and last["event"] == "refused":
         return _refused(last)
     if stopped:
-        return Outcome("interrupted", reason="It was stopped by the user.", fix="Continue with --resume.", exit_code=3)
+        return STOPPED
     if returned < 0:
         return _killed(-returned)
     reason = (
         f"The measuring program ended with exit code {returned} and left no record: {complaint or 'it said nothing'}"
     )
     return Outcome("failed", reason=reason, fix="assayer.log in the result folder has all it said.", exit_code=FAILED)
+
+
+def of_work(record: Json) -> Outcome:
+    """Of work that was driven from Python: its record says whether it was stopped, and whether its checks passed."""
+    if any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"]):
+        return _finished(record, INTERRUPTED, "")
+    failed = first_failed(record)
+    return _finished(record, FAILED if failed else DONE, failed)
+
+
+def of_error(error: AssayError) -> Outcome:
+    """Of work that was driven from Python and could not be done."""
+    return _refused({"exit_code": error.code, "reason": error.message, "fix": error.hint})
+
+
+STOPPED = Outcome("interrupted", reason="It was stopped by the user.", fix="Continue with --resume.", exit_code=3)
 
 
 def _finished(record: Json, returned: int, complaint: str) -> Outcome:

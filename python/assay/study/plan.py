@@ -16,7 +16,7 @@ from assay.error import BAD_JOB, AssayError
 from assay.results.files import ResultError, read_json
 from assay.study import consent
 from assay.study.cell import Cell, Refusal
-from assay.study.work import declared
+from assay.study.work import declared, runners
 
 VERSION = 1
 
@@ -190,6 +190,9 @@ def _answered(cell: Cell, answer: dict[str, Any] | None) -> Cell:
 
 def _work(cell: Cell) -> Cell:
     """What work costs: its program cannot say before it has loaded its data."""
+    if cell.driven:
+        cost = runners.runner(cell.program[0]).cost(cell.job)
+        return replace(cell, seconds=cost.seconds, bytes_written=cost.bytes_written)
     if not declared.members(cell.job):
         return replace(cell, seconds=TWIN_WORK_S)
     seconds = declared.window_s(cell.job) + WORK_LOAD_S
@@ -236,6 +239,8 @@ def _with_preparation(cells: list[Cell]) -> list[Cell]:
 
 
 def _prepare(cell: Cell, there: dict[tuple[str, str, int], tuple[str, int]]) -> int:
+    if cell.driven:
+        return 0  # What it loads is in its own estimate.
     layouts = {dataset["name"]: dataset["layout"] for dataset in cell.job.get("datasets", ())}
     missing = 0
     for key, size in cell.files.items():
@@ -257,6 +262,8 @@ def _drive_writes(cells: Iterable[Cell]) -> dict[str, float]:
 
 
 def _members(cell: Cell) -> set[str]:
+    if cell.driven:
+        return set(runners.runner(cell.program[0]).members(cell.job))
     if cell.program:
         return set(declared.members(cell.job))
     return {member for target in cell.job["targets"] for member in target["members"]}

@@ -30,7 +30,8 @@ _MODEST_PERCENT = 10.0
 class Wish:
     """What the user asked for."""
 
-    study: str
+    study: str | Study
+    """By name or file, or as a command wrote it."""
     targets: tuple[Target, ...]
     settings: Mapping[str, Value]
     profile: str | None = None
@@ -52,7 +53,7 @@ class Prepared:
 
 def prepare(wish: Wish, binary: Binary | None) -> Prepared:
     """Everything that is known before the run: cells, order, cost. Nothing is touched."""
-    document = source.read(wish.study)
+    document = wish.study if isinstance(wish.study, Study) else source.read(wish.study)
     requests, left_out = _suited(document, _requests(document, wish), wish.targets)
     requests = _roomy(document, requests, wish)
     cells = wish.demand.on(cell for request in requests for cell in expand(request))

@@ -29,6 +29,8 @@ def folders_of_cells(cells: Iterable[Cell]) -> list[str]:
 
 
 def _members(cell: Cell) -> list[str]:
+    if cell.driven:
+        return []  # It holds the folders that it makes places in itself, and cleans them.
     if cell.program:
         return declared.members(cell.job)
     return [member for target in cell.job["targets"] if target["kind"] == "folder" for member in target["members"]]

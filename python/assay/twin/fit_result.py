@@ -30,7 +30,7 @@ _UNITS = {"write": ("write", "sustained", "mixed", "flush", "suspend")}
 
 
 @dataclass(frozen=True)
-class Result:
+class FitResult:
     """What a fit found."""
 
     points: list[Measured]
@@ -87,7 +87,7 @@ class Result:
         return to_toml(self.host)
 
 
-def fit_folder(directory: Path, name: str, binary: Binary) -> Result:
+def fit_folder(directory: Path, name: str, binary: Binary) -> FitResult:
     """Fits a twin to the records of a folder.
 
     Raises:
@@ -103,7 +103,7 @@ def fit_folder(directory: Path, name: str, binary: Binary) -> Result:
     verdict = judge(found, drive, _expected(directory))
     sustained = _sustained(records)
     twin = _twin(name, seen, drive, found, verdict, sustained, date)
-    return Result(found, drive, verdict, sustained, twin, host)
+    return FitResult(found, drive, verdict, sustained, twin, host)
 
 
 def slug(text: str) -> str:

@@ -36,13 +36,13 @@ def progress_of(context: typer.Context, flags: Json, command: str, name: str) ->
     resume = given.pop("resume")
     secret.refuse_in(str(given.get("connect") or ""))
     again = {key: given[key] for key in _AGAIN if key in given}
-    anew = {key: _plain(given[key]) for key in _ANEW if key in given}
+    anew = {key: plain(given[key]) for key in _ANEW if key in given}
     if resume is None:
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         folder = given.pop("out") or Path("assay-results") / f"{name}-{stamp}"
-        asked = {key: _plain(value) for key, value in given.items() if key not in _OWN}
+        asked = {key: plain(value) for key, value in given.items() if key not in _OWN}
         return Progress(folder, command, asked), asked | again
-    _refuse_more(context)
+    refuse_more(context)
     progress = Progress.resume(resume, command)
     try:
         os.chdir(progress.cwd)
@@ -72,7 +72,8 @@ def _require_anew(asked: Json, anew: Json) -> None:
             raise AssayError(message, hint="begin a new run with that setting on the command line", code=BAD_JOB)
 
 
-def _refuse_more(context: typer.Context) -> None:
+def refuse_more(context: typer.Context) -> None:
+    """Refuses what would change a run that goes on."""
     from assay.error import BAD_JOB, AssayError
 
     sources = {key: context.get_parameter_source(key) for key in context.params}
@@ -84,9 +85,10 @@ def _refuse_more(context: typer.Context) -> None:
         raise AssayError(message, hint=f"leave --{flag} out, or begin a new run", code=BAD_JOB)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A flag's value as a document has it."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Path):
         return str(value)
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+    return [plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.dbms.flags import Affinity, HybridBufferPool, Out, RecoveryInterval
-from assay.cli.dbms.resume import Resume, progress_of
-from assay.cli.flags import Json
+from assay.cli.dbms.resume import Resume
+from assay.cli.flags import DryRun, Json
 
 if TYPE_CHECKING:
-    from assay.dbms.tpcc.order import TpccFlags
-    from assay.dbms.tpcc.run import TpccOutcome
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from assay.record import WorkRecord
 
 
 class TpccEngine(StrEnum):
@@ -130,72 +133,33 @@ Connect = Annotated[
 External = Annotated[bool, typer.Option("--external", help="With --connect: Assay may work there.")]
 
 
-def _order(flags: dict[str, Any]) -> TpccFlags:
-    from assay.dbms.sqlserver.settings import from_flags
-    from assay.dbms.tpcc.order import TpccFlags
-    from assay.units.parse import parse_bytes, parse_seconds
-
-    taken = dict(flags)
-    del taken["json"]
-    settings = [taken.pop(name) for name in ("hybrid_buffer_pool", "affinity", "recovery_interval")]
-    duration, ramp, buffers = (taken.pop(name) for name in ("duration", "ramp", "buffers"))
-    return TpccFlags(
-        duration_s=parse_seconds(duration),
-        ramp_s=parse_seconds(ramp) if ramp else None,
-        buffers=int(parse_bytes(buffers)) if buffers else None,
-        choice=taken.pop("warehouse"),
-        on=taken.pop("on") or ["."],
-        pg_bin=Path(name) if (name := taken.pop("pg_bin")) else None,
-        pg_settings=tuple(taken.pop("pg_set") or ()),
-        sqlserver=from_flags(*settings),
-        **taken,
-    )
-
-
 def _run(context: typer.Context, given: dict[str, Any]) -> int:
-    from dataclasses import replace
+    from assay.cli.dbms.study import DatabaseStudy, carry_out
+    from assay.dbms.grant import Grant
+    from assay.dbms.tpcc.runner import KIND, TpccRunner
 
-    from assay.cli import output
-    from assay.cli.playing import played
-    from assay.dbms.postgres.user import server_users
-    from assay.dbms.tpcc.run import run
-
-    progress, flags = progress_of(context, given, "tpcc", "tpcc")
-    order = _order(flags)
-    others = server_users() if order.engine == "postgres" else ()
-    with played(order.on, order.seed, others, goes_on=bool(progress.steps)) as drives:
-        outcome = run(replace(order, on=drives.on), progress, output.tell)
-    drives.tell()
-    drives.mark_files(progress.folder / "work")
-    outcome.records = [drives.mark(record) for record in outcome.records]
-    if flags["json"]:
-        output.emit(outcome.records)
-    else:
-        _show(outcome)
-        output.say(f"records in {progress.folder}/work")
-    if outcome.broke:
-        output.tell(f"error: {outcome.broke}")
-    if outcome.goes_on:
-        output.tell(f"go on with it: assay dbms tpcc --resume {progress.folder}")
-    return outcome.exit_code
+    grant = Grant(given["pg_bin"], given["connect"], given["external"], tuple(given["pg_set"] or ()))
+    asked = DatabaseStudy(
+        name="tpcc",
+        question="How many transactions does the database do on each target?",
+        kind=KIND,
+        runner=lambda: TpccRunner(grant),
+        parts=("wal", "temp", "index"),
+        columns=(),
+        say=_say,
+    )
+    return carry_out(asked, context, {key: given[key] for key in context.params})
 
 
-def _show(outcome: TpccOutcome) -> None:
-    import sys
-
-    from rich.console import Console
-
-    from assay.cli import output
+def _say(records: Sequence[WorkRecord], console: Console) -> None:
     from assay.study.work import show
 
-    console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 140)
-    with output.to_reader():
-        for record in outcome.records:
-            show(record, console)
-        for record in outcome.records:
-            if words := record["workload"]["parameters"].get("compared_in_words"):
-                console.print(words, markup=False)
-        console.print("TPC-C-like: not audited, and not to be compared with published TPC-C results.", markup=False)
+    for record in records:
+        show(record, console)
+    for record in records:
+        if words := record["workload"]["parameters"].get("compared_in_words"):
+            console.print(words, markup=False)
+    console.print("TPC-C-like: not audited, and not to be compared with published TPC-C results.", markup=False)
 
 
 def tpcc(
@@ -233,6 +197,7 @@ def tpcc(
     recovery_interval: RecoveryInterval = None,
     out: Out = None,
     resume: Resume = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Run TPC-C's five transactions on each target, with its twelve consistency conditions checked.

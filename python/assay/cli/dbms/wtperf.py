@@ -3,20 +3,52 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.dbms.flags import Out
-from assay.cli.dbms.resume import Resume, progress_of
-from assay.cli.flags import Json
+from assay.cli.dbms.resume import Resume
+from assay.cli.flags import DryRun, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from assay.record import WorkRecord
 
 
-def _wtperf(context: typer.Context, given: dict[str, Any]) -> int:
-    from assay.cli.dbms.other import run_wtperf, wanted_of
+def _run(context: typer.Context, given: dict[str, Any]) -> int:
+    from assay.cli.dbms.study import DatabaseStudy, carry_out
+    from assay.dbms.grant import Grant
+    from assay.dbms.wtperf.runner import KIND, WtperfRunner
 
-    progress, flags = progress_of(context, given, "wtperf", "wtperf")
-    return run_wtperf(wanted_of(flags), progress)
+    grant = Grant(program=given["program"], command="wtperf")
+    asked = DatabaseStudy(
+        name="wtperf",
+        question="How many operations does WiredTiger do on each target?",
+        kind=KIND,
+        runner=lambda: WtperfRunner(grant),
+        parts=(),
+        columns=("workload", "page_cache"),
+        say=_say,
+    )
+    flags = {key: given[key] for key in context.params if key != "workloads"}
+    flags["workload"] = given["workloads"] or ["small-btree"]
+    flags["page_cache"] = [word.strip() for word in given["page_cache"].split(",") if word.strip()]
+    return carry_out(asked, context, flags)
+
+
+def _say(records: Sequence[WorkRecord], console: Console) -> None:
+    from assay.study.work import show
+
+    for record in records:
+        console.print(f"page cache {record['workload']['parameters']['page_cache']}:", markup=False)
+        show(record, console)
+        for part in record["parts"]:
+            if words := (part.get("facts") or {}).get("against_first"):
+                console.print(f"  {part['name']}: {words}", markup=False)
 
 
 def wtperf(
@@ -35,10 +67,11 @@ def wtperf(
     limit: Annotated[str, typer.Option("--limit", metavar="TIME", help="Of one run.")] = "1h",
     out: Out = None,
     resume: Resume = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Run WiredTiger's own benchmark on each target, with the page cache on, off and cold.
 
     For example: assay dbms wtperf small-btree --on /mnt/a --on /mnt/b --repeats 3
     """
-    raise typer.Exit(_wtperf(context, locals()))
+    raise typer.Exit(_run(context, locals()))

@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.flags import Json
 from assay.cli.sharing import sharing
-from assay.study.work.engine import Durability, EngineWay, Placement, Wish
+from assay.study.work.engine import CommitDurability, EngineWay, PagePlacement, Wish
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Flags(Wish):
     ] = 32
     duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the window.")] = "10s"
     warmup: Annotated[str, typer.Option("--warmup", metavar="TIME", help="Before the window.")] = "2s"
-    durability: Annotated[Durability, typer.Option("--durability", help="What makes a commit durable.")] = (
-        Durability.FDATASYNC
+    durability: Annotated[CommitDurability, typer.Option("--durability", help="What makes a commit durable.")] = (
+        CommitDurability.FDATASYNC
     )
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="DIR", help="Keeps the database there, or opens it.")
@@ -70,7 +70,7 @@ class Flags(Wish):
         typer.Option("--tier", metavar="DIR|twin:NAME:BYTES", help="Memory below the pool, such as /mnt/pmem:4GiB."),
     ] = ""
     placement: Annotated[
-        Placement | None, typer.Option("--placement", help="What becomes of a page below that is read; hot.")
+        PagePlacement | None, typer.Option("--placement", help="What becomes of a page below that is read; hot.")
     ] = None
     host: Annotated[
         str, typer.Option("--host", metavar="NAME", help="Runs the engine on a twin; `assay list hosts`.")

@@ -14,6 +14,7 @@ from assay.cli.measure.devices import check_devices
 from assay.cli.parts import part
 from assay.cli.playing import played
 from assay.cli.results.gating import NONE, Papers
+from assay.cli.runners import users_of
 from assay.error import BAD_JOB, DONE, MISSED, AssayError
 from assay.results import cases
 from assay.results import folder as result_folder
@@ -21,6 +22,7 @@ from assay.study import again, folder, run
 from assay.study.consent import Consent
 from assay.study.demand import Demand
 from assay.study.execute import Observer
+from assay.study.model import Study
 from assay.study.observer import watching
 from assay.study.request import Prepared, Wish, prepare
 from assay.study.run import Summary
@@ -33,7 +35,7 @@ from assay.target.target import parse_all
 class RunFlags:
     """What was typed."""
 
-    study: str
+    study: str | Study
     on: list[str]
     out: Path | None = None
     settings: list[str] = field(default_factory=list)
@@ -67,13 +69,23 @@ def measure(order: RunFlags) -> int:
     if order.baseline and order.json:
         hint = "run without --baseline, then: assay compare NEW --baseline OLD --json"
         raise AssayError("--baseline with --json would print two documents", hint=hint, code=BAD_JOB)
+    summary = measured(order)
+    if summary is None:
+        return DONE
+    code = _conclude(summary, order.report, order.json, order.papers)
+    return _held(order, summary.directory) or code if order.baseline and code in (DONE, MISSED) else code
+
+
+def measured(order: RunFlags) -> Summary | None:
+    """Plans and runs; none where the plan was to be shown, and is."""
     binary = Binary.find()
-    with played(order.on, order.seed) as drives:
+    with played(order.on, order.seed, users_of(order.study, order.on)) as drives:
         prepared = prepare(wish(replace(order, on=drives.on)), binary)
         if prepared.left_out:
             output.tell(f"left out, as {', '.join(order.on)} is not what they run on: {', '.join(prepared.left_out)}")
         if order.dry_run:
-            return show_plan(prepared, order.json)
+            show_plan(prepared, order.json)
+            return None
         check_devices(prepared)
         if not order.turns:
             asking.agreed(prepared, order.yes)
@@ -84,9 +96,9 @@ def measure(order: RunFlags) -> int:
             summary = _quoted_again(summary, binary, observer)
         summary.judges = order.judges
     drives.tell()
-    drives.mark_files(directory / "records")
-    code = _conclude(summary, order.report, order.json, order.papers)
-    return _held(order, directory) or code if order.baseline and code in (DONE, MISSED) else code
+    for name in ("records", "work"):
+        drives.mark_files(directory / name)
+    return summary
 
 
 def _held(order: RunFlags, directory: Path) -> int:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.study.work.engine import Durability
+from assay.study.work.engine import CommitDurability
 from assay.study.work.index import INDEXES
 
 Json = dict[str, Any]
@@ -47,7 +47,9 @@ def soak(
     kills: Annotated[int, typer.Option("--kills", min=1, help="How often the process is killed.")] = 20,
     threads: Annotated[int, typer.Option("--threads", min=1, max=64, help="Threads that work.")] = 2,
     keys: Annotated[int, typer.Option("--keys", min=1, help="Keys of each thread, a power of two.")] = 1024,
-    durability: Annotated[Durability, typer.Option("--durability", help="Of the engine.")] = Durability.FDATASYNC,
+    durability: Annotated[
+        CommitDurability, typer.Option("--durability", help="Of the engine.")
+    ] = CommitDurability.FDATASYNC,
     log: Annotated[Path | None, typer.Option("--log", metavar="DIR", help="Folder for the engine's log.")] = None,
     pmem: Annotated[
         Path | None, typer.Option("--pmem", metavar="DIR", help="Persistent memory for the end of the engine's log.")

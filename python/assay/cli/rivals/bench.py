@@ -13,7 +13,7 @@ from assay.error import FAILED
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from assay.bench.beside import Missing, Result
+    from assay.bench.beside import ContestResult, Missing
 
 Contests = Annotated[
     list[str] | None, typer.Option("--contest", metavar="NAME", help="Only this one; may be repeated.")
@@ -28,7 +28,7 @@ Rivals = Annotated[
 Durability = Annotated[str, typer.Option("--durability", metavar="WHICH", help="Of the rivals: none, wal or fsync.")]
 
 
-def _show(found: list[Result | Missing], repeats: int, seed: int) -> None:
+def _show(found: list[ContestResult | Missing], repeats: int, seed: int) -> None:
     import sys
 
     from rich.console import Console
@@ -61,7 +61,7 @@ def _unmeasured(one: Missing) -> str:
     return f"{one.contest}, {one.ours} and {one.rival}: not measured: {one.reason} ({one.fix or 'no remedy is known'})"
 
 
-def _table(results: list[Result]) -> Table:
+def _table(results: list[ContestResult]) -> Table:
     from statistics import median
 
     from rich.table import Table
@@ -137,7 +137,7 @@ def bench(
     from assay.study.work.index import number
     from assay.units.parse import parse_seconds
 
-    results: list[Result | Missing] = []
+    results: list[ContestResult | Missing] = []
     for each in threads or [2]:
         size = Size(number(keys, "--keys"), each, parse_seconds(duration), 1.0, warehouses, durability, seed)
         results += compare(named(contest or []), rival or [], size, repeats, on, out, output.tell)

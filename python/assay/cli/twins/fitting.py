@@ -19,7 +19,7 @@ from assay.study.request import Prepared, prepare
 from assay.study.run import Summary
 from assay.target.host import HostWish
 from assay.target.target import parse_all
-from assay.twin.fit_result import Result, fit_folder
+from assay.twin.fit_result import FitResult, fit_folder
 
 Json = dict[str, Any]
 
@@ -140,7 +140,7 @@ def _check_out(order: FitOrder) -> None:
         raise AssayError(f"{folder_} does not exist", hint="make it first, or choose another --out", code=BAD_JOB)
 
 
-def _write(order: FitOrder, result: Result) -> Json:
+def _write(order: FitOrder, result: FitResult) -> Json:
     twin = order.out or Path(f"{result.twin['name']}.toml")
     host = twin.with_name(f"{twin.stem}-host.toml")
     try:
@@ -151,7 +151,7 @@ def _write(order: FitOrder, result: Result) -> Json:
     return {"twin": str(twin), "host": str(host)}
 
 
-def _show(result: Result, files: Json | None) -> None:
+def _show(result: FitResult, files: Json | None) -> None:
     for kind in result.kinds():
         held = kind["held_out"]
         unseen = "nothing held out"

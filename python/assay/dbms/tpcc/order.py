@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from assay.dbms.sqlserver.settings import Settings
+from assay.dbms.grant import Grant
+from assay.dbms.sqlserver.settings import Settings, from_flags
 from assay.error import BAD_JOB, AssayError
+from assay.units.parse import parse_bytes, parse_seconds
 
 Json = dict[str, Any]
 # Bytes of a loaded warehouse with its keys, and of a minute's growth per terminal, as seen on PostgreSQL 15 and SQLite.
@@ -19,6 +21,9 @@ LOG_BYTES = 1 << 30
 WORDS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
 RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
 ENGINES = ("sqlite", "postgres", "assay", *RIVALS, "sqlserver")
+CHOICES = ("home", "uniform", "zipf")
+# Consistency conditions of the specification.
+CONDITIONS = 12
 # Parts that can lie apart, by engine.
 APART: dict[str, tuple[str, ...]] = {
     "postgres": ("wal", "temp", "index"),
@@ -31,14 +36,13 @@ TRIES = dict.fromkeys(("assay", *RIVALS), 10_000)
 
 @dataclass(frozen=True)
 class TpccFlags:
-    """The flags of `assay dbms tpcc`."""
+    """What a run is asked to do, and where parts of the database lie that do not lie with the data."""
 
     engine: str = "sqlite"
     warehouses: int = 1
     terminals: int = 2
     duration_s: float = 60.0
     ramp_s: float | None = None
-    on: Sequence[str] = (".",)
     wal: str = ""
     temp: str = ""
     index: str = ""
@@ -50,7 +54,6 @@ class TpccFlags:
     mix: str = ""
     isolation: str = "read-committed"
     synchronous: str = "full"
-    repeats: int = 1
     seed: int = 1
     spoil: int | None = None
     small: bool = False
@@ -64,7 +67,8 @@ class TpccFlags:
     sqlserver: Settings | None = None
 
     def validate(self) -> None:
-        """Refuses what does not go together."""
+        """Refuses what cannot be, and what does not go together."""
+        self._require_values()
         if self.engine not in ENGINES:
             raise _bad(f"TPC-C does not run on `{self.engine}`", f"use one of {', '.join(ENGINES)}")
         wrong = [name for name in self.apart() if name not in APART.get(self.engine, ())]
@@ -84,6 +88,25 @@ class TpccFlags:
         if self.sqlserver is not None and self.engine != "sqlserver":
             hint = "leave --hybrid-buffer-pool, --affinity and --recovery-interval out, or take --engine sqlserver"
             raise _bad(f"{self.engine} has no such settings", hint)
+
+    def _require_values(self) -> None:
+        for name in ("warehouses", "terminals"):
+            if getattr(self, name) < 1:
+                raise _bad(f"{name} is {getattr(self, name)}", "it is 1 or more")
+        if self.spoil is not None and not 1 <= self.spoil <= CONDITIONS:
+            raise _bad(f"there is no condition {self.spoil} to spoil", f"there are 1 to {CONDITIONS}")
+        if self.duration_s <= 0:
+            raise _bad("a window of no time measures nothing", "give a duration such as 60s")
+        if self.choice not in CHOICES:
+            raise _bad(f"terminals cannot work for `{self.choice}`", f"use one of {', '.join(CHOICES)}")
+
+    def placed(self, parts: Mapping[str, str], seed: int, grant: Grant) -> TpccFlags:
+        """With the folders of its parts, a seed, and what the command line gives."""
+        unknown = [name for name in parts if name not in WORDS]
+        if unknown:
+            raise _bad(f"a database has no part `{unknown[0]}`", f"its parts are {', '.join(WORDS)}")
+        more: Json = {**parts, "pg_bin": grant.pg_bin, "connect": grant.connect, "external": grant.external}
+        return replace(self, seed=seed, **more)
 
     def scale(self) -> Json:
         """The data set."""
@@ -130,6 +153,55 @@ class TpccFlags:
         """The driver's job."""
         order: Json = {"name": "tpcc", "scale": self.scale(), "seed": self.seed, "load_seed": 1, "sites": sites, **more}
         return {"store": store, "order": order}
+
+
+def asked(
+    engine: str = "sqlite",
+    warehouses: int = 1,
+    terminals: int = 2,
+    duration: str = "60s",
+    ramp: str = "",
+    rate: float | None = None,
+    poisson: bool = False,
+    think: float | None = None,
+    warehouse: str = "home",
+    zipf: float = 0.99,
+    mix: str = "",
+    isolation: str = "read-committed",
+    synchronous: str = "full",
+    spoil: int | None = None,
+    small: bool = False,
+    buffers: str = "",
+    pg_set: tuple[str, ...] = (),
+    port: int | None = None,
+    freeze_costs: bool = False,
+    hybrid_buffer_pool: str = "",
+    affinity: str = "",
+    recovery_interval: int | None = None,
+) -> TpccFlags:
+    """What a command or a study's `[work]` asks for, in their words; `assay dbms tpcc --help` says what each means."""
+    return TpccFlags(
+        engine=engine,
+        warehouses=warehouses,
+        terminals=terminals,
+        duration_s=parse_seconds(duration),
+        ramp_s=parse_seconds(ramp) if ramp else None,
+        rate=rate,
+        poisson=poisson,
+        think=think,
+        choice=warehouse,
+        zipf=zipf,
+        mix=mix,
+        isolation=isolation,
+        synchronous=synchronous,
+        spoil=spoil,
+        small=small,
+        buffers=int(parse_bytes(buffers)) if buffers else None,
+        pg_settings=pg_set,
+        port=port,
+        freeze_costs=freeze_costs,
+        sqlserver=from_flags(hybrid_buffer_pool, affinity, recovery_interval),
+    )
 
 
 def _mix(text: str) -> Json:

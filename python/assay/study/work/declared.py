@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from typing import Any, cast, get_args, get_type_hints
 
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.study.work import engine, index, workload
+from assay.study.work import engine, index, runners, workload
+from assay.study.work.kind import DRIVEN
 from assay.target import names
 from assay.target.target import TWIN, Target
 
 Json = dict[str, Any]
 
-#: Words of the measuring program by kind of work.
-COMMANDS = {**dict.fromkeys(workload.DECLARED, ("engine",)), "index": ("index",)}
+#: Words of the measuring program by kind of work; of what is driven from Python the kind itself.
+COMMANDS = {
+    **dict.fromkeys(workload.DECLARED, ("engine",)),
+    "index": ("index",),
+    **{kind: (kind,) for kind in DRIVEN},
+}
 #: What a study's targets decide, and what nobody may declare.
 _NOT_DECLARED = {
     *("on", "log", "pmem", "serial", "yes_destroy", "keep", "seed", "host", "cores", "clock"),
@@ -44,6 +49,8 @@ def job(table: Mapping[str, Any], target: Target, roles: Mapping[str, Target], s
         WorkError: where the table has a word that its kind of work does not know, or a value that cannot be.
     """
     kind = str(table["kind"])
+    if kind in DRIVEN:
+        return runners.runner(kind).job({key: table[key] for key in table if key != "kind"}, target, roles, seed)
     asked, wanted = _read(kind, {key: value for key, value in table.items() if key != "kind"})
     places: Json = {name: roles[name].label for name in _ROLES if name in roles}
     _require_alike(target, [*places.values(), str(wanted.get("tier", ""))])
@@ -63,9 +70,7 @@ def _read(kind: str, declared: Json) -> tuple[Json, Json]:
     wish = index.Wish if kind == "index" else engine.Wish
     types = get_type_hints(wish)
     known = {field.name for field in fields(wish)} - _NOT_DECLARED
-    if unknown := set(declared) - known - set(asks):
-        word = min(unknown)
-        raise WorkError(f"[work]: {kind} knows no `{word}`", did_you_mean(word, known | set(asks)))
+    _require_known(kind, declared, known | set(asks))
     try:
         asked = {key: _like(usual, key, declared.get(key, usual)) for key, usual in asks.items()}
         wanted = {
@@ -74,6 +79,31 @@ def _read(kind: str, declared: Json) -> tuple[Json, Json]:
     except ValueError as error:
         raise WorkError(f"[work]: {error}", "mend the value that is named") from error
     return asked, wanted
+
+
+def options(kind: str, asks: Callable[..., Any], declared: Mapping[str, Any]) -> Json:
+    """What a kind of work that is driven from Python is asked for: each word as the parameter of `asks` has it.
+
+    Raises:
+        WorkError: where it has no such word, or the value is none of its kind.
+    """
+    usual, types = _usual(asks), get_type_hints(asks)
+    _require_known(kind, declared, usual)
+    try:
+        return {
+            key: _like(usual[key], key, value) if usual[key] is not None else _typed(types[key], key, value)
+            for key, value in declared.items()
+            if value != ""
+        }
+    except (TypeError, ValueError) as error:
+        raise WorkError(f"[work]: {error}", "mend the value that is named") from error
+
+
+def _require_known(kind: str, declared: Mapping[str, Any], known: Iterable[str]) -> None:
+    known = set(known)
+    if unknown := set(declared) - known:
+        word = min(unknown)
+        raise WorkError(f"[work]: {kind} knows no `{word}`", did_you_mean(word, known))
 
 
 def _usual(asks: Any) -> Json:
@@ -99,6 +129,8 @@ def _typed(wanted: Any, key: str, value: Any) -> Any:
         return _like(True, key, value)
     if kind is int:
         return _count(key, value)
+    if kind is float:
+        return float(value)
     return kind(value) if issubclass(kind, StrEnum) else str(value)
 
 
@@ -108,6 +140,8 @@ def _like(usual: Any, key: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise ValueError(f"{key} is {value!r}, and must be true or false")
         return value
+    if isinstance(usual, tuple) and isinstance(value, str):
+        return (value,)
     found = type(usual)(value)
     if isinstance(usual, int) and isinstance(value, float) and found != value:
         raise ValueError(f"{key} is {value}, and must be a whole number")

@@ -21,7 +21,7 @@ LEARN = "learn"
 """In the place of a turn's time: measure it anew."""
 
 
-class Durability(StrEnum):
+class CommitDurability(StrEnum):
     """What makes an acknowledged transaction durable."""
 
     NONE = "none"
@@ -38,7 +38,7 @@ class EngineWay(StrEnum):
     PREAD = "pread"
 
 
-class Placement(StrEnum):
+class PagePlacement(StrEnum):
     """What becomes of a page in the memory below that is read."""
 
     COPY = "copy"
@@ -65,11 +65,11 @@ class Wish:
     tasks: int = 32
     duration: str = "10s"
     warmup: str = "2s"
-    durability: Durability = Durability.FDATASYNC
+    durability: CommitDurability = CommitDurability.FDATASYNC
     keep: Path | None = None
     seed: int = 0
     tier: str = ""
-    placement: Placement | None = None
+    placement: PagePlacement | None = None
     host: str = ""
     cores: int | None = None
     clock: float | None = None
@@ -78,7 +78,7 @@ class Wish:
 
 def job(workload: Json, wanted: Wish, host: Json | None = None) -> Json:
     """The job of `assayer engine`. `host` drives twins, in the place of the one that the wish names."""
-    if wanted.durability is Durability.PMEM and not wanted.pmem:
+    if wanted.durability is CommitDurability.PMEM and not wanted.pmem:
         hint = "name a folder on persistent memory with --pmem DIR; one in memory (/dev/shm) stands in for it"
         raise AssayError("durability pmem needs persistent memory for the log's tail", hint=hint, code=BAD_JOB)
     document: Json = {
@@ -104,7 +104,7 @@ def job(workload: Json, wanted: Wish, host: Json | None = None) -> Json:
     named = {key: name for key, name in named.items() if name}
     if wanted.tier:
         named["tier"], size = _tier(wanted.tier)
-        placement = wanted.placement or Placement.HOT
+        placement = wanted.placement or PagePlacement.HOT
         document["tier"] = {"target": named["tier"], "bytes": size, "placement": placement.value}
     elif wanted.placement is not None:
         hint = "name the memory below the pool with --tier DIR:BYTES, or leave --placement out"

@@ -15,13 +15,20 @@ ERRORS_INVALID = 0.01
 def verdict(reasons: Iterable[Json], checks: Sequence[Json], parts: Sequence[Json], targets: Sequence[Json]) -> Json:
     """What was found, gravest first, and the status that follows."""
     own = [_check_failed(checks), _failures(parts), _emulated(targets)]
-    everything = sorted(
-        [*reasons, *(found for found in own if found is not None)],
-        key=lambda one: (_GRADES[one["severity"]], one["code"]),
-    )
+    return _graded([*reasons, *(found for found in own if found is not None)])
+
+
+def _graded(reasons: Iterable[Json]) -> Json:
+    everything = sorted(reasons, key=lambda one: (_GRADES[one["severity"]], one["code"]))
     gravest = everything[0]["severity"] if everything else "note"
     status = {"invalid": "invalid", "suspect": "suspect", "note": "valid"}[gravest]
     return {"status": status, "reasons": everything}
+
+
+def added(verdict: Json, found: Json) -> Json:
+    """The verdict of a record with one more thing that was found; the same one is not said twice."""
+    others = [one for one in verdict["reasons"] if one["code"] != found["code"]]
+    return _graded([*others, found])
 
 
 def reason(code: str, severity: str, evidence: str, fix: str, **numbers: float) -> Json:

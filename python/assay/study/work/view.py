@@ -84,6 +84,11 @@ def _findings(record: Mapping[str, Any]) -> list[str]:
     return lines + [f"{title(one['code'])}: {one['evidence']}" for one in record["verdict"]["reasons"]]
 
 
+def first_failed(record: Mapping[str, Any]) -> str:
+    """The first check of a record that failed, with its evidence; empty where all passed."""
+    return next((f"{one['name']}: {one['evidence']}" for one in record["checks"] if not one["passed"]), "")
+
+
 _SUFFIXES = ("_per_s", "_bytes", "_ns", "_s", "_share", "_ratio")
 
 

@@ -1,0 +1,104 @@
+"""Commands that run databases are short for studies: what was typed as a study, and its records as they are shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import typer
+from rich.console import Console
+
+from assay.binary import Binary
+from assay.cli import output
+from assay.cli.dbms.resume import plain, refuse_more
+from assay.cli.measure.order import RunFlags, measured
+from assay.cli.runners import written
+from assay.error import BAD_JOB, AssayError
+from assay.record import WorkRecord
+from assay.results.files import read_json
+from assay.study import plan, run
+from assay.study.consent import Consent
+from assay.study.observer import watching
+from assay.study.run import Summary
+from assay.study.work.runners import WorkRunner, register
+
+Json = dict[str, Any]
+# What the study's other parts say, or a command line alone.
+_NOT_WORK = ("on", "repeats", "seed", "pg_bin", "connect", "external", "program", "out", "resume", "dry_run", "json")
+
+
+@dataclass(frozen=True)
+class DatabaseStudy:
+    """What a command is short for: a kind of work, parts that can lie apart, and how its records are said."""
+
+    name: str
+    question: str
+    kind: str
+    runner: Callable[[], WorkRunner]
+    parts: Sequence[str]
+    columns: Sequence[str]
+    """Flags with several values: factors of the matrix."""
+    say: Callable[[Sequence[WorkRecord], Console], None]
+
+
+def carry_out(asked: DatabaseStudy, context: typer.Context, flags: Json) -> int:
+    """Runs the study, or what is left of it, and shows its records; returns the exit code."""
+    given = {key: plain(value) for key, value in flags.items()}
+    register({asked.kind: asked.runner})
+    if given["resume"]:
+        refuse_more(context)
+        summary: Summary | None = _resumed(asked, Path(given["resume"]), given["json"])
+    else:
+        summary = measured(_flags(asked, given))
+    return 0 if summary is None else _shown(asked, summary, given["json"])
+
+
+def _flags(asked: DatabaseStudy, given: Json) -> RunFlags:
+    table = {key: value for key, value in given.items() if key not in (*_NOT_WORK, *asked.parts, *asked.columns)}
+    columns = {key: given[key] for key in asked.columns}
+    apart = [f"{part}={given[part]}" for part in asked.parts if given[part]]
+    return RunFlags(
+        study=written(asked.name, asked.question, given["repeats"], {"kind": asked.kind, **table}, columns),
+        on=[*(given["on"] or ["."]), *apart],
+        out=Path(given["out"]) if given["out"] else None,
+        seed=given.get("seed", 1),
+        dry_run=given["dry_run"],
+        json=given["json"],
+        yes=True,
+    )
+
+
+def _resumed(asked: DatabaseStudy, folder: Path, as_json: bool) -> Summary:
+    command = f"assay dbms {asked.name}"
+    if not (folder / "plan.json").is_file() and list(folder.glob("dbms-*.jsonl")):
+        message = f"the run in {folder} was begun by an earlier version of Assay"
+        raise AssayError(message, hint="go on with that one, or begin a new run; its records can be read", code=BAD_JOB)
+    if not any(cell.program == (asked.kind,) for cell in plan.load(folder / "plan.json").cells):
+        message = f"{folder} holds no run of `{command}` to go on with"
+        raise AssayError(message, hint="name the folder that --out named, or the newest in assay-results", code=BAD_JOB)
+    return run.resume(folder, Binary.find(), watching(as_json), Consent(), command)
+
+
+def _shown(asked: DatabaseStudy, summary: Summary, as_json: bool) -> int:
+    records = records_of(summary.directory)
+    if as_json:
+        output.emit(records)
+    elif records:
+        console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
+        with output.to_reader():
+            asked.say(records, console)
+        output.say(f"records in {summary.directory}/work")
+    for one in summary.not_measured:
+        output.tell(f"error: {output.sentences(one['reason'], one['fix'])}")
+    if summary.ending.interrupted or (summary.ending.count("failed") and summary.ending.count("finished")):
+        output.tell(f"go on with it: assay dbms {asked.name} --resume {summary.directory}")
+    return summary.exit_code
+
+
+def records_of(directory: Path) -> list[WorkRecord]:
+    """The records of a study's cells, as they were declared."""
+    paths = [cell.record_in(directory) for cell in plan.load(directory / "plan.json").in_file_order]
+    return [cast("WorkRecord", read_json(path)) for path in paths if path.is_file()]

@@ -1,0 +1,62 @@
+"""Who does the kinds of work that are driven from Python: loaded when a study has such work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from assay.mount.drive import PREFIX
+from assay.study import source
+from assay.study.model import Study
+from assay.study.work.kind import DRIVEN
+from assay.study.work.runners import register
+
+if TYPE_CHECKING:
+    from assay.dbms.tpcc.runner import TpccRunner
+    from assay.dbms.wtperf.runner import WtperfRunner
+
+
+def _tpcc() -> TpccRunner:
+    from assay.dbms.tpcc.runner import TpccRunner
+
+    return TpccRunner()
+
+
+def _wtperf() -> WtperfRunner:
+    from assay.dbms.wtperf.runner import WtperfRunner
+
+    return WtperfRunner()
+
+
+register({"dbms-tpcc": _tpcc, "dbms-wtperf": _wtperf})
+
+
+def written(
+    name: str, question: str, repeats: int, table: Mapping[str, Any], matrix: Mapping[str, Sequence[Any]] | None = None
+) -> Study:
+    """A study as a command is short for it; `table` is its `[work]`, and `matrix` what it has several values of."""
+    columns = matrix or {}
+    document = {
+        "name": name,
+        "title": name.upper(),
+        "question": question,
+        "source": f"`assay dbms {name}`",
+        "repeats": repeats,
+        "targets": ["folder"],
+        "matrix": {key: list(values) for key, values in columns.items()},
+        "work": {key: value for key, value in table.items() if value not in (None, "", [])}
+        | {key: f"${{{key}}}" for key in columns},
+    }
+    return Study.model_validate(document)
+
+
+def users_of(study: str | Study, on: Sequence[str]) -> tuple[int, ...]:
+    """Users besides this one who work on drives that are played, where a study runs servers."""
+    if not any(PREFIX in one for one in on):
+        return ()
+    document = study if isinstance(study, Study) else source.read(study)
+    if not isinstance(document, Study) or document.work is None or document.work.kind not in DRIVEN:
+        return ()
+    from assay.dbms.postgres.user import server_users
+
+    return server_users()
