@@ -20,8 +20,9 @@ _PATIENCE_S = 120.0
 
 
 def command(*words: str | Path) -> list[str]:
-    """`assay fleet WORDS`."""
-    return [sys.executable, "-I", "-m", "assay", "fleet", *map(str, words)]
+    """`assay fleet WORDS`; runs do not show first that workers bend nothing, unless that is asked for."""
+    more = ["--no-aa"] if words[0] == "run" and "--aa" not in words else []
+    return [sys.executable, "-I", "-m", "assay", "fleet", *map(str, words), *more]
 
 
 def run(*words: str | Path) -> tuple[int, Json]:
@@ -55,18 +56,20 @@ def serving(*words: str | Path, before: Sequence[str] = ()) -> Iterator[str]:
         yield address
 
 
-def worker_of(parent: int, name: str) -> int:
-    """The process of a local worker: a child of the run that has its name."""
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
+def worker_of(run: int, name: str) -> int:
+    """The process of a local worker: below the run, and called by its name."""
+    for path in Path("/proc").glob("[0-9]*/comm"):
         with contextlib.suppress(OSError):
-            words = path.read_bytes().split(b"\0")
-            if name.encode() in words and _parent(path.parent) == parent:
+            if path.read_text().strip() == name and run in list(above(path.parent)):
                 return int(path.parent.name)
     raise AssertionError(f"there is no worker {name}")
 
 
-def _parent(process: Path) -> int:
-    return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+def above(process: Path) -> Iterator[int]:
+    """Its parent, that one's parent, and so on."""
+    while (number := int((process / "stat").read_text().rpartition(")")[2].split()[1])) > 1:
+        yield number
+        process = Path(f"/proc/{number}")
 
 
 def until(happened: Callable[[], Any]) -> Any:

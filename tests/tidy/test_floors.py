@@ -26,7 +26,8 @@ ARROWS: dict[str, set[str]] = {
     "twin": GROUND | {"stats", "binary", "document", "units", "results", "target", "charts", "study"},
     "advise": GROUND | {"binary", "units", "results", "target", "study", "compare"},
     "passport": GROUND | {"binary", "document", "units", "results", "target", "twin"},
-    "fleet": GROUND | {"stats", "binary", "document", "units", "results", "machine", "charts", "target", "study"},
+    "fleet": GROUND
+    | {"stats", "binary", "document", "units", "results", "machine", "charts", "target", "study", "compare"},
     "dbms": GROUND | {"own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
     "explore": GROUND | {"binary", "results", "target", "twin"},
     "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},

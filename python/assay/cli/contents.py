@@ -189,6 +189,11 @@ _FLEET_COMMANDS = (
     ),
     Command("keys", "fleet.keys", "Make certificates for a fleet: an authority of its own, and a pair for each host."),
     Command(
+        "render",
+        "fleet.render",
+        "Write what starts a run on a cluster: a batch script for Slurm, or objects for Kubernetes.",
+    ),
+    Command(
         "scheduler",
         "fleet.scheduler",
         "Serve as the scheduler of a fleet until it is interrupted; prints its address.",
@@ -197,6 +202,11 @@ _FLEET_COMMANDS = (
         "worker",
         "fleet.worker",
         "Measure on this host for a fleet until the scheduler is gone or it is interrupted; prints its address.",
+    ),
+    Command(
+        "attach",
+        "fleet.attach",
+        "Stand by on this host for who opened the connection; `assay fleet run --ssh` calls it, and nobody else.",
     ),
 )
 _LAB_COMMANDS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import ssl
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from assay.fleet.tasks import perform
 Json = dict[str, Any]
 
 _LOOK_S = 0.1
+_AGAIN_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Lost:
     host: str
     during: str
     seen: str
+    at: float | None = None
+    """When it was seen, by this process's monotonic clock, s; none where that is not known."""
 
 
 @dataclass
@@ -67,12 +71,12 @@ class Fleet:
         )
 
     def ask(self, task: str, arguments: Mapping[str, Json]) -> dict[str, Any]:
-        """The same of every host that is there, each with its own arguments. A host that is lost meanwhile is left out.
+        """The same of every host that is there and has arguments. A host that is lost meanwhile is left out.
 
         Raises:
             FleetError: where a host answers with an error; it is named.
         """
-        futures = {host: self.submit(host, task, arguments[host]) for host in self.there}
+        futures = {host: self.submit(host, task, arguments[host]) for host in self.there if host in arguments}
         self.wait(list(futures.values()))
         found = {}
         for host, future in futures.items():
@@ -83,15 +87,24 @@ class Fleet:
                 found[host] = answer["answer"]
         return found
 
-    def wait(self, futures: Sequence[Any]) -> None:
-        """Until all have ended, in whatever way. Short looks, so that an interrupt is taken."""
-        while not all(future.done() for future in futures):
-            time.sleep(_LOOK_S)
+    def wait(self, futures: Sequence[Any]) -> list[float]:
+        """Until all have ended, in whatever way; when each was seen to have, by the monotonic clock, s.
 
-    def answer(self, host: str, future: Any, during: str) -> Json | AssayError | None:
-        """What a task answered; none where its host was lost, which is noted."""
+        Short looks, so that an interrupt is taken.
+        """
+        ended: dict[int, float] = {}
+        while len(ended) < len(futures):
+            for place, future in enumerate(futures):
+                if place not in ended and future.done():
+                    ended[place] = time.monotonic()
+            if len(ended) < len(futures):
+                time.sleep(_LOOK_S)
+        return [ended[place] for place in range(len(futures))]
+
+    def answer(self, host: str, future: Any, during: str, ended: float | None = None) -> Json | AssayError | None:
+        """What a task answered; none where its host was lost, which is noted with when it ended."""
         if future.status != "finished":
-            self.lost[host] = Lost(host, during, _seen(future))
+            self.lost[host] = Lost(host, during, _seen(future), ended)
             return None
         try:
             found: Json = json.loads(future.result())
@@ -127,8 +140,10 @@ class Fleet:
 
 
 @contextlib.contextmanager
-def connected(where: str, pair: Pair | None, run: str, hosts: Sequence[str]) -> Iterator[Fleet]:
-    """A fleet: the hosts that are named, or all that are there.
+def connected(
+    where: str, pair: Pair | None, run: str, hosts: Sequence[str], wait_s: float = WORKERS_TIMEOUT_S
+) -> Iterator[Fleet]:
+    """A fleet: the hosts that are named, or all that are there, when they are there.
 
     Raises:
         FleetError: where the scheduler is not believed or not there, or a host is missing.
@@ -137,13 +152,14 @@ def connected(where: str, pair: Pair | None, run: str, hosts: Sequence[str]) -> 
     from distributed import Client
 
     found = address.parse(where, pair is not None)
-    serve.greet(found, pair)
+    until = time.monotonic() + wait_s
+    _greeted(found, pair, until if wait_s > WORKERS_TIMEOUT_S else 0.0)
     try:
         client = Client(str(found), security=pair.security() if pair else None, timeout="15s", set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise serve.not_taken(found, error) from error
     try:
-        yield Fleet(client, run, _workers(client, hosts))
+        yield Fleet(client, run, _workers(client, hosts, until))
     finally:
         with contextlib.suppress(Exception):
             client.close(timeout=5)
@@ -154,9 +170,19 @@ def pair_of_run(keys: Any) -> Pair | None:
     return Pair.of(keys, RUN) if keys else None
 
 
-def _workers(client: Any, hosts: Sequence[str]) -> dict[str, str]:
+def _greeted(found: address.Address, pair: Pair | None, until: float) -> None:
+    """When the scheduler is there. Who does not believe it learns that at once."""
+    while True:
+        try:
+            return serve.greet(found, pair)
+        except FleetError as error:
+            if isinstance(error.__cause__, ssl.SSLError) or time.monotonic() > until:
+                raise
+        time.sleep(_AGAIN_S)
+
+
+def _workers(client: Any, hosts: Sequence[str], until: float) -> dict[str, str]:
     """Addresses by name, when all that are named are there."""
-    until = time.monotonic() + WORKERS_TIMEOUT_S
     while True:
         # -1: all of them; Dask names five otherwise.
         workers = client.scheduler_info(n_workers=-1)["workers"]

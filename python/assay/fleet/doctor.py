@@ -11,7 +11,12 @@ from assay.fleet.call import Fleet
 
 Json = dict[str, Any]
 
-_SAME = (("assay", "versions of Assay"), ("assayer_sha256", "measuring programs"), ("kernel", "kernels"))
+_SAME = (
+    ("assay", "versions of Assay"),
+    ("dask", "versions of Dask"),
+    ("assayer_sha256", "measuring programs"),
+    ("kernel", "kernels"),
+)
 _BLOCKS = ("assayer_sha256",)
 
 
@@ -34,7 +39,7 @@ def differences(looks: Mapping[str, Json]) -> list[Json]:
     """What is not alike on all hosts, and whether a run is refused for it."""
     found = []
     for key, what in _SAME:
-        seen = {host: str(look[key])[:12] for host, look in looks.items()}
+        seen = {host: str(look.get(key, ""))[:12] for host, look in looks.items()}
         if len(set(seen.values())) > 1:
             found.append({"what": what, "seen": seen, "blocks": key in _BLOCKS})
     return found

@@ -108,6 +108,11 @@ class FleetFolder:
             host.journal.close()
 
 
+def is_fleet(directory: Path) -> bool:
+    """Whether a folder is that of a fleet."""
+    return (directory / FILE).is_file()
+
+
 def create(directory: Path, document: Json, plans: dict[str, Json]) -> FleetFolder:
     """Makes the folder; plans as hosts made them, by host."""
     if (directory / FILE).exists() or (directory / "plan.json").exists():

@@ -12,7 +12,9 @@ from assay.document import limits
 from assay.document.identifier import Identifier
 from assay.document.table import Table
 from assay.error import BAD_JOB
+from assay.fleet import ssh
 from assay.fleet.error import FleetError
+from assay.fleet.ssh import COMMAND, Destination
 
 
 class HostTable(Table):
@@ -20,23 +22,38 @@ class HostTable(Table):
 
     name: str
     on: list[str] = Field(default_factory=list)
+    ssh: str = ""
+    assay: str = COMMAND
 
 
 class FleetTable(Table):
     """The file."""
 
-    scheduler: str
+    scheduler: str = ""
     keys: str = ""
+    listen: str = ""
     hosts: list[HostTable] = Field(min_length=1)
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """Where to connect to, by which keys, and targets by host; no hosts where all that are there belong to it."""
+    """Where to connect to, by which keys, targets by host, and the hosts on which the worker is to be started.
+
+    No scheduler: one is started for the run, which listens at `listen` or where the hosts see this machine.
+    """
 
     scheduler: str
     keys: Path | None
+    listen: str
     on: dict[str, list[str]]
+    places: tuple[Destination, ...]
+
+    def check(self, path: Path) -> None:
+        """Refuses a fleet that nothing would bring together."""
+        named = {one.name for one in self.places}
+        if not self.scheduler and (bare := next((host for host in self.on if host not in named), None)):
+            hint = "name the scheduler that its worker connects to, or say how it is reached: ssh = ..."
+            raise FleetError(f"{path} names no scheduler, and nothing starts a worker on {bare}", hint)
 
 
 def read(path: Path) -> Fleet:
@@ -59,4 +76,6 @@ def read(path: Path) -> Fleet:
         if name in found:
             raise FleetError(f"{path} names {name} twice", "give each host a name of its own")
         found[name] = host.on
-    return Fleet(table.scheduler, path.parent / table.keys if table.keys else None, found)
+    places = tuple(ssh.place(f"{host.name}={host.ssh}", host.assay) for host in table.hosts if host.ssh)
+    keys = path.parent / table.keys if table.keys else None
+    return Fleet(table.scheduler, keys, table.listen, found, places)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 AUTHORITY, SCHEDULER, RUN = "ca", "scheduler", "run"
 """Names of files: the authority, whom hosts connect to, and who orders runs."""
+DAYS = 365
+"""How long certificates are valid where nobody says."""
 _OURS = (AUTHORITY, SCHEDULER, RUN)
 
 

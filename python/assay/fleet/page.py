@@ -10,7 +10,7 @@ import altair as alt
 
 from assay.charts import axes, marks, shell, theme
 from assay.charts.model import Datum, Figure, Panel
-from assay.fleet import odd, words
+from assay.fleet import moments, odd, within, words
 from assay.fleet.folder import FILE
 from assay.results.files import read_json
 from assay.units import show
@@ -21,21 +21,18 @@ Json = dict[str, Any]
 _METRIC, _UNIT, _HEIGHT = "ops_rate", "ops/s", 150
 
 
-def is_fleet(directory: Path) -> bool:
-    """Whether a folder is that of a fleet."""
-    return (directory / FILE).is_file()
-
-
 def write(directory: Path) -> Path:
     """Writes `report.html` of a fleet; each host's own report is written by its own folder."""
     document = read_json(directory / FILE)
     hosts = [str(host["name"]) for host in document["hosts"]]
     figures = [figure for name in _classes(document["totals"]) for figure in _figures(name, hosts, document["totals"])]
+    lost = document.get("lost", ())
+    figures += within.figures([moments.of_cell(directory, total, lost) for total in document["totals"]])
     scripts = shell.scripts()
     context = {
         "document": document,
         "hosts": hosts,
-        "first": words.first(hosts, document.get("lost", ()), document["totals"]),
+        "first": words.first(hosts, lost, document["totals"]),
         "odd": list(odd.sentences(document["odd"])) if "odd" in document else [],
         "cells": [(total["name"], [line.strip() for line in words.cell(total)]) for total in document["totals"]],
         "figures": figures,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,8 +13,8 @@ from typing import Any
 
 from assay import home
 from assay.error import DONE, FAILED, INTERRUPTED, NOT_POSSIBLE, AssayError
-from assay.fleet import clock, folder, odd, words
-from assay.fleet.call import Fleet
+from assay.fleet import bend, clock, folder, odd, words
+from assay.fleet.call import Fleet, Lost
 from assay.fleet.error import FleetError
 from assay.fleet.folder import FleetFolder
 from assay.fleet.once import Start
@@ -45,6 +46,8 @@ class FleetJob:
     much: bool = False
     """More than 50 GiB may be written on a host."""
     command: tuple[str, ...] = ()
+    bend: bool = True
+    """Whether it is shown that workers do not bend what is measured."""
 
 
 def new_run() -> str:
@@ -66,8 +69,16 @@ def start(order: FleetJob, fleet: Fleet, lead_s: float, note: str, tell: Tell) -
         "note": note,
         "hosts": [{"name": host, "on": _on(order, host), **looks[host]} for host in plans],
     }
+    if order.bend:
+        document["bend"] = _bend(order, fleet, looks)
+        tell(bend.sentence(document["bend"]))
     found = folder.create(order.directory, document, plans)
     return _run(found, fleet, lead_s, tell)
+
+
+def _bend(order: FleetJob, fleet: Fleet, looks: dict[str, Json]) -> dict[str, Json]:
+    asked = {"pairs": bend.PAIRS, "seed": order.seed, "run": fleet.run}
+    return bend.judged(fleet.ask("bend", {host: asked | {"host": host} for host in bend.one_a_machine(looks)}))
 
 
 def resume(directory: Path, fleet: Fleet, lead_s: float, tell: Tell) -> FleetFolder:
@@ -240,6 +251,7 @@ class _Runner:
     lead_s: float
     tell: Tell
     longest_cpu_share: float = 0.0
+    opens: dict[str, float] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -296,6 +308,8 @@ class _Runner:
         self._clocks(offsets)
         lead_s = self.lead_s + float(cell.job.get("cool_down_s", 0.0))
         begin_ns = max(one.scheduler_ns for one in offsets.values()) + int(lead_s * 1e9)
+        # Clocks were compared just now: by this process's clock all windows open at about this moment.
+        self.opens[cell.id] = time.monotonic() + lead_s + float(cell.job["window"]["warmup_s"])
         futures = {}
         for host in hosts:
             start = Start(self.fleet.run, host, cell.id, self.attempt)
@@ -303,9 +317,9 @@ class _Runner:
             job = self._job(host, cell, offsets[host], begin_ns)
             asked = {"start": _start(self.fleet.run, host, cell.id, self.attempt), "job": job}
             futures[host] = self.fleet.submit(host, "run", asked, key=start.key)
-        self.fleet.wait(list(futures.values()))
-        for host, future in futures.items():
-            answer = self.fleet.answer(host, future, f"running {cell.id}")
+        ended = self.fleet.wait(list(futures.values()))
+        for (host, future), end in zip(futures.items(), ended, strict=True):
+            answer = self.fleet.answer(host, future, f"running {cell.id}", end)
             if isinstance(answer, AssayError):
                 self._ended(host, cell, "failed", answer.message, answer.hint, answer.code)
             elif answer is not None:
@@ -347,8 +361,15 @@ class _Runner:
         self.found.write()
 
     def _lost(self) -> None:
-        lost = [{"host": one.host, "during": one.during, "seen": one.seen} for one in self.fleet.lost.values()]
-        self.found.document["lost"] = lost
+        self.found.document["lost"] = [self._loss(one) for one in self.fleet.lost.values()]
+
+    def _loss(self, one: Lost) -> Json:
+        """As fleet.json has it; `at_s` counts from when windows were to open, where it was lost while a cell ran."""
+        found: Json = {"host": one.host, "during": one.during, "seen": one.seen}
+        cell = one.during.removeprefix("running ")
+        if one.at is not None and cell in self.opens:
+            found |= {"cell": cell, "at_s": round(one.at - self.opens[cell], 3)}
+        return found
 
     def conclude(self) -> None:
         """Data and notes are removed on the hosts; repeats are judged, tables made, totals written."""

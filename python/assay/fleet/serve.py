@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 import time
@@ -42,12 +43,12 @@ def scheduler(address: Address, pair: Pair | None, told: Told) -> int:
     return 0
 
 
-def worker(name: str, where: Address, host: str, pair: Pair | None, told: Told) -> int:
-    """Works for a scheduler until that is gone, or it is told to stop."""
+def worker(name: str, where: Address, host: str, pair: Pair | None, told: Told, *, attached: int | None = None) -> int:
+    """Works for a scheduler until that is gone, or it is told to stop, or `attached`, a descriptor, is at its end."""
     ready()
     greet(where, pair)
     try:
-        asyncio.run(_worker(name, where, host, pair, told))
+        asyncio.run(_worker(name, where, host, pair, told, attached))
     except (OSError, TimeoutError, RuntimeError) as error:
         raise not_taken(where, error) from error
     return 0
@@ -113,7 +114,7 @@ async def _stop_all(scheduler: Any) -> int:
     return told
 
 
-async def _worker(name: str, where: Address, host: str, pair: Pair | None, told: Told) -> None:
+async def _worker(name: str, where: Address, host: str, pair: Pair | None, told: Told, attached: int | None) -> None:
     from distributed import Worker
 
     from assay.fleet.work import UNDER_WAY
@@ -137,7 +138,15 @@ async def _worker(name: str, where: Address, host: str, pair: Pair | None, told:
     opened.handlers["assay_stop"] = UNDER_WAY.stop
     async with opened:
         told(opened.address)
-        await _until_told(opened.finished(), lambda: opened.close(nanny=False))
+        await _until_told(opened.finished(), lambda: _closed(opened), attached)
+
+
+async def _closed(worker: Any) -> None:
+    """What is measured finishes first, so that nothing is left of it."""
+    from assay.fleet.work import UNDER_WAY
+
+    UNDER_WAY.stop()
+    await worker.close(nanny=False)
 
 
 def _place() -> Path:
@@ -149,17 +158,30 @@ def _place() -> Path:
     return found
 
 
-async def _until_told(finished: Awaitable[Any], close: Callable[[], Awaitable[Any]]) -> None:
-    """Waits until the server ends; SIGINT and SIGTERM end it."""
+async def _until_told(
+    finished: Awaitable[Any], close: Callable[[], Awaitable[Any]], attached: int | None = None
+) -> None:
+    """Waits until the server ends; SIGINT and SIGTERM end it, and the end of what it is attached to."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    if attached is not None:
+        loop.add_reader(attached, _heard, loop, attached, stop)
     ended, told = asyncio.ensure_future(finished), asyncio.ensure_future(stop.wait())
     await asyncio.wait({ended, told}, return_when=asyncio.FIRST_COMPLETED)
     if told.done():
         await close()
     told.cancel()
+
+
+def _heard(loop: asyncio.AbstractEventLoop, attached: int, stop: asyncio.Event) -> None:
+    """Nothing is said any more to a worker: what can be read is the end."""
+    with contextlib.suppress(OSError):
+        if os.read(attached, 1 << 12):
+            return
+    loop.remove_reader(attached)
+    stop.set()
 
 
 def not_taken(where: Address, error: BaseException) -> FleetError:

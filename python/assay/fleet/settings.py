@@ -41,6 +41,12 @@ CONFIG: dict[str, Any] = {
     "distributed.client.security-loader": None,
     # What looks at the worker a hundred times a second beside the measurement.
     "distributed.worker.profile.enabled": False,
+    # And what wakes it fifty times a second to see whether it still wakes: nobody reads that here.
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.tick.cycle": "10s",
+    "distributed.admin.tick.limit": "60s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,

@@ -24,11 +24,12 @@ def perform(name: str, arguments: str) -> str:
 
 
 def _named(name: str) -> Callable[[Json], Any]:
-    from assay.fleet import work
+    from assay.fleet import bend, work
 
     found: dict[str, Callable[[Json], Any]] = {
         "look": work.look,
         "examine": work.examine,
+        "bend": bend.on_host,
         "plan": work.plan_cells,
         "prepare": work.prepare,
         "run": work.run,

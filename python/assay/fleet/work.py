@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
 
@@ -62,20 +63,25 @@ UNDER_WAY = UnderWay()
 
 def look(_: Json) -> Json:
     """Who this is: what must be alike on all hosts."""
-    binary = Binary.find()
     return {
+        **versions(),
         "node": platform.node(),
         "boot": Path("/proc/sys/kernel/random/boot_id").read_text().strip(),
         "kernel": platform.release(),
-        "assay": __version__,
-        "assayer_sha256": _digest(binary.path),
+        "assayer_sha256": digest(Binary.find().path),
         "cpus": len(os.sched_getaffinity(0)),
         "user": os.geteuid(),
     }
 
 
+def versions() -> Json:
+    """Of Assay, and of what carries its words."""
+    return {"assay": __version__, "dask": metadata.version("distributed")}
+
+
 @cache
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """SHA-256 of a program."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
@@ -138,7 +144,7 @@ def run(asked: Json) -> Json:
     start, job = Start.of(asked["start"]), _allowed(asked["job"])
     with once.begun(start) if _writes(job) else contextlib.nullcontext(), scratch.held(_folders(job)):
         before = _cpu_s()
-        ended = _measure(job)
+        ended = measured(job)
         found: Json = {
             "state": ended.state,
             "record": ended.record,
@@ -153,7 +159,8 @@ def run(asked: Json) -> Json:
     return found
 
 
-def _measure(job: Json) -> outcome.Outcome:
+def measured(job: Json) -> outcome.Outcome:
+    """What a job leaves, as a run has it."""
     with _log() as log:
         started = Binary.find().start(job, log)
         with UNDER_WAY.watch(started):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from assay.cli.flags import Json, On
-from assay.cli.fleet.flags import Hosts, Keys, Local, Scheduler
+from assay.cli.fleet.flags import Hosts, Keys, Listen, Local, Remote, Scheduler, Ssh
 
 
 def doctor(
@@ -14,6 +16,10 @@ def doctor(
     hosts: Hosts = None,
     scheduler: Scheduler = "",
     keys: Keys = None,
+    ssh: Ssh = "",
+    listen: Listen = "",
+    remote: Remote = "assay",
+    yes: Annotated[bool, typer.Option("--yes", help="Send the measuring program where it is not, unasked.")] = False,
     json: Json = False,
 ) -> None:
     """Look at all hosts of a fleet before measuring: versions, the same program, clocks, each host's own doctor.
@@ -22,4 +28,4 @@ def doctor(
     """
     from assay.cli.fleet.running import Where, examine
 
-    raise typer.Exit(examine(Where(local, hosts, scheduler, keys), on or [], json))
+    raise typer.Exit(examine(Where(local, hosts, scheduler, keys, ssh, listen, remote, yes), on or [], json))

@@ -23,3 +23,13 @@ Scheduler = Annotated[
 Keys = Annotated[
     Path | None, typer.Option("--keys", metavar="DIR", help="Certificates; `assay fleet keys` makes them.")
 ]
+Ssh = Annotated[
+    str,
+    typer.Option("--ssh", metavar="HOST,HOST,...", help="Start workers there over ssh; NAME=DESTINATION renames one."),
+]
+Listen = Annotated[
+    str, typer.Option("--listen", metavar="ADDRESS", help="With --ssh: of this machine, where those hosts reach it.")
+]
+Remote = Annotated[
+    str, typer.Option("--remote", metavar="PATH", help="With --ssh: the command `assay` on those hosts.")
+]

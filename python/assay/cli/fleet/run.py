@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.flags import Json, On, Out, Seed, Set, _studies
-from assay.cli.fleet.flags import Hosts, Keys, Local, Scheduler
+from assay.cli.fleet.flags import Hosts, Keys, Listen, Local, Remote, Scheduler, Ssh
 
 
 def run(
@@ -19,6 +19,9 @@ def run(
     hosts: Hosts = None,
     scheduler: Scheduler = "",
     keys: Keys = None,
+    ssh: Ssh = "",
+    listen: Listen = "",
+    remote: Remote = "assay",
     on: On = None,
     settings: Set = None,
     out: Out = None,
@@ -28,8 +31,16 @@ def run(
     lead: Annotated[
         float, typer.Option("--lead", min=0.5, max=600, help="Seconds from the order to the moment at which all begin.")
     ] = 5.0,
+    wait: Annotated[
+        float, typer.Option("--wait", min=1, max=86400, help="Seconds until scheduler and hosts must be there.")
+    ] = 30.0,
     resume: Annotated[Path | None, typer.Option("--resume", metavar="DIR", help="Continue a run.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Write more than 50 GiB on a host.")] = False,
+    aa: Annotated[
+        bool, typer.Option("--aa/--no-aa", help="Show first that workers do not bend figures; takes ten seconds.")
+    ] = True,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Write more than 50 GiB on a host; send the program where it is not.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run a study on many hosts, every cell at the same moment on all of them.
@@ -39,5 +50,5 @@ def run(
     """
     from assay.cli.fleet.running import FleetFlags, Where, measure
 
-    asked = FleetFlags(study, on or [], settings or [], out, profile, repeats, seed, lead, resume, yes, json)
-    raise typer.Exit(measure(Where(local, hosts, scheduler, keys), asked))
+    asked = FleetFlags(study, on or [], settings or [], out, profile, repeats, seed, lead, resume, yes, json, aa)
+    raise typer.Exit(measure(Where(local, hosts, scheduler, keys, ssh, listen, remote, yes, wait), asked))

@@ -8,37 +8,51 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.cli import output
+from assay.cli import asking, output
 from assay.error import BAD_JOB, AssayError
+from assay.fleet import bend, odd, remote, ssh, words
 from assay.fleet import doctor as doctors
 from assay.fleet import folder as folders
 from assay.fleet import hosts as files
 from assay.fleet import local as locals_
-from assay.fleet import odd, words
 from assay.fleet import run as runs
 from assay.fleet.call import Fleet, connected, pair_of_run
 from assay.fleet.error import FleetError
 from assay.fleet.folder import FleetFolder
+from assay.fleet.remote import Remote
+from assay.fleet.settings import WORKERS_TIMEOUT_S
+from assay.fleet.ssh import COMMAND
 from assay.results.files import read_json
 from assay.study import folder
 
 
 @dataclass(frozen=True)
 class Where:
-    """Where the fleet is: one of the three."""
+    """Where the fleet is: one of the four, and what goes with it."""
 
     local: int
     hosts: Path | None
     scheduler: str
     keys: Path | None
+    ssh: str = ""
+    listen: str = ""
+    remote: str = COMMAND
+    yes: bool = False
+    wait_s: float = WORKERS_TIMEOUT_S
 
     def check(self) -> None:
         """Refuses none of them, and more than one."""
-        given = [name for name in ("local", "hosts", "scheduler") if getattr(self, name)]
+        given = [name for name in ("local", "hosts", "scheduler", "ssh") if getattr(self, name)]
         if len(given) != 1:
-            hint = "give one of --local N, --hosts HOSTS.toml, --scheduler tls://HOST:PORT; docs/fleet.md shows them"
+            hint = "give one of --local N, --hosts HOSTS.toml, --ssh A,B, --scheduler ADDRESS; docs/fleet.md shows them"
             seen = " and ".join(f"--{name}" for name in given)
             raise FleetError(f"which fleet? {seen} were given" if given else "which fleet?", hint)
+        if self.listen and not (self.ssh or self.hosts):
+            raise FleetError("--listen belongs to --ssh", "leave it out")
+
+    def agree(self, question: str) -> None:
+        """Asks before something is sent to a host."""
+        asking.sure(question, yes=self.yes, hint="give --yes if that is meant", declined="install assay there")
 
 
 @dataclass(frozen=True)
@@ -56,6 +70,7 @@ class FleetFlags:
     resume: Path | None
     yes: bool
     json: bool
+    bend: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,6 +119,7 @@ def _order(asked: FleetFlags, reached: Reached) -> runs.FleetJob:
         seed=asked.seed,
         much=asked.yes,
         command=("assay", *sys.argv[1:]),
+        bend=asked.bend,
     )
 
 
@@ -118,14 +134,36 @@ def reached(where: Where, run: str, names: list[str]) -> Iterator[Reached]:
             with connected(here.address, pair_of_run(here.keys), run, here.names) as fleet:
                 yield Reached(fleet, note=here.note)
         return
+    if where.ssh:
+        places = tuple(ssh.place(one.strip(), where.remote) for one in where.ssh.split(","))
+        with remote.started(Remote(places, keys=where.keys, listen=where.listen), where.agree) as begun:
+            hosts = names or [one.name for one in places]
+            with connected(begun.address, pair_of_run(begun.keys), run, hosts) as fleet:
+                yield Reached(fleet)
+        return
     if where.hosts is not None:
         told = files.read(where.hosts)
-        keys = where.keys or told.keys
-        with connected(told.scheduler, pair_of_run(keys), run, names or list(told.on)) as fleet:
+        told.check(where.hosts)
+        with (
+            _of_file(told, where) as (address, keys),
+            connected(address, pair_of_run(keys), run, names or list(told.on), where.wait_s) as fleet,
+        ):
             yield Reached(fleet, {host: on for host, on in told.on.items() if on})
         return
-    with connected(where.scheduler, pair_of_run(where.keys), run, names) as fleet:
+    with connected(where.scheduler, pair_of_run(where.keys), run, names, where.wait_s) as fleet:
         yield Reached(fleet)
+
+
+@contextmanager
+def _of_file(told: files.Fleet, where: Where) -> Iterator[tuple[str, Path | None]]:
+    """Where the scheduler of a file listens, and the keys, with workers on the hosts that it has started by ssh."""
+    keys = where.keys or told.keys
+    if not told.places:
+        yield told.scheduler, keys
+        return
+    asked = Remote(told.places, told.scheduler, keys, where.listen or told.listen)
+    with remote.started(asked, where.agree) as begun:
+        yield begun.address, begun.keys
 
 
 def _conclude(found: FleetFolder, as_json: bool) -> int:
@@ -141,6 +179,8 @@ def _conclude(found: FleetFolder, as_json: bool) -> int:
             output.say(line)
     for line in odd.sentences(document["odd"]):
         output.say(line)
+    if told := bend.sentence(document.get("bend", {})):
+        output.say(told)
     share = document["worker_cpu_share_at_most"]
     output.say(f"the workers' own Python took up to {share:.2%} of one CPU while cells ran")
     for problem in document["problems"]:

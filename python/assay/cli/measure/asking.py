@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from assay.cli import output
-from assay.error import BAD_JOB, INTERRUPTED, AssayError
+from assay.cli.asking import sure
 from assay.study.consent import MUCH
 from assay.study.request import Prepared
 from assay.units.parse import format_bytes, format_seconds
@@ -22,12 +20,8 @@ def agreed(prepared: Prepared, yes: bool) -> None:
             if request.study.fit is not None and key in request.study.fit.parameters:
                 output.tell(f"{request.name}: {key} = {change.used} instead of {change.declared}")
     plan = prepared.plan
-    if plan.bytes_written <= MUCH or yes:
+    if plan.bytes_written <= MUCH:
         return
     said = f"this run writes up to {format_bytes(plan.bytes_written)} in about {format_seconds(plan.seconds)}"
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        hint = "give --yes if that is meant; --dry-run shows the plan, --profile quick or --set makes it smaller"
-        raise AssayError(said, hint=hint, code=BAD_JOB)
-    print(f"{said}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
-    if input().strip().lower() not in ("y", "yes"):
-        raise AssayError("nothing was touched", hint="--dry-run shows the plan", code=INTERRUPTED)
+    hint = "give --yes if that is meant; --dry-run shows the plan, --profile quick or --set makes it smaller"
+    sure(said, yes=yes, hint=hint, declined="--dry-run shows the plan")

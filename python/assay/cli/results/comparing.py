@@ -21,6 +21,7 @@ from assay.compare.judgement import Rules
 from assay.compare.paired import Sides
 from assay.compare.selftest import SelfTest
 from assay.error import DONE, INTERRUPTED, AssayError, did_you_mean
+from assay.fleet import folder as fleet
 from assay.stats import signed_rank
 from assay.study import folder as study_folder
 from assay.study import run
@@ -113,6 +114,15 @@ def _sides(texts: Sequence[str], inside: Path | None) -> tuple[side.Side, side.S
     if len(texts) != 2:
         hint = "assay compare A B (folders or cells), or assay compare --study STUDY --on A --on B"
         raise CompareError("a comparison has two sides", hint)
+    fleets = [fleet.is_fleet(Path(text)) for text in texts]
+    if all(fleets):
+        from assay.fleet import sides
+
+        a, b = sides.both(Path(texts[0]), Path(texts[1]))
+        return a, b, False, False
+    if any(fleets):
+        hint = "name two runs of a fleet, or a host's folder of one: DIR/hosts/NAME"
+        raise CompareError(f"{texts[fleets.index(True)]} is a run of a fleet, and the other side is none", hint)
     a, b = (_side(name, text, inside) for name, text in zip(paired.SIDES, texts, strict=True))
     return a, b, a.directory.resolve() == b.directory.resolve(), False
 

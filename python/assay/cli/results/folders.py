@@ -22,8 +22,8 @@ _WIDEST = 60
 def write_report(directory: Path | None, export: bool, pdf: bool, as_json: bool) -> int:
     """Writes report.html, with `export` every figure as files, with `pdf` a page as PDF."""
     report, where = part("report"), directory or folder.newest()
-    if (pages := part("fleet.page")).is_fleet(where):
-        return _of_fleet(where, pages.write(where), as_json)
+    if part("fleet.folder").is_fleet(where):
+        return _of_fleet(where, part("fleet.page").write(where), as_json)
     damage.warn(where, report.problems(where))
     path = report.write(where, export=export, pdf=pdf)
     short = path.with_suffix(".pdf") if pdf else None
