@@ -119,6 +119,11 @@ def test_wilcoxons_chances_are_those_of_fair_coins(
     assert signed_rank.p_value(log_ratios, alternative="greater") == close(greater)
 
 
+def test_many_ties_are_reckoned_exactly() -> None:
+    """Forty of sixty fair coins; the normal approximation says 0.0098."""
+    assert signed_rank.p_value(np.array([1.0] * 40 + [-1.0] * 20)) == close(0.0134886)
+
+
 def test_a_shift_moves_what_is_asked() -> None:
     values = np.array([1.0, 2.1, 3.3, 4.6, 6.0, 7.5])
     assert signed_rank.p_value(values, shift=0.5) == close(2 / 64)
@@ -131,7 +136,7 @@ def test_what_only_rounding_sets_apart_is_tied() -> None:
 
 
 def test_the_fewest_pairs_that_can_reach_a_level() -> None:
-    assert [signed_rank.smallest(pairs) for pairs in (1, 2, 6)] == [1.0, 0.5, 0.03125]
+    assert [signed_rank.smallest(pairs) for pairs in (0, 1, 2, 6)] == [1.0, 1.0, 0.5, 0.03125]
     assert [signed_rank.pairs_for(level) for level in (1.0, 0.5, 0.05, 0.03125, 0.01)] == [1, 2, 6, 6, 8]
 
 
@@ -185,6 +190,9 @@ def test_sides_without_any_scatter_differ_or_do_not() -> None:
     assert alike is not None
     assert (apart.p, apart.low, apart.high, apart.differs) == (0.0, close(2.0), close(2.0), True)
     assert (alike.p, alike.low, alike.high, alike.differs) == (1.0, 1.0, 1.0, False)
+    tiny = welch.unpaired([0.0] * 3, [2e-9] * 3)
+    assert tiny is not None
+    assert tiny.low == close(2.0)
     assert welch.welch([1.0, 2.0], [1.0, 2.0, 3.0]) is None
     assert welch.welch([1.0, 2.0, 3.0], [1.0, 2.0]) is None
 

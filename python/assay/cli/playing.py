@@ -24,6 +24,7 @@ from assay.mount.drive import PREFIX, drive
 Json = dict[str, Any]
 
 _NAMED = re.compile(rf"^(?P<role>\w+=)?(?P<name>{PREFIX}[^@]+)(?:@(?P<folder>.+))?$")
+_PLAIN = re.compile(r"(?!\w+=)")
 _SLOW = re.compile(r"slow=(?P<slow>[^:]+):(?P<drive>.+)")
 
 
@@ -121,9 +122,11 @@ def played(
     """Drives of a run, mounted meanwhile; unmounted and removed however it ends.
 
     `others` are users besides this one who work there. A run that `goes_on` finds nothing of what it made there before.
-    With `both`, a drive whose writes cannot be in time here is a target twice: as it is and slowed down.
+    With `both`, a drive whose writes cannot be in time here is a target twice, as it is and slowed down, where all
+    of the work lies on it.
     """
     found = PlayFlags(list(on))
+    both = both and all(_PLAIN.match(text) for text in on)
     with contextlib.ExitStack() as stack:
         for place, text in enumerate(on):
             match = _NAMED.match(text)
@@ -136,7 +139,7 @@ def played(
             one = stack.enter_context(_mounted(name.removeprefix(PREFIX), folder, seed, others))
             found.on[place] = f"{match['role'] or ''}{found.take(one, name)}"
             wanted = one.state.get("slow_wanted")
-            if both and wanted and not match["role"]:
+            if both and wanted:
                 stretched = slowed(name, wanted)
                 two = stack.enter_context(_mounted(stretched.removeprefix(PREFIX), folder, seed, others))
                 found.on.append(found.take(two, stretched))

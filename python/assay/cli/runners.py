@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.mount.drive import PREFIX
 from assay.study import source
-from assay.study.model import Study
+from assay.study.model import Study, WorkTable
 from assay.study.work.kind import DRIVEN
 from assay.study.work.runners import register
 
@@ -52,11 +52,27 @@ def written(
 
 def users_of(study: str | Study, on: Sequence[str]) -> tuple[int, ...]:
     """Users besides this one who work on drives that are played, where a study runs servers."""
-    if not any(PREFIX in one for one in on):
-        return ()
-    document = study if isinstance(study, Study) else source.read(study)
-    if not isinstance(document, Study) or document.work is None or document.work.kind not in DRIVEN:
+    if _driven(study, on) is None:
         return ()
     from assay.dbms.postgres.user import server_users
 
     return server_users()
+
+
+def bracketed(study: str | Study, on: Sequence[str]) -> bool:
+    """Whether a drive that is played late has the same work once more, slowed down: databases that run freely.
+
+    Work at a given pace, or by terminals that think, keeps this machine's time whatever the drive's is.
+    """
+    work = _driven(study, on)
+    return work is not None and not any((work.model_extra or {}).get(name) for name in ("rate", "think"))
+
+
+def _driven(study: str | Study, on: Sequence[str]) -> WorkTable | None:
+    """A database's work on drives that are played; none where it is something else."""
+    if not any(PREFIX in one for one in on):
+        return None
+    document = study if isinstance(study, Study) else source.read(study)
+    if not isinstance(document, Study) or document.work is None or document.work.kind not in DRIVEN:
+        return None
+    return document.work

@@ -165,7 +165,7 @@ def _reach(sample: Floats, centre: float) -> float:
         return 0.0
     inflation = _inflation(_likeness(rest, squares), count)
     # The spread around a mean that follows the series is too small by what the mean itself wanders.
-    variance = squares / max(count - inflation, 0.1 * count)
+    variance = squares / (count - inflation)
     freedom = max(count / inflation - 1, _LEAST_FREEDOM)
     return float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(variance * inflation / count)
 

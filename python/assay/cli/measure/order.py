@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.cli import output
+from assay.cli import bracket, output
 from assay.cli.measure import asking
 from assay.cli.measure.devices import check_devices
 from assay.cli.parts import part
 from assay.cli.playing import played
 from assay.cli.results.gating import NONE, Papers
-from assay.cli.runners import users_of
+from assay.cli.runners import bracketed, users_of
 from assay.error import BAD_JOB, DONE, MISSED, AssayError
 from assay.results import cases
 from assay.results import folder as result_folder
@@ -79,7 +79,8 @@ def measure(order: RunFlags) -> int:
 def measured(order: RunFlags) -> Summary | None:
     """Plans and runs; none where the plan was to be shown, and is."""
     binary = Binary.find()
-    with played(order.on, order.seed, users_of(order.study, order.on)) as drives:
+    users, both = users_of(order.study, order.on), bracketed(order.study, order.on)
+    with played(order.on, order.seed, users, both=both) as drives:
         prepared = prepare(wish(replace(order, on=drives.on)), binary)
         if prepared.left_out:
             output.tell(f"left out, as {', '.join(order.on)} is not what they run on: {', '.join(prepared.left_out)}")
@@ -98,6 +99,8 @@ def measured(order: RunFlags) -> Summary | None:
     drives.tell()
     for name in ("records", "work"):
         drives.mark_files(directory / name)
+    for one in bracket.found(result_folder.read(directory).works) if drives.mounts else ():
+        output.tell(one.sentence)
     return summary
 
 
