@@ -45,14 +45,14 @@ class PlayFlags:
         return at
 
     def mark(self, record: Json) -> Json:
-        """The record as what it is: of drives that were played, and how late."""
-        text = json.dumps(record)
+        """The record as what it is: of drives that were played, and how late. It may name those of other records, too."""
+        lies_on = json.dumps(record.get("targets", record))
         for folder, one in self.mounts.items():
-            if json.dumps(folder)[1:-1] in text:
-                text = text.replace(json.dumps(folder)[1:-1], json.dumps(self.names[folder])[1:-1])
-                record = _emulated(json.loads(text))
-                record["verdict"] = _verdict(record["verdict"], self.names[folder], one.state)
-                text = json.dumps(record)
+            quoted, name = json.dumps(folder)[1:-1], self.names[folder]
+            record = json.loads(json.dumps(record).replace(quoted, json.dumps(name)[1:-1]))
+            if quoted in lies_on:
+                record = _emulated(record)
+                record["verdict"] = _verdict(record["verdict"], name, one.state)
         return record
 
     def mark_files(self, folder: Path) -> None:
