@@ -8,7 +8,9 @@ from typing import Any, cast
 
 import pytest
 from assay.cli import bracket
+from assay.cli.dbms import forecasts
 from assay.cli.playing import drive_of
+from assay.dbms.predict import demand
 from assay.error import AssayError
 from assay.record import WorkRecord
 from assay.results.work import Work
@@ -48,6 +50,16 @@ def test_ends_that_lie_the_wrong_way_round_are_no_bracket() -> None:
 
 def test_one_of_both_is_no_bracket() -> None:
     assert list(bracket.found([work(_LATE, 800), work("mount:slow=8:twin:gp3", 90)])) == []
+
+
+def test_a_forecast_stands_beside_the_drive_as_it_is_played() -> None:
+    other, slowed, late = (work(on, per_s).record for on, per_s in (("/mnt/x", 1), (_SLOWED, 130), (_LATE, 800)))
+    records = [record | {"measured_s": 2.0} for record in (other, slowed, late)]
+    chosen = forecasts._twin_of(late, "twin:970evoplus", cast("list[WorkRecord]", records))
+    assert chosen["targets"][0]["target"] == _LATE
+    (took,) = demand.took(chosen)
+    assert (took.name, took.wall_s, took.operations) == ("tpcc", 2.0, 1600.0)
+    assert forecasts._twin_of(late, "twin:gp3", cast("list[WorkRecord]", records))["targets"][0]["target"] == "/mnt/x"
 
 
 def test_the_name_of_a_slowed_drive_is_read_as_it_is_written() -> None:

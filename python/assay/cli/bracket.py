@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from assay.results.work import Work
@@ -45,7 +45,7 @@ def slowed(name: str, slow: float) -> str:
     return name.replace("mount:", f"mount:slow={slow:g}:", 1)
 
 
-def found(works: Sequence[Work]) -> Iterator[Bracket]:
+def found(works: Iterable[Work]) -> Iterator[Bracket]:
     """A bracket for each drive that did the same work as it is and slowed down, over the medians of repeats."""
     rates: dict[tuple[str, str, str], dict[float, list[float]]] = {}
     for work in works:

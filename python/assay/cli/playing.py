@@ -45,7 +45,7 @@ class PlayFlags:
         return at
 
     def mark(self, record: Json) -> Json:
-        """The record as what it is: of drives that were played, and how late. It may name those of other records, too."""
+        """The record as what it is: of drives that were played, and how late. It may name those of others, too."""
         lies_on = json.dumps(record.get("targets", record))
         for folder, one in self.mounts.items():
             quoted, name = json.dumps(folder)[1:-1], self.names[folder]

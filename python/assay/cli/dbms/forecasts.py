@@ -12,10 +12,13 @@ from rich.table import Table
 
 from assay.binary import Binary
 from assay.cli import output
+from assay.cli.bracket import found as found_in
 from assay.dbms.predict import demand, report
 from assay.dbms.predict.forecast import Forecast, Hit, summary
 from assay.error import BAD_JOB, DONE, AssayError
+from assay.mount.drive import PREFIX
 from assay.record import WorkRecord
+from assay.results.work import Work
 from assay.study.work import load, save
 from assay.units import show
 
@@ -27,14 +30,14 @@ def run_predict(folder: Path, on: Sequence[str], against: Path | None, out: Path
     if not on:
         raise AssayError("no device was named", hint="--on twin:NAME, or --on limit:RATE", code=BAD_JOB)
     sources = _sources(folder)
-    measured = _sources(against) if against is not None else []
+    measured = _measured(against) if against is not None else []
     binary = Binary.find()
     documents: list[Json] = []
     for source in sources:
         for device in on:
             found = report.forecasts(source, device)
             document = report.record(binary, source, device, found)
-            hits = report.hits(found, _twin_of(source, measured)) if measured else []
+            hits = report.hits(found, _twin_of(source, device, measured)) if measured else []
             if out is not None:
                 save(out, document)
             documents.append({"record": document, "against": _document(hits)})
@@ -42,6 +45,9 @@ def run_predict(folder: Path, on: Sequence[str], against: Path | None, out: Path
                 _show(source, device, found, hits)
     if as_json:
         output.emit(documents)
+        return DONE
+    for bracket in found_in(Work("", one) for one in measured):
+        output.say(bracket.sentence)
     return DONE
 
 
@@ -54,10 +60,24 @@ def _sources(folder: Path) -> list[WorkRecord]:
     return found
 
 
-def _twin_of(source: WorkRecord, measured: Sequence[WorkRecord]) -> WorkRecord:
-    """The measured record of the same work; the first one where none is quite the same."""
-    same = [one for one in measured if one["subject"]["name"] == source["subject"]["name"]]
-    return (same or list(measured))[0]
+def _measured(folder: Path) -> list[WorkRecord]:
+    """What ran there, on a device or on a drive that was played."""
+    found = [one for one in load(folder) if one["kind"] == "database" and demand.took(one) and not _modelled(one)]
+    if not found:
+        hint = "name the result folder of `assay dbms tpch`, `tpcc` or `wtperf`"
+        raise AssayError(f"{folder} has no record of a database's run", hint=hint, code=BAD_JOB)
+    return found
+
+
+def _modelled(record: WorkRecord) -> bool:
+    return any(reason["code"] == "modelled-target" for reason in record["verdict"]["reasons"])
+
+
+def _twin_of(source: WorkRecord, device: str, measured: Sequence[WorkRecord]) -> WorkRecord:
+    """The measured record of the same work, where there is one on that drive as it is played; otherwise the first."""
+    same = [one for one in measured if one["subject"]["name"] == source["subject"]["name"]] or list(measured)
+    played = [one for one in same if any(target["target"] == f"{PREFIX}{device}" for target in one["targets"])]
+    return (played or same)[0]
 
 
 def _document(hits: Sequence[Hit]) -> Json:

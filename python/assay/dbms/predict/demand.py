@@ -48,6 +48,29 @@ def demands(record: WorkRecord) -> list[Demand]:
     return [found] if found is not None else []
 
 
+@dataclass(frozen=True)
+class Took:
+    """How long one query, or a window of so many operations (0 for a query), took where it ran, s."""
+
+    name: str
+    wall_s: float
+    operations: float
+
+
+def took(record: WorkRecord) -> list[Took]:
+    """Times of a record, whatever it lay on."""
+    if record["workload"]["name"] == "tpch":
+        times = {one["name"]: one["figures"].get("time_s") for one in record["parts"]}
+        return [Took(name, float(time["value"]), 0.0) for name, time in times.items() if time is not None]
+    rate, seconds = _rate(record), float(record["measured_s"])
+    return [Took(record["workload"]["name"], seconds, rate * seconds)] if rate and seconds > 0 else []
+
+
+def _rate(record: WorkRecord) -> float | None:
+    """Operations a second."""
+    return next((float(record["figures"][name]["value"]) for name in _RATES if name in record["figures"]), None)
+
+
 def _threads(record: WorkRecord) -> int:
     """Threads of a query: those that the engine was given; one where it says nothing of them."""
     threads = record["subject"]["settings"].get("threads", 1)
@@ -81,7 +104,7 @@ def _query(part: WorkPart, threads: int) -> Demand | None:
 
 def _window(record: WorkRecord) -> Demand | None:
     """A window of operations: what is not CPU is taken for waiting."""
-    rate = next((record["figures"][name] for name in _RATES if name in record["figures"]), None)
+    rate = _rate(record)
     devices, seconds = record["devices"], float(record["measured_s"])
     if rate is None or not devices or seconds <= 0:
         return None
@@ -105,7 +128,7 @@ def _window(record: WorkRecord) -> Demand | None:
         written_bytes=value["written_bytes"] * own,
         write_size_bytes=value["written_bytes"] / value["writes"] if value["writes"] else 0.0,
         flushes=value["flushes"] * own,
-        operations=float(rate["value"]) * seconds,
+        operations=rate * seconds,
         streams=_terminals(record),
         paced="asked_per_s" in record["figures"],
     )

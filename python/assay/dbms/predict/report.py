@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.binary import Binary
-from assay.dbms.predict.demand import demands
+from assay.dbms.predict.demand import demands, took
 from assay.dbms.predict.forecast import Forecast, Hit, against, forecast
 from assay.record import WorkRecord
 from assay.study.work import WorkDraft, figure, part
@@ -26,7 +26,7 @@ def hits(found: Sequence[Forecast], measured: WorkRecord) -> list[Hit]:
     asked = {one.name: one.operations for one in found}
     seen = {
         one.name: one.wall_s * (asked[one.name] / one.operations if one.operations else 1.0)
-        for one in demands(measured)
+        for one in took(measured)
         if one.name in asked
     }
     return against(found, seen)
