@@ -86,6 +86,19 @@ def test_a_result_folder_names_no_programs_and_gives_no_leave(
     assert "was begun with" in done.stderr
 
 
+@pytest.mark.usefixtures("assayer")
+def test_a_target_that_is_gone_is_named(begun: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "drive").mkdir()
+    begun({"small": True}, tmp_path / "drive", tmp_path / "out", Grant())
+    (tmp_path / "drive").rmdir()
+    done = assay("tpcc", "--resume", str(tmp_path / "out"), cwd=tmp_path)
+    assert done.returncode == 4
+    assert "drive, where the run works, is gone" in done.stderr
+    other = assay("wtperf", "--resume", str(tmp_path / "out"), cwd=tmp_path)
+    assert other.returncode == 2
+    assert "holds no run of `assay dbms wtperf`" in other.stderr
+
+
 def finished(record: WorkRecord) -> bool:
     return "interrupted" not in {one["code"] for one in record["verdict"]["reasons"]}
 

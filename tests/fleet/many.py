@@ -1,4 +1,4 @@
-"""`python -m fleet.many [N]` in tests/: N workers on this machine (200), what that takes, printed as a table.
+"""`python -m fleet.many [N]` in tests/: N hosts on this machine (200), twins, and what a scheduler takes of them.
 
 Ended where the machine's load passes 30, or after six minutes.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .processes import HERE, above, command, states
 
-CELLS, LEAD_S = 3, 20
+CELLS, TWIN = 3, "twin:990pro"
 LARGEST_LOAD, LONGEST_S = 30.0, 360.0
 _LOOK_S = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -28,7 +28,7 @@ def main(words: list[str]) -> int:
     number = int(words[0]) if words else 200
     with tempfile.TemporaryDirectory(prefix="assay-fleet-many-") as place:
         out = Path(place) / "out"
-        asked = command("run", HERE / "many.toml", "--local", str(number), "--lead", str(LEAD_S), "--out", out,
+        asked = command("run", HERE / "writes.toml", "--local", str(number), "--on", TWIN, "--out", out,
                         "--repeats", str(CELLS), "--json")  # fmt: skip
         begun = time.monotonic()
         with (Path(place) / "printed").open("w") as printed:

@@ -7,7 +7,7 @@ import itertools
 import json
 import ssl
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,8 @@ Json = dict[str, Any]
 
 _LOOK_S = 0.1
 _AGAIN_S = 1.0
+_SHORT_S, _APART_S = 0.01, 0.02
+"""Between two looks, and two beginnings, where many workers share the CPUs of one machine."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class Fleet:
     run: str
     workers: dict[str, str]
     lost: dict[str, Lost] = field(default_factory=dict)
+    at_once: int = 0
+    """How many may compute at a time, where all workers are on one machine; 0: as many as there are."""
     _calls: Iterator[int] = field(default_factory=itertools.count)
 
     @property
@@ -76,8 +80,8 @@ class Fleet:
         Raises:
             FleetError: where a host answers with an error; it is named.
         """
-        futures = {host: self.submit(host, task, arguments[host]) for host in self.there if host in arguments}
-        self.wait(list(futures.values()))
+        hosts = [host for host in self.there if host in arguments]
+        futures, _ = self.each(hosts, lambda host: self.submit(host, task, arguments[host]))
         found = {}
         for host, future in futures.items():
             answer = self.answer(host, future, task)
@@ -87,19 +91,28 @@ class Fleet:
                 found[host] = answer["answer"]
         return found
 
-    def wait(self, futures: Sequence[Any]) -> list[float]:
-        """Until all have ended, in whatever way; when each was seen to have, by the monotonic clock, s.
+    def each(
+        self, hosts: Sequence[str], begin: Callable[[str], Any], *, together: bool = False
+    ) -> tuple[dict[str, Any], dict[str, float]]:
+        """A task for each, until all have ended in whatever way; and when each was seen to have, by this clock, s.
 
-        Short looks, so that an interrupt is taken.
+        Where many workers are on one machine, some at a time, unless they have to be under way `together`. Short
+        looks, so that an interrupt is taken.
         """
-        ended: dict[int, float] = {}
-        while len(ended) < len(futures):
-            for place, future in enumerate(futures):
-                if place not in ended and future.done():
-                    ended[place] = time.monotonic()
-            if len(ended) < len(futures):
-                time.sleep(_LOOK_S)
-        return [ended[place] for place in range(len(futures))]
+        most = len(hosts) if together or not self.at_once else self.at_once
+        waiting, futures, ended = list(hosts), dict[str, Any](), dict[str, float]()
+        while waiting or len(ended) < len(futures):
+            while waiting and len(futures) - len(ended) < most:
+                host = waiting.pop(0)
+                futures[host] = begin(host)
+                if together and self.at_once:
+                    time.sleep(_APART_S)
+            for host, future in futures.items():
+                if host not in ended and future.done():
+                    ended[host] = time.monotonic()
+            if len(ended) < len(hosts):
+                time.sleep(_LOOK_S if most == len(hosts) else _SHORT_S)
+        return futures, ended
 
     def answer(self, host: str, future: Any, during: str, ended: float | None = None) -> Json | AssayError | None:
         """What a task answered; none where its host was lost, which is noted with when it ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from assay.fleet.error import FleetError
 Json = dict[str, Any]
 
 MOST = 200
+_FOR_EACH_CPU = 3
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,11 @@ def names(count: int) -> tuple[str, ...]:
     """What workers of this machine are called."""
     width = len(str(count))
     return tuple(f"h{number:0{width}d}" for number in range(1, count + 1))
+
+
+def at_once() -> int:
+    """Workers of this machine that compute at a time: more would only wait for each other."""
+    return _FOR_EACH_CPU * len(os.sched_getaffinity(0))
 
 
 @contextlib.contextmanager

@@ -293,8 +293,9 @@ class _Runner:
         """Hosts whose data is there; made on all at once, before the moment of the start is set."""
         jobs = {host: self.found.hosts[host].cell(cell.id).job for host in hosts}
         stored = {host: job for host, job in jobs.items() if any(one["kind"] == "folder" for one in job["targets"])}
-        futures = {host: self.fleet.submit(host, "prepare", {"job": job}) for host, job in stored.items()}
-        self.fleet.wait(list(futures.values()))
+        futures, _ = self.fleet.each(
+            list(stored), lambda host: self.fleet.submit(host, "prepare", {"job": stored[host]})
+        )
         failed = set()
         for host, future in futures.items():
             answer = self.fleet.answer(host, future, f"preparing {cell.id}")
@@ -310,20 +311,26 @@ class _Runner:
         begin_ns = max(one.scheduler_ns for one in offsets.values()) + int(lead_s * 1e9)
         # Clocks were compared just now: by this process's clock all windows open at about this moment.
         self.opens[cell.id] = time.monotonic() + lead_s + float(cell.job["window"]["warmup_s"])
-        futures = {}
-        for host in hosts:
-            start = Start(self.fleet.run, host, cell.id, self.attempt)
-            self.found.hosts[host].journal.add(cell.id, "started")
-            job = self._job(host, cell, offsets[host], begin_ns)
-            asked = {"start": _start(self.fleet.run, host, cell.id, self.attempt), "job": job}
-            futures[host] = self.fleet.submit(host, "run", asked, key=start.key)
-        ended = self.fleet.wait(list(futures.values()))
-        for (host, future), end in zip(futures.items(), ended, strict=True):
-            answer = self.fleet.answer(host, future, f"running {cell.id}", end)
+        # Twins play in a time of their own, each when it is its turn.
+        together = not any(target["kind"] == "twin" for target in cell.job["targets"])
+        futures, ended = self.fleet.each(
+            hosts, lambda host: self._begin(host, cell, offsets[host], begin_ns), together=together
+        )
+        for host, future in futures.items():
+            answer = self.fleet.answer(host, future, f"running {cell.id}", ended[host])
             if isinstance(answer, AssayError):
                 self._ended(host, cell, "failed", answer.message, answer.hint, answer.code)
             elif answer is not None:
                 self._keep(host, cell, answer["answer"])
+
+    def _begin(self, host: str, cell: Cell, offset: clock.Offset, begin_ns: int) -> Any:
+        start = Start(self.fleet.run, host, cell.id, self.attempt)
+        self.found.hosts[host].journal.add(cell.id, "started")
+        asked = {
+            "start": _start(self.fleet.run, host, cell.id, self.attempt),
+            "job": self._job(host, cell, offset, begin_ns),
+        }
+        return self.fleet.submit(host, "run", asked, key=start.key)
 
     def _keep(self, host: str, cell: Cell, found: Json) -> None:
         self.found.hosts[host].store(cell.id, found)

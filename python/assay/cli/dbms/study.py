@@ -16,7 +16,7 @@ from assay.cli import output
 from assay.cli.dbms.resume import plain, refuse_more
 from assay.cli.measure.order import RunFlags, measured
 from assay.cli.runners import written
-from assay.error import BAD_JOB, AssayError
+from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
 from assay.record import WorkRecord
 from assay.results.files import read_json
 from assay.study import plan, run
@@ -76,9 +76,13 @@ def _resumed(asked: DatabaseStudy, folder: Path, as_json: bool) -> Summary:
     if not (folder / "plan.json").is_file() and list(folder.glob("dbms-*.jsonl")):
         message = f"the run in {folder} was begun by an earlier version of Assay"
         raise AssayError(message, hint="go on with that one, or begin a new run; its records can be read", code=BAD_JOB)
-    if not any(cell.program == (asked.kind,) for cell in plan.load(folder / "plan.json").cells):
+    jobs = [cell.job for cell in plan.load(folder / "plan.json").cells if cell.program == (asked.kind,)]
+    if not jobs:
         message = f"{folder} holds no run of `{command}` to go on with"
         raise AssayError(message, hint="name the folder that --out named, or the newest in assay-results", code=BAD_JOB)
+    if gone := next((job["target"] for job in jobs if not Path(job["target"]).is_dir()), ""):
+        hint = "mount it there again; what was on a drive that was played went with it: begin a new run"
+        raise AssayError(f"{gone}, where the run works, is gone", hint=hint, code=NOT_POSSIBLE)
     return run.resume(folder, Binary.find(), watching(as_json), Consent(), command)
 
 

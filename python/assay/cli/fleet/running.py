@@ -132,6 +132,7 @@ def reached(where: Where, run: str, names: list[str]) -> Iterator[Reached]:
                 hint = f"give --local {len(names)}, as it was begun"
                 raise FleetError(f"the run has the hosts {', '.join(names)}", hint)
             with connected(here.address, pair_of_run(here.keys), run, here.names) as fleet:
+                fleet.at_once = locals_.at_once()
                 yield Reached(fleet, note=here.note)
         return
     if where.ssh:
