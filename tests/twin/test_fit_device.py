@@ -17,6 +17,7 @@ import pytest
 from assay import home
 from assay.error import NOT_POSSIBLE, AssayError
 from assay.study.request import Wish, prepare
+from assay.target import catalog
 from assay.target.catalog import parameters
 from assay.target.target import Target, parse
 from assay.twin import fit_knee, fit_points, fit_result
@@ -107,7 +108,7 @@ def test_the_files_are_a_twin_and_a_host_with_origins(fitted: tuple[Path, Json])
     assert twin["band"]["bandwidth"]["value"] == pytest.approx(max(0.02, found["held_out"]["p90"]), rel=0.01)
     assert twin["device"]["dies"]["residual"] >= 0
     assert twin["bounds"]["size_bytes"] == [4096, 1 << 20]
-    truth = tomllib.loads((home.catalog() / "hosts" / "xeon-5220s.toml").read_text())
+    truth = catalog.host("xeon-5220s")
     for path in ("io_uring", "libaio", "pread_direct"):
         for cost in ("cycles_per_read", "cycles_per_byte_read"):
             asked, got = truth["costs"][path][cost]["value"], host["costs"][path][cost]["value"]

@@ -16,7 +16,7 @@ use assay_twin::{Driven, Host, Parameter, PathKey, TWIN_VERSION, Target, Twin, d
 
 fn catalog<T: serde::de::DeserializeOwned>(kind: &str, name: &str) -> T {
     let path = format!("{}/../../catalog/{kind}/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    assay_twin::document::parse_file(path.as_ref()).unwrap()
 }
 
 fn driven(label: &str, target: Target) -> Driven {

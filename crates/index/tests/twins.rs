@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 fn catalog<T: serde::de::DeserializeOwned>(kind: &str, name: &str) -> T {
     let path = format!("{}/../../catalog/{kind}/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    assay_twin::document::parse_file(path.as_ref()).unwrap()
 }
 
 fn driven(name: &str, modules: u32) -> Driven {

@@ -42,7 +42,7 @@ pub fn program_bytes(nand: &Nand) -> f64 {
 /// [`write_amplification`] says, solved for its argument.
 pub fn spare(nand: &Nand) -> Option<f64> {
     let Some(known) = &nand.collection.write_amplification else {
-        return Some(nand.collection.over_provisioning.value);
+        return Some(OrElse::or(&nand.collection.over_provisioning, 0.0));
     };
     let collected = known.value / mapped(OrElse::or(&nand.mapping_bytes, UNIT_BYTES), UNIT_BYTES);
     let valid = 1.0 - 1.0 / collected;
@@ -67,7 +67,7 @@ pub fn penalty_ns(nand: &Nand) -> f64 {
         .collection
         .write_amplification
         .as_ref()
-        .map_or_else(|| write_amplification(nand.collection.over_provisioning.value), |known| known.value);
+        .map_or_else(|| write_amplification(OrElse::or(&nand.collection.over_provisioning, 0.0)), |known| known.value);
     let alone = 0.7e9 / nand.read_iops.value + 0.3e9 * UNIT_BYTES * steady / nand.sustained_bytes_per_s.value;
     ((1e9 / mixed.value - alone) / 0.84).max(0.0)
 }

@@ -15,7 +15,7 @@ const USED_BYTES: f64 = 1e9;
 
 fn catalog<T: serde::de::DeserializeOwned>(kind: &str, name: &str) -> T {
     let path = format!("{}/../../catalog/{kind}/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    toml::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap()
+    assay_twin::document::parse_file(path.as_ref()).unwrap()
 }
 
 /// Modules whose accesses take their mean each time, and never stall.

@@ -9,8 +9,7 @@ use serde_json::json;
 
 fn document<T: serde::de::DeserializeOwned>(name: &str) -> T {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog").join(name);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    assay_twin::document::parse_file(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// A job of one mix on a drive.

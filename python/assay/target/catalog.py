@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,9 @@ from assay.error import BAD_JOB, AssayError, did_you_mean
 Json = dict[str, Any]
 
 VERSION = 1
+# A document takes over what it does not state from the one that it names here; that one may do so itself, so often.
+_LIKE = "like"
+_DEPTH = 8
 MEMORY_FAMILIES = ("pmem", "dram", "nvdimm", "cxl")
 
 
@@ -85,7 +88,51 @@ def _document(kind: str, name: str, where: str) -> Json:
         noun = kind.removesuffix("s")
         close = did_you_mean(name, known) if len(known) < 6 else _close(name, known)
         raise CatalogError(f"there is no {noun} `{name}`", f"{close} {where}".strip())
-    return dict(_read(path))
+    return _completed(
+        _read(path), lambda other: home.catalog() / ("classes" if kind == "twins" else kind) / f"{other}.toml"
+    )
+
+
+def _completed(document: Json, path_of: Callable[[str], Path]) -> Json:
+    """A document with what it takes over from a class of devices or from another host (`like`), as
+    `crates/libtwin/src/document/like.rs` does it."""
+    own = dict(document)
+    for _ in range(_DEPTH):
+        name = own.pop(_LIKE, None)
+        if name is None:
+            break
+        path = path_of(name)
+        if not path.is_file():
+            raise CatalogError(f"there is no `{name}` to take over from", f"{path.parent} holds what there is")
+        # What a device is called, and the numbers that stand above all tables, are its own.
+        other = {key: value for key, value in _read(path).items() if key == _LIKE or _is_table(value)}
+        own = _taken_over(own, {key: _assumed(value, name) for key, value in other.items()})
+    return own
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and "source" not in value
+
+
+def _assumed(value: Any, name: str) -> Any:
+    """What was found for one device is an assumption about another."""
+    if not isinstance(value, dict):
+        return value
+    if _is_table(value):
+        return {key: _assumed(inner, name) for key, inner in value.items()}
+    if value["kind"] == "assumed":
+        return value
+    return value | {"kind": "assumed", "source": f"As of {name}: {value['source']}"}
+
+
+def _taken_over(own: Json, other: Json) -> Json:
+    """What is not there is added. A number with its origin is one thing."""
+    both = {
+        key: _taken_over(own[key], value)
+        for key, value in other.items()
+        if _is_table(value) and _is_table(own.get(key))
+    }
+    return other | own | both
 
 
 def _close(name: str, known: list[str]) -> str:

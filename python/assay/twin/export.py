@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -128,6 +129,15 @@ def _value(device: Json, name: str, otherwise: float = 0.0) -> float:
     return float(device[name]["value"]) if name in device else otherwise
 
 
+def _spare(device: Json) -> float:
+    """Spare share of the flash: the nominal one, or that with which greedy collection copies as much as was seen."""
+    collection = device["collection"]
+    if "over_provisioning" in collection:
+        return _value(collection, "over_provisioning")
+    valid = 1.0 - 1.0 / max(_value(collection, "write_amplification"), 1.0)
+    return round(-math.log(valid) / (1.0 - valid) - 1.0, 4) if valid > 0.01 else 1.0
+
+
 def _split(dies: float) -> tuple[int, int]:
     """Channels, at most eight, and dies of each: a twin knows only how many there are in all."""
     count = max(1, round(dies))
@@ -148,7 +158,7 @@ def _nvmevirt(twin: Json) -> str:
     delay, more = _value(device, "read_delay_ns"), _value(device, "spread_delay_ns")
     page = int(_value(device, "page_bytes"))
     quick, slow, oneshot = read * (1 - spread), read * (1 + spread), page * _at_once(device)
-    over = device["collection"]["over_provisioning"]["value"]
+    over = _spare(device)
     values = {
         "MDTS": "(6)",
         "CELL_MODE": "(CELL_MODE_MLC)",
@@ -168,6 +178,7 @@ def _nvmevirt(twin: Json) -> str:
         **{f"NAND_{size}READ_LATENCY_MSB": f"({slow:.0f})" for size in ("4KB_", "")},
         **{f"NAND_{size}READ_LATENCY_CSB": "(0)" for size in ("4KB_", "")},
         "NAND_PROG_LATENCY": f"({_value(device, 'program_ns'):.0f})",
+        # Zero is what NVMeVirt has for its own drives.
         "NAND_ERASE_LATENCY": f"({_value(device, 'erase_ns'):.0f})",
         "FW_4KB_READ_LATENCY": f"({delay:.0f})",
         "FW_READ_LATENCY": f"({delay + more:.0f})",
@@ -193,7 +204,7 @@ def _mqsim(twin: Json) -> str:
     channels, dies = _split(_value(device, "dies"))
     read, spread = _value(device, "read_ns"), _value(device, "read_range")
     page, suspend = int(_value(device, "page_bytes")), _value(device, "suspend_ns")
-    over = device["collection"]["over_provisioning"]["value"]
+    over = _spare(device)
     planes = _at_once(device)
     blocks = max(1, round(twin["capacity_bytes"]["value"] * (1 + over) / (channels * dies * planes * 256 * page)))
     flash = {
@@ -203,7 +214,7 @@ def _mqsim(twin: Json) -> str:
         "Page_Read_Latency_CSB": round(read),
         "Page_Read_Latency_MSB": round(read * (1 + spread)),
         **{f"Page_Program_Latency_{bit}": round(_value(device, "program_ns")) for bit in ("LSB", "CSB", "MSB")},
-        "Block_Erase_Latency": round(_value(device, "erase_ns")),
+        **({"Block_Erase_Latency": round(_value(device, "erase_ns"))} if "erase_ns" in device else {}),
         "Suspend_Erase_Time": round(suspend),
         "Suspend_Program_Time": round(suspend),
         "Die_No_Per_Chip": 1,

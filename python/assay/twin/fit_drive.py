@@ -247,7 +247,6 @@ def device(of: Mapping[str, Json], assumed: Any) -> Json:
         "read_ns": of["read_ns"],
         "page_bytes": take("page_bytes", 16384.0),
         "program_ns": assumed(_PROGRAM_NS),
-        "erase_ns": assumed(3.5e6),
         "channel_bytes_per_s": of["channel_bytes_per_s"],
         "sequential_delay_ns": of["sequential_delay_ns"],
         "read_iops": of["read_iops"],
@@ -260,13 +259,12 @@ def device(of: Mapping[str, Json], assumed: Any) -> Json:
     }
     found |= {name: of[name] for name in ("spread_dies", "read_range", "mixed_iops", "suspend_ns") if name in of}
     found["collection"] = {
-        "over_provisioning": assumed(0.1),
         "write_amplification": take("write_amplification", 1.0),
     }
     found["flush"] = {
         "power_loss_protection": assumed(float(safe)),
         "base_ns": base,
-        "drain_bytes_per_s": take("flush_drain_bytes_per_s", reads),
-        "blocking_share": assumed(0.0 if safe else 1.0),
     }
+    if not safe:
+        found["flush"] |= {"drain_bytes_per_s": take("flush_drain_bytes_per_s", reads), "blocking_share": assumed(1.0)}
     return found

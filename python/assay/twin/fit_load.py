@@ -152,7 +152,6 @@ def _device(found: UnderLoad, source: _Source, sheet: dict[str, float], given: d
         "read_ns": source.parameter(sense),
         "page_bytes": _assumed(16384, "Page size of 3D flash dies"),
         "program_ns": _assumed(561000, "As other TLC drives"),
-        "erase_ns": _assumed(3500000, "As other TLC drives"),
         "channel_bytes_per_s": _assumed(1.2e9, "Channels of this generation"),
         "read_iops": _stated(sheet, given, "read_iops"),
         "write_iops": _assumed(max(400_000.0, 4 * cap), "Into the buffer"),
@@ -162,14 +161,11 @@ def _device(found: UnderLoad, source: _Source, sheet: dict[str, float], given: d
         "buffer_bytes": _assumed(16777216, "Not published"),
         "write_latency_ns": source.parameter(write),
         "collection": {
-            "over_provisioning": _assumed(0.28, "Not published"),
             "write_amplification": _stated(sheet, given, "write_amplification"),
         },
         "flush": {
             "power_loss_protection": _assumed(1, "Drives for servers protect their buffer"),
             "base_ns": _assumed(20000, "As other drives for servers"),
-            "drain_bytes_per_s": _assumed(2e9, "Not used: a protected buffer need not go out"),
-            "blocking_share": _assumed(0, "A protected buffer need not go out"),
         },
         "under_load": _under_load(found, source),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from pathlib import Path
 
 from assay.home import catalog
 from assay.twin import instance_table
@@ -21,6 +22,12 @@ _IOTUNE = "iotune in two minutes on a fresh drive: scylladb/scylla-machine-image
 _IOTUNE_DATE = "2026-06-11"
 _HERE = "2026-11"
 _READ_NS = 60_000.0
+_DIES = "ceil(2.1 * read_iops * read_ns), at least 8: so many that the rate of reads, not the dies, is the limit"
+_PROGRAM = "NVMeVirt, ssd_config.h, constants of the WD ZN540, a TLC drive of the same generation (commit 0079376)"
+_SUSPEND = "MQSim, ssdconfig.xml, Suspend_Program_Time (commit 0d76b1d); the drive's own is not published"
+_SPREAD = "Spread of a model of this family on published points that it was not fitted to"
+# What no file of an instance states for itself stands in `classes` once.
+CLASS = "local-flash"
 _VENDORS = {"aws": "AWS", "azure": "Azure"}
 
 
@@ -34,6 +41,7 @@ def _document(one: Instance) -> Table:
         "version": 1,
         "name": one.twin,
         "title": f"{_VENDORS[one.cloud]} {one.name}, {one.drives} local drive{'s' if one.drives > 1 else ''}",
+        "like": CLASS,
         "capacity_bytes": parameter(round(one.local_bytes), "datasheet", _STATED, _STATED_DATE),
         "notes": _notes(one),
         "device": {
@@ -77,52 +85,50 @@ def _assumed(value: float, source: str, **more: float) -> Table:
 
 
 def _drive(one: Instance) -> Table:
-    dies = max(8, math.ceil(2.1 * one.each.read_iops * _READ_NS / 1e9))
     quick = _rate(one, "write_bytes_per_s")
     return {
-        "read_delay_ns": _assumed(30000, "Local flash behind the vendor's own controller", low=10000, high=50000),
-        "dies": _assumed(
-            dies, "Enough that the rate of reads, not the dies, is the limit", low=dies // 2, high=3 * dies
-        ),
-        "read_ns": _assumed(_READ_NS, "Sense of TLC", low=40000, high=90000),
-        "page_bytes": _assumed(16384, "Page size of 3D flash dies", low=8192, high=32768),
-        "read_range": _assumed(
-            0.2, "Three bits in a cell; how far its pages differ is not published", low=0.1, high=0.6
-        ),
-        "program_ns": parameter(
-            561000,
-            "published",
-            "NVMeVirt, ssd_config.h, constants of the WD ZN540, a TLC drive of the same generation (commit 0079376)",
-            "2024-01",
-            low=400000,
-            high=1000000,
-        ),
-        "erase_ns": _assumed(
-            3500000,
-            "Blocks of 3D flash take a few milliseconds to erase; only tails depend on it",
-            low=2000000,
-            high=10000000,
-        ),
-        "suspend_ns": parameter(
-            100000,
-            "published",
-            "MQSim, ssdconfig.xml, Suspend_Program_Time (commit 0d76b1d); the drive's own is not published",
-            "2022-10",
-            low=30000,
-            high=500000,
-        ),
-        "channel_bytes_per_s": _assumed(
-            8e8, "Channel rate of NVMeVirt's 970 PRO, taken for this drive", low=4e8, high=2.4e9
-        ),
+        "dies": parameter(_dies(one), "derived", _DIES, _IOTUNE_DATE, low=_dies(one) // 2, high=3 * _dies(one)),
         "read_iops": _rate(one, "read_iops"),
         "write_iops": _rate(one, "write_iops"),
         "read_bytes_per_s": _rate(one, "read_bytes_per_s"),
         "write_bytes_per_s": quick,
         "sustained_bytes_per_s": quick,
-        "buffer_bytes": _assumed(16777216, "Not published"),
-        "write_latency_ns": _assumed(25000, "Class of the drive", low=12000, high=60000),
         "collection": _collection(one),
-        "flush": _flush(),
+    }
+
+
+def _dies(one: Instance) -> int:
+    """Dies that can sense as many pages a second as the drive reads: twice as many, as flash is never evenly busy."""
+    return max(8, math.ceil(2.1 * one.each.read_iops * _READ_NS / 1e9))
+
+
+def local_flash() -> Table:
+    """What is taken for every local drive of a cloud: nobody publishes what lies beneath a vendor's controller."""
+    return {
+        "version": 1,
+        "name": CLASS,
+        "title": "A local flash drive behind a cloud vendor's own controller",
+        "device": {
+            "drive": {
+                "read_delay_ns": _assumed(
+                    30000, "Local flash behind the vendor's own controller", low=10000, high=50000
+                ),
+                "read_ns": _assumed(_READ_NS, "Sense of TLC", low=40000, high=90000),
+                "page_bytes": _assumed(16384, "Page size of 3D flash dies", low=8192, high=32768),
+                "read_range": _assumed(
+                    0.2, "Three bits in a cell; how far its pages differ is not published", low=0.1, high=0.6
+                ),
+                "program_ns": parameter(561000, "published", _PROGRAM, "2024-01", low=400000, high=1000000),
+                "suspend_ns": parameter(100000, "published", _SUSPEND, "2022-10", low=30000, high=500000),
+                "channel_bytes_per_s": _assumed(
+                    8e8, "Channel rate of NVMeVirt's 970 PRO, taken for this drive", low=4e8, high=2.4e9
+                ),
+                "buffer_bytes": _assumed(16777216, "Not published"),
+                "write_latency_ns": _assumed(25000, "Class of the drive", low=12000, high=60000),
+                "flush": _flush(),
+            }
+        },
+        "band": {"latency": _assumed(0.3, _SPREAD), "tail": _assumed(1.5, _SPREAD)},
     }
 
 
@@ -134,15 +140,8 @@ def _collection(one: Instance) -> Table:
         "i4i.4xlarge have of its fresh ones (94,000 in scylladb/scylladb issue 13477, elsewhere 112,000)"
     )
     return {
-        "over_provisioning": parameter(_spare(known), "fitted", "Follows from the amplification", _HERE),
         "write_amplification": parameter(known, "fitted", words, _IOTUNE_DATE, low=fresh, high=2 * known),
     }
-
-
-def _spare(known: float) -> float:
-    """Spare share at which greedy collection copies as much."""
-    valid = 1.0 - 1.0 / known
-    return -math.log(valid) / (1.0 - valid) - 1.0 if valid > 0.01 else 1.0
 
 
 def _flush() -> Table:
@@ -157,8 +156,6 @@ def _flush() -> Table:
             low=5000,
             high=40000,
         ),
-        "drain_bytes_per_s": _assumed(2e9, "Not used: a protected buffer need not go out"),
-        "blocking_share": _assumed(0, "A protected buffer need not go out"),
     }
 
 
@@ -167,24 +164,24 @@ def _band() -> Table:
         f"Conformal at {instance_table.COVERED:.0%}: {len(misses())} rates of sizes that were taken from those beside "
         "them in their family"
     )
-    spread = "Spread of a model of this family on published points that it was not fitted to"
-    return {
-        "bandwidth": parameter(width(), "fitted", words, _IOTUNE_DATE),
-        "latency": _assumed(0.3, spread),
-        "tail": _assumed(1.5, spread),
-    }
+    return {"bandwidth": parameter(width(), "fitted", words, _IOTUNE_DATE)}
 
 
 def main(arguments: list[str]) -> int:
     """Writes the twins into the catalog, or says which differ with `--check`."""
     wrong = 0
-    for name, document in documents().items():
-        path, text = catalog() / "twins" / f"{name}.toml", to_toml(document)
+    for path, text in files().items():
         if "--check" in arguments:
             wrong += not path.is_file() or path.read_text(encoding="utf-8") != text
         else:
             path.write_text(text, encoding="utf-8")
     return 1 if wrong else 0
+
+
+def files() -> dict[Path, str]:
+    """Every file that is made here, with its text."""
+    made = {catalog() / "twins" / f"{name}.toml": to_toml(document) for name, document in documents().items()}
+    return {catalog() / "classes" / f"{CLASS}.toml": to_toml(local_flash())} | made
 
 
 if __name__ == "__main__":

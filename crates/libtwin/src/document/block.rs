@@ -21,8 +21,9 @@ pub struct SlcCache {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GarbageCollection {
-    /// Spare share of the flash beyond the user's capacity.
-    pub over_provisioning: Parameter,
+    /// Spare share of the flash beyond the user's capacity; not asked where the amplification was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_provisioning: Option<Parameter>,
     /// Write amplification of random writes in steady state where it was seen; from over-provisioning otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<Parameter>,
@@ -36,10 +37,12 @@ pub struct FlushModel {
     pub power_loss_protection: Parameter,
     /// Time of a flush with nothing dirty, ns.
     pub base_ns: Parameter,
-    /// Bytes per second at which dirty bytes go out during a flush.
-    pub drain_bytes_per_s: Parameter,
-    /// Share of the flush in which the drive serves nothing else.
-    pub blocking_share: Parameter,
+    /// Bytes per second at which dirty bytes go out during a flush; not asked of a protected buffer, which need not go out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drain_bytes_per_s: Option<Parameter>,
+    /// Share of the flush in which the drive serves nothing else; none where the buffer is protected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocking_share: Option<Parameter>,
 }
 
 /// A flash drive.
@@ -56,8 +59,9 @@ pub struct Nand {
     pub page_bytes: Parameter,
     /// Time to program a page, ns.
     pub program_ns: Parameter,
-    /// Time to erase a block, ns.
-    pub erase_ns: Parameter,
+    /// Time to erase a block, ns. No equation asks for it: it goes into files for other simulators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub erase_ns: Option<Parameter>,
     /// Bytes per second of a die's way to the controller.
     pub channel_bytes_per_s: Parameter,
     /// Dies over which 4 KiB units that follow one another are spread, so that a larger read asks several at once; 1

@@ -3,6 +3,7 @@
 mod block;
 mod check;
 mod curve;
+mod like;
 mod memory;
 mod parameter;
 mod read;
@@ -11,6 +12,7 @@ mod under_load;
 
 pub use block::{Bucket, CloudInstance, CloudVolume, Disk, FlushModel, GarbageCollection, Nand, OptaneSsd, SlcCache};
 pub use curve::Curve;
+pub use like::{parse, parse_file};
 pub use memory::{
     Chains, Collapse, Cxl, Dram, LatencyStep, MemoryOperation, MemoryOperations, Nvdimm, Pmem, Stall, TailRatios,
 };

@@ -15,6 +15,8 @@ pub enum ParameterKind {
     Fitted,
     /// Promised by the vendor.
     Datasheet,
+    /// Computed from other parameters of the same file by the formula that the source states.
+    Derived,
     /// Taken for granted; the source says why.
     Assumed,
 }

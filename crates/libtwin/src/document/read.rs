@@ -11,7 +11,7 @@ pub fn read(text: &str) -> Result<Twin, Error> {
     let twin: Twin = if text.trim_start().starts_with('{') {
         serde_json::from_str(text).map_err(|error| Error::Document(error.to_string()))?
     } else {
-        toml::from_str(text).map_err(|error| Error::Document(error.to_string()))?
+        super::parse(text)?
     };
     twin.validate()?;
     Ok(twin)

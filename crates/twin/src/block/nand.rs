@@ -94,8 +94,8 @@ pub fn group(nand: &Nand, members: f64, wear: &Wear) -> Group {
         pause_ns: if nand.under_load.is_some() { 0.0 } else { OrElse::or(&nand.suspend_ns, f64::INFINITY) },
         members,
         flush_ns: flush.base_ns.value,
-        flush_blocks: flush.blocking_share.value,
-        flush_drain: if safe { f64::INFINITY } else { flush.drain_bytes_per_s.value / 1e9 },
+        flush_blocks: OrElse::or(&flush.blocking_share, 0.0),
+        flush_drain: if safe { f64::INFINITY } else { OrElse::or(&flush.drain_bytes_per_s, f64::INFINITY) / 1e9 },
     }
 }
 

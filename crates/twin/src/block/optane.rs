@@ -7,7 +7,10 @@ use super::{
     network::{At, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
-use crate::{device_load::DeviceLoad, document::OptaneSsd};
+use crate::{
+    device_load::DeviceLoad,
+    document::{OptaneSsd, OrElse},
+};
 
 /// A group of equal drives.
 pub fn group(drive: &OptaneSsd, members: f64) -> Group {
@@ -19,7 +22,7 @@ pub fn group(drive: &OptaneSsd, members: f64) -> Group {
         pause_ns: 0.0,
         members,
         flush_ns: drive.flush.base_ns.value,
-        flush_blocks: drive.flush.blocking_share.value,
+        flush_blocks: OrElse::or(&drive.flush.blocking_share, 0.0),
         flush_drain: f64::INFINITY,
     }
 }

@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_thread_shares_its_sleep_among_what_it_has_in_flight_and_all_share_the_bell() {
         let path = format!("{}/../../catalog/hosts/epyc-7702p.toml", env!("CARGO_MANIFEST_DIR"));
-        let mut host: Host = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let mut host: Host = crate::document::parse_file(path.as_ref()).unwrap();
         let before = demand(&host, 1, 1);
         let cost = host.costs.get_mut(&PathKey::IoUring).unwrap();
         cost.cycles_per_sleep = Some(Parameter::assumed(800.0, "a test", "2026-11"));

@@ -80,8 +80,8 @@ fn drives() -> Vec<(String, Twin)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../catalog/twins");
     let mut found = Vec::new();
     for entry in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())).flatten() {
-        let text = std::fs::read_to_string(entry.path()).unwrap();
-        let twin: Twin = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", entry.path().display()));
+        let twin: Twin = assay_twin::document::parse_file(&entry.path())
+            .unwrap_or_else(|error| panic!("{}: {error}", entry.path().display()));
         // How members that were measured beside their own writes behave in an array is not settled: docs/limits.md.
         let beside = matches!(&twin.device, Device::Nand(nand) if nand.under_load.is_some());
         if !twin.device.is_memory() && !matches!(twin.device, Device::Disk(_)) && !beside {

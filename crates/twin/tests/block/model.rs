@@ -26,8 +26,8 @@ pub fn flush(safe: bool, base_ns: f64) -> FlushModel {
     FlushModel {
         power_loss_protection: value(f64::from(u8::from(safe))),
         base_ns: value(base_ns),
-        drain_bytes_per_s: value(1e9),
-        blocking_share: value(if safe { 0.0 } else { 1.0 }),
+        drain_bytes_per_s: Some(value(1e9)),
+        blocking_share: Some(value(if safe { 0.0 } else { 1.0 })),
     }
 }
 
@@ -39,7 +39,7 @@ pub fn nand() -> Nand {
         read_ns: value(60_000.0),
         page_bytes: value(16_384.0),
         program_ns: value(600_000.0),
-        erase_ns: value(3_000_000.0),
+        erase_ns: None,
         channel_bytes_per_s: value(800e6),
         spread_dies: None,
         spread_delay_ns: None,
@@ -55,7 +55,7 @@ pub fn nand() -> Nand {
         buffer_bytes: value(8e6),
         write_latency_ns: value(15_000.0),
         slc: None,
-        collection: GarbageCollection { over_provisioning: value(0.28), write_amplification: Some(value(1.0)) },
+        collection: GarbageCollection { over_provisioning: Some(value(0.28)), write_amplification: Some(value(1.0)) },
         flush: flush(true, 20_000.0),
         suspend_ns: None,
         under_load: None,

@@ -17,8 +17,7 @@ const WHOLE: f64 = 1e13;
 
 fn drive(name: &str) -> Target {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../catalog/twins").join(format!("{name}.toml"));
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let twin: Twin = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let twin: Twin = assay_twin::document::parse_file(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
     Target::Device { twin: Box::new(twin), modules: 1 }
 }
 

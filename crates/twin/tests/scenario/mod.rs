@@ -35,8 +35,7 @@ fn documents<T: serde::de::DeserializeOwned>(folder: &str) -> Vec<T> {
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let read = |path: &PathBuf| {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        assay_twin::document::parse_file(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
     paths.iter().filter(|path| path.extension().is_some_and(|end| end == "toml")).map(read).collect()
 }
