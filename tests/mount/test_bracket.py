@@ -55,11 +55,11 @@ def test_one_of_both_is_no_bracket() -> None:
 def test_a_forecast_stands_beside_the_drive_as_it_is_played() -> None:
     other, slowed, late = (work(on, per_s).record for on, per_s in (("/mnt/x", 1), (_SLOWED, 130), (_LATE, 800)))
     records = [record | {"measured_s": 2.0} for record in (other, slowed, late)]
-    chosen = forecasts._twin_of(late, "twin:970evoplus", cast("list[WorkRecord]", records))
+    chosen = forecasts._twin_of(late, "twin:970evoplus", records)
     assert chosen["targets"][0]["target"] == _LATE
     (took,) = demand.took(chosen)
     assert (took.name, took.wall_s, took.operations) == ("tpcc", 2.0, 1600.0)
-    assert forecasts._twin_of(late, "twin:gp3", cast("list[WorkRecord]", records))["targets"][0]["target"] == "/mnt/x"
+    assert forecasts._twin_of(late, "twin:gp3", records)["targets"][0]["target"] == "/mnt/x"
 
 
 def test_the_name_of_a_slowed_drive_is_read_as_it_is_written() -> None:
