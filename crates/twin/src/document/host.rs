@@ -96,8 +96,13 @@ pub struct PathCost {
     /// CPU cycles of a flush that wait for such a lock, part of `cycles_per_flush`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_cycles_per_flush: Option<Parameter>,
-    /// How cycles grow with the threads that are busy in this path, for each of them: locks and cache lines of the page
-    /// cache, siblings that share a core. 0.1 means that ten busy threads double the cycles.
+    /// CPU cycles of a flush under that lock for each byte that was written since the last one: it lasts until the modules
+    /// have taken what their queues hold, and nobody else's flush begins before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial_cycles_per_byte_flushed: Option<Parameter>,
+    /// How the cycles of reads and writes (of flushes, too, where they are `msync`) grow with the threads that are busy in
+    /// this path, for each of them: locks and cache lines of the page cache, siblings that share a core. 0.1 means that ten
+    /// busy threads double the cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowding_per_busy_thread: Option<Parameter>,
     /// CPU cycles of an operation that finds its bytes in the page cache, without what grows with its bytes.

@@ -85,8 +85,11 @@ impl Demand {
         if stream.ahead() > 1.0 {
             demand.read_cycles = ahead_cycles(cost, stream);
         }
+        let in_path = demand.cycles_of_calls(stream);
         let serial = cost.serial_cycles_per_flush.as_ref().map_or(0.0, |cycles| cycles.value);
-        demand.serial_cycles += serial * flushes_per_op(stream);
+        let drained = cost.serial_cycles_per_byte_flushed.as_ref().map_or(0.0, |cycles| cycles.value);
+        let every = f64::from(stream.durability.every.max(1));
+        demand.serial_cycles += (serial + drained * every * stream.size_bytes) * flushes_per_op(stream);
         let workers = cost.workers_per_thread.as_ref();
         demand.workers =
             workers.map_or(f64::INFINITY, |each| each.value * host.cores.value * host.threads_per_core.value.max(1.0));
@@ -99,6 +102,11 @@ impl Demand {
         }
         if stream.grows && needs_flush(stream) {
             demand.grow(host, stream)?;
+        }
+        if key != PathKey::Mmap {
+            // Threads crowd one another where they copy and keep pages: not in the file system, nor in a flush. `msync` keeps
+            // pages, too.
+            demand.crowding *= in_path / demand.cycles_per_op(stream).max(in_path).max(1.0);
         }
         Ok(demand)
     }
@@ -161,12 +169,15 @@ impl Demand {
         Ok(())
     }
 
+    /// Mean CPU cycles of a read or write of the stream alone.
+    fn cycles_of_calls(&self, stream: &Stream) -> f64 {
+        (1.0 - stream.write_share) * self.read_cycles + stream.write_share * self.write_cycles
+    }
+
     /// Mean CPU cycles of an operation of the stream, its share of submissions and flushes included.
     pub fn cycles_per_op(&self, stream: &Stream) -> f64 {
-        let writes = stream.write_share;
         let flushes = flushes_per_op(stream);
-        (1.0 - writes) * self.read_cycles
-            + writes * self.write_cycles
+        self.cycles_of_calls(stream)
             + self.submission_cycles / f64::from(stream.batch.max(1))
             + flushes * self.flush_cycles
     }
@@ -204,10 +215,48 @@ mod tests {
         Demand::of(host, &Stream { threads, depth, ..stream }).unwrap().read_cycles
     }
 
+    fn host() -> Host {
+        let path = format!("{}/../../catalog/hosts/epyc-7702p.toml", env!("CARGO_MANIFEST_DIR"));
+        crate::document::parse_file(path.as_ref()).unwrap()
+    }
+
+    fn durable_writes(key: PathKey, size_bytes: f64, every: u32) -> Stream {
+        let durability = assay_record::Durability { kind: DurabilityKind::Fdatasync, every };
+        Stream { durability, ..Stream::closed("one", 1.0, size_bytes, StreamPath::plain(key)) }
+    }
+
+    #[test]
+    fn a_flush_holds_its_lock_for_the_longer_the_more_was_written_since_the_last() {
+        let mut host = host();
+        let cost = host.costs.get_mut(&PathKey::DaxPread).unwrap();
+        cost.serial_cycles_per_flush = Some(Parameter::assumed(2000.0, "a test", "2026-11"));
+        cost.serial_cycles_per_byte_flushed = Some(Parameter::assumed(0.25, "a test", "2026-11"));
+        let held =
+            |size, every| Demand::of(&host, &durable_writes(PathKey::DaxPread, size, every)).unwrap().serial_cycles;
+        assert_eq!([held(128.0, 1), held(8192.0, 1), held(8192.0, 4)], [2032.0, 4048.0, 2548.0]);
+    }
+
+    #[test]
+    fn threads_crowd_where_they_keep_pages_and_not_in_a_flush() {
+        let host = host();
+        let crowding = |stream: &Stream| {
+            let demand = Demand::of(&host, stream).unwrap();
+            (demand.crowding * demand.cycles_per_op(stream), demand.write_cycles)
+        };
+        let bare = Stream::closed("one", 1.0, 8192.0, StreamPath::plain(PathKey::PreadBuffered));
+        let ((flushed, _), (alone, cycles)) =
+            (crowding(&durable_writes(PathKey::PreadBuffered, 8192.0, 1)), crowding(&bare));
+        assert!((flushed / alone - 1.0).abs() < 1e-12, "{flushed} {alone}");
+        assert!(
+            (alone / cycles - host.costs[&PathKey::PreadBuffered].crowding_per_busy_thread.as_ref().unwrap().value)
+                .abs()
+                < 1e-12
+        );
+    }
+
     #[test]
     fn a_thread_shares_its_sleep_among_what_it_has_in_flight_and_all_share_the_bell() {
-        let path = format!("{}/../../catalog/hosts/epyc-7702p.toml", env!("CARGO_MANIFEST_DIR"));
-        let mut host: Host = crate::document::parse_file(path.as_ref()).unwrap();
+        let mut host = host();
         let before = demand(&host, 1, 1);
         let cost = host.costs.get_mut(&PathKey::IoUring).unwrap();
         cost.cycles_per_sleep = Some(Parameter::assumed(800.0, "a test", "2026-11"));

@@ -4,8 +4,10 @@
 //! it. To the back the cache is a load of (1 - h) of the operations whose customers think as long as it takes to miss
 //! once more, so that any device can lie behind.
 
+use assay_record::Persist;
+
 use crate::{
-    Target, TwinError, analytic,
+    PathKey, Target, TwinError, analytic,
     device_load::{DeviceAnswer, DeviceLoad},
     document::CachePolicy,
 };
@@ -60,7 +62,7 @@ pub fn answer(
     let mut fronts = vec![DeviceAnswer::default(); loads.len()];
     let mut backs = vec![DeviceAnswer::default(); loads.len()];
     let mut front_loads = loads.to_vec();
-    let mut back_loads = loads.to_vec();
+    let mut back_loads: Vec<DeviceLoad> = loads.iter().map(|load| evicting(policy, load)).collect();
     for _ in 0..ROUNDS {
         analytic::answer(front, &front_loads, &mut fronts)?;
         for (index, load) in loads.iter().enumerate() {
@@ -104,6 +106,16 @@ fn visits(load: &DeviceLoad, miss: &Miss) -> (f64, f64) {
         return ((1.0 - miss.hit) * (1.0 - load.write_share), load.write_share);
     }
     ((1.0 - miss.hit) * miss.fetches, (1.0 - miss.hit) * miss.dirty)
+}
+
+/// How lines that are pushed out reach what lies behind. In Memory Mode the controller lets go of one line at a time, as the
+/// next one asks for its place: the modules see what plain stores that leave the CPU's caches by chance make of them, and not
+/// the streams of whoever wrote.
+fn evicting(policy: CachePolicy, load: &DeviceLoad) -> DeviceLoad {
+    match policy {
+        CachePolicy::Lru => *load,
+        CachePolicy::DirectMapped => DeviceLoad { path: PathKey::Pmem, persist: Persist::None, ..*load },
+    }
 }
 
 fn behind(load: &DeviceLoad, miss: &Miss, front_ns: f64, back: &mut DeviceLoad) {

@@ -1,5 +1,6 @@
 //! Caches in front of memory.
 
+use assay_record::Persist;
 use assay_twin::{
     Target,
     analytic::DeviceLoad,
@@ -7,7 +8,7 @@ use assay_twin::{
     memory::cache::{dirty_share, hit_ratio},
 };
 
-use crate::catalog::{ask, modules, rate, reads};
+use crate::catalog::{ask, modules, rate, reads, writes};
 
 fn memory_mode(back: &str, count: u32, gigabytes: f64) -> Target {
     Target::Cache {
@@ -63,5 +64,21 @@ fn customers_of_a_cache_obey_littles_law() {
         let answer = ask(&memory_mode("pmem100-256g", 6, 96.0), &[load])[0];
         let inside = answer.ops_per_s / 1e9 * answer.mean_ns;
         assert!((inside / 8.0 - 1.0).abs() < 1e-3, "{share}: {inside}");
+    }
+}
+
+/// Lines leave Memory Mode's cache one at a time, so that the modules never see the streams of those who wrote.
+#[test]
+fn writes_of_more_than_dram_holds_lose_against_the_modules_themselves() {
+    for (back, count) in [("pmem100-512g", 2), ("pmem100-128g", 6)] {
+        for sequential in [false, true] {
+            for threads in [1.0, 4.0, 16.0] {
+                let load = writes(4096.0, sequential, threads, Persist::Auto);
+                let load = DeviceLoad { working_set_bytes: 5e11, ..load };
+                let (cached, bare) = (rate(&memory_mode(back, count, 96.0), load), rate(&modules(back, count), load));
+                let what = format!("{back}*{count}, {threads} threads, in order: {sequential}");
+                assert!(cached < 0.9 * bare, "{cached:.3e} in Memory Mode, {bare:.3e} without: {what}");
+            }
+        }
     }
 }
