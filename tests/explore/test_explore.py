@@ -59,8 +59,8 @@ def test_points_are_what_predict_says_and_a_part_that_is_gone_is_made_again(tmp_
     before = kept.stat().st_mtime_ns
     gone.unlink()
     (out / "points" / f".{gone.name}.{os.getpid()}").write_bytes(b"half of a part")
-    assert run(Exploration(60, out, 2, TWINS), said.append)["points"] == 30
-    assert "1 of 2 parts are there already" in said
+    assert run(Exploration(60, out, 2, TWINS), said.append)["points"] == 4, "eight parts for each process"
+    assert "14 of 15 parts are there already" in said
     assert kept.stat().st_mtime_ns == before
     assert ask([out], "select count(*), count(distinct result) from points")[1] == [(60, 1)]
 

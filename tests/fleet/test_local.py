@@ -68,6 +68,10 @@ def test_the_page_of_a_fleet_has_a_panel_for_each_host_and_says_who_was_there(fo
     data = json.loads(page.partition('id="assay-data">')[2].partition("</script>")[0])
     assert [one["title"] for one in data["figures"]["hosts-commits"]["panels"]] == HOSTS
     assert len(data["figures"]["total-commits"]["panels"]) == 1
+    (within,) = data["figures"]["within-commits"]["panels"]
+    rates = [entry["y"] for entry in within["spec"]["data"]["values"] if entry["kind"] == "rate"]
+    hosts = len(document["totals"][0]["in_total"])
+    assert sum(rates) / len(rates) == pytest.approx(hosts * 2000, rel=0.05)
 
 
 def test_no_secret_is_in_what_a_run_leaves(four: tuple[int, Json, Path]) -> None:
@@ -112,6 +116,9 @@ def test_workers_killed_before_within_and_after_windows_are_named_and_resume_mak
     during = {one["host"]: one["during"] for one in document["lost"]}
     assert set(during) == {"h2", "h3", "h4"}
     assert during["h2"] == "running fleet-writes-0001-r1"
+    cells = {one["host"]: one.get("cell") for one in document["lost"]}
+    assert (cells["h2"], cells["h3"]) == ("fleet-writes-0001-r1", "fleet-writes-0001-r2")
+    assert all("at_s" in one for one in document["lost"] if "cell" in one)
     assert "h2" in first["not_in_total"]
     assert {one["host"]: one["state"] for one in first["hosts"]}["h4"] == "finished", "its window was over"
     assert {"h2", "h3", "h4"} <= set(second["not_in_total"])

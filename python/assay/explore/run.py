@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ Json = dict[str, Any]
 VERSION = 1
 PART = 20_000
 """Points of a part: enough that starting a process for it costs little of it, few enough for its memory."""
-_ROUND = 8
-"""Parts that a process is given between two looks at what they cost."""
+_EACH = 8
+"""Parts that a process answers at least: with few, one of them waits at the end for the other's last."""
+_TOLD_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ def run(order: Exploration, tell: Callable[[str], None]) -> Json:
     if not 1 <= order.points <= grid.size:
         raise AssayError(f"--points {order.points}: there are {grid.size}", hint="ask for 1 to that", code=BAD_JOB)
     document = _begun(order, grid)
-    size = max(1, min(PART, -(-order.points // order.workers)))
+    size = max(1, min(PART, -(-order.points // (order.workers * _EACH))))
     size = int(document.setdefault("part", size))
     write_json(order.directory / EXPLORED, document)
     count = -(-order.points // size)
@@ -78,23 +79,39 @@ def _begun(order: Exploration, grid: Grid) -> Json:
 
 
 def _computed(order: Exploration, grid: Grid, size: int, missing: list[int], tell: Callable[[str], None]) -> list[Json]:
-    """Every part that is missing, some at a time, so that who waits hears of it."""
+    """Every part that is missing; who waits hears of it now and then. A process that is free takes the next one."""
     try:
         import dask
+        from dask.callbacks import Callback
     except ImportError as error:
         hint = "install it: pip install 'assay[fleet]'; a checkout has it"
         raise AssayError("exploring needs Dask, which is not installed", hint=hint, code=NOT_POSSIBLE) from error
-    done: list[Json] = []
-    where, take = str(order.directory), order.workers * _ROUND
-    answered = dask.delayed(part.answered, pure=False)
-    with dask.config.set(scheduler="processes", num_workers=order.workers, chunksize=1), _pool(order.workers) as pool:
-        for first in range(0, len(missing), take):
-            parts = [
-                answered(where, grid.twins, order.points, number, size) for number in missing[first : first + take]
-            ]
-            done += dask.compute(*parts, pool=pool)
-            tell(f"{sum(one['points'] for one in done)} points")
-    return done
+    answered, where = dask.delayed(part.answered, pure=False), str(order.directory)
+    parts = [answered(where, grid.twins, order.points, number, size) for number in missing]
+    progress = _Progress(size, tell)
+    with (
+        dask.config.set(scheduler="processes", num_workers=order.workers, chunksize=1),
+        _pool(order.workers) as pool,
+        Callback(posttask=progress.heard),
+    ):
+        return list(dask.compute(*parts, pool=pool))
+
+
+@dataclass
+class _Progress:
+    """Parts that are answered, said every some seconds."""
+
+    size: int
+    tell: Callable[[str], None]
+    done: int = 0
+    said: float = field(default_factory=time.monotonic)
+
+    def heard(self, *_: object) -> None:
+        """A part is answered."""
+        self.done += 1
+        if time.monotonic() - self.said > _TOLD_S:
+            self.said = time.monotonic()
+            self.tell(f"{self.done * self.size} points")
 
 
 def _pool(workers: int) -> Any:
