@@ -37,13 +37,26 @@ def test_too_few_figures_make_no_width() -> None:
 
 
 def test_the_shipped_bands_name_their_figures() -> None:
-    shipped = catalog.bands()["drives"]
-    assert set(shipped) == set(coverage.JOINED)
-    for band in shipped.values():
+    shipped = catalog.bands()
+    assert set(shipped["drives"]) == set(coverage.JOINED)
+    assert set(shipped["pmem"]) == set(coverage.ON_MEMORY)
+    for band in (*shipped["drives"].values(), *shipped["pmem"].values()):
         assert 0.03 <= band["value"] <= coverage.WIDEST
         assert "published figures" in band["source"]
-    assert "joined" in names.target("raid0:p4610*2")["member"]["twin"]["band"]
-    assert "joined" not in names.target("pmem100-256g")["twin"]["band"]
+    drive = names.target("raid0:p4610*2")["member"]["twin"]["band"]
+    assert drive["joined"] == shipped["drives"]
+    assert names.target("pmem100-256g")["twin"]["band"]["joined"] == shipped["pmem"]
+    assert "joined" not in names.target("ddr4-2666-32g")["twin"]["band"]
+
+
+def test_the_shipped_bands_are_what_the_command_makes(assayer: object) -> None:
+    assert assayer
+    made, shipped = coverage.bands(coverage.of_bands()), catalog.bands()
+    for kind in ("drives", "pmem"):
+        for key, band in made[kind].items():
+            said = f"{kind}.{key} of catalog/bands.toml is stale: python -m assay.claim.coverage makes it anew"
+            assert shipped[kind][key]["source"] == band["source"], said
+            assert shipped[kind][key]["value"] == pytest.approx(band["value"], rel=0.02), said
 
 
 def test_a_question_that_joins_loads_has_a_band_of_its_kind(assayer: object) -> None:

@@ -1,5 +1,6 @@
 //! A job on twins: the same load, the same record, in virtual time.
 
+mod lapse;
 mod result;
 mod scene;
 
@@ -65,28 +66,12 @@ pub fn play_within(job: &Job, watch: &mut Watch<'_>, budget: Budget) -> Result<R
     let mut engine = scene.engine(job)?;
     let slow = |machine: &Machine| machine.is_transient(scene.writes);
     let transient = !engine.pages.is_empty() || engine.machines.iter().any(slow);
-    let lapse = if transient { hasten(job, &scene, &mut engine, budget.long) } else { 1.0 };
+    let lapse = if transient { lapse::hasten(job, &scene, &mut engine, budget, watch.interrupted)? } else { 1.0 };
     let mut film = Film { job, engine: &mut engine, series: Vec::new(), open: 0, close: 0, lapse, stop: Stop::Limit };
     film.run(watch, if transient { budget.at_most } else { budget.settled });
     let Film { series, open, close, stop, .. } = film;
     let played = Played { job, scene: &scene, engine: &engine, series, open, close, lapse, stop, began };
     played.record()
-}
-
-/// How many times as fast as the load what changes slowly shall change: a load of more operations than can be played is
-/// played in part, and every second of it is there for a shorter while; the page cache fills as much faster. 1 where the
-/// load is short.
-fn hasten(job: &Job, scene: &Scene, engine: &mut Engine<Machine>, operations: f64) -> f64 {
-    let seconds = job.window.warmup_s + job.window.measure_s;
-    let factor = (scene.expected_ops_per_s(&engine.classes) * seconds / operations).max(1.0);
-    let at_once = engine.classes.iter().all(|class| class.begin == 0);
-    let factor = if engine.pages.is_empty() { factor } else { factor.round() };
-    if factor > 1.0 && at_once && engine.machines.iter_mut().all(|machine| machine.hasten(factor)) {
-        scene.hasten(job, engine, factor);
-        factor
-    } else {
-        1.0
-    }
 }
 
 /// Says whether a job on twins can be played, without playing it.

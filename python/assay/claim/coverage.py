@@ -1,6 +1,6 @@
 """How often published figures that no twin was fitted to lie in the band, by kind of question; and bands from them.
 
-`python -m assay.claim.coverage` writes `catalog/bands.toml`, the least bands of drives where loads are joined.
+`python -m assay.claim.coverage` writes `catalog/bands.toml`, the least bands by kind of question.
 
 A width is that of split conformal prediction: of n misses the one of rank ceil(0.9 (n + 1)). What is left out is a
 group at a time: a table of a study, a drive, a family of instances. Coverage counts figures of a group against widths
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import statistics
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.binary import Binary
@@ -29,11 +29,13 @@ from assay.twin.document import Table, parameter, to_toml
 COVERED = 0.9
 SEVERAL, PAGE_CACHE, MIX = "several loads", "page cache", "reads and writes of one load"
 ONE, RATIO, CPU = "one load", "ratio of two runs", "CPU"
-MEMORY = "readers beside writers on memory"
+MEMORY_ONE, MEMORY = "one load on memory", "readers beside writers on memory"
 LOADED, TAIL = "median beside writes", "tail beside writes"
 INSTANCE = "rates of another size of instance"
 # In the file of bands each has its key.
 JOINED = {"several": SEVERAL, "page_cache": PAGE_CACHE, "mix": MIX}
+# Memory has no page cache before it; the key is there because each twin's table has the same ones.
+ON_MEMORY = {"several": MEMORY, "page_cache": PAGE_CACHE, "mix": MIX}
 # Fewer figures than this in other groups are no base for a width.
 FIGURES_AT_LEAST = 8
 # No band is wider: half to double says that nothing is known.
@@ -61,6 +63,11 @@ class CoveredFigure:
 def figures() -> list[CoveredFigure]:
     """All of them: of the studies, of drives under load, of instances, of memory."""
     return [*published(), *under_load(), *other_sizes(), *beside()]
+
+
+def of_bands() -> list[CoveredFigure]:
+    """Those that the bands are made of."""
+    return [*published(), *beside()]
 
 
 def published() -> Iterator[CoveredFigure]:
@@ -96,8 +103,9 @@ def kind_of(outcome: judge.JudgedClaim, study: ClaimStudy, runs: Sequence[Run], 
         return SEVERAL
     if on_drives and any(run.path in ("pread", "mmap", "io_uring+buffered") for run in runs):
         return PAGE_CACHE
-    mixed = any(study.stream(run, alias).op == "mix" for run in runs for alias in run.streams)
-    return MIX if mixed else ONE
+    if any(study.stream(run, alias).op == "mix" for run in runs for alias in run.streams):
+        return MIX
+    return ONE if on_drives else MEMORY_ONE
 
 
 def under_load() -> Iterator[CoveredFigure]:
@@ -182,10 +190,20 @@ def _left_out(found: Sequence[CoveredFigure]) -> Iterator[bool]:
 
 
 def bands(found: Sequence[CoveredFigure]) -> Table:
-    """The file of bands: drives, where loads are joined."""
+    """The file of bands: of drives, and of persistent memory, by kind of question."""
+    sections = {"drives": (JOINED, True), "pmem": (ON_MEMORY, False)}
+    made = {
+        name: _section([figure for figure in found if figure.drive == drive], kinds)
+        for name, (kinds, drive) in sections.items()
+    }
+    return {"version": devices.VERSION, **made}
+
+
+def _section(found: Sequence[CoveredFigure], kinds: Mapping[str, str]) -> Table:
+    """Widths by key; a kind of too few figures has that of several loads."""
     made: Table = {}
-    for key, kind in JOINED.items():
-        misses = [figure.miss for figure in found if figure.kind == kind and figure.drive]
+    for key in ("several", *(key for key in kinds if key != "several")):
+        misses = [figure.miss for figure in found if figure.kind == kinds[key]]
         width = width_of(misses)
         if width is None:
             words = f"Only {len(misses)} published figures that nothing was fitted to: as of several loads"
@@ -193,7 +211,7 @@ def bands(found: Sequence[CoveredFigure]) -> Table:
             continue
         words = f"Conformal at {COVERED:.0%} over {len(misses)} published figures that nothing was fitted to"
         made[key] = parameter(width, "fitted", words, DATE, residual=statistics.median(map(abs, misses)))
-    return {"version": devices.VERSION, "drives": made}
+    return made
 
 
 DATE = "2026-11"
@@ -201,7 +219,7 @@ DATE = "2026-11"
 
 def main() -> int:
     """Writes the bands into the catalog."""
-    (catalog() / "bands.toml").write_text(to_toml(bands(figures())), encoding="utf-8")
+    (catalog() / "bands.toml").write_text(to_toml(bands(of_bands())), encoding="utf-8")
     return 0
 
 

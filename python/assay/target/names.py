@@ -115,10 +115,11 @@ def _device(name: str, modules: int = 1) -> Json:
 
 
 def with_bands(twin: Json) -> Json:
-    """A drive's twin with how far off it is at least where loads are joined; its own file goes before the catalog's."""
-    known = catalog.bands().get("drives")
+    """A twin with how far off it is at least by kind of question; its own file goes before the catalog's."""
+    family = twin["device"]["family"]
+    known = catalog.bands().get(family if family in catalog.MEMORY_FAMILIES else "drives")
     own = twin.get("band", {})
-    if known is None or "joined" in own or twin["device"]["family"] in catalog.MEMORY_FAMILIES:
+    if known is None or "joined" in own:
         return twin
     return twin | {"band": own | {"joined": known}}
 

@@ -34,6 +34,9 @@ pub struct Flush {
     pub blocks_until: Picoseconds,
 }
 
+/// Programs of each die that the least of buffers holds.
+const PROGRAMS_AHEAD: f64 = 4.0;
+
 /// Gaps of less than a second are not idle time to a drive, ps.
 const SLC_RESTS_AFTER: f64 = 1e12;
 
@@ -310,8 +313,12 @@ impl FlashStations {
     }
 
     /// Lets what changes slowly change `factor` times as fast: the SLC cache, and collection.
+    /// The buffer becomes as much smaller, so that what it takes before it is full is as small a part of the play as it was
+    /// of the load; but it always holds what keeps all dies at work.
     pub fn hasten(&mut self, factor: f64) {
         self.facts.lapse = factor;
+        let least = self.facts.buffer_bytes.min(PROGRAMS_AHEAD * self.facts.unit_bytes * self.dies.len() as f64);
+        self.facts.buffer_bytes = (self.facts.buffer_bytes / factor).max(least);
     }
 
     /// Its buffer survives a loss of power.

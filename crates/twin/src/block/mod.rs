@@ -26,7 +26,7 @@ use self::{
     network::{At, Customer, Flow, Group, State},
     pieces::Pieces,
     settle::settle,
-    writes::Writes,
+    writes::{Standing, Writes},
 };
 
 /// A flash drive.
@@ -152,37 +152,49 @@ fn flash(
     let fresh = answers.iter().all(|answer| answer.ops_per_s <= 0.0);
     let rounds = if depends && fresh { ROUNDS_FROM_NOTHING } else { 1 };
     for _ in 0..rounds {
-        let share = beside_share(drive, capacity, count, loads, pieces, answers);
-        flash_round(drive, capacity, count, loads, pieces, answers, share);
+        let standing = standing(drive, capacity, count, loads, pieces, answers);
+        flash_round(drive, capacity, count, loads, pieces, answers, standing);
     }
 }
 
 /// The share of a drive's writes at which what is written comes to just that share: more writes make everything slower, and
 /// so less is written. Found by halving, since taking turns between the two swings without end near the knee. Beyond the
 /// knee writes wait in the network and no longer beside others, so each side has an answer of its own: where what is written
-/// keeps the drive beyond the knee, that is where it is.
-fn beside_share(
+/// keeps the drive beyond the knee, that is where it is. Where the drive is beyond it only for as long as it is not, it
+/// stands at the knee, and is beyond it for the share of the time that keeps it there.
+fn standing(
     drive: &Nand,
     capacity: f64,
     count: f64,
     loads: &[DeviceLoad],
     pieces: &[Pieces],
     answers: &[DeviceAnswer],
-) -> f64 {
-    let Some(known) = &drive.under_load else { return 0.0 };
+) -> Standing {
+    let Some(known) = &drive.under_load else { return Standing::default() };
     if loads.iter().all(|load| load.write_share <= 0.0) {
-        return 0.0;
+        return Standing::default();
     }
-    let written = |share: f64| {
+    let written = |standing: Standing| {
         let mut tried = answers.to_vec();
-        flash_round(drive, capacity, count, loads, pieces, &mut tried, share);
+        flash_round(drive, capacity, count, loads, pieces, &mut tried, standing);
         Writes::share_of(drive, count, loads, pieces, &tried)
     };
     let knee = known.knee.value.min(1.0);
-    let (mut low, mut high) = if written(knee) >= knee { (knee, 1.0) } else { (0.0, knee) };
+    let at = |share: f64, beyond: f64| Standing { share, beyond };
+    if written(at(knee, 1.0)) >= knee {
+        return at(halve(knee, 1.0, |share| written(at(share, 1.0)) > share), 1.0);
+    }
+    if written(at(knee, 0.0)) <= knee {
+        return at(halve(0.0, knee, |share| written(at(share, 0.0)) > share), 0.0);
+    }
+    at(knee, halve(0.0, 1.0, |beyond| written(at(knee, beyond)) > knee))
+}
+
+/// Where `higher` begins to be false.
+fn halve(mut low: f64, mut high: f64, higher: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..HALVINGS {
-        let share = 0.5 * (low + high);
-        (low, high) = if written(share) > share { (share, high) } else { (low, share) };
+        let middle = f64::midpoint(low, high);
+        (low, high) = if higher(middle) { (middle, high) } else { (low, middle) };
     }
     high
 }
@@ -194,14 +206,14 @@ fn flash_round(
     loads: &[DeviceLoad],
     pieces: &[Pieces],
     answers: &mut [DeviceAnswer],
-    share: f64,
+    standing: Standing,
 ) {
     let written = |load: &DeviceLoad, answer: &DeviceAnswer, piece: &Pieces| {
         answer.ops_per_s.max(0.0) * load.write_share * piece.write.total() / count
     };
     let per_drive: f64 = loads.iter().zip(answers.iter()).zip(pieces).map(|((l, a), p)| written(l, a, p)).sum();
     let mix = mixed(loads, pieces, answers);
-    let beside = Writes::at(drive, share);
+    let beside = Writes::at(drive, standing);
     let mut worst = nand::Wear { programs_per_byte: 0.0, program_ns: drive.program_ns.value };
     let mut customers = Vec::with_capacity(loads.len());
     for (load, piece) in loads.iter().zip(pieces) {

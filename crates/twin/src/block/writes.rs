@@ -18,11 +18,34 @@ pub struct Writes<'a> {
     waits_ns: [f64; 2],
 }
 
+/// Where a drive stands beside its writes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standing {
+    /// What is written, of what the drive reaches.
+    pub share: f64,
+    /// Share of the time in which the drive is beyond its knee.
+    pub beyond: f64,
+}
+
+/// Just below the knee, as a share of it.
+const BELOW: f64 = 1.0 - 1e-9;
+
 impl<'a> Writes<'a> {
     /// Writes of this share of what each drive sustains; none where nobody measured the drive beside writes.
-    pub fn at(drive: &'a Nand, share: f64) -> Option<Self> {
+    pub fn at(drive: &'a Nand, standing: Standing) -> Option<Self> {
         let known = drive.under_load.as_ref()?;
-        let waits_ns = [false, true].map(|write| known.mean_wait_ns(share, write));
+        let (share, beyond, knee) = (standing.share, standing.beyond, known.knee.value);
+        let mean = |share: f64| [false, true].map(|write| known.mean_wait_ns(share, write));
+        // A write that the load itself makes wait for room waits in the network, and not here.
+        let full = |[reads, _]: [f64; 2]| [reads, 0.0];
+        let waits_ns = match beyond {
+            0.0 => mean(share.min(knee * BELOW)),
+            1.0 => full(mean(share.max(knee))),
+            _ => {
+                let (below, above) = (mean(knee * BELOW), full(mean(knee)));
+                [0, 1].map(|kind| (1.0 - beyond) * below[kind] + beyond * above[kind])
+            }
+        };
         Some(Self { known, share, waits_ns })
     }
 
@@ -42,11 +65,9 @@ impl<'a> Writes<'a> {
         (each.sum::<f64>() / known.writes_per_s.value).min(1.0)
     }
 
-    /// Mean time that an operation takes longer beside the writes, ns. A write that the load itself makes wait for room
-    /// waits in the network, and not here.
+    /// Mean time that an operation takes longer beside the writes, ns.
     pub fn wait_ns(&self, load: &DeviceLoad) -> f64 {
-        let full = self.share >= self.known.knee.value;
-        let writes = if full || load.is_behind() { 0.0 } else { self.waits_ns[1] };
+        let writes = if load.is_behind() { 0.0 } else { self.waits_ns[1] };
         (1.0 - load.write_share) * self.waits_ns[0] + load.write_share * writes
     }
 

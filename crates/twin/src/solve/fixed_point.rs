@@ -387,7 +387,8 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: 
     let busy = busy_threads(streams, coupled);
     coupled.cores_busy = busy / cores;
     let crowded = (threads - cores).max(0.0) / threads.max(1.0);
-    let core_wait = core_wait(crowded * coupled.cores_busy, cores);
+    let most = if streams.len() > 1 { (threads / cores).max(1.0) } else { f64::INFINITY };
+    let core_wait = core_wait(crowded * coupled.cores_busy, cores).min(most);
     let serial: f64 = coupled
         .seats
         .iter()
@@ -435,7 +436,9 @@ fn crowding(streams: &[Stream], coupled: &Coupled, cores: f64) -> f64 {
     busy.min(cores)
 }
 
-/// Factor by which CPU work is stretched where threads share `cores` (Sakasegawa's approximation of the M/M/c queue).
+/// Factor by which CPU work is stretched where threads share `cores` (Sakasegawa's approximation of the M/M/c queue). Of
+/// several streams it is bounded by who calls: as many threads as there are wait at most for one another. Without that
+/// their secants swing between cores that all wait for and cores that nobody uses; a stream that is alone closes in.
 fn core_wait(busy: f64, cores: f64) -> f64 {
     let busy = busy.min(0.9999);
     1.0 + busy.powf((2.0 * (cores + 1.0)).sqrt() - 1.0) / (cores * (1.0 - busy))

@@ -206,8 +206,9 @@ impl SolverLane {
                 free[1] = (fits[1] - (wanted - written) * stream.warmup_s).max(0.0) / window;
                 let moved = if offered.is_finite() { (wanted / *offered - 1.0).abs() } else { 1.0 };
                 *offered = ends.next(*offered, wanted);
+                let before = load.rate_per_s;
                 load.rate_per_s = (*offered - free[0]).max(*offered * MISSES_AT_LEAST) / self.per_request;
-                moved
+                if before.is_finite() { moved.max((load.rate_per_s / before - 1.0).abs()) } else { moved }
             }
         }
     }

@@ -218,6 +218,40 @@ impl Scenario {
         Some(Self { seed, kinds, words, job })
     }
 
+    /// A scenario of classes that are written out, on one drive of the catalog.
+    pub fn written(catalog: &Catalog, drive: &str, host: &str, file_system: Option<&str>, classes: &[Value]) -> Self {
+        let twin = catalog.drives.iter().find(|twin| twin.name == drive);
+        let twin = twin.unwrap_or_else(|| panic!("the catalog has no drive {drive}"));
+        let found = catalog.hosts.iter().find(|one| one.name == host);
+        let host = found.unwrap_or_else(|| panic!("the catalog has no host {host}")).clone();
+        let label = format!("{drive} on {}", host.name);
+        let driven = Driven {
+            version: TWIN_VERSION,
+            label: label.clone(),
+            target: Target::device(twin.clone()),
+            host,
+            file_system: file_system.map(Into::into),
+        };
+        let name = |index: usize| format!("data{index}");
+        let mut classes = classes.to_vec();
+        for (index, class) in classes.iter_mut().enumerate() {
+            class["dataset"] = json!(name(index));
+        }
+        let data = (0..classes.len()).map(|index| json!({"name": name(index), "target": "t", "bytes": 8u64 << 30}));
+        let job = json!({
+            "version": assay_record::FORMAT_VERSION,
+            "name": "scenario",
+            "seed": 7,
+            "targets": [{"id": "t", "kind": "twin", "twin": driven}],
+            "datasets": data.collect::<Vec<_>>(),
+            "classes": classes,
+            "window": {"warmup_s": WARMUP_S, "measure_s": MEASURE_S, "interval_ms": 1000},
+            "cache": "cold",
+        });
+        let job: Job = serde_json::from_value(job).unwrap_or_else(|error| panic!("{label}: {error}"));
+        Self { seed: 7, kinds: Vec::new(), words: label, job }
+    }
+
     /// Both engines' figures by class.
     ///
     /// # Errors

@@ -1,0 +1,71 @@
+//! Scenarios in which the two engines once were many times apart, one for each cause that was found and mended.
+
+mod scenario;
+
+use scenario::{Catalog, Scenario};
+use serde_json::{Value, json};
+
+const DIRECT: bool = true;
+const BUFFERED: bool = false;
+
+fn class(name: &str, operation: &str, pattern: &str, size: u64, shape: (u32, u32), path: (&str, bool)) -> Value {
+    json!({
+        "name": name,
+        "path": {"kind": path.0, "direct": path.1},
+        "operation": {"kind": operation},
+        "pattern": {"kind": pattern},
+        "size": size,
+        "threads": shape.0,
+        "depth": shape.1,
+    })
+}
+
+fn at_rate(mut class: Value, rate_per_s: f64) -> Value {
+    class["arrivals"] = json!({"kind": "fixed", "rate_per_s": rate_per_s, "scope": "total"});
+    class
+}
+
+/// Each class of the two engines' answers is within `most` times of the other one.
+fn near(scenario: &Scenario, most: f64) {
+    let pairs = scenario.compare().unwrap_or_else(|error| panic!("{}: {error}", scenario.words));
+    for pair in &pairs {
+        eprintln!("{}: {} simulated {:.0}/s, solved {:.0}/s", scenario.words, pair.name, pair.simulated, pair.solved);
+        assert!(pair.apart() < most, "seed {}: {}: {pair:?}", scenario.seed, scenario.words);
+    }
+}
+
+/// The solution began with the rate, found that nothing had moved, and wrote back from the first second on.
+#[test]
+fn a_buffered_writer_at_a_rate_that_memory_takes_leaves_the_drive_to_readers() {
+    let classes = [
+        at_rate(class("write", "write", "uniform", 16_384, (4, 1), ("pread", BUFFERED)), 30_000.0),
+        class("point", "read", "uniform", 4096, (2, 1), ("pread", DIRECT)),
+    ];
+    near(&Scenario::written(&Catalog::read(), "pe8110-960g", "xeon-5220s", Some("xfs"), &classes), 1.2);
+}
+
+/// Think times swung between cores that all wait for and cores that nobody uses.
+#[test]
+fn cores_that_are_full_make_nobody_wait_longer_than_for_all_who_call() {
+    let classes = [
+        class("scan", "read", "sequential", 65_536, (1, 64), ("io_uring", BUFFERED)),
+        class("write", "write", "uniform", 4096, (8, 1), ("pread", BUFFERED)),
+    ];
+    near(&Scenario::written(&Catalog::read(), "i7i-4xlarge", "xeon-5220s", Some("ext4"), &classes), 2.5);
+}
+
+/// Below its knee a drive was written to so much that it was beyond it, and beyond it so little that it was below.
+#[test]
+fn a_drive_at_its_knee_is_beyond_it_for_a_part_of_the_time() {
+    let mix = |name: &str, percent: u32, shape: (u32, u32), kind: &str| {
+        let mut found = class(name, "mix", "uniform", 16_384, shape, (kind, DIRECT));
+        found["operation"]["write_percent"] = json!(percent);
+        found
+    };
+    let classes = [
+        mix("few", 10, (2, 1), "io_uring"),
+        at_rate(mix("rated", 10, (4, 64), "libaio"), 6_000.0),
+        mix("many", 30, (1, 16), "io_uring"),
+    ];
+    near(&Scenario::written(&Catalog::read(), "pe8110-960g", "cloud-vcpu", None, &classes), 1.5);
+}
