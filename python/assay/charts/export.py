@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import vl_convert
-from pyarrow import parquet
 
 from assay.charts import datum, theme
 from assay.charts.model import Figure
@@ -46,8 +44,16 @@ def _write(directory: Path, figure: Figure) -> list[Path]:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)
-    parquet.write_table(pa.Table.from_pylist(_uniform(rows)), columns)
+    _write_parquet(columns, _uniform(rows))
     return paths
+
+
+def _write_parquet(path: Path, rows: list[dict[str, Any]]) -> None:
+    """Arrow is loaded by who exports: a page alone starts without it."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    parquet.write_table(pa.Table.from_pylist(rows), path)
 
 
 def file_name(name: str) -> str:

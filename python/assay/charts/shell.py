@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def environment() -> jinja2.Environment:
     return environment
 
 
+@lru_cache(maxsize=4096)
 def words(text: str) -> str:
     """A sentence as HTML: what stands in backquotes is set as code."""
     return do_mark_safe(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(do_forceescape(text))))

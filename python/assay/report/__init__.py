@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from assay.results.folder import ReportError
 if TYPE_CHECKING:
     from assay.report.answer import Answer
 
-__all__ = ["ReportError", "answers", "document", "problems", "write"]
+__all__ = ["ReportError", "answers", "document", "write"]
 
 
 def answers(directory: Path) -> list[Answer]:
@@ -21,21 +22,25 @@ def answers(directory: Path) -> list[Answer]:
     return answer.of(folder.read(Path(directory)))
 
 
-def problems(directory: Path) -> tuple[str, ...]:
-    """What of a folder is missing, cut short, or of another version. Raises `ReportError` where nothing is there."""
-    return folder.read(Path(directory)).problems
-
-
-def write(directory: Path, *, export: bool = False, pdf: bool = False) -> Path:
+def write(
+    directory: Path,
+    *,
+    export: bool = False,
+    pdf: bool = False,
+    warn: Callable[[tuple[str, ...]], None] | None = None,
+) -> Path:
     """Writes `report.html` into a result folder and returns its path.
 
     With `export` every figure is also written to `figures/` as PNG, SVG, CSV and Parquet, with `pdf` a summary of one
-    page to `report.pdf`. Raises `ReportError` where
-    the folder holds nothing to report, or cannot be written to.
+    page to `report.pdf`. `warn` is told the folder's problems before anything is drawn, so that it is read once. Raises
+    `ReportError` where the folder holds nothing to report, or cannot be written to.
     """
+    found = folder.read(Path(directory))
+    if warn is not None:
+        warn(found.problems)
     from assay.report import page
 
-    return page.write(folder.read(Path(directory)), export=export, pdf=pdf)
+    return page.write(found, export=export, pdf=pdf)
 
 
 def document(directory: Path) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from statistics import median
 from typing import Any
 
@@ -17,9 +18,16 @@ class Point:
     """One figure over all repeats of a cell."""
 
     value: float
-    interval: Interval | None
     rows: tuple[Row, ...]
     metric: str
+
+    @cached_property
+    def interval(self) -> Interval | None:
+        """How sure the value is; reckoned when it is asked for, as of most points of a search nobody asks."""
+        if len(self.rows) == 1:
+            return self.rows[0].interval(self.metric)
+        values = [value for one in self.rows if (value := one.metric(self.metric)) is not None]
+        return _over(self.rows, self.metric, values)
 
     @property
     def anchor(self) -> str:
@@ -59,8 +67,7 @@ def point(rows: Iterable[Row], metric: str) -> Point | None:
     if not usable:
         return None
     values = [value for one in usable if (value := one.metric(metric)) is not None]
-    interval = _over(usable, metric, values) if len(usable) > 1 else usable[0].interval(metric)
-    return Point(median(values), interval, usable, row.canonical(metric))
+    return Point(median(values), usable, row.canonical(metric))
 
 
 def _over(rows: Sequence[Row], metric: str, values: Sequence[float]) -> Interval | None:

@@ -92,10 +92,10 @@ def _above(
 
 def _student(values: Sequence[float]) -> tuple[float, float]:
     """Student's t on logarithms, as rates and times scatter by factors: wide where there are few."""
-    from scipy import stats
+    from scipy.special import stdtrit
 
     logs = np.log(np.asarray(values, dtype=np.float64))
-    quantile = float(stats.t.ppf((1 + LEVEL) / 2, len(logs) - 1))
+    quantile = float(stdtrit(len(logs) - 1, (1 + LEVEL) / 2))
     reach = quantile * float(np.std(logs, ddof=1)) / math.sqrt(len(logs))
     return math.exp(float(np.mean(logs)) - reach), math.exp(float(np.mean(logs)) + reach)
 
@@ -156,7 +156,7 @@ def _clean(values: Sequence[float], weights: Sequence[float]) -> tuple[Floats, F
 
 def _reach(sample: Floats, centre: float) -> float:
     """Half of the interval of the mean of a series, as Student's t gives it for the effective number of values."""
-    from scipy import stats
+    from scipy.special import stdtrit
 
     count = len(sample)
     rest = sample - centre
@@ -167,7 +167,7 @@ def _reach(sample: Floats, centre: float) -> float:
     # The spread around a mean that follows the series is too small by what the mean itself wanders.
     variance = squares / (count - inflation)
     freedom = max(count / inflation - 1, _LEAST_FREEDOM)
-    return float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * math.sqrt(variance * inflation / count)
+    return float(stdtrit(freedom, (1 + LEVEL) / 2)) * math.sqrt(variance * inflation / count)
 
 
 def _likeness(rest: Floats, squares: float) -> float:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, cast
 
 from assay.record import Class, ClassResult, Distribution, IntervalPoint, Record, Target
@@ -51,6 +51,7 @@ _TITLES = {
 }
 
 
+@cache
 def canonical(metric: str) -> str:
     """One name for a metric, whatever a study calls it."""
     name = _ALIASES.get(metric, metric).removeprefix("cpu_")
@@ -62,6 +63,7 @@ def canonical(metric: str) -> str:
     return stem
 
 
+@cache
 def unit(metric: str) -> str:
     """Unit of a metric."""
     name = canonical(metric)
@@ -110,6 +112,7 @@ def is_cost(metric: str) -> bool:
     return _is_latency(name) or any(word in name for word in _COSTS) or name.endswith("_s")
 
 
+@cache
 def _is_latency(name: str) -> bool:
     head, _, tail = name.rpartition("_")
     return head in _DISTRIBUTIONS and (tail in _SHARES or tail in {"mean", "min", "max", "stdev"})
@@ -236,27 +239,31 @@ class Row:
         """Value of a factor, or of what the class says where the study has no such factor."""
         if name in self.cell.factors:
             return self.cell.factors[name]
-        known = {
-            "class": self.name,
-            "study": self.cell.study,
-            "scenario": self.cell.scenario,
-            "beside": self.beside,
-            "repeat": self.cell.repeat,
-            "path": self.path_label,
-            "size": self.asked.get("size"),
-            "size_bytes": self.asked.get("size"),
-            "page_bytes": self.asked.get("size"),
-            "threads": self.asked.get("threads", 1),
-            "depth": self.asked.get("depth", 1),
-            "asked_depth": self.result.get("asked_depth"),
-            "batch": self.asked.get("batch", 1),
-            "operation": labels.operation(self.asked.get("operation") or {}),
-            "pattern": labels.pattern(self.asked.get("pattern") or {}),
-            "durability": labels.durability(self.asked.get("durability") or {}),
-            "cache": (self.record.get("job") or {}).get("cache", "as-found"),
-            "on": (self.record["job"].get("labels") or {}).get("on") or _target(self.record),
-        }
-        return known.get(name)
+        said = _DIMENSIONS.get(name)
+        return said(self) if said is not None else None
+
+
+# One is asked for at a time, and of every row of a large folder: what nobody asks for is not put into words.
+_DIMENSIONS: dict[str, Callable[[Row], Any]] = {
+    "class": lambda one: one.name,
+    "study": lambda one: one.cell.study,
+    "scenario": lambda one: one.cell.scenario,
+    "beside": lambda one: one.beside,
+    "repeat": lambda one: one.cell.repeat,
+    "path": lambda one: one.path_label,
+    "size": lambda one: one.asked.get("size"),
+    "size_bytes": lambda one: one.asked.get("size"),
+    "page_bytes": lambda one: one.asked.get("size"),
+    "threads": lambda one: one.asked.get("threads", 1),
+    "depth": lambda one: one.asked.get("depth", 1),
+    "asked_depth": lambda one: one.result.get("asked_depth"),
+    "batch": lambda one: one.asked.get("batch", 1),
+    "operation": lambda one: labels.operation(one.asked.get("operation") or {}),
+    "pattern": lambda one: labels.pattern(one.asked.get("pattern") or {}),
+    "durability": lambda one: labels.durability(one.asked.get("durability") or {}),
+    "cache": lambda one: (one.record.get("job") or {}).get("cache", "as-found"),
+    "on": lambda one: (one.record["job"].get("labels") or {}).get("on") or _target(one.record),
+}
 
 
 def _target(record: Record) -> str:

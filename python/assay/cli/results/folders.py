@@ -24,8 +24,7 @@ def write_report(directory: Path | None, export: bool, pdf: bool, as_json: bool)
     report, where = part("report"), directory or folder.newest()
     if part("fleet.folder").is_fleet(where):
         return _of_fleet(where, part("fleet.page").write(where), as_json)
-    damage.warn(where, report.problems(where))
-    path = report.write(where, export=export, pdf=pdf)
+    path = report.write(where, export=export, pdf=pdf, warn=lambda found: damage.warn(where, found))
     short = path.with_suffix(".pdf") if pdf else None
     if as_json:
         output.emit({"report": str(path), "pdf": short and str(short), **report.document(where)})

@@ -122,12 +122,20 @@ def table(cells: Sequence[Cell], rows: Sequence[Row]) -> StudyTable | None:
     own: dict[int, list[Row]] = {}
     for one in rows:
         own.setdefault(id(one.cell), []).append(one)
-    entries = [_entry(cell, own.get(id(cell), []), place, columns) for cell in measured]
+    entries = _said_once([_entry(cell, own.get(id(cell), []), place, columns) for cell in measured])
     titles = [_usual(entries, index) for index in range(len(columns))]
     heads = tuple(ColumnHead(_HEADS[name], title) for name, title in zip(columns, titles, strict=True))
     return StudyTable(
         tuple(labels.dimension(name) for name in place), heads, tuple(_without(entry, titles) for entry in entries)
     )
+
+
+def _said_once(entries: list[TableCell]) -> list[TableCell]:
+    """Entries without what all of them lack: the study's own list says that, and a page of many records stays small."""
+    if len(entries) < 2:
+        return entries
+    shared = set(entries[0].missing).intersection(*(entry.missing for entry in entries[1:]))
+    return [replace(entry, missing=tuple(one for one in entry.missing if one not in shared)) for entry in entries]
 
 
 def _usual(entries: Sequence[TableCell], index: int) -> str:
