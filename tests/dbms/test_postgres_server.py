@@ -169,6 +169,14 @@ def test_settings_follow_the_hardware_and_freeze() -> None:
     assert parse(["a.b=c=d"]) == {"a.b": "c=d"}
     with pytest.raises(PostgresError, match="is no setting"):
         parse(["nonsense"])
+    with pytest.raises(PostgresError, match="more than one line"):
+        parse(["work_mem=1\\'\narchive_command = 'rm -r /"])
+
+
+def test_no_value_ends_its_own_quotes() -> None:
+    """In PostgreSQL's files a backslash takes the meaning of a quote away."""
+    settings = Settings({"application_name": "a\\'b"})
+    assert settings.lines() == ["application_name = 'a\\\\''b'"]
 
 
 def left_behind(target: Path, *, keep: bool) -> Path:

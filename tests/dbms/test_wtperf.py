@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from assay.binary import Binary
+from assay.dbms.grant import Grant
 from assay.dbms.wtperf import job, parse
 from assay.dbms.wtperf.distribution import distribution
 from assay.dbms.wtperf.runner import KIND, WtperfRunner
@@ -229,6 +230,22 @@ def test_the_page_cache_is_kept_out_by_options_that_work(program: wiredtiger.Pro
     assert "leaf_page_max=4KB,os_cache_max=1MB" in table
     assert "cache_size=5MB,mmap=false" in connection
     assert job._off(workload, "cold") == []
+
+
+@pytest.mark.parametrize("setting", ['conn_config="extensions=[/tmp/x.so]"', 'icount=1,conn_config="log=(path=/tmp)"'])
+def test_a_study_loads_no_library_into_wiredtiger(setting: str) -> None:
+    with pytest.raises(AssayError, match="loads libraries") as caught:
+        Grant(command="wtperf").require_typed("small-btree", [setting])
+    assert "--set" in caught.value.hint
+    Grant(command="wtperf", wt_set=(setting,)).require_typed("small-btree", [setting, "icount=1"])
+
+
+def test_a_study_brings_no_workload_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.wtperf"
+    path.write_text('conn_config="extensions=[/tmp/x.so]"\n')
+    with pytest.raises(AssayError, match="a workload of its own"):
+        Grant(command="wtperf").require_typed(str(path), [])
+    Grant(command="wtperf", workloads=(path.resolve(),)).require_typed(str(path), [])
 
 
 def test_what_is_not_there_is_named(

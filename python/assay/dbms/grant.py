@@ -12,8 +12,12 @@ from assay.dbms import secret
 from assay.error import BAD_JOB, AssayError
 
 Json = dict[str, Any]
-# Settings of PostgreSQL that name programs or libraries.
-_RUNS = re.compile(r"_command$|_librar(?:y|ies)$|_library_path$|_program$", re.IGNORECASE)
+# Settings of PostgreSQL that name programs or libraries, files and folders, or where it listens and whom it believes.
+_REACHES = re.compile(
+    r"_command$|_librar(?:y|ies)$|_library_path$|_program$|_?file$|_filename$|_director(?:y|ies)$|^include|^ssl|^krb_"
+    r"|^(?:listen_addresses|port|primary_conninfo|role|session_authorization)$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,10 @@ class Grant:
     external: bool = False
     pg_set: tuple[str, ...] = ()
     program: Path | None = None
+    workloads: tuple[Path, ...] = ()
+    """Files of workloads of wtperf, resolved."""
+    wt_set: tuple[str, ...] = ()
+    """Options of wtperf."""
     command: str = "tpcc"
     """Which one gives it, for people."""
 
@@ -39,16 +47,28 @@ class Grant:
         return {name: value for name, value in found.items() if value}
 
     def require(self, told: Mapping[str, Any], settings: Sequence[str] = ()) -> None:
-        """Refuses a job that was begun with what is not given now, or that has a server run programs."""
+        """Refuses a job that was begun with what is not given now, or that has a server reach beyond its data."""
         for name in (*told, *self.told()):
             if told.get(name) != self.told().get(name):
                 raise self._again(name, told.get(name))
         for text in settings:
-            name = text.partition("=")[0]
-            if _RUNS.search(name) and text not in self.pg_set:
+            name = text.partition("=")[0].strip()
+            if _REACHES.search(name) and text not in self.pg_set:
                 flag = f"assay dbms {self.command} --pg-set {name}=..."
                 hint = f"begin a new run with that setting on the command line: {flag}"
-                raise AssayError(f"a file sets {name}, which has the server run a program", hint=hint, code=BAD_JOB)
+                message = f"a file sets {name}, by which a server runs programs or reaches beyond its folder"
+                raise AssayError(message, hint=hint, code=BAD_JOB)
+
+    def require_typed(self, workload: str, settings: Sequence[str]) -> None:
+        """Refuses what no command line names: a file of a workload, and configurations, by which WiredTiger loads
+        libraries and writes elsewhere."""
+        hint = f"begin a run with it on the command line: assay dbms {self.command}"
+        if Path(workload).is_file() and Path(workload).resolve() not in self.workloads:
+            raise AssayError(f"a study names {workload}, a workload of its own", hint=f"{hint} FILE", code=BAD_JOB)
+        for text in settings:
+            if "_config" in text and text not in self.wt_set:
+                message = f"a file sets `{text}`, and by configurations WiredTiger loads libraries and writes elsewhere"
+                raise AssayError(message, hint=f"{hint} --set OPTION=VALUE", code=BAD_JOB)
 
     def _again(self, name: str, value: object) -> AssayError:
         flag = "--wtperf" if name == "program" else f"--{name.replace('_', '-')}"

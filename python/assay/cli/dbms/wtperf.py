@@ -24,7 +24,9 @@ def _run(context: typer.Context, given: dict[str, Any]) -> int:
     from assay.dbms.grant import Grant
     from assay.dbms.wtperf.runner import KIND, WtperfRunner
 
-    grant = Grant(program=given["program"], command="wtperf")
+    files = tuple(path.resolve() for name in given["workloads"] or () if (path := Path(name)).is_file())
+    settings = tuple(given["settings"] or ())
+    grant = Grant(program=given["program"], command="wtperf", workloads=files, wt_set=settings)
     asked = DatabaseStudy(
         name="wtperf",
         question="How many operations does WiredTiger do on each target?",

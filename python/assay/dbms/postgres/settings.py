@@ -71,7 +71,11 @@ class Settings:
 
     def lines(self) -> list[str]:
         """Lines of a configuration file."""
-        return [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'" for name, value in self.values.items()]
+        return [f"{name} = '{_quoted(value)}'" for name, value in self.values.items()]
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "''")
 
 
 def hardware(facts: Mapping[str, Any]) -> Hardware:
@@ -157,5 +161,8 @@ def parse(texts: list[str]) -> dict[str, str]:
         if not equals or not name.strip().replace(".", "_").isidentifier():
             message = f"`{text}` is no setting of PostgreSQL"
             raise PostgresError(message, hint="write NAME=VALUE, such as synchronous_commit=off", code=BAD_JOB)
+        if not value.isprintable():
+            message = f"the value of {name.strip()} has more than one line, or signs that cannot be printed"
+            raise PostgresError(message, hint="write NAME=VALUE in one line", code=BAD_JOB)
         found[name.strip()] = value.strip()
     return found

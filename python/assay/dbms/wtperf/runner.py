@@ -83,6 +83,7 @@ class WtperfRunner:
         """
         words = asked(**declared.options(KIND, asked, job["asked"]))
         self._grant.require(job["given"])
+        self._grant.require_typed(words["workload"], words["settings"])
         program = wiredtiger.find(self._grant.program)
         workload = WtperfWorkload.find(words["workload"], program, words["settings"])
         return WtperfFlags(program, workload, words["mode"], words["limit_s"])
