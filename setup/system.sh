@@ -78,8 +78,28 @@ set_up_system() {
         install_packages "${needs[*]}" "${wants[*]}"
     fi
     refuse_when_short
+    [[ $kind == test && ! -e $state/system.stamp ]] && unpack_sshd
     [[ $kind == test ]] && : >"$state/system.stamp"
     return 0
+}
+
+# A server of ssh for tests that start their own. The package would start one for everybody, so it is unpacked alone.
+unpack_sshd() {
+    local into=$state/sshd
+    PATH=$PATH:$off_path command -v sshd >/dev/null && return
+    command -v apt-get >/dev/null || return 0
+    say "unpacking a server of ssh for the tests below $into ..."
+    rm -rf "$into" && mkdir -p "$into"
+    if ! (cd "$into" && apt-get -q download openssh-server libwrap0 && for one in *.deb; do dpkg-deb -x "$one" .; done) >>"$log" 2>&1 </dev/null
+    then
+        say "that failed (see $log); tests that need it are skipped"
+        rm -rf "$into"
+        return
+    fi
+    local libraries
+    libraries=$(printf '%s:' "$into"/{usr/,}lib/*-linux-gnu)
+    printf '#!/bin/sh\nLD_LIBRARY_PATH=%q exec %q "$@"\n' "${libraries%:}" "$into/usr/sbin/sshd" >"$into/sshd"
+    chmod 755 "$into/sshd"
 }
 
 # Names all that is still missing at once, so that nobody comes back twice.

@@ -15,7 +15,9 @@ from pathlib import Path
 
 from .processes import until
 
-_PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+_ROOT = Path(__file__).resolve().parents[2]
+_PLACES = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:{_ROOT / '.assay' / 'sshd'}"
+"""The last is where the set-up of the tests unpacks one."""
 _SERVER = """Port {port}
 ListenAddress 127.0.0.1
 HostKey {place}/host
