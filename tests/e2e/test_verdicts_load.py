@@ -199,7 +199,7 @@ def test_frequency_changed_by_a_cpu_quota() -> None:
     with groups.cpu_quota(0.3) as group:
         wanted = job(memory, klass(path="pmem"), datasets=[dataset(size=MIB)])
         outcome = program.run(wanted, places.inside(group))
-    reason = outcome.reason("frequency-changed")
+    reason = outcome.reason("frequency-changed", "the CPU quota")
     assert reason["numbers"]["throttled_s"] > 0
 
 
