@@ -1,5 +1,6 @@
 //! A folder that answers as a drive that is not here: reads, writes and flushes end at the moment at which a model says.
 
+mod awake;
 pub mod clock;
 pub mod drive;
 pub mod error;

@@ -13,6 +13,7 @@ use assay_own::{Base, MOUNTED_AS, Mounted, mount_state};
 use fuser::{BackgroundSession, Config, INodeNo, MountOption, Session as Fuse, SessionACL};
 
 use crate::{
+    awake::Awake,
     clock::{self, Clock, FirstInLine},
     drive::{Drive, Fixed},
     error::MountError,
@@ -41,6 +42,7 @@ pub struct Session {
     state: State,
     state_path: PathBuf,
     began: Instant,
+    _awake: Awake,
 }
 
 impl Session {
@@ -56,6 +58,8 @@ impl Session {
         raise_open_files();
         let clock = Clock::start();
         let failed = |source| MountError::Io { action: "mounting", path: noted.path().to_owned(), source };
+        // Before anything learns how long this machine takes.
+        let awake = Awake::begin();
         let first = FirstInLine::begin();
         let dead = Arc::new(AtomicBool::new(false));
         let holder = Holder::start(clock, job.injected_ns, Arc::clone(&dead)).map_err(failed)?;
@@ -76,6 +80,7 @@ impl Session {
         let floor_ns = probe::floor(&stage, noted.path()).map_err(|error| failed(error.into()))?;
         let mut state = first_state(job, noted.path(), &over, floor_ns, stage.holder.watched_ns());
         state.first_in_line = first_in_line;
+        state.awake = awake.is_allowed();
         if let Some(drive) = drive {
             let fits = fits(job, drive.idle_ns(), &mut state);
             let way = Way { there_ns: floor_ns / 2, back_ns: floor_ns - floor_ns / 2 };
@@ -90,7 +95,7 @@ impl Session {
         let first = FirstInLine::begin();
         let probe = Probe::start(Arc::clone(&stage), noted.path()).map_err(failed)?;
         drop(first);
-        let session = Self { stage, fuse, probe, noted, state, state_path, began: Instant::now() };
+        let session = Self { stage, fuse, probe, noted, state, state_path, began: Instant::now(), _awake: awake };
         session.state().write(&session.state_path)?;
         Ok(session)
     }

@@ -43,6 +43,9 @@ pub struct State {
     pub watched_ns: u64,
     /// Its threads run before others that wait for a CPU (SCHED_FIFO).
     pub first_in_line: bool,
+    /// Idle CPUs wake up at once meanwhile (`/dev/cpu_dma_latency`).
+    #[serde(default)]
+    pub awake: bool,
     /// Seconds since it was mounted.
     pub seconds: f64,
     /// CPU seconds of the whole program.
