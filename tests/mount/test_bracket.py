@@ -22,7 +22,7 @@ __all__ = ["room"]
 _LATE, _SLOWED = "mount:twin:970evoplus", "mount:slow=8:twin:970evoplus"
 
 
-def work(on: str, per_s: float) -> Work:
+def work(on: str, per_s: float, *codes: str) -> Work:
     """A record of a database that did so many transactions a second of this machine's time there."""
     record: dict[str, Any] = {
         "kind": "database",
@@ -31,6 +31,7 @@ def work(on: str, per_s: float) -> Work:
         "targets": [{"target": on}],
         "figures": {"transactions_per_s": {"value": per_s, "unit": "1/s", "provenance": "emulated"}},
         "parts": [],
+        "verdict": {"status": "suspect", "reasons": [{"code": code} for code in codes]},
     }
     return Work("one", cast("WorkRecord", record))
 
@@ -46,6 +47,13 @@ def test_the_truth_lies_between_the_late_drive_and_the_slowed_one() -> None:
 def test_ends_that_lie_the_wrong_way_round_are_no_bracket() -> None:
     (found,) = bracket.found([work(_LATE, 800), work(_SLOWED, 90)])
     assert "no bracket" in found.sentence
+
+
+def test_an_end_that_was_late_itself_is_doubted() -> None:
+    (found,) = bracket.found([work(_LATE, 800, "played-late"), work(_SLOWED, 130)])
+    assert "late, too" not in found.sentence
+    (found,) = bracket.found([work(_LATE, 800, "played-late"), work(_SLOWED, 130, "played-late")])
+    assert "that one was late, too" in found.sentence
 
 
 def test_one_of_both_is_no_bracket() -> None:

@@ -28,6 +28,8 @@ class Bracket:
     slowed: float
     """On the drive slowed down, times that."""
     slow: float
+    too_late: bool = False
+    """Slowed down it was late, too, so that the upper end is too low."""
 
     @property
     def sentence(self) -> str:
@@ -37,7 +39,8 @@ class Bracket:
         if self.late > self.slowed:
             why = "which only noise can do: no bracket; repeat the run (--repeats 3)"
             return f"{self.what}: {late} played late is more than {slowed} of the drive slowed {times}, {why}"
-        return f"{self.what}: between {late} (played late) and {slowed} (slowed {times}, in the drive's time)"
+        doubt = "; that one was late, too, and its end may lie higher" if self.too_late else ""
+        return f"{self.what}: between {late} (played late) and {slowed} (slowed {times}, in the drive's time{doubt})"
 
 
 def slowed(name: str, slow: float) -> str:
@@ -48,6 +51,7 @@ def slowed(name: str, slow: float) -> str:
 def found(works: Iterable[Work]) -> Iterator[Bracket]:
     """A bracket for each drive that did the same work as it is and slowed down, over the medians of repeats."""
     rates: dict[tuple[str, str, str], dict[float, list[float]]] = {}
+    late = set()
     for work in works:
         match = SLOWED.search(work.on)
         if work.rate is None or "mount:" not in work.on:
@@ -55,8 +59,10 @@ def found(works: Iterable[Work]) -> Iterator[Bracket]:
         key = (f"{work.subject} {work.workload}", SLOWED.sub("", work.on), work.rate[0])
         slow = float(match["slow"]) if match else 1.0
         rates.setdefault(key, {}).setdefault(slow, []).append(work.rate[1])
-    for (what, on, figure), by_slow in rates.items():
+        if any(reason["code"] == "played-late" for reason in work.record["verdict"]["reasons"]):
+            late.add((key, slow))
+    for key, by_slow in rates.items():
         if 1.0 in by_slow and len(by_slow) > 1:
-            slow = max(by_slow)
-            median = statistics.median(by_slow[slow])
-            yield Bracket(f"{what} on {on}, {figure}", figure, statistics.median(by_slow[1.0]), median * slow, slow)
+            (what, on, figure), slow = key, max(by_slow)
+            ends = statistics.median(by_slow[1.0]), statistics.median(by_slow[slow]) * slow
+            yield Bracket(f"{what} on {on}, {figure}", figure, *ends, slow, (key, slow) in late)

@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay import home
 from assay.document.identifier import Identifier
 from assay.error import FAILED
+from assay.fleet import shelf
 from assay.fleet.error import FleetError
 
 Json = dict[str, Any]
@@ -45,7 +45,7 @@ class Start:
 
     def file(self, end: str) -> Path:
         """A file of this cell in this user's own state folder."""
-        return _folder() / f"{self.run}.{self.host}.{self.cell}.{end}"
+        return shelf.folder() / f"{self.run}.{self.host}.{self.cell}.{end}"
 
 
 @contextlib.contextmanager
@@ -109,13 +109,3 @@ def _read(handle: int) -> list[Json]:
     text = os.pread(handle, 1 << 20, 0).decode(errors="replace")
     os.lseek(handle, 0, os.SEEK_END)
     return [json.loads(line) for line in text.splitlines() if line.endswith("}")]
-
-
-def _folder() -> Path:
-    state = home.state()
-    if state is None:
-        message = "there is no home to keep a note of what was begun in"
-        raise FleetError(message, "set HOME or XDG_STATE_HOME for the worker", FAILED)
-    found = state / "fleet"
-    found.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return found

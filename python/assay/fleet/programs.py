@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from assay import home
 from assay.error import FAILED, NOT_POSSIBLE
+from assay.fleet import shelf
 from assay.fleet.error import FleetError
 
 NAME = "assayer"
@@ -23,14 +23,14 @@ _ANSWERS_S = 30
 
 def here() -> list[str]:
     """SHA-256 of the programs that were sent to this user."""
-    return sorted(path.name for path in _folder().iterdir() if (path / NAME).is_file())
+    return sorted(path.name for path in shelf.folder("programs").iterdir() if (path / NAME).is_file())
 
 
 def path(digest: str) -> Path:
     """Where the program with this hash lies, or would lie."""
     if len(digest) != _SHA256_DIGITS or not set(digest) <= set("0123456789abcdef"):
         raise FleetError(f"{digest[:80]!r} is no SHA-256", "this is a defect of Assay: report it")
-    return _folder() / digest / NAME
+    return shelf.folder("programs") / digest / NAME
 
 
 def receive(stream: IO[bytes], size: int, digest: str) -> Path:
@@ -85,12 +85,3 @@ def _answers(program: Path) -> None:
     if not answered:
         message = f"the program that was sent does not run on this host: {problem or 'it ended at once'}"
         raise FleetError(message, "send the static one of a release: ASSAYER=FILE names it", NOT_POSSIBLE)
-
-
-def _folder() -> Path:
-    state = home.state()
-    if state is None:
-        raise FleetError("there is no home to keep a program in", "set HOME or XDG_STATE_HOME there", FAILED)
-    found = state / "fleet" / "programs"
-    found.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return found

@@ -9,12 +9,10 @@ import signal
 import socket
 import time
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
-from assay import home
 from assay.error import FAILED
-from assay.fleet import clock, guard, settings
+from assay.fleet import clock, guard, settings, shelf
 from assay.fleet.address import Address
 from assay.fleet.error import FleetError, packages_missing
 from assay.fleet.keys import Pair
@@ -131,7 +129,7 @@ async def _worker(name: str, where: Address, host: str, pair: Pair | None, told:
         extensions={},
         dashboard=False,
         dashboard_address=_NO_PAGES,
-        local_directory=str(_place()),
+        local_directory=str(shelf.folder("dask")),
         death_timeout=_NEVER_MORE_THAN_S,
     )
     opened.handlers["assay_clock"] = clock.now
@@ -147,15 +145,6 @@ async def _closed(worker: Any) -> None:
 
     UNDER_WAY.stop()
     await worker.close(nanny=False)
-
-
-def _place() -> Path:
-    state = home.state()
-    if state is None:
-        raise FleetError("there is no home for the worker's files", "set HOME or XDG_STATE_HOME", FAILED)
-    found = state / "fleet" / "dask"
-    found.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return found
 
 
 async def _until_told(
