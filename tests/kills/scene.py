@@ -8,6 +8,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 MARK = "ASSAY_KILLED_BY_TEST"
+#: Where a run's records lie: of loads, and of all other work.
+_RECORDS = ("records", "work")
 
 
 def processes(folder: Path) -> dict[int, str]:
@@ -78,10 +80,10 @@ def lost(results: Path) -> str:
         whole = journal.read_bytes().rpartition(b"\n")[0]
         for line in whole.splitlines():
             entry = json.loads(line)
-            record = journal.parent / "records" / f"{entry['cell']}.json"
-            if entry["state"] == "finished" and not _whole(record):
-                return f"{entry['cell']} was finished, and {record} is not whole"
-    halves = [one for one in results.rglob("records/*.json") if not _whole(one)]
+            records = [journal.parent / folder / f"{entry['cell']}.json" for folder in _RECORDS]
+            if entry["state"] == "finished" and not any(_whole(record) for record in records):
+                return f"{entry['cell']} was finished, and none of {records} is whole"
+    halves = [one for folder in _RECORDS for one in results.rglob(f"{folder}/*.json") if not _whole(one)]
     return f"{halves[0]} is no whole document" if halves else ""
 
 
