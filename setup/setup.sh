@@ -70,23 +70,47 @@ set_up_python() {
     if ! python_ready python requirements.lock && ! python_ready python-test requirements-test.lock &&
         ! usable_venv "$python"; then
         rm -rf "$venv" "$state"/python*.stamp
-        logged "creating the Python environment with $python" "$python" -m venv "$venv"
+        logged "creating the Python environment with $python" new_environment "$python"
     fi
     rm -f "$state/$stamp.stamp"
-    logged "installing Python packages" "$venv/bin/python" -m pip install --no-input --disable-pip-version-check \
-        --prefer-binary --require-hashes -r "$root/setup/$lock"
-    logged "installing assay into the environment" "$venv/bin/python" -m pip install --no-input \
-        --disable-pip-version-check --no-deps --no-build-isolation --no-index -e "$root"
+    logged "installing Python packages" install_locked "$lock"
+    logged "installing assay into the environment" add_packages --no-deps --no-build-isolation --no-index -e "$root"
     write_python_stamp "$stamp"
-    # The locked packages of the tests contain all that a run needs.
-    [[ $stamp == python ]] || write_python_stamp python
+    # The locked packages of the tests contain all that a run needs, and every part.
+    [[ $stamp == python ]] || for stamp in python "${parts[@]/#/python-}"; do write_python_stamp "$stamp"; done
+}
+
+# set_up_part PART: packages that not every command needs.
+set_up_part() {
+    logged "installing Python packages of the part $1" install_locked "requirements-$1.lock"
+    write_python_stamp "python-$1"
+}
+
+# What runs databases, draws pages and so on is installed when a command first needs it (setup/packages.sh).
+parts=(report query dbms passport fleet)
+
+# uv does in seconds what pip does in half a minute. Nothing is compiled ahead: most of it is never imported.
+new_environment() {
+    if command -v uv >/dev/null; then uv venv --python "$1" "$venv"; else "$1" -m venv "$venv"; fi
+}
+
+install_locked() { add_packages --require-hashes -r "$root/setup/$1"; }
+
+add_packages() {
+    if command -v uv >/dev/null; then
+        uv pip install --python "$venv/bin/python" "$@"
+    else
+        # An environment that uv made has no pip.
+        "$venv/bin/python" -c 'import pip' 2>/dev/null || "$venv/bin/python" -m ensurepip
+        "$venv/bin/python" -m pip install --no-input --disable-pip-version-check --prefer-binary --no-compile "$@"
+    fi
 }
 
 # A finished environment of this checkout whose packages only need renewing.
 usable_venv() {
     local where=''
     [[ -e $state/python.stamp ]] && read -r where <"$state/python.stamp"
-    [[ $where == "$root" ]] && "$venv/bin/python" -c 'import pip' 2>/dev/null
+    [[ $where == "$root" ]] && "$venv/bin/python" -c 'import sys'
 }
 
 write_python_stamp() {

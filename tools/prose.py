@@ -1,8 +1,8 @@
 """Reads the documentation as prose: `python tools/prose.py [PAGE...]` prints what to write otherwise, and ends with 1.
 
 proselint (https://github.com/amperser/proselint) does the reading, by its own checks of double words, redundancy and
-cliches and by the style below; it needs no network. Code, tables of code and generated pages are left out, and so are
-past measurements, which stay as they were written.
+cliches and by the style below; it needs no network. No sentence is longer than 45 words. Code, tables of code and
+generated pages are left out, and so are past measurements, which stay as they were written.
 """
 
 from __future__ import annotations
@@ -36,6 +36,13 @@ STYLE = {
     "passive.said": (r"\band (?:that|this) is said\b", "say where it is printed"),
     "passive.seen-to": (r"\b(?:is|are) seen to\b", "say what does it"),
 }
+
+# Words in a sentence at most; a piece of code is one word.
+LONGEST = 45
+# A paragraph or an item of a list; the end of a sentence in it; a word.
+PART = re.compile(r"(?:(?!\n[ ~]*\n|\n(?:-|\d+\.|\|) ).)+", re.DOTALL)
+STOP = re.compile(r"[.!?:][)\]\"*_]*(?=\s)")
+WORD = re.compile(r"\S*\w\S*|~+")
 
 
 def checks() -> list[Check]:
@@ -74,12 +81,21 @@ def complaints(name: str, markdown: str) -> list[str]:
         return []
     checked = LintFile(name, text).lint({"max_errors": 10_000, "checks": dict.fromkeys(("assay", *THEIRS), True)})
     found = [one for one in checked if not _columns(text, one.check_result)]
-    places = [one.check_result.span[0] for one in found]
-    lines = [markdown.count("\n", 0, max(0, place - 1)) + 1 for place in places]
-    return [
-        f"{name}:{line}: {one.check_result.message} [{one.check_result.check_path}]"
-        for line, one in zip(lines, found, strict=True)
-    ]
+    said = [(one.check_result.span[0] - 1, one.check_result.message, one.check_result.check_path) for one in found]
+    lines = sorted((markdown.count("\n", 0, max(0, at)) + 1, what, rule) for at, what, rule in [*said, *_long(text)])
+    return [f"{name}:{line}: {what} [{rule}]" for line, what, rule in lines]
+
+
+def _long(text: str) -> Iterator[tuple[int, str, str]]:
+    """Sentences with more words than a reader keeps in mind: where each begins, and what to do with it."""
+    for part in PART.finditer(text):
+        begin = part.start()
+        for end in [*(stop.end() for stop in STOP.finditer(text, *part.span())), part.end()]:
+            words = len(WORD.findall(text, begin, end))
+            if words > LONGEST and not part[0].startswith("|"):
+                first = begin + len(text[begin:end]) - len(text[begin:end].lstrip())
+                yield first, f"{words} words in one sentence, {LONGEST} at most: divide it", "assay.length.sentence"
+            begin = end
 
 
 def _columns(text: str, result: CheckResult) -> bool:

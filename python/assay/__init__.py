@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from assay.packages import watch as _watch
 from assay.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from assay.notebook import compare as compare
     from assay.notebook import load as load
     from assay.notebook import run as run
+
+_watch()
 
 _NOTEBOOK = ("compare", "load", "run")
 

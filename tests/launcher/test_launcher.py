@@ -183,6 +183,43 @@ def test_second_program_is_built_when_it_is_first_needed_and_again_when_its_sour
     assert checkout.done() == ["cargo"]
 
 
+def test_a_part_is_installed_when_it_is_first_needed_and_again_when_its_lock_file_changes(checkout: Checkout) -> None:
+    checkout.call("list")
+    assert checkout.done() == FIRST
+    script = checkout.root / "setup" / "packages.sh"
+    first = checkout.call("report", launcher=script)
+    assert (first.returncode, first.stdout) == (0, "")
+    assert "the part report" in first.stderr
+    assert checkout.done() == ["pip"]
+    assert checkout.call("report", launcher=script).stderr == ""
+    assert checkout.done() == []
+    newer(checkout.root / "setup" / "requirements-report.lock")
+    checkout.call("report", launcher=script)
+    assert checkout.done() == ["pip"]
+    failed = checkout.call("query", launcher=script, PIP_FAILS="1")
+    assert failed.returncode == 1
+    assert "no such package" in failed.stderr
+    checkout.call("query", launcher=script)
+    assert checkout.done().count("pip") == 2, "what failed is not taken for done"
+
+
+UV = """#!/usr/bin/env bash
+echo "uv-$1" >>"$NOTES"
+[[ $1 == venv ]] && mkdir -p "${@: -1}/bin" && cp "$3" "${@: -1}/bin/python"
+exit 0
+"""
+
+
+def test_uv_makes_the_environment_where_it_is_there(checkout: Checkout) -> None:
+    checkout.program("uv", UV)
+    done = checkout.call("list")
+    assert (done.returncode, done.stdout) == (0, f"{checkout.root}|list|"), done.stderr
+    assert checkout.done() == ["uv-venv", "uv-pip", "uv-pip", "cargo"]
+    newer(checkout.root / "setup" / "requirements.lock")
+    checkout.call("list")
+    assert checkout.done() == ["uv-pip", "uv-pip"]
+
+
 def test_current_folder_stays_the_users_through_a_symbolic_link(checkout: Checkout, tmp_path: Path) -> None:
     elsewhere = tmp_path / "some where"
     elsewhere.mkdir()

@@ -9,6 +9,7 @@ FLOORS = 9
 GROUND = {"error", "home", "lease", "record", "space", "version"}
 ARROWS: dict[str, set[str]] = {
     "stats": set(),
+    "packages": {"error", "home"},
     "binary": GROUND,
     "own": GROUND | {"binary"},
     "mount": GROUND,
@@ -21,14 +22,14 @@ ARROWS: dict[str, set[str]] = {
     "target": GROUND | {"document", "units"},
     "trace": GROUND | {"document"},
     "charts": GROUND | {"units", "results"},
-    "study": GROUND | {"lease", "stats", "binary", "document", "units", "results", "target"},
+    "study": GROUND | {"packages", "lease", "stats", "binary", "document", "units", "results", "target"},
     "compare": GROUND | {"stats", "binary", "units", "results", "target", "charts", "study"},
     "twin": GROUND | {"stats", "binary", "document", "units", "results", "target", "charts", "study"},
     "advise": GROUND | {"binary", "units", "results", "target", "study", "compare"},
     "passport": GROUND | {"binary", "document", "units", "results", "target", "twin"},
     "fleet": GROUND
     | {"stats", "binary", "document", "units", "results", "machine", "charts", "target", "study", "compare"},
-    "dbms": GROUND | {"own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
+    "dbms": GROUND | {"packages", "own", "stats", "binary", "units", "results", "target", "rivals", "study", "twin"},
     "explore": GROUND | {"binary", "results", "target", "twin"},
     "price": GROUND | {"binary", "document", "units", "results", "target", "twin"},
     "claim": GROUND | {"binary", "document", "units", "results", "target", "study", "price", "twin"},
@@ -72,7 +73,7 @@ ARROWS: dict[str, set[str]] = {
         ),
     },
     # The doors: `import assay` and `python -m assay`.
-    "assay": {"version", "notebook"},
+    "assay": {"version", "packages", "notebook"},
     "__main__": {"cli"},
     **{name: set() for name in GROUND},
 }

@@ -9,6 +9,7 @@ from typing import Any
 
 import assay
 import pytest
+from assay import packages
 from tidy import uses
 from tidy.files import ROOT, matching, place, text
 from tidy.floors import circles
@@ -111,14 +112,38 @@ def locked(name: str) -> set[str]:
 
 def test_every_declared_python_package_is_locked() -> None:
     project = manifest("pyproject.toml")["project"]
-    extras = project["optional-dependencies"]
-    names = [
-        re.split(r"[<>=!~\[; ]", line)[0].lower()
-        for line in project["dependencies"] + extras["checkout"] + extras["fleet"]
-    ]
-    assert set(names) <= locked("requirements.lock"), "run setup/lock"
-    tests = [re.split(r"[<>=!~\[; ]", line)[0].lower() for line in extras["test"]]
-    assert set(names + tests) <= locked("requirements-test.lock"), "run setup/lock"
+    parts = {part: bare(lines) for part, lines in project["optional-dependencies"].items() if part != "all"}
+    core, checkout, tests = bare(project["dependencies"]), parts.pop("checkout"), parts.pop("test")
+    parts.pop("site")
+    assert core | checkout <= locked("requirements.lock"), "run setup/lock"
+    for part, names in parts.items():
+        assert core | names <= locked(f"requirements-{part}.lock"), "run setup/lock"
+        assert names <= locked("requirements-all.lock"), "run setup/lock"
+    assert core.union(checkout, tests, *parts.values()) <= locked("requirements-test.lock"), "run setup/lock"
+
+
+def bare(lines: list[str]) -> set[str]:
+    """Names without versions and extras."""
+    return {re.split(r"[<>=!~\[; ]", line)[0].lower() for line in lines}
+
+
+def test_every_lock_file_has_the_same_versions() -> None:
+    files = sorted((ROOT / "setup").glob("requirements*.lock"))
+    assert len(files) >= 8
+    whole = set(re.findall(r"^[a-z0-9._-]+==\S+", text(ROOT / "setup" / "requirements-test.lock"), re.MULTILINE))
+    for file in files:
+        if file.name != "requirements-site.lock":
+            assert set(re.findall(r"^[a-z0-9._-]+==\S+", text(file), re.MULTILINE)) <= whole, file.name
+
+
+def test_parts_are_the_same_in_manifest_set_up_and_program() -> None:
+    extras = manifest("pyproject.toml")["project"]["optional-dependencies"]
+    declared = set(re.findall(r"[a-z]+", extras["all"][0].partition("[")[2]))
+    (listed,) = re.findall(r"^parts=\((.*)\)$", text(ROOT / "setup" / "setup.sh"), re.MULTILINE)
+    assert declared == set(listed.split()) == set(packages.PARTS.values())
+    heavy = set.union(*(bare(extras[part]) for part in declared)) - {"tpchgen-cli"}
+    known = {"psycopg": "psycopg", "pytds": "python-tds", "vl_convert": "vl-convert-python", "yaml": "pyyaml"}
+    assert {known.get(name, name) for name in packages.PARTS} - {"dask"} == heavy
 
 
 def licence_allowed(expression: str, allowed: set[str]) -> bool:

@@ -85,6 +85,22 @@ def test_each_rule_of_the_style_catches_its_sample(sentence: str, rule: str) -> 
     assert found[0].startswith("page.md:5:"), "the line where it stands"
 
 
+def test_a_sentence_that_a_reader_loses_is_to_be_divided() -> None:
+    words = "".join(f"word{n} " for n in range(prose.LONGEST))
+    page = f"# A\n\nShort. {words.strip()}.\n\n{words}more\nand more. Short.\n"
+    (found,) = prose.complaints("page.md", page)
+    assert found.startswith(f"page.md:5: {prose.LONGEST + 3} words")
+    assert "[assay.length.sentence]" in found
+
+
+def test_items_rows_and_pieces_of_code_are_no_long_sentence() -> None:
+    items = "".join(f"- item {n} of a list without full stops\n" for n in range(20))
+    words = "".join(f"word{n} " for n in range(60))
+    row = f"| {words}|\n"
+    code = f"Run `{words}` first.\n"
+    assert prose.complaints("page.md", f"# A\n\nThese:\n\n{items}\n{row}\n{code}") == []
+
+
 def test_every_rule_has_a_sample() -> None:
     assert set(prose.STYLE) <= {rule for _, rule in SAMPLES}
 

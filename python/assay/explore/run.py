@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
+from assay.error import BAD_JOB, AssayError
 from assay.explore import part
 from assay.explore.grid import Grid
 from assay.results.files import ResultError, make_folder, read_json, write_json
@@ -80,12 +80,9 @@ def _begun(order: Exploration, grid: Grid) -> Json:
 
 def _computed(order: Exploration, grid: Grid, size: int, missing: list[int], tell: Callable[[str], None]) -> list[Json]:
     """Every part that is missing; who waits hears of it now and then. A process that is free takes the next one."""
-    try:
-        import dask
-        from dask.callbacks import Callback
-    except ImportError as error:
-        hint = "install it: pip install 'assay[fleet]'; a checkout has it"
-        raise AssayError("exploring needs Dask, which is not installed", hint=hint, code=NOT_POSSIBLE) from error
+    import dask
+    from dask.callbacks import Callback
+
     answered, where = dask.delayed(part.answered, pure=False), str(order.directory)
     parts = [answered(where, grid.twins, order.points, number, size) for number in missing]
     progress = _Progress(size, tell)

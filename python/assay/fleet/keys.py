@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.document.identifier import Identifier
-from assay.fleet.error import FleetError, packages_missing
+from assay.fleet.error import FleetError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -72,10 +72,8 @@ class Pair:
 
 def make(folder: Path, hosts: Sequence[str], days: int) -> list[Path]:
     """Makes what is not there yet: the authority, pairs of scheduler and runs, one for each host; what was made."""
-    try:
-        import cryptography  # noqa: F401  Asked for before anything is written.
-    except ImportError as error:
-        raise packages_missing(error) from error
+    import cryptography  # noqa: F401  Asked for before anything is written.
+
     names = [Identifier.parse(host, "name of a host") for host in hosts]
     if taken := next((name for name in names if name in _OURS), None):
         raise FleetError(f"a host cannot be called `{taken}`: files of the fleet itself are", "call it otherwise")

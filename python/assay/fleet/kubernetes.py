@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.fleet import keys
-from assay.fleet.error import FleetError, packages_missing
+from assay.fleet.error import FleetError
 from assay.fleet.rendered import RenderedRun
 
 Json = dict[str, Any]
@@ -62,10 +62,8 @@ class Cluster:
 
 def manifest(run: RenderedRun, cluster: Cluster) -> str:
     """All objects as YAML, a document each, behind the commands that make the secrets."""
-    try:
-        import yaml
-    except ImportError as error:
-        raise packages_missing(error) from error
+    import yaml
+
     cluster.check()
     names = (keys.SCHEDULER, keys.RUN, *cluster.hosts)
     secrets = "\n".join(_MAKE_KEYS.format(namespace=cluster.namespace, name=name) for name in names)

@@ -14,7 +14,7 @@ from typing import Any
 from assay.error import FAILED
 from assay.fleet import clock, guard, settings, shelf
 from assay.fleet.address import Address
-from assay.fleet.error import FleetError, packages_missing
+from assay.fleet.error import FleetError
 from assay.fleet.keys import Pair
 
 Json = dict[str, Any]
@@ -27,11 +27,8 @@ Told = Callable[[str], None]
 
 def ready() -> None:
     """Dask, told what it needs to be told and guarded; before anything else of it is used."""
-    try:
-        settings.apply()
-        guard.install()
-    except ImportError as error:
-        raise packages_missing(error) from error
+    settings.apply()
+    guard.install()
 
 
 def scheduler(address: Address, pair: Pair | None, told: Told) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from assay import packages
 from assay.binary import Binary
 from assay.error import MISSED, AssayError
 from assay.results.files import read_json, require_ours
@@ -86,13 +87,19 @@ def _run(planned: Plan, directory: Path, binary: Binary, observer: Observer) -> 
 
 def _finish(planned: Plan, directory: Path, ending: Ending, problems: list[str]) -> Summary:
     """What follows the last cell. A step that fails is told; the records are there already."""
-    from assay.results import store
-
     problems += [problem for step in (
         lambda: noisy.judge(planned.cells, directory / "records"),
-        lambda: store.load(directory),
+        lambda: _tables(directory),
     ) if (problem := _try(step))]  # fmt: skip
     return Summary(directory, ending, _verdicts(directory), not_measured(directory), problems, missed(directory))
+
+
+def _tables(directory: Path) -> None:
+    """Tables are written at once where that needs no further packages; `assay query` writes them otherwise."""
+    if packages.there("pyarrow"):
+        from assay.results import store
+
+        store.load(directory)
 
 
 def _try(step: Any) -> str:

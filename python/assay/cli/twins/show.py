@@ -9,7 +9,6 @@ from assay.claim.here import MeasuredWhere
 from assay.claim.reproduce import document, reproduce
 from assay.cli import output
 from assay.error import DONE
-from assay.report.view.claims import summary_said
 from assay.twin import listing
 from assay.twin.point_table import answered
 from assay.twin.predict import Point, predict
@@ -80,6 +79,8 @@ def show_hosts(as_json: bool) -> int:
 
 def show_reproduction(study: str, folder: str, seconds: float, as_json: bool) -> int:
     """Prints the claims of a study beside what twins give, and what this machine gives where a folder is named."""
+    from assay.report.view.claims import summary_said
+
     place = MeasuredWhere(folder, seconds) if folder else None
     found = document(reproduce(study, place))
     if as_json:

@@ -12,6 +12,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay import packages
 from assay.binary import die_with
 from assay.dbms.tpch.schema import TABLES
 from assay.error import BAD_JOB, FAILED, AssayError
@@ -98,13 +99,12 @@ def generate(folder: Path, scale: float) -> Files:
 
 
 def program() -> str:
-    """The generator: beside this Python, else on PATH."""
+    """The generator: beside this Python, else on PATH; else it comes with the packages of databases."""
     beside = Path(sys.executable).parent / "tpchgen-cli"
-    if beside.is_file():
-        return str(beside)
-    found = shutil.which("tpchgen-cli")
+    found = str(beside) if beside.is_file() else shutil.which("tpchgen-cli")
     if found is None:
-        raise DataError("tpchgen-cli is not installed", hint="set the installation up again: pip install tpchgen-cli")
+        packages.bring("dbms")
+        found = str(beside)
     return found
 
 
