@@ -14,6 +14,7 @@ from assay.binary import Binary
 from assay.cli.runners import written
 from assay.dbms.grant import Grant
 from assay.dbms.tpcc import runner as tpcc_runner
+from assay.dbms.tpch import runner as tpch_runner
 from assay.dbms.wtperf import runner as wtperf_runner
 from assay.study import folder
 from assay.study import run as studies
@@ -96,6 +97,27 @@ def tpcc() -> Callable[..., Summary]:
 
     def run(table: Json, on: Sequence[str], out: Path, *, repeats: int = 1, grant: Grant | None = None) -> Summary:
         prepared = _prepared(tpcc_runner.KIND, lambda: tpcc_runner.TpccRunner(grant), table, on, repeats, {})
+        return studies.start(prepared, out, Binary.find(), Silent(), ["tests"])
+
+    return run
+
+
+@pytest.fixture
+def tpch() -> Callable[..., Summary]:
+    """Runs TPC-H as a study, in its protocols."""
+
+    def run(
+        table: Json,
+        protocols: Sequence[str],
+        on: Sequence[str],
+        out: Path,
+        *,
+        repeats: int = 1,
+        grant: Grant | None = None,
+    ) -> Summary:
+        matrix = {"protocol": list(protocols)}
+        runner = lambda: tpch_runner.TpchRunner(grant)  # noqa: E731
+        prepared = _prepared(tpch_runner.KIND, runner, table, on, repeats, matrix)
         return studies.start(prepared, out, Binary.find(), Silent(), ["tests"])
 
     return run

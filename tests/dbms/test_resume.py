@@ -12,11 +12,7 @@ from typing import Any
 
 import pytest
 from assay.dbms.grant import Grant
-from assay.dbms.progress import Progress
-from assay.dbms.tpch import data, run
-from assay.dbms.tpch.engine import QueryWish
 from assay.record import WorkRecord
-from assay.results.files import ResultError
 from assay.study.work import load
 
 Json = dict[str, Any]
@@ -64,9 +60,13 @@ def test_transactions_go_on_with_the_runs_that_are_left(target: Path, tmp_path: 
     assert again.returncode == 0
 
 
-def test_a_folder_of_an_earlier_version_is_told(tmp_path: Path) -> None:
-    Progress(tmp_path / "out", "tpcc", {}).add({"query": "q01"})
-    done = assay("tpcc", "--resume", str(tmp_path / "out"), cwd=tmp_path)
+@pytest.mark.parametrize("command", ["tpcc", "tpch"])
+def test_a_folder_of_an_earlier_version_is_told(tmp_path: Path, command: str) -> None:
+    (tmp_path / "out").mkdir()
+    lines = [{"version": 1, "command": command, "cwd": "/", "asked": {}}, {"query": "q01"}]
+    progress = tmp_path / "out" / "dbms-20260101T000000-a1b2c3.jsonl"
+    progress.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    done = assay(command, "--resume", str(tmp_path / "out"), cwd=tmp_path)
     assert done.returncode == 2
     assert "was begun by an earlier version" in done.stderr
 
@@ -101,86 +101,3 @@ def test_a_target_that_is_gone_is_named(begun: Callable[..., None], tmp_path: Pa
 
 def finished(record: WorkRecord) -> bool:
     return "interrupted" not in {one["code"] for one in record["verdict"]["reasons"]}
-
-
-@pytest.mark.usefixtures("assayer")
-@pytest.mark.parametrize("runs", [1, 5])
-def test_queries_go_on_with_those_that_are_left(
-    target: Path, tmp_path: Path, runs: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = data.generate(tmp_path / "text", 0.01).folder
-    out = tmp_path / "out"
-    real = run._query
-    seen: list[str] = []
-
-    def stops(job: Any, one: Any, statement: Any, sample: Any) -> None:
-        if len(seen) == runs:
-            raise KeyboardInterrupt
-        seen.append(statement.name)
-        real(job, one, statement, sample)
-
-    def order(progress: Progress) -> run.TpchFlags:
-        wanted: Json = {"on": [str(target)], "scale": 0.01, "files": files, "queries": [1, 6], "repeats": 2}
-        return run.TpchFlags(QueryWish("duckdb"), **wanted, progress=progress)
-
-    monkeypatch.setattr(run, "_query", stops)
-    outcome = run.run(order(Progress(out, "tpch", {})))
-    assert outcome.exit_code == 3
-    assert outcome.goes_on
-    assert sum(part["succeeded"] for one in load(out) for part in one["parts"]) == runs
-    seen.clear()
-
-    def counts(*given: Any) -> None:
-        seen.append(given[2].name)
-        real(*given)
-
-    monkeypatch.setattr(run, "_query", counts)
-    progress = Progress.resume(out, "tpch")
-    outcome = run.run(order(progress))
-    assert outcome.exit_code == 0
-    assert len(seen) == 8 - runs, "two queries, two protocols, two repeats"
-    records = load(out)
-    assert len(records) == 2, "the records of the part that stopped are replaced"
-    for record in records:
-        assert [part["succeeded"] for part in record["parts"]] == [2, 2]
-        assert [one["passed"] for one in record["checks"]] == [True, True]
-        assert all(len(part["facts"]["times_s"].split()) == 2 for part in record["parts"])
-        assert "4 rows" in record["checks"][0]["evidence"]
-        assert finished(record)
-    assert run.run(order(Progress.resume(out, "tpch"))).records == sorted(records, key=order_of)
-
-
-def order_of(record: WorkRecord) -> str:
-    return str(record["workload"]["parameters"]["protocol"])
-
-
-def test_a_line_that_was_cut_off_does_not_count_and_does_not_harm(tmp_path: Path) -> None:
-    progress = Progress(tmp_path, "tpch", {"scale": "1"})
-    progress.add({"query": "q01"})
-    (path,) = tmp_path.glob("dbms-*.jsonl")
-    with path.open("a") as file:
-        file.write('{"query": "q0')
-    again = Progress.resume(tmp_path, "tpch")
-    assert again.steps == [{"query": "q01"}]
-    assert again.asked == {"scale": "1"}
-    again.add({"query": "q02"})
-    assert [one["query"] for one in Progress.resume(tmp_path, "tpch").steps] == ["q01", "q02"]
-    assert Progress.resume(tmp_path, "tpch").done(query="q02")
-    assert Progress.resume(tmp_path, "tpch").done(query="q03") is None
-
-
-def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    Progress(tmp_path, "tpch", {}).add({"query": "q01"})
-    with pytest.raises(ResultError, match="holds no run of `assay dbms tpcc`"):
-        Progress.resume(tmp_path, "tpcc")
-    with pytest.raises(ResultError, match="holds no run"):
-        Progress.resume(tmp_path / "nothing", "tpch")
-
-
-def test_a_name_that_leads_out_of_the_folder_removes_nothing(tmp_path: Path) -> None:
-    precious, folder = tmp_path / "precious", tmp_path / "results"
-    precious.write_text("mine")
-    Progress(folder, "tpch", {}).add({"left": "../precious"})
-    with pytest.raises(ResultError, match="lies elsewhere"):
-        Progress.resume(folder, "tpch")
-    assert precious.read_text() == "mine"

@@ -3,7 +3,7 @@
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -18,7 +18,7 @@ from assay.dbms.target import DatabaseTarget
 from assay.dbms.tpcc import run as tpcc_run
 from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.sqlserver import SqlServerBench
-from assay.dbms.tpch import data, engines, query, run
+from assay.dbms.tpch import data, engines, query
 from assay.dbms.tpch.dialect import DUCKDB, SQLSERVER
 from assay.dbms.tpch.engine import QueryWish
 from assay.dbms.tpch.schema import TABLES
@@ -215,12 +215,20 @@ def test_orders_that_sql_server_cannot_do_are_refused(order: TpccFlags, words: s
 
 
 @pytest.mark.usefixtures("assayer")
-def test_all_queries_run_and_the_record_says_that_no_server_was_seen(server: StandIn, tmp_path: Path) -> None:
-    settings = Settings(hybrid_buffer_pool=True, cpus=(0, 1), recovery_minutes=60, temp=PurePath("/t'"))
-    wish = QueryWish("sqlserver", connect=STRING, sqlserver=settings)
-    outcome = run.run(run.TpchFlags(wish, [str(tmp_path)], 0.01, protocols=["cold"]))
-    (record,) = outcome.records
-    assert outcome.exit_code == 0, record["checks"]
+def test_all_queries_run_and_the_record_says_that_no_server_was_seen(
+    server: StandIn, tmp_path: Path, tpch: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(secret.WORD, "secret")
+    folder, temp = tmp_path / "data", tmp_path / "t'"
+    folder.mkdir()
+    temp.mkdir()
+    table = {"engine": "sqlserver", "scale": "0.01", "affinity": "0-1", "recovery_interval": 60}
+    table |= {"hybrid_buffer_pool": "on"}
+    grant = Grant(connect=STRING.replace("Password=secret;", ""), command="tpch")
+    summary = tpch(table, ["cold"], [str(folder), f"temp={temp}"], tmp_path / "out", grant=grant)
+    (record,) = load(tmp_path / "out")
+    assert summary.exit_code == 0, record["checks"]
+    assert "secret" not in "".join(path.read_text() for path in (tmp_path / "out").glob("*.json"))
     assert len(record["checks"]) == 22
     assert record["subject"]["settings"]["adapter"] == "not verified against a server"
     assert "a verified adapter" in [one["what"] for one in record["not_measured"]]
@@ -242,7 +250,7 @@ def test_all_queries_run_and_the_record_says_that_no_server_was_seen(server: Sta
     dropped = [re.findall(r"\[(\w+)\]", one)[0] for one in told if one.startswith("drop database")]
     assert made == dropped
     assert all(name.startswith("assay_tpch_") for name in made)
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
 
 
 def test_a_query_that_the_server_refuses_is_told(server: StandIn, tmp_path: Path) -> None:

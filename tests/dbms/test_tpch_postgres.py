@@ -1,13 +1,16 @@
 """PostgreSQL as an engine: times of nodes, and data in its own buffer."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from assay.dbms.postgres import find
-from assay.dbms.tpch import data, run
-from assay.dbms.tpch.engine import QueryWish
+from assay.dbms.tpch import data
+from assay.dbms.tpch.order import HOT_BUFFERS
 from assay.dbms.tpch.postgres import own_times
 from assay.error import AssayError
+from assay.study.run import Summary
+from assay.study.work import load
 
 
 def test_time_of_a_node_is_without_that_of_the_nodes_below() -> None:
@@ -26,18 +29,19 @@ def test_loops_of_an_inner_side_are_added_up() -> None:
 
 
 @pytest.mark.usefixtures("assayer")
-def test_data_in_its_own_buffer_are_read_from_no_device(open_target: Path, tmp_path: Path) -> None:
+def test_data_in_its_own_buffer_are_read_from_no_device(
+    open_target: Path, tmp_path: Path, tpch: Callable[..., Summary]
+) -> None:
     try:
         find()
     except AssayError as error:
         pytest.skip(f"{error.message}; {error.hint}")
     target = open_target
     files = data.generate(tmp_path / "text", 0.01).folder
-    wish = QueryWish("postgres", freeze_costs=True)
-    asked = run.TpchFlags(wish, [str(target)], 0.01, protocols=[run.HOT_BUFFERS], queries=[1, 6], files=files)
-    outcome = run.run(asked)
-    assert outcome.exit_code == 0
-    (record,) = outcome.records
+    table = {"engine": "postgres", "scale": "0.01", "freeze_costs": True, "queries": "1,6", "data_in": str(files)}
+    summary = tpch(table, [HOT_BUFFERS], [str(target)], tmp_path / "out")
+    assert summary.exit_code == 0, summary.not_measured
+    (record,) = load(tmp_path / "out")
     assert record["subject"]["settings"]["frozen_costs"] is True
     assert record["subject"]["settings"]["fsync"] == "on"
     if "warmed" not in record["workload"]["parameters"]:

@@ -10,6 +10,7 @@ import pytest
 from assay.cli import bracket
 from assay.cli.dbms import forecasts
 from assay.cli.playing import drive_of
+from assay.cli.runners import bracketed, written
 from assay.dbms.predict import demand
 from assay.error import AssayError
 from assay.record import WorkRecord
@@ -58,6 +59,27 @@ def test_an_end_that_was_late_itself_is_doubted() -> None:
 
 def test_one_of_both_is_no_bracket() -> None:
     assert list(bracket.found([work(_LATE, 800), work("mount:slow=8:twin:gp3", 90)])) == []
+
+
+def test_queries_of_cold_and_hot_data_have_a_bracket_each() -> None:
+    works = []
+    for protocol, late_s, slowed_s in (("cold", 4.0, 20.0), ("hot", 1.0, 6.0)):
+        for on, seconds in ((_LATE, late_s), (_SLOWED, slowed_s)):
+            one = work(on, 1.0)
+            record: dict[str, Any] = {"workload": {"name": "tpch", "parameters": {"protocol": protocol}}}
+            record |= {"figures": {"sum_s": {"value": seconds}}, "parts": [{"name": "q01"}, {"name": "q06"}]}
+            works.append(Work("one", cast("WorkRecord", {**one.record, **record})))
+    cold, hot = bracket.found(works)
+    assert "sqlite tpch cold on mount:twin:970evoplus" in cold.sentence
+    assert [cold.late, cold.slowed] == pytest.approx([0.5, 0.8])
+    assert [hot.late, hot.slowed] == pytest.approx([2.0, 8 / 3])
+
+
+def test_queries_that_run_freely_are_played_both_ways() -> None:
+    study = written("tpch", "?", 1, {"kind": "dbms-tpch"}, {"protocol": ["cold"]})
+    assert bracketed(study, [_LATE])
+    assert not bracketed(study, ["/mnt/x"])
+    assert not bracketed(written("tpcc", "?", 1, {"kind": "dbms-tpcc", "rate": 5.0}), [_LATE])
 
 
 def test_a_forecast_stands_beside_the_drive_as_it_is_played() -> None:

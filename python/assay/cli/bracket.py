@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from assay.results.work import Work
 from assay.units import show
 
+# How near its data lay, which makes other work of it.
+_NEAR = ("protocol", "page_cache")
 SLOWED = re.compile(r"(?<=mount:)slow=(?P<slow>[0-9.]+):")
 
 
@@ -56,7 +58,8 @@ def found(works: Iterable[Work]) -> Iterator[Bracket]:
         match = SLOWED.search(work.on)
         if work.rate is None or "mount:" not in work.on:
             continue
-        key = (f"{work.subject} {work.workload}", SLOWED.sub("", work.on), work.rate[0])
+        near = [str(work.parameters[name]) for name in _NEAR if name in work.parameters]
+        key = (" ".join([work.subject, work.workload, *near]), SLOWED.sub("", work.on), work.rate[0])
         slow = float(match["slow"]) if match else 1.0
         rates.setdefault(key, {}).setdefault(slow, []).append(work.rate[1])
         if any(reason["code"] == "played-late" for reason in work.record["verdict"]["reasons"]):

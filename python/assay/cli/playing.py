@@ -116,12 +116,10 @@ def _beside(state: Json) -> float:
 
 
 @contextlib.contextmanager
-def played(
-    on: Sequence[str], seed: int = 1, others: Sequence[int] = (), *, goes_on: bool = False, both: bool = False
-) -> Iterator[PlayFlags]:
+def played(on: Sequence[str], seed: int = 1, others: Sequence[int] = (), *, both: bool = False) -> Iterator[PlayFlags]:
     """Drives of a run, mounted meanwhile; unmounted and removed however it ends.
 
-    `others` are users besides this one who work there. A run that `goes_on` finds nothing of what it made there before.
+    `others` are users besides this one who work there.
     With `both`, a drive whose writes cannot be in time here is a target twice, as it is and slowed down, where all
     of the work lies on it.
     """
@@ -132,9 +130,6 @@ def played(
             match = _NAMED.match(text)
             if match is None:
                 continue
-            if goes_on:
-                hint = "begin a new run: what was on the drive went with it"
-                raise AssayError("a run on a drive that was played cannot go on", hint=hint, code=BAD_JOB)
             name, folder = match["name"], Path(match["folder"] or tempfile.gettempdir())
             one = stack.enter_context(_mounted(name.removeprefix(PREFIX), folder, seed, others))
             found.on[place] = f"{match['role'] or ''}{found.take(one, name)}"

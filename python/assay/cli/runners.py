@@ -13,6 +13,7 @@ from assay.study.work.runners import register
 
 if TYPE_CHECKING:
     from assay.dbms.tpcc.runner import TpccRunner
+    from assay.dbms.tpch.runner import TpchRunner
     from assay.dbms.wtperf.runner import WtperfRunner
 
 
@@ -22,13 +23,19 @@ def _tpcc() -> TpccRunner:
     return TpccRunner()
 
 
+def _tpch() -> TpchRunner:
+    from assay.dbms.tpch.runner import TpchRunner
+
+    return TpchRunner()
+
+
 def _wtperf() -> WtperfRunner:
     from assay.dbms.wtperf.runner import WtperfRunner
 
     return WtperfRunner()
 
 
-register({"dbms-tpcc": _tpcc, "dbms-wtperf": _wtperf})
+register({"dbms-tpcc": _tpcc, "dbms-tpch": _tpch, "dbms-wtperf": _wtperf})
 
 
 def written(

@@ -21,6 +21,10 @@ Json = dict[str, Any]
 _SECTOR_BYTES = 512
 
 
+# Parts of a database that can lie apart.
+PARTS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
+
+
 class TargetError(AssayError):
     """A target is no folder, or too small."""
 
@@ -58,6 +62,13 @@ def folder_of(target: Target, role: str = "main") -> str:
         hint = "name one folder; a file system on several drives is a folder too"
         raise NotHereError(f"a database lives in a folder, and {target.label} ({role}) is none", hint)
     return target.members[0]
+
+
+def require_parts(names: Iterable[str]) -> None:
+    """Refuses what is no part of a database."""
+    if unknown := [name for name in names if name not in PARTS]:
+        message = f"a database has no part `{unknown[0]}`"
+        raise TargetError(message, hint=f"its parts are {', '.join(PARTS)}", code=BAD_JOB)
 
 
 def target_of(binary: Binary, name: str) -> DatabaseTarget:

@@ -180,7 +180,7 @@ class WorkTable(Table):
 
     model_config = ConfigDict(extra="allow")
     open_keys: ClassVar[bool] = True
-    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index", "dbms-tpcc", "dbms-wtperf"]
+    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index", "dbms-tpcc", "dbms-tpch", "dbms-wtperf"]
 
 
 class StudyHead(Table):

@@ -18,6 +18,7 @@ from assay.dbms.predict.forecast import Forecast, Hit, summary
 from assay.error import BAD_JOB, DONE, AssayError
 from assay.mount.drive import PREFIX
 from assay.record import WorkRecord
+from assay.results.repeats import together
 from assay.results.work import Work
 from assay.study.work import load, save
 from assay.units import show
@@ -52,7 +53,8 @@ def run_predict(folder: Path, on: Sequence[str], against: Path | None, out: Path
 
 
 def _sources(folder: Path) -> list[WorkRecord]:
-    found = [record for record in demand.usable(load(folder)) if demand.demands(record)]
+    usable = _together(demand.usable(load(folder)))
+    found = [record for record in usable if demand.demands(record)]
     if not found:
         message = f"{folder} has no record of a database's run whose device could be told from the rest"
         hint = "name the result folder of `assay dbms tpch --cold`, `tpcc` or `wtperf` on a device"
@@ -62,11 +64,17 @@ def _sources(folder: Path) -> list[WorkRecord]:
 
 def _measured(folder: Path) -> list[WorkRecord]:
     """What ran there, on a device or on a drive that was played."""
-    found = [one for one in load(folder) if one["kind"] == "database" and demand.took(one) and not _modelled(one)]
+    found = [
+        one for one in _together(load(folder)) if one["kind"] == "database" and demand.took(one) and not _modelled(one)
+    ]
     if not found:
         hint = "name the result folder of `assay dbms tpch`, `tpcc` or `wtperf`"
         raise AssayError(f"{folder} has no record of a database's run", hint=hint, code=BAD_JOB)
     return found
+
+
+def _together(records: Sequence[WorkRecord]) -> list[WorkRecord]:
+    return [work.record for work in together(Work("", one) for one in records)]
 
 
 def _modelled(record: WorkRecord) -> bool:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.dbms.flags import Affinity, Connect, HybridBufferPool, Out, RecoveryInterval
-from assay.cli.dbms.resume import Resume, progress_of
-from assay.cli.flags import Json
+from assay.cli.dbms.resume import Resume
+from assay.cli.flags import DryRun, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class TpchEngine(StrEnum):
@@ -22,11 +25,39 @@ class TpchEngine(StrEnum):
     SQLSERVER = "sqlserver"
 
 
-def _tpch(context: typer.Context, given: dict[str, Any]) -> int:
-    from assay.cli.dbms.queries import run_tpch, wanted_of
+_HOT = {"pagecache": "hot", "sharedbuffers": "hot-sharedbuffers"}
 
-    progress, flags = progress_of(context, given, "tpch", f"tpch-{given['engine'].value}")
-    return run_tpch(wanted_of(flags), progress)
+
+def _run(context: typer.Context, given: dict[str, Any]) -> int:
+    from assay.cli.dbms.queries import show
+    from assay.cli.dbms.study import DatabaseStudy, carry_out
+    from assay.dbms.grant import Grant
+    from assay.dbms.tpch.runner import KIND, TpchRunner
+
+    pg_set = tuple(given["pg_set"] or ())
+    grant = Grant(pg_bin=given["pg_bin"], connect=given["connect"], pg_set=pg_set, command="tpch")
+    asked = DatabaseStudy(
+        name="tpch",
+        question="How long do queries take on each target?",
+        kind=KIND,
+        runner=lambda: TpchRunner(grant),
+        parts=("wal", "temp", "index"),
+        columns=("protocol",),
+        say=show,
+    )
+    flags = {key: given[key] for key in context.params if key not in ("cold", "hot", "hot_in", "seed", "data")}
+    flags |= {"protocol": _protocols(given), "parameters_seed": given["seed"], "data_in": given["data"]}
+    return carry_out(asked, context, flags)
+
+
+def _protocols(given: Mapping[str, Any]) -> list[str]:
+    from assay.error import BAD_JOB, AssayError, did_you_mean
+
+    where = given["hot_in"]
+    if where not in _HOT:
+        raise AssayError(f"data cannot be hot in `{where}`", hint=did_you_mean(where, _HOT), code=BAD_JOB)
+    both = given["cold"] == given["hot"]
+    return [*(["cold"] if given["cold"] or both else []), *([_HOT[where]] if given["hot"] or both else [])]
 
 
 def tpch(
@@ -47,9 +78,9 @@ def tpch(
         str, typer.Option("--hot-in", metavar="pagecache|sharedbuffers", help="Where data are warm.")
     ] = "pagecache",
     queries: Annotated[str, typer.Option("--queries", metavar="LIST", help="Such as 1,6,9-12.")] = "1-22",
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each query; 3 allow a test.")] = 1,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Passes over the queries; 3 allow a test.")] = 1,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="Draws parameters; without it, those of the validation runs.")
+        int | None, typer.Option("--seed", min=1, help="Draws parameters; without it, those of the validation runs.")
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="The eight .tbl files, where they are there already.")
@@ -68,10 +99,11 @@ def tpch(
     recovery_interval: RecoveryInterval = None,
     out: Out = None,
     resume: Resume = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Run the 22 queries of TPC-H on each target, cold and hot, with every answer checked.
 
     For example: assay dbms tpch --scale 0.1 --on /mnt/a --on /mnt/b --repeats 3
     """
-    raise typer.Exit(_tpch(context, locals()))
+    raise typer.Exit(_run(context, locals()))

@@ -59,10 +59,6 @@ class SqlServer:
         """What was set, and that nobody has seen this work."""
         return {"adapter": UNVERIFIED} | self._settings.document()
 
-    def needed_bytes(self, scale: float) -> int:
-        """Tables, indexes, log."""
-        return int(scale * 3_500_000_000) + 300_000_000
-
     def load(self, files: Files, folder: Path) -> Loaded:
         """A database with its files in the folder; rows in bulk, keys, indexes, statistics."""
         if not self._back:

@@ -9,6 +9,7 @@ from typing import Any
 
 from assay.dbms.grant import Grant
 from assay.dbms.sqlserver.settings import Settings, from_flags
+from assay.dbms.target import PARTS, require_parts
 from assay.error import BAD_JOB, AssayError
 from assay.units.parse import parse_bytes, parse_seconds
 
@@ -18,7 +19,6 @@ WAREHOUSE_BYTES = 130 << 20
 SPARE_BYTES = 1 << 30
 # Of the storage engine's log, which is one file of a size.
 LOG_BYTES = 1 << 30
-WORDS = {"wal": "log", "temp": "temporary files", "index": "indexes"}
 RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
 ENGINES = ("sqlite", "postgres", "assay", *RIVALS, "sqlserver")
 CHOICES = ("home", "uniform", "zipf")
@@ -73,7 +73,7 @@ class TpccFlags:
             raise _bad(f"TPC-C does not run on `{self.engine}`", f"use one of {', '.join(ENGINES)}")
         wrong = [name for name in self.apart() if name not in APART.get(self.engine, ())]
         if wrong:
-            message = f"{self.engine} keeps its {WORDS[wrong[0]]} beside its data: --{wrong[0]} cannot be"
+            message = f"{self.engine} keeps its {PARTS[wrong[0]]} beside its data: --{wrong[0]} cannot be"
             raise _bad(message, "leave it out, or use --engine postgres")
         if self.engine == "assay" and self.synchronous == "normal":
             raise _bad("the storage engine flushes at every commit or never", "use --synchronous full or off")
@@ -102,9 +102,7 @@ class TpccFlags:
 
     def placed(self, parts: Mapping[str, str], seed: int, grant: Grant) -> TpccFlags:
         """With the folders of its parts, a seed, and what the command line gives."""
-        unknown = [name for name in parts if name not in WORDS]
-        if unknown:
-            raise _bad(f"a database has no part `{unknown[0]}`", f"its parts are {', '.join(WORDS)}")
+        require_parts(parts)
         more: Json = {**parts, "pg_bin": grant.pg_bin, "connect": grant.connect, "external": grant.external}
         return replace(self, seed=seed, **more)
 
@@ -129,7 +127,7 @@ class TpccFlags:
 
     def apart(self) -> list[str]:
         """Roles that have a target of their own."""
-        return [name for name in WORDS if getattr(self, name)]
+        return [name for name in PARTS if getattr(self, name)]
 
     def drive(self) -> Json:
         """The measured part, as the driver is told."""

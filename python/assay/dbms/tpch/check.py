@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from assay.dbms.tpch import answers, query
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.embedded import DuckDB, SQLite
+from assay.dbms.tpch.estimate import needed_bytes
 from assay.dbms.tpch.order import TpchFlags
 from assay.dbms.workspace import Workspace
 
@@ -39,7 +40,7 @@ def stored(order: TpchFlags) -> dict[str, answers.Summary]:
 
 def second_bytes(order: TpchFlags) -> int:
     """Bytes that the second engine takes while answers are checked."""
-    return 0 if stored(order) else _second(order).needed_bytes(order.scale)
+    return 0 if stored(order) else needed_bytes(_second(order).name, order.scale)
 
 
 def _second(order: TpchFlags) -> DuckDB | SQLite:

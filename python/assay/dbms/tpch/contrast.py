@@ -6,9 +6,16 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from assay.stats.correction import adjusted
 from assay.stats.welch import LEAST, LEVEL, welch
+from assay.study.work import figure
+from assay.study.work.judge import added, reason
+
+Json = dict[str, Any]
+# As the verdict noisy-machine has it.
+SPREAD = 0.15
 
 
 @dataclass(frozen=True)
@@ -68,3 +75,78 @@ def _rounds(times: Times, names: Sequence[str]) -> list[float]:
     """The geometric mean over the queries, of each repeat that has all of them."""
     count = min(len(times[name]) for name in names)
     return [math.exp(statistics.fmean(math.log(times[name][n]) for name in names)) for n in range(count)]
+
+
+def note(records: Sequence[Json]) -> list[Json]:
+    """Writes into records of one protocol, those of the first target first, what they say together; who changed.
+
+    Repeats that spread are said in each of them, and how a target compares with the first in the last of its own.
+    """
+    sides: dict[str, list[Json]] = {}
+    for record in records:
+        sides.setdefault(_target(record), []).append(record)
+    changed = {id(record): record for side in sides.values() for record in _spread(side)}
+    first = next(iter(sides.values()), [])
+    for side in sides.values():
+        found = contrast(_times(first), _times(side)) if side is not first else None
+        if found is not None:
+            _compare(side[-1], found, first, side)
+            changed[id(side[-1])] = side[-1]
+    return list(changed.values())
+
+
+def _target(record: Json) -> str:
+    return next(str(one["target"]) for one in record["targets"] if one["role"] == "data")
+
+
+def _times(records: Sequence[Json]) -> dict[str, list[float]]:
+    """Seconds of every run, by query."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        for part in record["parts"]:
+            if "time_s" in part["figures"]:
+                found.setdefault(str(part["name"]), []).append(float(part["figures"]["time_s"]["value"]))
+    return found
+
+
+def _spread(records: Sequence[Json]) -> Sequence[Json]:
+    """Says that repeats spread; the records, where they do."""
+    times = _times(records)
+    spreads = {name: max(one) / min(one) - 1 for name, one in times.items() if len(one) > 1 and min(one) > 0}
+    wide = [name for name, spread in spreads.items() if spread > SPREAD]
+    if not wide:
+        return ()
+    worst = max(wide, key=lambda name: spreads[name])
+    evidence = f"{len(wide)} of {len(times)} queries spread by over 15 %, {worst} by {spreads[worst]:.0%}"
+    found = reason("noisy-machine", "suspect", evidence, "make the machine quiet, or take more repeats")
+    for record in records:
+        record["verdict"] = added(record["verdict"], found)
+    return records
+
+
+def _compare(record: Json, found: Contrast, first: Sequence[Json], side: Sequence[Json]) -> None:
+    record["workload"]["parameters"]["compared_with"] = _target(first[0])
+    record["workload"]["parameters"]["compared_in_words"] = _words(found, first, side)
+    record["figures"] |= {
+        "sum_of_first_ratio": figure(found.sum_ratio, "ratio", method="derived"),
+        "geometric_mean_of_first_ratio": figure(found.geometric_mean_ratio, "ratio", method="derived"),
+        "mean_speedup_ratio": figure(found.mean_speedup, "ratio", method="derived"),
+    }
+    lines = {line.name: line for line in found.queries}
+    for part in record["parts"]:
+        if part["name"] in lines:
+            part.setdefault("facts", {})["against_first"] = lines[part["name"]].words
+
+
+def _words(found: Contrast, first: Sequence[Json], side: Sequence[Json]) -> str:
+    told = f"against {_target(first[0])}: {found.whole.words}"
+    if "no difference" not in told:
+        return told
+    # Two devices that nobody asked for anything cannot differ: say how much they were used.
+    used = [f"{_busy(records)} on {_target(records[0])}" for records in (first, side)]
+    return f"{told}; the devices were busy {' and '.join(used)}"
+
+
+def _busy(records: Sequence[Json]) -> str:
+    shares = [float(one["utilisation"]["value"]) for record in records for one in record["devices"]]
+    return f"{max(shares):.0%} of the time" if shares else "an unknown part of the time"

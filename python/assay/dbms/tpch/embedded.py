@@ -188,10 +188,6 @@ class DuckDB(Embedded):
         """Without the place of temporary files, which a target names."""
         return {key: value for key, value in super().settings().items() if key != "temp_directory"}
 
-    def needed_bytes(self, scale: float) -> int:
-        """About a quarter of the text, and as much again for files in the making."""
-        return int(scale * 600_000_000) + 20_000_000
-
     def load(self, files: Files, folder: Path) -> Loaded:
         """Reads the files into one database file."""
         import duckdb
@@ -239,10 +235,6 @@ class SQLite(Embedded):
     def options(self) -> Json:
         """A page cache of 64 MiB, reads by system calls, no write-ahead log in a read-only run."""
         return {"cache_size": -65536, "mmap_size": 0, "temp_store": 1, "query_only": 1}
-
-    def needed_bytes(self, scale: float) -> int:
-        """Somewhat more than the text, and sorting for indexes."""
-        return int(scale * 2_400_000_000) + 20_000_000
 
     def load(self, files: Files, folder: Path) -> Loaded:
         """Inserts the rows, then makes the indexes."""

@@ -90,9 +90,6 @@ class Engine(Protocol):
     def settings(self) -> dict[str, Any]:
         """Every parameter that bears on the figures."""
 
-    def needed_bytes(self, scale: float) -> int:
-        """Bytes of a filled folder, with room for the largest temporary files."""
-
     def load(self, files: Files, folder: Path) -> Loaded:
         """Fills an empty folder."""
 

@@ -22,13 +22,12 @@ from assay.dbms.tpch.answers import plain
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.embedded import QueryError, timed
 from assay.dbms.tpch.engine import Loaded, PlanNode, QueryPlan, QueryRun, QueryWish
+from assay.dbms.tpch.estimate import BYTES
 from assay.dbms.tpch.schema import INDEXES, TABLES, index_name
 from assay.error import FAILED
 
 Json = dict[str, Any]
 Connection = psycopg.Connection[Any]
-# Heap, indexes, and the log of loading them, for the 1.1 GB of text at scale factor 1.
-BYTES_PER_SCALE = 3_200_000_000
 _BLOCK = 1 << 20
 _RANDOM = ("Index Scan", "Index Only Scan", "Bitmap Heap Scan", "Bitmap Index Scan", "Tid Scan")
 
@@ -55,10 +54,6 @@ class PostgreSQL:
     def settings(self) -> Json:
         """What bears on figures, as the server showed it."""
         return {**self._shown, "frozen_costs": self._wish.freeze_costs}
-
-    def needed_bytes(self, scale: float) -> int:
-        """Tables, indexes, log."""
-        return int(scale * BYTES_PER_SCALE) + 200_000_000
 
     def load(self, files: Files, folder: Path) -> Loaded:
         """COPY, keys, indexes, VACUUM (ANALYZE), CHECKPOINT."""
@@ -90,7 +85,7 @@ class PostgreSQL:
                 self._binaries,
                 hardware(facts),
                 warehouse=True,
-                data_bytes=int(scale * BYTES_PER_SCALE),
+                data_bytes=int(scale * BYTES["postgres"][0]),
                 freeze_costs=self._wish.freeze_costs,
                 shared_buffers=self._wish.buffers_bytes,
             ).with_values(

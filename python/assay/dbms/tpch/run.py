@@ -1,229 +1,158 @@
-"""A run: load once, copy to each target, measure cold and hot, check every answer, compare."""
+"""A database of TPC-H: loaded once, copied to each target, and passes over its queries with every answer checked."""
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
 from assay.dbms import cold
-from assay.dbms.ending import terminable
-from assay.dbms.progress import Progress
-from assay.dbms.target import Counters, check_room, names_of, read_requests, target_of
-from assay.dbms.tpch import answers, check, data, engines, query, steps
-from assay.dbms.tpch.engine import Emptied, Engine
-from assay.dbms.tpch.job import Job, Listener
-from assay.dbms.tpch.leave import record
-from assay.dbms.tpch.order import COLD, HOT, HOT_BUFFERS, TpchFlags
+from assay.dbms.target import check_room, read_requests, target_of
+from assay.dbms.tpch import answers, check, data, engines, query
+from assay.dbms.tpch.engine import Emptied, PlanNode
+from assay.dbms.tpch.estimate import needed_bytes
+from assay.dbms.tpch.order import COLD, HOT_BUFFERS, TpchFlags
 from assay.dbms.tpch.passes import Pass
+from assay.dbms.tpch.record import record
 from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
-from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
-from assay.study.work.run import exit_code as judged
+from assay.error import AssayError
 
 Json = dict[str, Any]
 
 
-@dataclass
-class TpchOutcome:
-    """What came of it."""
+class QueryDatabase:
+    """A database on all of its targets; `close` removes it."""
 
-    records: list[Json] = field(default_factory=list)
-    interrupted: bool = False
-    broke: bool = False
-    goes_on: bool = False
-    """Something was done, and something is left to do."""
-
-    @property
-    def exit_code(self) -> int:
-        """As a process says it: 1 where a check or a query failed, or the engine ended."""
-        if self.interrupted:
-            return INTERRUPTED
-        failed = self.broke or not self.records or any(part["failed"] for one in self.records for part in one["parts"])
-        return FAILED if failed else judged(self.records)
-
-
-def run(order: TpchFlags, listen: Listener = lambda _: None) -> TpchOutcome:
-    """Does it all, or what is left of it. What is finished is kept, also when it is interrupted."""
-    outcome = TpchOutcome()
-    order = _kept(order)
-    if order.progress is not None and order.progress.ended:
-        outcome.records = [order.progress.record(step) for step in order.progress.steps if "record" in step]
-        return outcome
-    binary = Binary.find()
-    _refuse_twice(order.on)
-    places = [target_of(binary, name) for name in order.on]
-    engine = engines.make(order.engine)
-    need = engine.needed_bytes(order.scale)
-    text = 0 if order.files else data.needed_bytes(order.scale)
-    # The second engine's copy lies on the first target while answers are checked.
-    second = check.second_bytes(order)
-    check_room([(where, need + (text + second if n == 0 else 0)) for n, where in enumerate(places)])
-    with contextlib.ExitStack() as stack, terminable():
-        spaces = [stack.enter_context(Workspace(where.folder)) for where in places]
-        stack.callback(engine.close)
+    def __init__(self, order: TpchFlags, binary: Binary, folders: Sequence[str], listen: Callable[[str], None]) -> None:
+        self.binary, self._listen = binary, listen
+        self.order = order
+        self._stack = contextlib.ExitStack()
+        self._places = {folder: target_of(binary, folder) for folder in folders}
+        self.engine = engines.make(order.engine)
+        self._nodes: dict[tuple[str, str], PlanNode | None] = {}
         try:
-            _measure(Job(order, binary, places, spaces, engine, listen), outcome)
-        except KeyboardInterrupt:
-            outcome.interrupted = True
-    return outcome
-
-
-def _kept(order: TpchFlags) -> TpchFlags:
-    if order.progress is None and order.out is not None:
-        return replace(order, progress=Progress(order.out, "tpch", {}))
-    return order
-
-
-def _refuse_twice(on: Sequence[str]) -> None:
-    if len({str(Path(one).resolve()) for one in on}) < len(on):
-        raise AssayError("one folder is named twice", hint="name each target once; repeats are --repeats", code=BAD_JOB)
-
-
-def _measure(job: Job, outcome: TpchOutcome) -> None:
-    _prepare(job)
-    passes = [
-        Pass(where, folder, protocol, Counters(names_of([where])))
-        for where, folder in zip(job.places, job.folders, strict=True)
-        for protocol in job.order.protocols
-    ]
-    progress = job.order.progress
-    if progress is not None:
-        steps.restore(passes, progress.steps)
-    try:
-        for repeat in range(job.order.repeats):
-            for one in passes:
-                _once(job, one, repeat)
-    except KeyboardInterrupt:
-        outcome.interrupted = True
-        job.engine.kill()
-    except AssayError as error:
-        job.engine.kill()
-        if not any(one.done for one in passes):
+            self._require_room()
+            self._load()
+        except BaseException:
+            self.close()
             raise
-        outcome.broke = True
-        for one in passes:
-            one.broke = one.broke or error.message
-    _leave(job, passes, outcome)
 
+    def _require_room(self) -> None:
+        scale = self.order.scale
+        need, text = needed_bytes(self.engine.name, scale), 0 if self.order.files else data.needed_bytes(scale)
+        # The second engine's copy lies on the first target while answers are checked.
+        first = text + check.second_bytes(self.order)
+        check_room([(place, need + (0 if n else first)) for n, place in enumerate(self._places.values())])
 
-def _leave(job: Job, passes: Sequence[Pass], outcome: TpchOutcome) -> None:
-    """The records; those of a run that stopped are replaced when it goes on."""
-    progress = job.order.progress
-    outcome.goes_on = outcome.interrupted or outcome.broke
-    for one in passes:
-        if any(sample.runs or sample.failures for sample in one.samples.values()):
-            document = record(job, one, passes, interrupted=outcome.interrupted)
-            outcome.records.append(document)
-            if progress is not None:
-                progress.keep(document, finished=not outcome.goes_on)
-    if progress is not None and not outcome.goes_on:
-        progress.end()
+    def _load(self) -> None:
+        order, places = self.order, self._places
+        spaces = {name: self._stack.enter_context(Workspace(place.folder)) for name, place in places.items()}
+        # It ends before its folders go.
+        self._stack.callback(self.engine.close)
+        first = next(iter(spaces.values()))
+        self._listen(f"data of scale factor {order.scale:g}")
+        files = (
+            data.check(order.files, order.scale) if order.files else data.generate(first.folder("text"), order.scale)
+        )
+        self.source = files.checked
+        self._listen(f"loading into {self.engine.name}")
+        self._folders = {name: space.folder("data") for name, space in spaces.items()}
+        origin = next(iter(self._folders.values()))
+        self.loaded = self.engine.load(files, origin)
+        self.reference = check.reference(order, files, first, self._listen)
+        if not order.files:
+            first.remove(files.folder)
+        for name in list(spaces)[1:]:
+            self._listen(f"copying to {name}")
+            self.engine.copy(origin, self._folders[name])
+        self._statements = query.queries(self.engine.dialect, order.scale, order.queries, order.seed)
+        self.plans = self._planned(next(iter(places))) if len(places) > 1 else {}
 
+    def _planned(self, name: str) -> dict[str, tuple[str, str]]:
+        """Where plans of queries were seen first, and their hashes."""
+        self.engine.start(self._folders[name])
+        found = {one.name: (name, self.engine.plan(one.sql).hash) for one in self._statements}
+        self.engine.stop()
+        return found
 
-def _prepare(job: Job) -> None:
-    order, first = job.order, job.spaces[0]
-    job.listen(f"data of scale factor {order.scale:g}")
-    files = data.check(order.files, order.scale) if order.files else data.generate(first.folder("text"), order.scale)
-    job.source = files.checked
-    job.listen(f"loading into {job.engine.name}")
-    job.folders.append(first.folder("data"))
-    job.loaded = job.engine.load(files, job.folders[0])
-    job.reference = check.reference(order, files, first, job.listen)
-    if not order.files:
-        first.remove(files.folder)
-    for space in job.spaces[1:]:
-        job.listen(f"copying to {space.target}")
-        folder = space.folder("data")
-        job.engine.copy(job.folders[0], folder)
-        job.folders.append(folder)
+    def measure(self, protocol: str, name: str) -> Json:
+        """A pass on a target; its record. What was finished is kept where it is interrupted, or the engine ends."""
+        one = Pass(self._places[name], protocol)
+        try:
+            self._pass(one, name)
+        except KeyboardInterrupt:
+            one.interrupted = True
+            self.engine.kill()
+            if not one.done:
+                raise
+        except AssayError as error:
+            one.broke = error.message
+            self.engine.kill()
+            if not one.done:
+                raise
+        return record(self, one)
 
+    def _pass(self, one: Pass, name: str) -> None:
+        if one.protocol != COLD:
+            self.engine.start(self._folders[name])
+            if one.protocol == HOT_BUFFERS:
+                one.warmed = self.engine.warm()
+        try:
+            for statement in self._statements:
+                sample = one.samples[statement.name] = Sample(statement.name)
+                try:
+                    self._query(one, name, statement, sample)
+                except engines.QueryError as error:
+                    sample.failure = error.message
+                    self.engine.stop()
+                    if one.protocol != COLD:
+                        self.engine.start(self._folders[name])
+        finally:
+            self.engine.stop()
 
-def _once(job: Job, one: Pass, repeat: int) -> None:
-    """Every query once on one target, but those that were run before the run stopped."""
-    wanted = query.queries(job.engine.dialect, job.order.scale, job.order.queries, job.order.seed)
-    progress = job.order.progress
-    if progress is not None:
-        wanted = [one_ for one_ in wanted if progress.done(**steps.key(one, repeat, one_.name)) is None]
-    if not wanted:
-        return
-    job.listen(f"{one.protocol} on {one.place.name}, {repeat + 1} of {job.order.repeats}")
-    if one.protocol != COLD:
-        job.engine.start(one.folder)
-        if one.protocol == HOT_BUFFERS:
-            one.warmed = job.engine.warm()
-    try:
-        for statement in wanted:
-            sample = one.samples.setdefault(statement.name, Sample(statement.name))
-            failure = ""
-            try:
-                _query(job, one, statement, sample)
-            except engines.QueryError as error:
-                failure = error.message
-                sample.failures.append(failure)
-                job.engine.stop()
-                if one.protocol != COLD:
-                    job.engine.start(one.folder)
-            if progress is not None:
-                progress.add(steps.step(one, repeat, sample, failure))
-    finally:
-        job.engine.stop()
+    def _query(self, one: Pass, name: str, statement: query.Query, sample: Sample) -> None:
+        engine = self.engine
+        if one.protocol == COLD:
+            self._make_cold(one, name)
+        else:
+            engine.run(statement.sql)  # Not counted: it brings the data near.
+        sample.plan = engine.plan(statement.sql)
+        one.counters.open()
+        begun = time.monotonic()
+        found = engine.run(statement.sql)
+        changes = one.counters.close(time.monotonic() - begun)
+        sample.device_requests, sample.device_bytes, sample.device_busy_s = read_requests(changes)
+        sample.run = found
+        sample.wrong = self._judge(statement, found.rows)
+        key = (name, statement.name)
+        if key not in self._nodes:
+            # The node is of a run on warm data: what one protocol found on a target holds for the other.
+            self._nodes[key] = engine.profile(statement.sql)
+        sample.node = self._nodes[key]
 
+    def _make_cold(self, one: Pass, name: str) -> None:
+        engine, folder = self.engine, self._folders[name]
+        if self.order.engine.evict and isinstance(engine, Emptied):
+            one.emptied = engine.empty(folder)
+            self._clear(one, folder)
+            return
+        engine.stop()
+        self._clear(one, folder)
+        engine.start(folder)
 
-def _query(job: Job, one: Pass, statement: query.Query, sample: Sample) -> None:
-    engine = job.engine
-    if one.protocol == COLD:
-        _make_cold(job, one)
-    else:
-        engine.run(statement.sql)  # Not counted: it brings the data near.
-    sample.plans.append(engine.plan(statement.sql))
-    one.counters.open()
-    begun = time.monotonic()
-    found = engine.run(statement.sql)
-    requests, moved, busy_s = read_requests(one.counters.close(time.monotonic() - begun))
-    sample.device_requests += requests
-    sample.device_bytes += moved
-    sample.device_busy_s += busy_s
-    sample.runs.append(found)
-    if not sample.checked:
-        sample.wrong = sample.wrong or _judge(job, statement, found.rows)
-        sample.checked = sample.judged = True
-        sample.first_rows, sample.row_count = found.rows, len(found.rows)
-    elif found.rows and not sample.wrong:
-        sample.wrong = answers.difference(found.rows, sample.first_rows)
-    if len(sample.runs) == 1:
-        # The node is of a run on warm data: what one protocol found on a target holds for the other.
-        sample.node = job.nodes.get((one.folder, statement.name)) or engine.profile(statement.sql)
-        job.nodes[one.folder, statement.name] = sample.node
+    def _clear(self, one: Pass, folder: Path) -> None:
+        folders = [path for path in self.engine.folders(folder) if not one.place.in_memory]
+        if folders:
+            one.cleared = cold.clear(folders)
 
+    def _judge(self, statement: query.Query, rows: Sequence[answers.Row]) -> str:
+        """How an answer is wrong; empty where it is right."""
+        return answers.misordered(statement.number, rows) or self.reference.judge(statement.name, rows)
 
-def _make_cold(job: Job, one: Pass) -> None:
-    engine = job.engine
-    if job.order.engine.evict and isinstance(engine, Emptied):
-        one.emptied = engine.empty(one.folder)
-        _clear(engine, one)
-        return
-    engine.stop()
-    _clear(engine, one)
-    engine.start(one.folder)
-
-
-def _clear(engine: Engine, one: Pass) -> None:
-    folders = [path for path in engine.folders(one.folder) if not one.place.in_memory]
-    if folders:
-        one.cleared = cold.clear(folders)
-
-
-def _judge(job: Job, statement: query.Query, rows: Sequence[answers.Row]) -> str:
-    """How an answer is wrong; empty where it is right."""
-    wrong = answers.misordered(statement.number, rows)
-    if wrong or job.reference is None:
-        return wrong
-    return job.reference.judge(statement.name, rows)
-
-
-__all__ = ["COLD", "DONE", "HOT", "HOT_BUFFERS", "TpchFlags", "TpchOutcome", "run"]
+    def close(self) -> None:
+        """Removes it from all targets."""
+        self._stack.close()

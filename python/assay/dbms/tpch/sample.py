@@ -1,18 +1,16 @@
-"""What was seen of one query on one target: every run, the plan, the dominating node, and what follows from them."""
+"""What was seen of one query in a pass."""
 
 from __future__ import annotations
 
-import statistics
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from assay.dbms.tpch.answers import Row
 from assay.dbms.tpch.engine import PlanNode, QueryPlan, QueryRun
 from assay.study.work import figure, part
 
 Json = dict[str, Any]
 _KERNEL = "kernel-accounting"
-# Below this share of waiting a query is bound by the CPU.
+# From this share of its time on, a query waits for storage rather than for a CPU.
 WAITS = 1 / 3
 # A mean request of at least this many bytes is read-ahead at work, or a scan of its own.
 SEQUENTIAL_BYTES = 65_536
@@ -22,124 +20,72 @@ FOREIGN = 2.0
 
 @dataclass
 class Sample:
-    """One query on one target under one protocol."""
+    """One query on one target under one protocol: its run, or why there is none."""
 
     query: str
-    runs: list[QueryRun] = field(default_factory=list)
-    plans: list[QueryPlan] = field(default_factory=list)
+    run: QueryRun | None = None
+    plan: QueryPlan | None = None
     node: PlanNode | None = None
     device_requests: float = 0.0
     device_bytes: float = 0.0
     device_busy_s: float = 0.0
-    failures: list[str] = field(default_factory=list)
-    checked: bool = False
-    """Its answer was judged by this process; `first_rows` are that answer's."""
-    judged: bool = False
-    """Its answer was judged, be it before the run went on."""
+    failure: str = ""
     wrong: str = ""
-    first_rows: list[Row] = field(default_factory=list)
-    row_count: int = 0
+    """How its answer is wrong; empty where it is right."""
 
-    @property
-    def seconds(self) -> list[float]:
-        """Time to the last row, of every run."""
-        return [run.seconds for run in self.runs]
+    def part(self, workers: int, tsc_hz: float) -> Json:
+        """The query's part of a record."""
+        if self.run is None:
+            return part(self.query, {}, succeeded=0, failed=1, facts={"failure": self.failure})
+        return part(self.query, self._figures(self.run, workers, tsc_hz), facts=self._facts(self.run))
 
-    @property
-    def median_s(self) -> float:
-        """Of the runs."""
-        return statistics.median(self.seconds)
-
-    @property
-    def spread(self) -> float:
-        """Relative distance between the fastest and the slowest run."""
-        return max(self.seconds) / min(self.seconds) - 1 if self.runs and min(self.seconds) > 0 else 0.0
-
-    @property
-    def wait_share(self) -> float | None:
-        """Share of the time in which the query waited; none where the engine does not tell."""
-        shares = [run.wait_s / run.seconds for run in self.runs if run.wait_s is not None and run.seconds > 0]
-        return min(1.0, statistics.median(shares)) if shares else None
-
-    @property
-    def read_bytes(self) -> float:
-        """Bytes that devices gave for it, median of the runs."""
-        return statistics.median(run.read_bytes for run in self.runs)
-
-    @property
-    def clean(self) -> bool:
-        """The device's counters speak of this query: others read little beside it."""
-        return self.device_bytes <= sum(run.read_bytes for run in self.runs) * FOREIGN
-
-    def kind(self) -> str:
+    def kind(self, run: QueryRun) -> str:
         """`cpu`, `sequential`, `random`, or `unknown` where nothing tells them apart."""
-        waits = self.wait_share
+        waits = _wait_share(run)
         if waits is None:
             return "unknown"
-        if waits < WAITS or self.read_bytes == 0:
+        if waits < WAITS or run.read_bytes == 0:
             return "cpu"
-        if self.device_requests and self.clean:
+        if self._clean(run):
             large = self.device_bytes / self.device_requests >= SEQUENTIAL_BYTES
             return "sequential" if large else "random"
         return self.node.pattern or "unknown" if self.node else "unknown"
 
-    def part(self, workers: int, tsc_hz: float) -> Json:
-        """The query's part of a record."""
-        if not self.runs:
-            return part(self.query, {}, succeeded=0, failed=len(self.failures), facts={"failure": self.failures[0]})
-        return part(
-            self.query,
-            self._figures(workers, tsc_hz),
-            succeeded=len(self.runs),
-            failed=len(self.failures),
-            facts=self._facts(),
-        )
+    def _clean(self, run: QueryRun) -> bool:
+        """The device's counters speak of this query: others read little beside it."""
+        return self.device_requests > 0 and self.device_bytes <= run.read_bytes * FOREIGN
 
-    def _figures(self, workers: int, tsc_hz: float) -> Json:
-        median = statistics.median
-        cpu_s = median(run.cpu_s for run in self.runs)
-        used = min(1.0, median(run.cpu_s / (run.seconds * workers) for run in self.runs if run.seconds > 0))
+    def _figures(self, run: QueryRun, workers: int, tsc_hz: float) -> Json:
+        used = min(1.0, run.cpu_s / (run.seconds * workers)) if run.seconds > 0 else 0.0
         found = {
-            "time_s": figure(self.median_s, "s"),
-            "last_s": figure(self.seconds[-1], "s"),
-            "lowest_s": figure(min(self.seconds), "s"),
-            "highest_s": figure(max(self.seconds), "s"),
-            "device_read_bytes": figure(self.read_bytes, "bytes", method="kernel-accounting"),
-            "device_written_bytes": figure(
-                median(run.written_bytes for run in self.runs), "bytes", "measured", _KERNEL
-            ),
-            "cpu_s": figure(cpu_s, "s", method="rusage"),
+            "time_s": figure(run.seconds, "s"),
+            "device_read_bytes": figure(run.read_bytes, "bytes", method=_KERNEL),
+            "device_written_bytes": figure(run.written_bytes, "bytes", method=_KERNEL),
+            "cpu_s": figure(run.cpu_s, "s", method="rusage"),
             "cpu_utilisation_ratio": figure(used, "ratio", method="derived"),
         }
-        if self.read_bytes > 0 and tsc_hz > 0:
-            found["cycles_per_byte"] = figure(
-                cpu_s * tsc_hz / self.read_bytes, "cycles/byte", method="rusage-times-tsc"
-            )
-        waits = self.wait_share
-        if waits is not None:
-            found["wait_ratio"] = figure(waits, "ratio", method=self.runs[0].wait_method)
-        queued = [run.extra["queued_s"] for run in self.runs if "queued_s" in run.extra]
-        if queued:
-            found["queued_s"] = figure(median(queued), "s", "measured", _KERNEL)
-        buffered = [run.buffer_bytes for run in self.runs if run.buffer_bytes is not None]
-        if buffered:
-            found["engine_read_bytes"] = figure(median(buffered), "bytes", method=_KERNEL)
-        if self.device_requests and self.clean:
-            found["device_busy_s"] = figure(self.device_busy_s / len(self.runs), "s", "measured", _KERNEL)
-            found["device_request_bytes"] = figure(
-                self.device_bytes / self.device_requests, "bytes", "measured", _KERNEL
-            )
+        if run.read_bytes > 0 and tsc_hz > 0:
+            cycles = run.cpu_s * tsc_hz / run.read_bytes
+            found["cycles_per_byte"] = figure(cycles, "cycles/byte", method="rusage-times-tsc")
+        if (waits := _wait_share(run)) is not None:
+            found["wait_ratio"] = figure(waits, "ratio", method=run.wait_method)
+        if "queued_s" in run.extra:
+            found["queued_s"] = figure(run.extra["queued_s"], "s", method=_KERNEL)
+        if run.buffer_bytes is not None:
+            found["engine_read_bytes"] = figure(run.buffer_bytes, "bytes", method=_KERNEL)
+        if self._clean(run):
+            found["device_busy_s"] = figure(self.device_busy_s, "s", method=_KERNEL)
+            size = self.device_bytes / self.device_requests
+            found["device_request_bytes"] = figure(size, "bytes", method=_KERNEL)
         return found
 
-    def _facts(self) -> dict[str, str]:
-        hashes = list(dict.fromkeys(plan.hash for plan in self.plans))
-        found = {
-            "plan_hash": " ".join(hashes),
-            "class": self.kind(),
-            "times_s": " ".join(f"{seconds:.6f}" for seconds in self.seconds),
-        }
+    def _facts(self, run: QueryRun) -> dict[str, str]:
+        found = {"plan_hash": self.plan.hash if self.plan else "", "class": self.kind(run)}
         if self.node is not None:
             found["dominant_node"] = f"{self.node.name} ({self.node.share:.0%} of a warm run)"
-        if self.failures:
-            found["failure"] = self.failures[0]
         return found
+
+
+def _wait_share(run: QueryRun) -> float | None:
+    """Share of the time in which the query waited; none where the engine does not tell."""
+    return min(1.0, run.wait_s / run.seconds) if run.wait_s is not None and run.seconds > 0 else None

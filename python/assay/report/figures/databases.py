@@ -15,6 +15,7 @@ from assay.charts.model import Datum, Figure, Key, Panel
 from assay.charts.palette import Palette
 from assay.record import WorkPart
 from assay.results import bound, labels
+from assay.results.repeats import together
 from assay.results.work import Work
 from assay.units import show
 
@@ -36,7 +37,7 @@ def draw(works: Sequence[Work], palette: Palette) -> Iterator[Figure]:
 def queries(works: Sequence[Work], palette: Palette) -> Figure | None:
     """Time of every query as bars, a colour per target, a panel per protocol. Whiskers reach from the fastest run to
     the slowest, or over the band of what was predicted."""
-    data = [row for one in _of(works, "tpch") for part in one.record["parts"] for row in _query(one, part)]
+    data = [row for one in together(_of(works, "tpch")) for part in one.record["parts"] for row in _query(one, part)]
     if not data:
         return None
     keys = palette.keys("database and target", _distinct(data, "series"))
