@@ -9,6 +9,10 @@ def main() -> int:
     try:
         # The launcher holds it back until somebody can say what it means.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        from assay.cli import overview
+
+        if overview.show(sys.argv[1:]):
+            return 0
         from assay.cli import main as command_line
 
         return command_line()

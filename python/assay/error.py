@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import errno
 from collections.abc import Iterable
 
@@ -63,6 +62,8 @@ def remedy(error: OSError) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A sentence that names the known word closest to `word`, or all of them where none is close."""
+    import difflib
+
     words = sorted(set(known))
     close = difflib.get_close_matches(word, words, n=1, cutoff=0.6)
     if close:

@@ -38,6 +38,13 @@ def test_help_loads_nothing_that_is_slow() -> None:
     assert "quick" in done.stdout
 
 
+def test_a_group_alone_shows_its_help_and_calls_it_no_error() -> None:
+    done = subprocess.run([sys.executable, "-m", "assay", "cost"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("Usage: assay cost")
+    assert "error" not in done.stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -1,10 +1,12 @@
 """The table of contents of the commands says what the commands say, and has each of them."""
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 
+import pytest
 from assay.cli.app import app
 from assay.cli.contents import CONTENTS, Command, Group
 from assay.cli.lazy import function
@@ -44,6 +46,29 @@ def test_help_is_printed_without_loading_a_command() -> None:
         "print([name for name in sys.modules if name.startswith('assay.') and name.count('.') > 2], file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "For example: assay quick" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("columns", ["40", "60", "80", "200"])
+def test_the_overview_is_the_help_of_the_program(columns: str) -> None:
+    """It is printed without typer, in the words and lines that typer prints."""
+    environment = os.environ | {"COLUMNS": columns}
+    quick = [sys.executable, "-I", "-m", "assay", "--help"]
+    whole = [sys.executable, "-I", "-c", "from assay.cli.main import main; main(['--help'])"]
+    seen, meant = (
+        subprocess.run(one, capture_output=True, text=True, check=True, env=environment).stdout
+        for one in (quick, whole)
+    )
+    assert seen == meant
+
+
+def test_the_overview_loads_nothing_that_reads_arguments() -> None:
+    code = (
+        "import sys; sys.argv[1:] = ['-h']; from assay.__main__ import main; main();"
+        "print([name for name in sys.modules if name.partition('.')[0] in ('typer', 'click', 'rich')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     assert "For example: assay quick" in done.stdout
     assert done.stderr.strip() == "[]"
 

@@ -9,11 +9,12 @@ import typer
 
 from assay.cli.contents import CONTENTS
 from assay.cli.lazy import group
+from assay.cli.overview import ABOUT
 from assay.version import __version__
 
 app = group(
     "assay",
-    "Measures the storage under a folder the way a database uses it, and says whether to believe it.",
+    ABOUT,
     CONTENTS,
     add_completion="_ASSAY_COMPLETE" in os.environ,
     pretty_exceptions_enable=False,

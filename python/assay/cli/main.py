@@ -57,6 +57,10 @@ def _run(words: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         return output.fail(AssayError("interrupted before anything was measured", code=INTERRUPTED), as_json)
     except _ClickError as error:
+        if type(error).__name__ == "NoArgsIsHelpError" and not as_json:
+            # Its message is the help of a group that was called alone.
+            sys.stderr.write(f"{str(error).rstrip()}\n")
+            return BAD_JOB
         return output.fail(_usage(error), as_json)
     except Exception as error:
         known = output.as_assay_error(error)
