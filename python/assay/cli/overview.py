@@ -11,7 +11,7 @@ from assay.cli.contents import CONTENTS
 
 ABOUT = "Measures the storage under a folder the way a database uses it, and says whether to believe it."
 OPTIONS = (("--version", "Show the version and exit."), ("-h, --help", "Show this message and exit."))
-ASKED = ([], ["--help"], ["-h"])
+ASKED: tuple[list[str], ...] = ([], ["--help"], ["-h"])
 _WIDEST, _LEAST, _MARGIN = 80, 50, 2
 
 
