@@ -73,6 +73,8 @@ def test_a_twin_makes_it_slower_and_the_record_says_so(memory: Path) -> None:
 def test_a_sweep_goes_on_where_it_was_stopped(memory: Path, tmp_path: Path) -> None:
     usual = ("study", "jungle", "--out", tmp_path, "--on", memory, "--keys", "2000", "--duration", "0.02s")
     small = (*usual, "--index", "fptree", "--threads", "1", "--json")
+    planned = json.loads(assay(*small, "--dry-run").stdout)
+    assert planned["totals"]["cells"] == 7
     first = assay(*small)
     assert first.returncode == 0, first.stderr
     ids = [record["run"]["id"] for record in json.loads(first.stdout)["records"]]
@@ -82,6 +84,9 @@ def test_a_sweep_goes_on_where_it_was_stopped(memory: Path, tmp_path: Path) -> N
     again = assay(*small)
     ids_again = [record["run"]["id"] for record in json.loads(again.stdout)["records"]]
     assert len(set(ids) & set(ids_again)) == 6, "six were there, one was run again"
+    other = assay(*small, "--keys", "3000")
+    assert other.returncode == 2
+    assert "holds a run of another sweep" in json.loads(other.stdout)["error"]["message"]
     lines = assay(*small[:-1]).stdout.splitlines()
     titles = ["index", "workload", "keys picked", "threads", "M ops/s", "CPU ns/op", "cycles/op", "U", "verdict"]
     assert [title.strip() for title in re.split(" {2,}", lines[0])] == titles, "nothing is cut off where it is piped"

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
 from assay.index.job import job
-from assay.index.sweep import JUNGLE, cells, identity_of_job, places
+from assay.index.sweep import JUNGLE, places, prepared
 from assay.study.work.index import INDEXES, TwinWish, Wish, number
 
 WISH = Wish(index="fptree", workload="ycsb-a", on="/tmp", seed=3)
@@ -60,29 +61,44 @@ def test_counts() -> None:
     ]
 
 
+@pytest.mark.usefixtures("assayer")
 def test_a_sweep_has_each_cell_once_and_only_what_is_there(tmp_path: Path) -> None:
+    sweep = replace(JUNGLE, indexes=("fptree", "nowhere", "ssd-hash"))
     where = {True: [str(tmp_path)], False: [str(tmp_path)]}
-    wanted = cells(JUNGLE, WISH, where, {"fptree", "ssd-hash"}, cpus=3)
-    assert {cell.wish.index for cell in wanted} == {"fptree", "ssd-hash"}
-    assert {cell.wish.threads for cell in wanted} == {1, 2}
-    assert len(wanted) == len({cell.identity for cell in wanted}) == (1 + len(JUNGLE.drive)) * len(JUNGLE.workloads) * 2
-    drive = [cell.wish for cell in wanted if cell.wish.index == "ssd-hash"]
-    assert {(wish.path, wish.split, wish.batch) for wish in drive} == set(JUNGLE.drive)
-    assert len({cell.identity for cell in wanted}) == len(wanted)
+    found = prepared("jungle", sweep, WISH, where, 3, 2, Binary.find())
+    jobs = [cell.job for cell in found.plan.in_file_order]
+    assert {job["index"] for job in jobs} == {"fptree", "ssd-hash"}
+    assert {job["threads"] for job in jobs} == {1, 2}
+    assert len(jobs) == 2 * (1 + len(JUNGLE.drive)) * len(JUNGLE.workloads) * 2
+    drive = [job for job in jobs if job["index"] == "ssd-hash"]
+    assert {(job["options"]["io"], job["split"], job["batch"]) for job in drive} == set(JUNGLE.drive)
+    assert not any("io" in job["options"] for job in jobs if job["index"] == "fptree")
     assert len(set(INDEXES)) == 6
-    assert identity_of_job(job(WISH)) != identity_of_job(job(replace(WISH, seed=4)))
 
 
+@pytest.mark.usefixtures("assayer")
+def test_waits_of_modules_are_those_of_indexes_in_memory(tmp_path: Path) -> None:
+    where = {True: [str(tmp_path)], False: [str(tmp_path)]}
+    wish = replace(WISH, as_if="twin:pmem100-128g")
+    found = prepared("jungle", JUNGLE, wish, where, 1, 1, Binary.find())
+    assert {cell.job["index"].startswith("ssd-") for cell in found.plan.cells if "as_if" in cell.job} == {False}
+
+
+@pytest.mark.usefixtures("assayer")
 def test_a_sweep_on_twins_has_modules_for_some_indexes_and_drives_for_others() -> None:
     twins = ["twin:pmem100-128g*1", "twin:pmem100-128g*4", "twin:p4800x"]
     where = places(twins, "")
     assert where == {True: twins[:2], False: twins[2:]}
-    wanted = cells(replace(JUNGLE, workloads=JUNGLE.workloads[:1]), WISH, where, {"fptree", "ssd-hash"}, cpus=2)
-    assert len({cell.identity for cell in wanted}) == len(wanted) == 2 * (2 + len(JUNGLE.drive))
-    assert {(cell.wish.index, cell.wish.on) for cell in wanted} == {
+    sweep = replace(JUNGLE, workloads=JUNGLE.workloads[:1], indexes=("fptree", "ssd-hash"))
+    wish = replace(WISH, twin=TwinWish(host="xeon-6242r", turn="300ns", cache="64KiB"))
+    jobs = [cell.job for cell in prepared("jungle", sweep, wish, where, 2, 1, Binary.find()).plan.cells]
+    assert len(jobs) == 2 * (2 + len(JUNGLE.drive))
+    assert {(job["index"], job["twin"]["data"]["label"]) for job in jobs} == {
         *(("fptree", on) for on in twins[:2]),
         ("ssd-hash", twins[2]),
     }
+    assert {(job["twin"]["turn_ns"], job["twin"]["cache_bytes"]) for job in jobs} == {(300, 65536)}
+    assert {job["twin"]["data"]["host"]["name"] for job in jobs} == {"xeon-6242r"}
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,26 @@
-"""Sweeps: indexes x workloads x threads, with every record kept and nothing done twice."""
+"""Sweeps as studies: indexes x workloads x threads, those in memory and those on a drive each where they belong."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from assay.binary import Binary
-from assay.error import BAD_JOB, AssayError
-from assay.index.job import job
-from assay.record import WorkRecord
-from assay.study.work import load, run_work, save
-from assay.study.work.index import Wish
+from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
+from assay.index.waits import as_if
+from assay.study.cell import Cell
+from assay.study.expand import ExpandRequest, expand
+from assay.study.model import Study
+from assay.study.plan import make
+from assay.study.request import Prepared
+from assay.study.settings import Chosen
+from assay.study.work.index import Wish, usual_place
 from assay.target import names
+from assay.target.host import HostWish
+from assay.target.target import parse_all
 
 Json = dict[str, Any]
-# The pool in front of a drive where none is asked for, as `crates/index/src/ssd/factory.rs` has it.
-POOL_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -54,14 +57,6 @@ JUNGLE = Sweep(
 STUDIES = {"jungle": JUNGLE}
 
 
-@dataclass(frozen=True)
-class SweepCell:
-    """One run of a sweep."""
-
-    wish: Wish
-    identity: tuple[Any, ...]
-
-
 def there(binary: Binary) -> set[str]:
     """The indexes that the measuring program has."""
     listed: list[Json] = binary.document("index", "--list")
@@ -90,107 +85,70 @@ def places(on: Sequence[str], on_drive: str) -> Places:
     return {wanted: [one for one in twins if memory[one] == wanted] for wanted in (True, False)}
 
 
-def cells(sweep: Sweep, base: Wish, where: Places, has: set[str], cpus: int) -> list[SweepCell]:
-    """The runs of a sweep: indexes that are there, in each place that is theirs, with as many threads as there are."""
-    found = []
-    for index in (name for name in sweep.indexes if name in has):
-        for on in where[not index.startswith("ssd-")]:
-            for workload, law in sweep.workloads:
-                for threads in (count for count in sweep.threads if count <= cpus):
-                    wish = replace(base, index=index, workload=workload, distribution=law, threads=threads, on=on)
-                    found += [SweepCell(one, identity_of_job(job(one))) for one in _ways(sweep, wish)]
-    return found
+def prepared(name: str, sweep: Sweep, base: Wish, where: Places, most: int, repeats: int, binary: Binary) -> Prepared:
+    """A sweep as a study for each medium, with at most so many threads, and the plan of both together.
+
+    Raises:
+        AssayError: where none of its indexes is in the program, or has a place.
+    """
+    has = there(binary)
+    requests = [
+        _request(name, replace(sweep, indexes=indexes), base, on, most, repeats)
+        for memory, on in where.items()
+        if on and (indexes := [one for one in sweep.indexes if one in has and _in_memory(one) == memory])
+    ]
+    if not requests:
+        hint = "`assay index list` shows what is there; indexes in memory go with modules, others with drives"
+        raise AssayError("none of these indexes is in this program, or has a place", hint=hint, code=NOT_POSSIBLE)
+    cells = [_waiting(cell, base.as_if) for request in requests for cell in expand(request)]
+    return Prepared(name, requests, make(cells, base.seed, binary))
 
 
-def _ways(sweep: Sweep, wish: Wish) -> list[Wish]:
-    """A pool and how it is reached are a drive's business, a twin of memory modules that of the others."""
-    if not wish.index.startswith("ssd-"):
-        return [replace(wish, pool="")]
-    return [replace(wish, as_if="", path=path, split=split, batch=batch) for path, split, batch in sweep.drive]
+def _in_memory(index: str) -> bool:
+    return not index.startswith("ssd-")
 
 
-def identity_of_job(document: Json) -> tuple[Any, ...]:
-    """What makes two runs the same one."""
-    law = document.get("distribution", {})
-    value = law.get("theta", law.get("skew"))
-    described = f"{law.get('law')} {value:g}" if value is not None else str(law.get("law"))
-    window = document["window"]
-    sizes = document["sizes"]
-    return (
-        document["index"],
-        document["workload"],
-        described,
-        document["threads"],
-        document["keys"],
-        (sizes["key"]["least"], sizes["key"]["most"]),
-        (sizes["value"]["least"], sizes["value"]["most"]),
-        float(window["seconds"]) if "seconds" in window else int(window["operations"]),
-        document["seed"],
-        document.get("as_if", {}).get("twin", ""),
-        document["batch"],
-        document["split"],
-        *_played(document),
-        *_drive(document["index"], {"pool_bytes": document.get("pool_bytes", POOL_BYTES), **document["options"]}),
-    )
+def _request(name: str, sweep: Sweep, base: Wish, on: Sequence[str], most: int, repeats: int) -> ExpandRequest:
+    """A study of indexes that all lie in memory, or all on a drive."""
+    memory, wish = _in_memory(sweep.indexes[0]), base.twin
+    part = f"{name}-{'memory' if memory else 'drive'}"
+    host = HostWish(wish.host, wish.cores, wish.clock * 1e9 if wish.clock else None)
+    targets = parse_all([one or str(usual_place(sweep.indexes[0])) for one in on], (), False, host)
+    title = f"Indexes {'in memory' if memory else 'on a drive'}"
+    document: Json = {
+        "name": part,
+        "title": title,
+        "question": "How many operations does each index do?",
+        "source": f"`assay index study {name}`",
+        "repeats": repeats,
+        "targets": ["folder"],
+        "matrix": {
+            "index": list(sweep.indexes),
+            "load": [_choice(workload=workload, distribution=law) for workload, law in sweep.workloads],
+            "threads": [count for count in sweep.threads if count <= most],
+        },
+        "work": _work(base) | {"distribution": "${load.distribution}", "workload": "${load.workload}"},
+    }
+    if not memory:
+        document["matrix"]["way"] = [_choice(path=path, split=split, batch=batch) for path, split, batch in sweep.drive]
+        document["work"] |= {key: f"${{way.{key}}}" for key in ("path", "split", "batch")} | {"pool": base.pool}
+    return ExpandRequest(Chosen(Study.model_validate(document)), part, title, tuple(targets), base.seed)
 
 
-def identity_of_record(record: WorkRecord) -> tuple[Any, ...]:
-    """The same, of a record."""
-    asked = record["workload"]["parameters"]
-    window = asked.get("window_s", asked.get("window_operations"))
-    return (
-        record["subject"]["name"],
-        record["workload"]["name"],
-        asked["distribution"],
-        asked["threads"],
-        asked["keys"],
-        tuple(asked["key_bytes"]),
-        tuple(asked["value_bytes"]),
-        window,
-        asked["seed"],
-        record["subject"]["settings"].get("as_if", {}).get("twin", ""),
-        asked.get("batch", 1),
-        asked.get("split", False),
-        *_played_record(record),
-        *_drive(record["subject"]["name"], record["subject"]["settings"]),
-    )
+def _choice(**parts: Any) -> Json:
+    words = [key if part is True else str(part) for key, part in parts.items() if part is not False]
+    return {"name": " ".join(words), **parts}
 
 
-def _played(document: Json) -> tuple[str, str, int]:
-    """Twin, host and caches of a run that is played."""
-    twin = document.get("twin")
-    if twin is None:
-        return "", "", 0
-    cache = 0 if document["index"].startswith("ssd-") else int(twin["cache_bytes"])
-    return str(twin["data"]["label"]), str(twin["data"]["host"]["name"]), cache
+def _work(base: Wish) -> Json:
+    """What all runs have in common."""
+    found = {key: getattr(base, key) for key in ("keys", "duration", "key_bytes", "value_bytes")}
+    found |= {"turn": base.twin.turn, "cache": base.twin.cache}
+    return {"kind": "index", "index": "${index}", "threads": "${threads}"} | found
 
 
-def _played_record(record: WorkRecord) -> tuple[str, str, int]:
-    label, settings = str(record["targets"][0]["target"]), record["subject"]["settings"]
-    if not label.startswith(names.PREFIX):
-        return "", "", 0
-    return label, str(settings["host"]), int(settings.get("cpu_cache_bytes", 0))
-
-
-def _drive(index: str, settings: Json) -> tuple[str, int]:
-    """Path and pool of an index on a drive. A pool that is split loses a few bytes to rounding."""
-    if not index.startswith("ssd-"):
-        return "", 0
-    return str(settings.get("io", "io_uring")), round(int(settings["pool_bytes"]) / (64 << 10))
-
-
-def run(binary: Binary, wanted: Sequence[SweepCell], out: Path, tell: Callable[[str], None]) -> Iterator[WorkRecord]:
-    """Runs what has no record in `out` yet; yields every record, those that were there included. A run that is
-    interrupted leaves what was finished; started again, it goes on."""
-    known = {identity_of_record(record): record for record in load(out) if record["kind"] == "index"}
-    for position, cell in enumerate(wanted, 1):
-        record = known.get(cell.identity)
-        if record is None:
-            what = f"{cell.wish.index} {cell.wish.workload} {cell.wish.distribution} {cell.wish.threads} threads"
-            what += f" on {cell.wish.on}" if cell.wish.on_twin else ""
-            tell(f"{position} of {len(wanted)}: {what}")
-            for record in cast("list[WorkRecord]", run_work(binary, ["index"], job(cell.wish))):
-                save(out, record)
-                yield record
-        else:
-            yield record
+def _waiting(cell: Cell, twin: str) -> Cell:
+    """A cell of an index in memory with the waits of modules that are not here."""
+    if not twin or not _in_memory(cell.job["index"]):
+        return cell
+    return replace(cell, job=cell.job | {"as_if": as_if(twin)})

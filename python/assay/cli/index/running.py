@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -13,12 +15,20 @@ from rich.table import Table
 from assay import rivals
 from assay.binary import Binary
 from assay.cli import output
-from assay.error import BAD_JOB, DONE, NOT_POSSIBLE, AssayError, did_you_mean
+from assay.cli.dbms.study import records_of
+from assay.cli.measure.order import show_plan
+from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
 from assay.index import Wish, job, picture
 from assay.index.played import PlayedIndex, answers, played
-from assay.index.sweep import STUDIES, Places, Sweep, cells, run, there
+from assay.index.sweep import STUDIES, Places, Sweep, prepared, there
 from assay.record import WorkRecord
 from assay.results import way
+from assay.study import plan, run
+from assay.study.cell import Cell
+from assay.study.consent import Consent
+from assay.study.observer import watching
+from assay.study.request import Prepared
+from assay.study.run import Summary
 from assay.study.work import run_work, save, show
 from assay.study.work.index import RIVALS
 from assay.study.work.run import exit_code
@@ -106,36 +116,71 @@ class Narrowed:
         )
 
 
-def run_study(name: str, base: Wish, where: Places, narrowed: Narrowed, out: Path, as_json: bool) -> int:
-    """Runs a sweep and prints its table; what was played on twins is drawn too."""
-    binary, sweep = Binary.find(), narrowed.of(name, STUDIES[name])
-    has = there(binary)
-    twins = [one for each in where.values() for one in each if one.startswith(names.PREFIX)]
+@dataclass(frozen=True)
+class SweepFlags:
+    """What a sweep is asked for beside what its runs have in common."""
+
+    name: str
+    where: Places
+    narrowed: Narrowed
+    out: Path
+    repeats: int = 1
+    dry_run: bool = False
+    json: bool = False
+
+
+def run_study(base: Wish, asked: SweepFlags) -> int:
+    """Runs a sweep, or what is left of it, and prints its table; what was played on twins is drawn too."""
+    binary, sweep = Binary.find(), asked.narrowed.of(asked.name, STUDIES[asked.name])
+    twins = [one for each in asked.where.values() for one in each if one.startswith(names.PREFIX)]
     if twins:
         base = replace(base, twin=replace(base.twin, host=base.twin.host or sweep.host))
     else:
         base = replace(base, duration=base.duration or DURATION)
-    most = narrowed.threads or (_threads(base, twins[0]) if twins else os.cpu_count() or 1)
-    wanted = cells(sweep, base, where, has, most)
-    if not wanted:
-        hint = "`assay index list` shows what is there; indexes in memory go with modules, others with drives"
-        raise AssayError("none of these indexes is in this program, or has a place", hint=hint, code=NOT_POSSIBLE)
-    records = list(run(binary, wanted, out, output.tell))
-    left_out = sorted(set(sweep.indexes) - has)
-    runs = played(records) if twins else []
-    drawn = picture.write(out / "figures", name, runs) if runs else []
-    if as_json:
+    most = asked.narrowed.threads or (_threads(base, twins[0]) if twins else os.cpu_count() or 1)
+    wanted = prepared(asked.name, sweep, base, asked.where, most, asked.repeats, binary)
+    if asked.dry_run:
+        show_plan(wanted, asked.json)
+        return DONE
+    summary = _carried_out(wanted, asked, binary)
+    records = records_of(asked.out)
+    _show(asked, records, sorted(set(sweep.indexes) - there(binary)), played(records) if twins else [])
+    for one in summary.not_measured:
+        output.tell(f"error: {output.sentences(one['reason'], one['fix'])}")
+    return summary.exit_code
+
+
+def _carried_out(wanted: Prepared, asked: SweepFlags, binary: Binary) -> Summary:
+    """A new run, or the one that was begun in its folder."""
+    observer = watching(asked.json)
+    if not (asked.out / "plan.json").is_file():
+        return run.start(wanted, asked.out, binary, observer, ["assay", *sys.argv[1:]])
+    begun = plan.load(asked.out / "plan.json").cells
+    if _told(begun) != _told(wanted.plan.cells):
+        hint = "say what was said then, or choose another folder with --out"
+        raise AssayError(f"{asked.out} holds a run of another sweep", hint=hint, code=BAD_JOB)
+    return run.resume(asked.out, binary, observer, Consent(), f"assay index study {asked.name}")
+
+
+def _told(cells: Sequence[Cell]) -> Json:
+    """What cells do, by their ids; what a host of the catalog is may be told anew."""
+    found = {cell.id: {key: cell.job[key] for key in cell.job if key != "twin"} for cell in cells}
+    return cast("Json", json.loads(json.dumps(found)))
+
+
+def _show(asked: SweepFlags, records: list[WorkRecord], left_out: Sequence[str], runs: Sequence[PlayedIndex]) -> None:
+    drawn = picture.write(asked.out / "figures", asked.name, runs) if runs else []
+    if asked.json:
         rows = [asdict(one) | {"per_dollar": one.per_dollar} for one in runs]
-        more = {"rows": rows, "answers": answers(runs), "figures": [str(path) for path in drawn]} if twins else {}
-        output.emit({"study": name, "left_out": left_out, "records": records, **more})
-        return exit_code(records)
-    output.console().print(_played_table(runs) if twins else _table(records))
-    output.say(f"{len(records)} records in {out}/work")
+        more = {"rows": rows, "answers": answers(runs), "figures": [str(path) for path in drawn]} if runs else {}
+        output.emit({"study": asked.name, "left_out": left_out, "records": records, **more})
+        return
+    output.console().print(_played_table(runs) if runs else _table(records))
+    output.say(f"{len(records)} records in {asked.out}/work")
     if left_out:
         output.say(f"left out, as this program does not have them: {', '.join(left_out)}")
     for line in [*answers(runs), *(f"drawn: {path}" for path in drawn if path.suffix == ".svg")]:
         output.say(line)
-    return exit_code(records)
 
 
 def _threads(base: Wish, on: str) -> int:

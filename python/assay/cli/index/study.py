@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import DryRun, Json
 from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, TwinFlags, ValueBytes
 from assay.cli.sharing import sharing
 
@@ -44,7 +44,9 @@ def study(
     only: Only = None,
     workload: Workload = None,
     threads: Annotated[int, typer.Option("--threads", min=0, help="At most so many; 0: as the machine has CPUs.")] = 0,
+    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each.")] = 1,
     seed: Seed = 1,
+    dry_run: DryRun = False,
     json: Json = False,
     *,
     flags: TwinFlags,
@@ -53,7 +55,7 @@ def study(
 
     For example: assay index study jungle --out results --on 'twin:pmem100-128g*1' --on 'twin:pmem100-128g*6'
     """
-    from assay.cli.index.running import Narrowed, run_study
+    from assay.cli.index.running import Narrowed, SweepFlags, run_study
     from assay.index import TwinWish, Wish
     from assay.index.sweep import places
 
@@ -70,4 +72,5 @@ def study(
         twin=TwinWish(flags.host, flags.cores, flags.clock, flags.turn, flags.cache),
     )
     narrowed = Narrowed(tuple(only or ()), tuple(workload or ()), threads)
-    raise typer.Exit(run_study(name.value, base, places(on or [], on_drive), narrowed, out, json))
+    asked = SweepFlags(name.value, places(on or [], on_drive), narrowed, out, repeats, dry_run, json)
+    raise typer.Exit(run_study(base, asked))

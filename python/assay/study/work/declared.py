@@ -27,6 +27,8 @@ _NOT_DECLARED = {
     *("on", "log", "pmem", "serial", "yes_destroy", "keep", "seed", "host", "cores", "clock"),
     *("pool_file", "as_if", "twin", "options"),
 }
+#: Of an index on a twin: what computing costs there.
+_PLAYED = ("turn", "cache")
 #: Roles of targets (`--on log=DIR`) by the wish's names for them.
 _ROLES = ("log", "pmem")
 
@@ -59,7 +61,8 @@ def job(table: Mapping[str, Any], target: Target, roles: Mapping[str, Target], s
         if places:
             raise WorkError(f"an index has no {min(places)}", f"leave --on {min(places)}=... out")
         named: Json = {"index": "", "workload": ""}
-        return index.job(index.Wish(**(named | wanted), on=on, seed=seed), target.twin)
+        played = index.TwinWish(turn=wanted.pop("turn", ""), cache=wanted.pop("cache", ""))
+        return index.job(index.Wish(**(named | wanted), on=on, seed=seed, twin=played), target.twin)
     host = cast("Json", target.twin["host"]) if target.twin is not None else None
     return engine.job(workload.DECLARED[kind](**asked), engine.Wish(on=on, seed=seed, **places, **wanted), host)
 
@@ -68,8 +71,8 @@ def _read(kind: str, declared: Json) -> tuple[Json, Json]:
     """What the workload asks for, and the wish's other parts: each as its own declaration in code says."""
     asks = _usual(workload.DECLARED[kind]) if kind in workload.DECLARED else {}
     wish = index.Wish if kind == "index" else engine.Wish
-    types = get_type_hints(wish)
-    known = {field.name for field in fields(wish)} - _NOT_DECLARED
+    types = get_type_hints(wish) | dict.fromkeys(_PLAYED, str)
+    known = {field.name for field in fields(wish)} - _NOT_DECLARED | set(_PLAYED if kind == "index" else ())
     _require_known(kind, declared, known | set(asks))
     try:
         asked = {key: _like(usual, key, declared.get(key, usual)) for key, usual in asks.items()}

@@ -96,7 +96,7 @@ def job(wish: Wish, driven: Mapping[str, Any] | None = None) -> Json:
         "version": VERSION,
         "name": f"{wish.index}-{wish.workload}",
         "index": wish.index,
-        "target": str(Path(wish.on).absolute() if wish.on and not wish.on_twin else _usual_place(wish.index)),
+        "target": str(Path(wish.on).absolute() if wish.on and not wish.on_twin else usual_place(wish.index)),
         "workload": wish.workload,
         "keys": number(wish.keys, "--keys"),
         "threads": wish.threads,
@@ -151,7 +151,8 @@ def _path(wish: Wish) -> Json:
     return {"io": wish.path}
 
 
-def _usual_place(index: str) -> Path:
+def usual_place(index: str) -> Path:
+    """Where an index lies where nobody says."""
     return MEMORY_FOLDER if index in IN_MEMORY and MEMORY_FOLDER.is_dir() else Path.cwd()
 
 
