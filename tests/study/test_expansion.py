@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from assay.error import AssayError
 from assay.study import matrix, source
-from assay.study.expand import ExpandRequest, expand
+from assay.study.expand import expand
 from assay.study.model import Study
 from assay.study.plan import in_order
-from assay.study.settings import Chosen, apply
+from assay.study.settings import apply, with_profile
 from assay.target.target import Target, TargetError, parse, parse_all
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,8 +37,8 @@ def study(body: str, head: str = "") -> Study:
 
 
 def cells(found: Study, *targets: Target, **settings: Any) -> list[Any]:
-    chosen = apply(Chosen(found), settings) if settings else Chosen(found)
-    return expand(ExpandRequest(chosen, found.name, found.title, targets or (parse("/tmp"),)))
+    request = replace(with_profile(found, None), targets=targets or (parse("/tmp"),))
+    return expand(apply(request, settings) if settings else request)
 
 
 @given(

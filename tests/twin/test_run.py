@@ -6,14 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from assay.error import MISSED
 from assay.study import source
-from assay.study.expand import ExpandRequest, expand
-from assay.study.settings import Chosen
+from assay.study.expand import expand
+from assay.study.settings import with_profile
 from assay.target import names
 from assay.target.host import HostWish, from_settings
 from assay.target.target import parse, parse_all
@@ -61,7 +62,7 @@ def test_every_study_expands_on_twins(path: Path) -> None:
     study = source.read(path.stem)
     if path.stem in NOT_ON_DRIVES or not hasattr(study, "matrix"):
         return
-    cells = expand(ExpandRequest(Chosen(study), study.name, study.title, (parse(TWIN),)))  # type: ignore[arg-type]
+    cells = expand(replace(with_profile(study, None), targets=(parse(TWIN),)))  # type: ignore[arg-type]
     possible = [cell for cell in cells if cell.refusal is None]
     assert possible, path.stem
     kinds = {one["kind"] for cell in possible for one in cell.job.get("targets", ())}

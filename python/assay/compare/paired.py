@@ -11,10 +11,10 @@ from assay.binary import Binary
 from assay.compare.error import CompareError
 from assay.compare.match import CELL_LABEL, SIDE_LABEL
 from assay.study.cell import Cell, Refusal
-from assay.study.expand import ExpandRequest, expand
+from assay.study.expand import expand
 from assay.study.plan import make
 from assay.study.request import Prepared, Wish, prepare
-from assay.study.settings import Value
+from assay.study.settings import ExpandRequest, Value
 from assay.target.target import Target
 
 Json = dict[str, Any]

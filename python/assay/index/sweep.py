@@ -10,11 +10,11 @@ from assay.binary import Binary
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
 from assay.index.waits import as_if
 from assay.study.cell import Cell
-from assay.study.expand import ExpandRequest, expand
+from assay.study.expand import expand
 from assay.study.model import Study
 from assay.study.plan import make
 from assay.study.request import Prepared
-from assay.study.settings import Chosen
+from assay.study.settings import ExpandRequest, with_profile
 from assay.study.work.index import Wish, usual_place
 from assay.target import names
 from assay.target.host import HostWish
@@ -114,10 +114,9 @@ def _request(name: str, sweep: Sweep, base: Wish, on: Sequence[str], most: int, 
     part = f"{name}-{'memory' if memory else 'drive'}"
     host = HostWish(wish.host, wish.cores, wish.clock * 1e9 if wish.clock else None)
     targets = parse_all([one or str(usual_place(sweep.indexes[0])) for one in on], (), False, host)
-    title = f"Indexes {'in memory' if memory else 'on a drive'}"
     document: Json = {
         "name": part,
-        "title": title,
+        "title": f"Indexes {'in memory' if memory else 'on a drive'}",
         "question": "How many operations does each index do?",
         "source": f"`assay index study {name}`",
         "repeats": repeats,
@@ -132,7 +131,8 @@ def _request(name: str, sweep: Sweep, base: Wish, on: Sequence[str], most: int, 
     if not memory:
         document["matrix"]["way"] = [_choice(path=path, split=split, batch=batch) for path, split, batch in sweep.drive]
         document["work"] |= {key: f"${{way.{key}}}" for key in ("path", "split", "batch")} | {"pool": base.pool}
-    return ExpandRequest(Chosen(Study.model_validate(document)), part, title, tuple(targets), base.seed)
+    request = with_profile(Study.model_validate(document), None)
+    return replace(request, targets=tuple(targets), seed=base.seed)
 
 
 def _choice(**parts: Any) -> Json:

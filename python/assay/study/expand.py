@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -17,7 +16,7 @@ from assay.study import matrix
 from assay.study.cell import Cell, Refusal
 from assay.study.expression import Names, label_of, substitute
 from assay.study.model import DatasetTable, Study, WorkTable
-from assay.study.settings import Chosen, SettingChange
+from assay.study.settings import ExpandRequest, SettingChange
 from assay.study.source import StudyError
 from assay.study.work import declared, kind, runners
 from assay.target.target import DEVICES, TWIN, Target, available_memory
@@ -28,24 +27,6 @@ Json = dict[str, Any]
 # How a target of a kind is typed.
 _NAMED = {"folder": "/some/folder", "block-device": "/dev/NAME", "dax-device": "/dev/daxN.M", "file": "/some/file"}
 IMPLICIT = {"memory": Target("memory", "memory"), "null": Target("null", "null")}
-
-
-@dataclass(frozen=True)
-class ExpandRequest:
-    """A study to run: its settings, the name it has in the run, and what to run it on."""
-
-    chosen: Chosen
-    name: str
-    title: str
-    targets: tuple[Target, ...]
-    seed: int = 0
-    scratch: str = "assay-scratch"
-    extra_labels: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def study(self) -> Study:
-        """The study, settings laid over."""
-        return self.chosen.study
 
 
 def main_targets(study: Study, targets: Sequence[Target]) -> list[Target]:
@@ -168,7 +149,7 @@ def _labels(request: ExpandRequest, cell: str, scenario: str, repeat: int, facto
     labels = {"study": request.name, "cell": cell, "repeat": str(repeat), "scenario": scenario}
     labels |= {f"factor.{key}": label_of(value) for key, value in factors.items()}
     parameters = request.study.parameters
-    scaled = {key: change for key, change in request.chosen.changes.items() if key in parameters}
+    scaled = {key: change for key, change in request.changes.items() if key in parameters}
     return labels | {f"scaled.{key}": _scaled(change) for key, change in scaled.items()} | dict(request.extra_labels)
 
 

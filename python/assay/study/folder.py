@@ -9,11 +9,11 @@ from typing import Any
 
 from assay.error import BAD_JOB
 from assay.results.files import ResultError, make_folder, write_json
-from assay.study.expand import ExpandRequest
 from assay.study.expression import label_of
 from assay.study.model import Choice
 from assay.study.plan import Plan
 from assay.study.request import Prepared
+from assay.study.settings import ExpandRequest
 
 Json = dict[str, Any]
 
@@ -61,7 +61,7 @@ def _study(request: ExpandRequest) -> Json:
         "scenarios": list(study.scenarios),
         "repeats": study.repeats,
         "targets": [target.label for target in request.targets],
-        "scaled": {key: change.document() for key, change in request.chosen.changes.items()},
+        "scaled": {key: change.document() for key, change in request.changes.items()},
     }
 
 

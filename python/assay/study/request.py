@@ -12,11 +12,11 @@ from assay.space import kept
 from assay.study import source
 from assay.study.cell import Cell
 from assay.study.demand import Demand
-from assay.study.expand import ExpandRequest, expand, suits
+from assay.study.expand import expand, suits
 from assay.study.expression import is_template
 from assay.study.model import Composition, Fit, Study
 from assay.study.plan import Plan, bytes_needed, make
-from assay.study.settings import Chosen, Value, apply, keys_of, with_profile
+from assay.study.settings import ExpandRequest, Value, apply, keys_of, with_profile
 from assay.study.source import StudyError
 from assay.target.target import Target
 from assay.units.parse import exact_size, format_bytes, number_of, parse_bytes
@@ -74,28 +74,27 @@ def _requests(document: Study | Composition, wish: Wish) -> list[ExpandRequest]:
     settings = dict(wish.settings) | ({"repeats": wish.repeats} if wish.repeats is not None else {})
     scratch = "assay-scratch-" + hashlib.sha256(f"{document.name}:{wish.seed}".encode()).hexdigest()[:8]
     if isinstance(document, Study):
-        chosen = apply(with_profile(document, wish.profile), settings)
-        return [ExpandRequest(chosen, document.name, document.title, wish.targets, wish.seed, scratch)]
-    if wish.profile is not None:
+        requests = [apply(with_profile(document, wish.profile), settings)]
+    elif wish.profile is not None:
         raise StudyError(f"`{document.name}` is a composition and has no profiles", "its parts name theirs")
-    return [
-        ExpandRequest(chosen, name, title, wish.targets, wish.seed, scratch)
-        for name, title, chosen in _parts(document, settings)
-    ]
+    else:
+        requests = _parts(document, settings)
+    return [replace(one, targets=wish.targets, seed=wish.seed, scratch=scratch) for one in requests]
 
 
-def _parts(document: Composition, settings: Mapping[str, Value]) -> list[tuple[str, str, Chosen]]:
+def _parts(document: Composition, settings: Mapping[str, Value]) -> list[ExpandRequest]:
     """Every part with its own settings and those of the command line that it knows."""
     found, unused = [], set(settings)
     for part in document.parts:
         study = source.read_study(part.study)
-        chosen = apply(with_profile(study, part.profile), part.set, f"part {part.study}")
+        request = apply(with_profile(study, part.profile), part.set, f"part {part.study}")
+        request = replace(request, name=part.as_ or study.name, title=part.title or study.title)
         known = {key: value for key, value in settings.items() if key in keys_of(study)}
         unused -= set(known)
-        found.append((part.as_ or study.name, part.title or study.title, apply(chosen, known)))
+        found.append(apply(request, known))
     if unused:
         key = min(unused)
-        hint = did_you_mean(key, {name for _, _, chosen in found for name in keys_of(chosen.study)})
+        hint = did_you_mean(key, {name for request in found for name in keys_of(request.study)})
         raise StudyError(f"--set: no part of `{document.name}` has a parameter or factor `{key}`", hint)
     return found
 
@@ -152,7 +151,7 @@ def _scaled(fit: Fit, requests: list[ExpandRequest], targets: Sequence[Target], 
         smaller = _smaller(fit, request.study, share)
         if any(parse_bytes(value) < parse_bytes(fit.at_least) for value in smaller.values()):
             raise _too_large(None, requests, targets, share)
-        found.append(replace(request, chosen=apply(request.chosen, smaller)))
+        found.append(apply(request, smaller))
     return found
 
 

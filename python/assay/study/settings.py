@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,6 +12,7 @@ from assay.error import did_you_mean
 from assay.study.expression import label_of
 from assay.study.model import Choice, Scalar, Study
 from assay.study.source import StudyError
+from assay.target.target import Target
 
 Value = Scalar | list[Scalar]
 
@@ -32,11 +33,17 @@ class SettingChange:
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """A study with its settings laid over it."""
+class ExpandRequest:
+    """A study to run, its settings laid over it: the name it has in the run, and what to run it on."""
 
     study: Study
     changes: dict[str, SettingChange] = field(default_factory=dict)
+    name: str = ""
+    title: str = ""
+    targets: tuple[Target, ...] = ()
+    seed: int = 0
+    scratch: str = "assay-scratch"
+    extra_labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_settings(texts: Iterable[str]) -> dict[str, Value]:
@@ -63,20 +70,20 @@ def _scalar(text: str) -> Scalar:
     return text
 
 
-def with_profile(study: Study, profile: str | None) -> Chosen:
+def with_profile(study: Study, profile: str | None) -> ExpandRequest:
     """The study under one of its profiles."""
     if profile is None:
-        return Chosen(study)
+        return ExpandRequest(study, name=study.name, title=study.title)
     if profile not in study.profile:
         known = did_you_mean(profile, study.profile) or "it has none"
         raise StudyError(f"the study `{study.name}` has no profile `{profile}`", known)
-    return apply(Chosen(study), study.profile[profile], f"[profile.{profile}]")
+    return apply(with_profile(study, None), study.profile[profile], f"[profile.{profile}]")
 
 
-def apply(chosen: Chosen, settings: Mapping[str, Value], origin: str = "--set") -> Chosen:
+def apply(request: ExpandRequest, settings: Mapping[str, Value], origin: str = "--set") -> ExpandRequest:
     """Lays settings over a study. A key that the study does not have is refused."""
-    study = chosen.study.model_copy(deep=True)
-    changes = dict(chosen.changes)
+    study = request.study.model_copy(deep=True)
+    changes = dict(request.changes)
     for key, value in settings.items():
         before, after = _apply_one(study, key, value, origin)
         first = changes[key].declared if key in changes else before
@@ -84,7 +91,7 @@ def apply(chosen: Chosen, settings: Mapping[str, Value], origin: str = "--set") 
             changes[key] = SettingChange(first, after)
         else:
             changes.pop(key, None)
-    return Chosen(_checked(study, origin), changes)
+    return replace(request, study=_checked(study, origin), changes=changes)
 
 
 def keys_of(study: Study) -> set[str]:

@@ -16,7 +16,7 @@ def agreed(prepared: Prepared, yes: bool) -> None:
         AssayError: where nobody can be asked, or the answer is no.
     """
     for request in prepared.requests:
-        for key, change in request.chosen.changes.items():
+        for key, change in request.changes.items():
             if request.study.fit is not None and key in request.study.fit.parameters:
                 output.tell(f"{request.name}: {key} = {change.used} instead of {change.declared}")
     plan = prepared.plan

@@ -160,7 +160,7 @@ def show_plan(prepared: Prepared, as_json: bool) -> int:
     """Prints a plan; returns the exit code."""
     if as_json:
         document = prepared.plan.document()
-        changes = {request.name: request.chosen.changes for request in prepared.requests}
+        changes = {request.name: request.changes for request in prepared.requests}
         document["scaled"] = {
             name: {key: change.document() for key, change in found.items()} for name, found in changes.items() if found
         }

@@ -53,7 +53,7 @@ def _totals(prepared: Prepared) -> Iterable[str]:
     for place, size in plan.bytes_needed.items():
         yield f"room needed: {format_bytes(size)} in {place}"
     for request in prepared.requests:
-        for key, change in request.chosen.changes.items():
+        for key, change in request.changes.items():
             yield f"changed: {request.name} {key} = {change.used} (declared: {change.declared})"
     refusals: dict[Refusal, int] = {}
     for cell in plan.refused:
