@@ -19,6 +19,8 @@ Json = dict[str, Any]
 def show(found: Sequence[WorkRecord], console: Console) -> None:
     """Prints medians of the repeats, then what records say of the whole."""
     records = [cast("Json", work.record) for work in together(Work("", one) for one in found)]
+    places = list(dict.fromkeys(_place(record) for record in records))
+    records.sort(key=lambda record: places.index(_place(record)))
     first = records[0]
     head = f"TPC-H-like, scale factor {first['workload']['parameters']['scale']:g}, on {first['subject']['name']}"
     console.print(f"{head} {first['subject']['version']} (not comparable with published TPC results)")
@@ -42,8 +44,11 @@ def _table(records: Sequence[Json]) -> Table:
 
 
 def _name(record: Json) -> str:
-    target = next(one["target"] for one in record["targets"] if one["role"] == "data")
-    return f"{target} {record['workload']['parameters']['protocol']}"
+    return f"{_place(record)} {record['workload']['parameters']['protocol']}"
+
+
+def _place(record: Json) -> str:
+    return next(str(one["target"]) for one in record["targets"] if one["role"] == "data")
 
 
 def _time(part: Json | None) -> str:
