@@ -202,10 +202,10 @@ def confirmed(reason: Mapping[str, Any], cell: Cell, watch: Watch, before: Readi
     """Whether another instrument saw the same: the counters of the disk, or a loop of as many cycles each time."""
     numbers = reason.get("numbers", {})
     if reason["code"] in ("not-steady", "steadiness-lost") and cell.target == "disk":
-        said = numbers.get("spread_share", 1.0 - numbers.get("kept_share", 1.0))
+        said = float(numbers.get("spread_share", 1.0 - numbers.get("kept_share", 1.0)))
         return 0.0 < SEEN_BY_ANOTHER * said <= watch.spread()
     if reason["code"] == "frequency-changed" and "change_share" in numbers:
-        said, seen = numbers["change_share"], before.loop_s / after.loop_s - 1.0
+        said, seen = float(numbers["change_share"]), before.loop_s / after.loop_s - 1.0
         return said * seen > 0.0 and abs(seen) >= SEEN_BY_ANOTHER * abs(said)
     return False
 
