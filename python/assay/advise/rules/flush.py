@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from math import inf
+from typing import Any
+
 from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
 from assay.advise.facts import RuleFacts, ids, pairs, where
 from assay.advise.rule import Rule
@@ -10,11 +13,13 @@ from assay.results.group import Point
 from assay.results.row import Row
 from assay.units import show
 
+_SELDOM = 16
+"""A flush that so many writes share is off the way of each of them."""
 _ALIKE = ("study", "on", "scenario", "class", "operation", "size", "path")
 
 
 def _find(facts: RuleFacts) -> RuleFinding | None:
-    """Scans, point reads and the log in one scenario, once with flushes and once without."""
+    """Scans, point reads and the log in one scenario, once with a flush for each write and once with hardly any."""
     company = where(facts.rows, lambda one: len(one.record["classes"]) > 1)
     flushed = [one for one in company if _flush(one) == "each"]
     free = [one for one in company if _flush(one) == "none"]
@@ -39,18 +44,26 @@ def _find(facts: RuleFacts) -> RuleFinding | None:
 
 
 def _flush(one: Row) -> str:
-    """How the log of a row's record is flushed: `each`, `none`; empty where it has no log, or shares flushes."""
-    logs = [
+    """How the log of a row's record is flushed: `each`, `none`; empty where it has no log, or few writes share one."""
+    shared = [_shared(entry) for entry in _logs(one)]
+    if shared and all(writes >= _SELDOM for writes in shared):
+        return "none"
+    return "each" if shared and all(writes == 1 for writes in shared) else ""
+
+
+def _logs(one: Row) -> list[Any]:
+    """How each log of a row's record is made durable."""
+    return [
         asked.get("durability") or {}
         for asked in one.record["job"]["classes"]
         if (asked.get("operation") or {}).get("kind") == "write"
         and (asked.get("pattern") or {}).get("kind") == "sequential"
     ]
-    if not logs:
-        return ""
-    if all(str(entry.get("kind") or "none") == "none" for entry in logs):
-        return "none"
-    return "each" if all(int(entry.get("every") or 1) == 1 for entry in logs) else ""
+
+
+def _shared(durability: Any) -> float:
+    """How many writes share a flush."""
+    return inf if str(durability.get("kind") or "none") == "none" else int(durability.get("every") or 1)
 
 
 def _may_gain(one: Row) -> bool:
@@ -59,8 +72,10 @@ def _may_gain(one: Row) -> bool:
 
 
 def _said(before: Point, after: Point) -> str:
-    name = before.rows[0].name
-    return f"{name}: {show.rate(before.value)} beside a log that flushes every write, {show.rate(after.value)} without"
+    row = after.rows[0]
+    flushed = f"{row.name}: {show.rate(before.value)} beside a log that flushes every write, {show.rate(after.value)}"
+    writes = min(map(_shared, _logs(row)), default=inf)
+    return f"{flushed} without" if writes == inf else f"{flushed} beside one that flushes once in {writes:g}"
 
 
 RULE = Rule(
