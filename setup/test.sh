@@ -54,7 +54,7 @@ fault_matrix() { cd "$root/tests" && "$venv/bin/python" -m faults.whole "${test_
 # N kills by seed over all commands that write, in so many seconds; the table of docs/kills.md comes from it.
 kills() { cd "$root/tests" && "$venv/bin/python" -m kills.whole "${test_words[@]}"; }
 
-# N runs of a fleet in which a process is killed, in so many seconds; the totals in docs/fleet.md come from it.
+# N runs of a fleet in which a process is killed, in so many seconds, beside those of a FILE; docs/fleet-tried.md has them.
 fleet_kills() { cd "$root/tests" && "$venv/bin/python" -m fleet.whole "${test_words[@]}"; }
 
 # 100,000 crash images of each structure, of which the ordinary tests make a twentieth or more.

@@ -88,7 +88,8 @@ def test_a_soak_that_is_interrupted_after_its_first_kill_keeps_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from assay import own
-    from assay.cli.measure import soak
+    from assay.soak import lanes
+    from assay.soak.rounds import Rounds, SoakOrder
 
     def interrupted(rounds: Any) -> bool:
         rounds.kills = 5
@@ -97,8 +98,8 @@ def test_a_soak_that_is_interrupted_after_its_first_kill_keeps_no_folder(
     kept: list[Path] = []
     monkeypatch.setattr(own, "make", lambda place, _prefix: place)
     monkeypatch.setattr(own, "keep", kept.append)
-    monkeypatch.setattr(soak._Rounds, "go", interrupted)
-    wanted = soak.SoakFlags("engine", tmp_path, None, None, None, "fdatasync", 9, 1, 64, 1)
+    monkeypatch.setattr(Rounds, "go", interrupted)
+    order = SoakOrder("engine", {"place": str(tmp_path)}, "fdatasync", None, 1, 64, 9, 1)
     with pytest.raises(KeyboardInterrupt):
-        soak.run(wanted, as_json=False)
+        lanes.soak(order, None, lambda _: None)
     assert not kept

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from assay.crew import processes
+from assay.crew.work import Alone, WorkCrew
 from assay.error import AssayError
 from assay.explore import part
 from assay.explore.grid import Grid
@@ -40,10 +43,17 @@ def test_a_large_sample_meets_every_value_of_every_axis() -> None:
     assert {(point.threads, point.depth) for _, point in drive if point.path == "spdk"} >= {(1, 1), (128, 256)}
 
 
-def test_points_are_what_predict_says_and_a_part_that_is_gone_is_made_again(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def two() -> Iterator[WorkCrew]:
+    """Two processes."""
+    with processes.started(2) as found:
+        yield found
+
+
+def test_points_are_what_predict_says_and_a_part_that_is_gone_is_made_again(tmp_path: Path, two: WorkCrew) -> None:
     out = tmp_path / "out"
     said: list[str] = []
-    found = run(Exploration(60, out, 2, TWINS), said.append)
+    found = run(Exploration(60, out, TWINS), two, said.append)
     assert found["points"] == 60
     assert found["efficiency"] > 0
     columns, rows = ask([out], "select * from points where refused = '' and twin = '990pro' order by all limit 3")
@@ -59,7 +69,7 @@ def test_points_are_what_predict_says_and_a_part_that_is_gone_is_made_again(tmp_
     before = kept.stat().st_mtime_ns
     gone.unlink()
     (out / "points" / f".{gone.name}.{os.getpid()}").write_bytes(b"half of a part")
-    assert run(Exploration(60, out, 2, TWINS), said.append)["points"] == 4, "eight parts for each process"
+    assert run(Exploration(60, out, TWINS), two, said.append)["points"] == 4, "eight parts for each process"
     assert "14 of 15 parts are there already" in said
     assert kept.stat().st_mtime_ns == before
     assert ask([out], "select count(*), count(distinct result) from points")[1] == [(60, 1)]
@@ -69,13 +79,13 @@ def test_a_folder_of_another_sample_is_refused(tmp_path: Path) -> None:
     (tmp_path / "points").mkdir()
     (tmp_path / "explore.json").write_text(json.dumps({"version": 1, "points": 5}))
     with pytest.raises(AssayError, match="another sample"):
-        run(Exploration(60, tmp_path, 2, TWINS), print)
+        run(Exploration(60, tmp_path, TWINS), Alone(), print)
     with pytest.raises(AssayError, match="there are"):
-        run(Exploration(10**15, tmp_path, 2, TWINS), print)
+        run(Exploration(10**15, tmp_path, TWINS), Alone(), print)
 
 
 def test_a_query_over_points_reaches_no_other_file(tmp_path: Path) -> None:
-    run(Exploration(4, tmp_path / "out", 1, TWINS), lambda _: None)
+    run(Exploration(4, tmp_path / "out", TWINS), Alone(), lambda _: None)
     (tmp_path / "other.csv").write_text("a\n1\n")
     with pytest.raises(AssayError, match="the query failed"):
         ask([tmp_path / "out"], f"select * from read_csv('{tmp_path}/other.csv')")  # noqa: S608

@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay import home
 
-from .processes import HERE, command, states, until
+from .forked import Forked
+from .processes import HERE, states, until
 
 HOSTS = ("a", "b")
 VICTIMS = ("worker", "scheduler", "run")
@@ -132,10 +132,10 @@ def _continued(room: Path, keys: Path) -> str:
     return ""
 
 
-def _order(room: Path, keys: Path, where: str, *words: str | Path) -> subprocess.Popen[bytes]:
+def _order(room: Path, keys: Path, where: str, *words: str | Path) -> Forked:
     with (room / "said").open("ab") as said:
-        asked = command("run", *words, "--scheduler", where, "--keys", keys, "--lead", "1")
-        return subprocess.Popen(asked, stdout=said, stderr=said, env=_environment(room))
+        asked = ("fleet", "run", *words, "--scheduler", where, "--keys", keys, "--lead", "1", "--no-aa")
+        return Forked([*map(str, asked)], _environment(room), said)
 
 
 def _environment(room: Path) -> dict[str, str]:
@@ -147,7 +147,7 @@ def _environment(room: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _fleet(room: Path, keys: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen[Any]]]]:
+def _fleet(room: Path, keys: Path) -> Iterator[tuple[str, dict[str, Forked]]]:
     """A scheduler and workers on the loopback; all ended when this ends."""
     with contextlib.ExitStack() as running:
         scheduler, where = _serving(running, room, "scheduler", "--listen", "tls://127.0.0.1:0", "--keys", keys)
@@ -158,8 +158,8 @@ def _fleet(room: Path, keys: Path) -> Iterator[tuple[str, dict[str, subprocess.P
         yield where, found
 
 
-def _serving(running: contextlib.ExitStack, room: Path, *words: str | Path) -> tuple[subprocess.Popen[str], str]:
-    process = subprocess.Popen(command(*words), stdout=subprocess.PIPE, text=True, env=_environment(room))
+def _serving(running: contextlib.ExitStack, room: Path, *words: str | Path) -> tuple[Forked, str]:
+    process = Forked(["fleet", *map(str, words)], _environment(room))
     running.callback(_ended, process)
     assert process.stdout is not None
     address = process.stdout.readline().strip()
@@ -167,7 +167,7 @@ def _serving(running: contextlib.ExitStack, room: Path, *words: str | Path) -> t
     return process, address
 
 
-def _ended(process: subprocess.Popen[str]) -> None:
+def _ended(process: Forked) -> None:
     process.terminate()
     end = time.monotonic() + PATIENCE_S
     with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,6 +1,7 @@
-"""`python -m fleet.many [N]` in tests/: N hosts on this machine (200), twins, and what a scheduler takes of them.
+"""`python -m fleet.many [N [null]]` in tests/: N hosts on this machine (200), and what a scheduler takes of them.
 
-Ended where the machine's load passes 30, or after six minutes.
+Twins, each played when it is its turn, or `null`: targets of nothing at a low rate, all at the same moment. Ended where
+the machine's load passes a bound, or after some minutes.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from pathlib import Path
 
 from .processes import HERE, above, command, states
 
-CELLS, TWIN = 3, "twin:990pro"
-LARGEST_LOAD, LONGEST_S = 30.0, 360.0
+CELLS, TWIN, NULL = 3, "twin:990pro", "null"
+#: Seconds from the order to the moment of null targets: so long do two CPUs take to have two hundred programs ready.
+LEAD_S = 40
+LARGEST_LOAD, LONGEST_S = 45.0, 460.0
 _LOOK_S = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -28,8 +31,10 @@ def main(words: list[str]) -> int:
     number = int(words[0]) if words else 200
     with tempfile.TemporaryDirectory(prefix="assay-fleet-many-") as place:
         out = Path(place) / "out"
-        asked = command("run", HERE / "writes.toml", "--local", str(number), "--on", TWIN, "--out", out,
-                        "--repeats", str(CELLS), "--json")  # fmt: skip
+        on = words[1] if len(words) > 1 else TWIN
+        study, lead = ("slow.toml", LEAD_S) if on == NULL else ("writes.toml", 5)
+        asked = command("run", HERE / study, "--local", str(number), "--on", on, "--out", out,
+                        "--repeats", str(CELLS), "--lead", str(lead), "--json")  # fmt: skip
         begun = time.monotonic()
         with (Path(place) / "printed").open("w") as printed:
             process = subprocess.Popen(asked, stdout=printed, stderr=subprocess.DEVNULL)
@@ -43,7 +48,10 @@ def main(words: list[str]) -> int:
     totals = json.loads(text)["totals"]
     for total in totals:
         rates = [f"{one['ops_per_s']:.1f}/s" for one in total["classes"]]
-        print(f"{total['cell']}: {len(total['in_total'])} of {number} hosts in the total, {', '.join(rates)}")
+        coincide = f", windows coincide to {total['coincide']:.1%}" if total["coincide"] is not None else ""
+        print(f"{total['cell']}: {len(total['in_total'])} of {number} hosts in the total, {', '.join(rates)}{coincide}")
+        for host, reason in list(total["not_in_total"].items())[:3]:
+            print(f"  without {host}: {reason}")
     print(f"all of it: {time.monotonic() - begun:.0f} s")
     return 0 if len(totals) == CELLS else 1
 

@@ -42,6 +42,16 @@ def test_the_one_task_and_plain_values_are_let_in() -> None:
     assert guard.loads(pickle.dumps(values)) == values
 
 
+def test_what_is_computed_is_on_a_list_and_touches_nothing() -> None:
+    import json
+
+    for work, order, why in (
+        ("os.system", "false", "nothing that a fleet computes"),
+        ("assay.crew.asking.ended", {"targets": [{"kind": "file", "members": ["/etc/hosts"]}]}, "only runs on twins"),
+    ):
+        assert why in tasks.perform("compute", json.dumps({"work": work, "order": order}))
+
+
 def test_a_task_that_is_not_on_the_list_is_refused() -> None:
     assert "is no task of a fleet" in tasks.perform("eval", "{}")
 

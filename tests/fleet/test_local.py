@@ -125,7 +125,7 @@ def test_workers_killed_before_within_and_after_windows_are_named_and_resume_mak
     assert "h2" not in first["classes"][0]["hosts"]
     assert states(out / "hosts" / "h1" / "journal.ndjson")[-1][1] == "finished"
 
-    code, document = run("--resume", out, "--local", "4", "--lead", "2")
+    code, document = run("--resume", out, "--local", "4", "--lead", "1")
     assert code == 0, document
     assert document["attempts"] == 2
     for total in document["totals"]:

@@ -49,7 +49,7 @@ def reached(tmp_path: Path, assayer: Path) -> Iterator[Reached]:
     with other.open("ab") as opened:
         opened.write(b"\0")
     with sshd.hosts(tmp_path, {"a": {"ASSAYER": str(assayer)}, "b": {"ASSAYER": str(other)}}) as (hosts, environment):
-        yield Reached(hosts, environment, ("--ssh", "a,b", "--remote", sshd.remote(tmp_path), "--lead", "2"))
+        yield Reached(hosts, environment, ("--ssh", "a,b", "--remote", sshd.remote(tmp_path), "--lead", "1"))
 
 
 def test_a_program_is_sent_where_it_is_not_after_asking_and_once(reached: Reached, tmp_path: Path) -> None:
@@ -101,13 +101,13 @@ def test_what_was_started_ends_when_the_run_is_interrupted_or_killed(
     for host in reached.hosts:
         (tmp_path / "data" / host).mkdir(parents=True)
     out = tmp_path / "out"
-    words = (HERE / "writes.toml", "--on", tmp_path / "data" / "{host}", "--out", out, "--yes", "--repeats", "9")
+    words = (HERE / "writes.toml", "--on", tmp_path / "data" / "{host}", "--out", out, "--yes", "--repeats", "3")
     process = subprocess.Popen(
         command("run", *words, *reached.words), stderr=subprocess.PIPE, text=True, env=dict(reached.environment)
     )
     until(lambda: states(out / "hosts" / "b" / "journal.ndjson") or process.poll() is not None)
     assert not reached.idle()
-    moment = time.monotonic() + 2.5
+    moment = time.monotonic() + 1.5
     until(lambda: time.monotonic() >= moment)
     process.send_signal(number)
     _, said = process.communicate()

@@ -1,5 +1,7 @@
 //! What goes into the analytic engine, and what comes out.
 
+use std::collections::HashMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +17,21 @@ pub struct Question {
     /// Index into the document's hosts.
     #[serde(default)]
     pub host: usize,
+    /// The target so many times side by side, so that a document holds it once ([`Target::times`]); at least 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub members: u32,
     /// What runs at the same time.
     pub streams: Vec<Stream>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+// Serde wants a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// Any number of what-ifs on any number of targets and hosts: complete in itself.
@@ -76,17 +91,23 @@ impl Questions {
 
     /// Answers every question; a refusal does not stop the others.
     pub fn answer(&self) -> Answers {
-        let answers = self.questions.iter().map(|question| match self.solve(question) {
+        let mut made = HashMap::new();
+        let answers = self.questions.iter().map(|question| match self.solve(question, &mut made) {
             Ok(solution) => Answer::Solved { solution },
             Err(error) => Answer::Refused { reason: error.to_string(), fix: error.fix() },
         });
         Answers { version: TWIN_VERSION, answers: answers.collect() }
     }
 
-    fn solve(&self, question: &Question) -> Result<Solution, TwinError> {
+    /// `made` keeps arrays that were asked for before, by target and members.
+    fn solve(&self, question: &Question, made: &mut HashMap<(usize, u32), Target>) -> Result<Solution, TwinError> {
         let missing = |what: &str, index: usize| TwinError::field(what, index, "name one that the document holds");
         let target = self.targets.get(question.target).ok_or_else(|| missing("target", question.target))?;
         let host = self.hosts.get(question.host).ok_or_else(|| missing("host", question.host))?;
-        solve(target, host, &question.streams)
+        if question.members == 1 {
+            return solve(target, host, &question.streams);
+        }
+        let many = made.entry((question.target, question.members)).or_insert_with(|| target.times(question.members));
+        solve(many, host, &question.streams)
     }
 }

@@ -13,18 +13,23 @@ import math
 import statistics
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 from assay.binary import Binary
 from assay.claim import judge
 from assay.claim.model import ClaimStudy, Run, known
 from assay.claim.reproduce import reproduce
 from assay.claim.take import names
+from assay.crew.work import Alone, WorkCrew
 from assay.home import catalog
 from assay.target import catalog as devices
 from assay.target import names as targets
 from assay.twin import beside_file, fit_load, instance_table, load_file
 from assay.twin.document import Table, parameter, to_toml
+
+Json = dict[str, Any]
 
 COVERED = 0.9
 SEVERAL, PAGE_CACHE, MIX = "several loads", "page cache", "reads and writes of one load"
@@ -60,28 +65,45 @@ class CoveredFigure:
         return abs(self.miss) <= math.log1p(self.width) + 1e-9
 
 
-def figures() -> list[CoveredFigure]:
-    """All of them: of the studies, of drives under load, of instances, of memory."""
-    return [*published(), *under_load(), *other_sizes(), *beside()]
+def figures(crew: WorkCrew | None = None) -> list[CoveredFigure]:
+    """All of them: of the studies, of drives under load, of instances, of memory; by `crew`, or by this process."""
+    drives = [{"of": "drive", "name": name} for name in load_file.drives(_loads())]
+    return _computed([*_studies(), *drives, {"of": "sizes"}, {"of": "memory"}], crew)
 
 
-def of_bands() -> list[CoveredFigure]:
+def of_bands(crew: WorkCrew | None = None) -> list[CoveredFigure]:
     """Those that the bands are made of."""
-    return [*published(), *beside()]
+    return _computed([*_studies(), {"of": "memory"}], crew)
 
 
-def published() -> Iterator[CoveredFigure]:
-    """What the studies published and twins predict."""
-    for name in known():
-        found = reproduce(name)
-        for outcome in judge.predicted(found.outcomes):
-            if outcome.modelled is not None and outcome.error is not None and outcome.error > -1.0:
-                runs = [found.study.runs[run] for run in _runs(outcome.claim.take)]
-                on_drives = not any(_on_memory(found.study, run) for run in runs)
-                kind = kind_of(outcome, found.study, runs, on_drives)
-                yield CoveredFigure(
-                    kind, outcome.claim.id, math.log1p(outcome.error), outcome.modelled.width, on_drives
-                )
+def _studies() -> list[Json]:
+    return [{"of": "study", "name": name} for name in known()]
+
+
+def _computed(orders: Sequence[Json], crew: WorkCrew | None) -> list[CoveredFigure]:
+    return [CoveredFigure(**one) for found in (crew or Alone()).do(counted, orders) for one in found]
+
+
+def counted(order: Json) -> list[Json]:
+    """The figures of one study, of one drive, of instances or of memory: a piece of the work, for whoever computes."""
+    if order["of"] == "study":
+        found = published(order["name"])
+    elif order["of"] == "drive":
+        found = under_load(order["name"])
+    else:
+        found = other_sizes() if order["of"] == "sizes" else beside()
+    return [asdict(one) for one in found]
+
+
+def published(name: str) -> Iterator[CoveredFigure]:
+    """What a study published and twins predict."""
+    found = reproduce(name)
+    for outcome in judge.predicted(found.outcomes):
+        if outcome.modelled is not None and outcome.error is not None and outcome.error > -1.0:
+            runs = [found.study.runs[run] for run in _runs(outcome.claim.take)]
+            on_drives = not any(_on_memory(found.study, run) for run in runs)
+            kind = kind_of(outcome, found.study, runs, on_drives)
+            yield CoveredFigure(kind, outcome.claim.id, math.log1p(outcome.error), outcome.modelled.width, on_drives)
 
 
 def _runs(take: str) -> list[str]:
@@ -108,18 +130,22 @@ def kind_of(outcome: judge.JudgedClaim, study: ClaimStudy, runs: Sequence[Run], 
     return ONE if on_drives else MEMORY_ONE
 
 
-def under_load() -> Iterator[CoveredFigure]:
-    """Latencies of drives beside writes, at every second rate, of twins that were fitted to the others."""
-    table, binary = catalog() / "published" / "ssd-under-load.csv", Binary.find()
-    for drive in load_file.drives(table):
-        title, rows = load_file.read(table, drive)
-        chosen = ",".join(f"{row.asked:.0f}" for row in rows[::2])
-        twin = fit_load.fit_table(table, drive, chosen, {}, "left-out", binary)
-        others, _ = fit_load.check(twin, table, drive, binary)
-        for row in others:
-            if row.figure.startswith("read"):
-                kind = LOADED if row.figure.endswith("p50") else TAIL
-                yield CoveredFigure(kind, title, math.log(row.predicted / row.published), row.width)
+def _loads() -> Path:
+    """Published latencies under load."""
+    return catalog() / "published" / "ssd-under-load.csv"
+
+
+def under_load(drive: str) -> Iterator[CoveredFigure]:
+    """Latencies of a drive beside writes, at every second rate, of a twin that was fitted to the others."""
+    table, binary = _loads(), Binary.find()
+    title, rows = load_file.read(table, drive)
+    chosen = ",".join(f"{row.asked:.0f}" for row in rows[::2])
+    twin = fit_load.fit_table(table, drive, chosen, {}, "left-out", binary)
+    others, _ = fit_load.check(twin, table, drive, binary)
+    for row in others:
+        if row.figure.startswith("read"):
+            kind = LOADED if row.figure.endswith("p50") else TAIL
+            yield CoveredFigure(kind, title, math.log(row.predicted / row.published), row.width)
 
 
 def other_sizes() -> Iterator[CoveredFigure]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from typing import Any
 
-from assay.binary import Binary, said
 from assay.claim.answer import RunAnswer, StreamAnswer
 from assay.claim.drop import drop_s
 from assay.claim.model import ClaimStream
@@ -22,19 +20,11 @@ Json = dict[str, Any]
 _INTERVALS = 200
 
 
-def simulate(point: SweepPoint, target: Json, host: Json, binary: Binary) -> RunAnswer:
-    """One run on a twin, simulated; a refusal becomes the sentence of the answer."""
-    job = job_of(point, target, host)
-    with tempfile.TemporaryFile() as log:
-        run = binary.start(job, log)
-        last: Json = {}
-        for event in run.events():
-            last = event
-        run.wait()
-        if last.get("event") != "finished":
-            log.seek(0)
-            reason = last.get("reason") or said(log.read().decode(errors="replace"))[0]
-            return RunAnswer({}, reason or "the simulation gave no record")
+def answer_of(ended: Json) -> RunAnswer:
+    """What a run gives that has ended (`Asking.runs`); a refusal becomes the sentence of the answer."""
+    last: Json = ended["last"]
+    if last.get("event") != "finished":
+        return RunAnswer({}, last.get("reason") or ended["said"] or "the simulation gave no record")
     return RunAnswer({found["name"]: _stream(found) for found in last["record"]["classes"]})
 
 

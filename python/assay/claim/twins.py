@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assay.binary import Binary
 from assay.claim.answer import Answers, RunAnswer, StreamAnswer
 from assay.claim.model import ClaimMachine, ClaimStudy
 from assay.claim.question import SweepPoint, points, streams_of
-from assay.claim.simulate import simulate
+from assay.claim.simulate import answer_of, job_of
 from assay.claim.value import ClaimValue
+from assay.crew.asking import Asking
 from assay.error import AssayError
 from assay.target import catalog, names
 
 Json = dict[str, Any]
 
 
-def answers(study: ClaimStudy, wanted: set[str], binary: Binary) -> Answers:
+def answers(study: ClaimStudy, wanted: set[str], asking: Asking) -> Answers:
     """Every run of `wanted` on twins: one batch for the analytic engine, the rest simulated."""
     found: dict[str, list[RunAnswer]] = {}
     asked = list(points(study, wanted))
     analytic = [point for point in asked if point.settings.engine == "analytic"]
-    solved = dict(zip(map(_key, analytic), _solve(analytic, binary), strict=True))
+    others = [point for point in asked if point.settings.engine != "analytic"]
+    known = dict(zip(map(_key, analytic), _solve(analytic, asking), strict=True))
+    known |= dict(zip(map(_key, others), _simulated(others, asking), strict=True))
     for point in asked:
-        answer = solved[_key(point)] if _key(point) in solved else _simulated(point, binary)
-        found.setdefault(point.run, []).append(answer)
+        found.setdefault(point.run, []).append(known[_key(point)])
     return Answers(found)
 
 
@@ -33,7 +34,7 @@ def _key(point: SweepPoint) -> tuple[str, int]:
     return point.run, point.index
 
 
-def _solve(asked: Sequence[SweepPoint], binary: Binary) -> list[RunAnswer]:
+def _solve(asked: Sequence[SweepPoint], asking: Asking) -> list[RunAnswer]:
     """Targets and hosts go into the document once each; a machine that the catalog lacks refuses its runs alone."""
     machines = _machines(asked)
     known = [machine for machine, document in machines.items() if not isinstance(document, str)]
@@ -51,7 +52,7 @@ def _solve(asked: Sequence[SweepPoint], binary: Binary) -> list[RunAnswer]:
         "hosts": [host for _, host in documents],
         "questions": questions,
     }
-    replies = binary.document("predict", "-", given=document)["answers"] if questions else []
+    replies = asking.solutions(document) if questions else []
     found = [RunAnswer({}, str(machines[point.machine])) for point in asked]
     for place, reply in zip(places, replies, strict=True):
         found[place] = _answer(reply)
@@ -100,11 +101,13 @@ def _percentile(found: Mapping[str, float], outside: tuple[str, ...]) -> ClaimVa
     return ClaimValue(middle, width, outside)
 
 
-def _simulated(point: SweepPoint, binary: Binary) -> RunAnswer:
-    documents = _documents(point.machine)
-    if isinstance(documents, str):
-        return RunAnswer({}, documents)
-    return simulate(point, *documents, binary)
+def _simulated(asked: Sequence[SweepPoint], asking: Asking) -> list[RunAnswer]:
+    """One run each; a machine that the catalog lacks refuses its runs alone."""
+    machines = _machines(asked)
+    able = [(point, machines[point.machine]) for point in asked]
+    jobs = {_key(point): job_of(point, *found) for point, found in able if not isinstance(found, str)}
+    ended = dict(zip(jobs, asking.runs(list(jobs.values())), strict=True))
+    return [RunAnswer({}, found) if isinstance(found, str) else answer_of(ended[_key(point)]) for point, found in able]
 
 
 def memory_machines(study: ClaimStudy) -> dict[str, bool]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
 import resource
 import time
@@ -27,54 +29,84 @@ def file(directory: Path, number: int) -> Path:
     return directory / "points" / f"part-{number:06d}.parquet"
 
 
-def answered(directory: str, twins: Sequence[str], count: int, number: int, size: int) -> Json:
-    """Answers a part and writes it: seconds and CPU seconds that it took, points, and how many were refused.
+def answered(order: Json) -> Json:
+    """Answers a part: its Parquet file, the seconds and CPU seconds that it took, points, and how many were refused.
 
-    It is written beside and renamed: a part that is there is whole.
+    `order` has the sample's `twins` and `count`, the part's `number`, and the `size` of parts. `start_cpu_s` is what
+    this process took before its first part can be asked: libraries and catalog are read once.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
+    twins = tuple(order["twins"])
+    start_cpu_s = _start(twins)
     begun, before = time.monotonic(), _cpu_s()
-    end = min((number + 1) * size, count)
-    asked = list(Grid(tuple(twins)).sample(count, number * size, end))
-    rows = _rows(asked, _ask([point for _, _, point in asked]))
-    path = file(Path(directory), number)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        pq.write_table(pa.Table.from_pydict(rows), draft, compression="zstd")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    refused = sum(one != "" for one in rows["refused"])
+    count, size, begin = order["count"], order["size"], order["number"] * order["size"]
+    asked = list(_grid(twins).sample(count, begin, min(begin + size, count)))
+    rows = _rows(asked, _ask(asked))
     return {
+        "parquet": base64.b64encode(_parquet(rows)).decode(),
         "points": len(asked),
-        "refused": refused,
+        "refused": sum(one != "" for one in rows["refused"]),
         "seconds": time.monotonic() - begun,
         "cpu_s": _cpu_s() - before,
+        "start_cpu_s": start_cpu_s,
     }
 
 
-def _ask(points: Sequence[Point]) -> list[Json]:
-    """Answers in the order of the points."""
+def keep(directory: Path, number: int, found: Json) -> None:
+    """Takes the file out of an answer and writes it beside, then renames it: a part that is there is whole."""
+    path = file(directory, number)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        draft.write_bytes(base64.b64decode(found.pop("parquet")))
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _start(twins: tuple[str, ...]) -> float:
+    """Reads what every part needs; the CPU seconds of that, next to none where this process has read it."""
+    before = _cpu_s()
+    _parquet({"nothing": [0.0]})
+    for block in _grid(twins).blocks:
+        _scene(block.twin)
+    return _cpu_s() - before
+
+
+@lru_cache(maxsize=1)
+def _grid(twins: tuple[str, ...]) -> Grid:
+    """With the catalog's documents read once a process."""
+    return Grid(twins)
+
+
+def _parquet(rows: dict[str, list[Any]]) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    made = io.BytesIO()
+    pq.write_table(pa.Table.from_pydict(rows), made, compression="zstd")
+    return made.getvalue()
+
+
+def _ask(asked: Sequence[tuple[GridBlock, int, Point]]) -> list[Json]:
+    """Answers in the order of the points. A twin stands in the document once, however many arrays of it are asked."""
     places: dict[str, int] = {}
     document: Json = {"version": catalog.VERSION, "targets": [], "hosts": [], "questions": []}
-    for point in points:
-        target, host, memory = _scene(point.on)
-        if point.on not in places:
-            places[point.on] = len(places)
+    for block, members, point in asked:
+        target, host, memory = _scene(block.twin)
+        if block.twin not in places:
+            places[block.twin] = len(places)
             document["targets"].append(target)
             document["hosts"].append(host)
-        place = places[point.on]
-        document["questions"].append({"target": place, "host": place, "streams": [stream(point, memory)]})
+        place = places[block.twin]
+        question: Json = {"target": place, "host": place, "streams": [stream(point, memory)]}
+        document["questions"].append(question | ({"members": members} if members > 1 else {}))
     answers: list[Json] = Binary.find().document("predict", "-", given=document)["answers"]
     return answers
 
 
 @lru_cache(maxsize=4096)
-def _scene(on: str) -> tuple[Json, Json, bool]:
+def _scene(twin: str) -> tuple[Json, Json, bool]:
     """A target, the host that drives it, and whether it is memory."""
-    target = names.target(on)
+    target = names.target(twin)
     return target, HostWish().document(target), names.is_memory(target)
 
 

@@ -1,17 +1,17 @@
-"""A sample of the catalog, part by part, by Dask's processes; parts that are there are not answered again."""
+"""A sample of the catalog, part by part, by whoever computes; parts that are there are not answered again."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
+from assay.crew.work import WorkCrew
 from assay.error import BAD_JOB, AssayError
 from assay.explore import part
 from assay.explore.grid import Grid
@@ -24,21 +24,20 @@ VERSION = 1
 PART = 20_000
 """Points of a part: enough that starting a process for it costs little of it, few enough for its memory."""
 _EACH = 8
-"""Parts that a process answers at least: with few, one of them waits at the end for the other's last."""
+"""Parts that each of a crew answers at least: with few, one of them waits at the end for the other's last."""
 _TOLD_S = 10.0
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """How many points, where they go, and by how many processes."""
+    """How many points, and where they go."""
 
     points: int
     directory: Path
-    workers: int
     twins: tuple[str, ...] = ()
 
 
-def run(order: Exploration, tell: Callable[[str], None]) -> Json:
+def run(order: Exploration, crew: WorkCrew, tell: Callable[[str], None]) -> Json:
     """Answers what is missing, and says what it cost.
 
     Raises:
@@ -48,7 +47,7 @@ def run(order: Exploration, tell: Callable[[str], None]) -> Json:
     if not 1 <= order.points <= grid.size:
         raise AssayError(f"--points {order.points}: there are {grid.size}", hint="ask for 1 to that", code=BAD_JOB)
     document = _begun(order, grid)
-    size = max(1, min(PART, -(-order.points // (order.workers * _EACH))))
+    size = max(1, min(PART, -(-order.points // (crew.size * _EACH))))
     size = int(document.setdefault("part", size))
     write_json(order.directory / EXPLORED, document)
     count = -(-order.points // size)
@@ -56,8 +55,10 @@ def run(order: Exploration, tell: Callable[[str], None]) -> Json:
     if len(missing) < count:
         tell(f"{count - len(missing)} of {count} parts are there already")
     begun = time.monotonic()
-    done = _computed(order, grid, size, missing, tell)
-    return _summary(order, document, done, time.monotonic() - begun)
+    asked: Json = {"twins": list(grid.twins), "count": order.points, "size": size}
+    progress = _Progress(order.directory, missing, tell)
+    done = crew.do(part.answered, [asked | {"number": number} for number in missing], progress.heard)
+    return _summary(order, document, crew.size, done, time.monotonic() - begun)
 
 
 def _begun(order: Exploration, grid: Grid) -> Json:
@@ -78,64 +79,33 @@ def _begun(order: Exploration, grid: Grid) -> Json:
     return before
 
 
-def _computed(order: Exploration, grid: Grid, size: int, missing: list[int], tell: Callable[[str], None]) -> list[Json]:
-    """Every part that is missing; who waits hears of it now and then. A process that is free takes the next one."""
-    import dask
-    from dask.callbacks import Callback
-
-    answered, where = dask.delayed(part.answered, pure=False), str(order.directory)
-    parts = [answered(where, grid.twins, order.points, number, size) for number in missing]
-    progress = _Progress(size, tell)
-    with (
-        dask.config.set(scheduler="processes", num_workers=order.workers, chunksize=1),
-        _pool(order.workers) as pool,
-        Callback(posttask=progress.heard),
-    ):
-        return list(dask.compute(*parts, pool=pool))
-
-
 @dataclass
 class _Progress:
-    """Parts that are answered, said every some seconds."""
+    """Keeps every part as soon as it is answered, and says every some seconds how far it is."""
 
-    size: int
+    directory: Path
+    numbers: Sequence[int]
     tell: Callable[[str], None]
-    done: int = 0
+    points: int = 0
     said: float = field(default_factory=time.monotonic)
 
-    def heard(self, *_: object) -> None:
+    def heard(self, place: int, found: Json) -> None:
         """A part is answered."""
-        self.done += 1
+        part.keep(self.directory, self.numbers[place], found)
+        self.points += found["points"]
         if time.monotonic() - self.said > _TOLD_S:
             self.said = time.monotonic()
-            self.tell(f"{self.done * self.size} points")
+            self.tell(f"{self.points} points")
 
 
-def _pool(workers: int) -> Any:
-    """Processes that stay for all parts: a catalog that was read is read."""
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_warm)
-
-
-def _warm() -> None:
-    """What every part needs is loaded once."""
-    import pyarrow.parquet  # noqa: F401
-
-
-def _summary(order: Exploration, document: Json, done: list[Json], wall_s: float) -> Json:
+def _summary(order: Exploration, document: Json, workers: int, done: list[Json], wall_s: float) -> Json:
     """What was done now. Efficiency: the time that the same parts take one process a core, over the time they took."""
     points = sum(one["points"] for one in done)
     found: Json = {"directory": str(order.directory), "points": points, "refused": sum(one["refused"] for one in done)}
-    found |= {"of": document["points"], "grid": document["grid"], "workers": order.workers, "wall_s": wall_s}
+    found |= {"of": document["points"], "grid": document["grid"], "workers": workers, "wall_s": wall_s}
     if points:
-        found["efficiency"] = sum(one["seconds"] for one in done) / order.workers / wall_s
+        found["efficiency"] = sum(one["seconds"] for one in done) / workers / wall_s
+        found["start_cpu_s"] = sum(one["start_cpu_s"] for one in done)
         found["cpu_us_per_point"] = 1e6 * sum(one["cpu_s"] for one in done) / points
         found["points_per_s"] = points / wall_s
     return found
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0))

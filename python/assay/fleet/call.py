@@ -23,8 +23,10 @@ Json = dict[str, Any]
 
 _LOOK_S = 0.1
 _AGAIN_S = 1.0
-_SHORT_S, _APART_S = 0.01, 0.02
-"""Between two looks, and two beginnings, where many workers share the CPUs of one machine."""
+_SHORT_S = 0.01
+"""Between two looks, where many workers share the CPUs of one machine."""
+_SHARE_OF_LEAD = 0.5
+"""And within this share of the time before the moment they get ready one after the other."""
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,13 @@ class Fleet:
         return found
 
     def each(
-        self, hosts: Sequence[str], begin: Callable[[str], Any], *, together: bool = False
+        self, hosts: Sequence[str], begin: Callable[[str], Any], *, together: bool = False, lead_s: float = 0.0
     ) -> tuple[dict[str, Any], dict[str, float]]:
         """A task for each, until all have ended in whatever way; and when each was seen to have, by this clock, s.
 
-        Where many workers are on one machine, some at a time, unless they have to be under way `together`. Short
-        looks, so that an interrupt is taken.
+        Where many workers are on one machine, some at a time, unless they have to be under way `together`: then they
+        are told one after the other, well before the moment `lead_s` from now. Short looks, so that an interrupt is
+        taken.
         """
         most = len(hosts) if together or not self.at_once else self.at_once
         waiting, futures, ended = list(hosts), dict[str, Any](), dict[str, float]()
@@ -106,7 +109,7 @@ class Fleet:
                 host = waiting.pop(0)
                 futures[host] = begin(host)
                 if together and self.at_once:
-                    time.sleep(_APART_S)
+                    time.sleep(lead_s * _SHARE_OF_LEAD / len(hosts))
             for host, future in futures.items():
                 if host not in ended and future.done():
                     ended[host] = time.monotonic()

@@ -18,7 +18,7 @@ from assay.version import __version__
 
 Json = dict[str, Any]
 
-_METRIC, _UNIT, _HEIGHT = "ops_rate", "ops/s", 150
+_METRIC, _UNIT, _HEIGHT, _TICKS = "ops_rate", "ops/s", 150, 6
 
 
 def write(directory: Path) -> Path:
@@ -97,7 +97,8 @@ def _datum(panel: str, place: int, total: Json, value: float, hosts: str, *, mis
 
 def _panel(title: str, data: Sequence[Datum], everything: Sequence[Datum]) -> Panel:
     last = max(entry["x"] for entry in everything)
-    axis = alt.Axis(title="cell, in the order in which they ran", tickMinStep=1, tickCount=6)
+    whole = list(range(0, int(last) + 1, max(1, int(last) // _TICKS)))
+    axis = alt.Axis(title="cell, in the order in which they ran", values=whole)
     x = alt.X("x:Q", axis=axis, scale=alt.Scale(domain=[-0.5, last + 0.5], nice=False))
     y = axes.vertical(_METRIC, log=False, values=[float(entry["y"]) for entry in everything])
     tooltip = [

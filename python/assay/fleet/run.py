@@ -314,7 +314,10 @@ class _Runner:
         # Twins play in a time of their own, each when it is its turn.
         together = not any(target["kind"] == "twin" for target in cell.job["targets"])
         futures, ended = self.fleet.each(
-            hosts, lambda host: self._begin(host, cell, offsets[host], begin_ns), together=together
+            hosts,
+            lambda host: self._begin(host, cell, offsets[host], begin_ns),
+            together=together,
+            lead_s=lead_s,
         )
         for host, future in futures.items():
             answer = self.fleet.answer(host, future, f"running {cell.id}", ended[host])

@@ -24,7 +24,7 @@ def perform(name: str, arguments: str) -> str:
 
 
 def _named(name: str) -> Callable[[Json], Any]:
-    from assay.fleet import bend, work
+    from assay.fleet import bend, computing, work
 
     found: dict[str, Callable[[Json], Any]] = {
         "look": work.look,
@@ -35,6 +35,7 @@ def _named(name: str) -> Callable[[Json], Any]:
         "run": work.run,
         "kept": work.kept,
         "finish": work.finish,
+        "compute": computing.compute,
     }
     if name not in found:
         message = f"`{name}` is no task of a fleet"

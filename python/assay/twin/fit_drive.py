@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from assay.binary import Binary
+from assay.crew.work import WorkCrew
 from assay.error import FAILED, AssayError
 from assay.target.catalog import VERSION
 from assay.twin.fit_points import Measured
@@ -63,21 +65,38 @@ def solve(twins: Sequence[Json], host: Json, points: Sequence[Measured], binary:
     return [first[at : at + len(points)] for at in range(0, len(first), len(points))]
 
 
-def fit(points: Sequence[Measured], host: Json, capacity_bytes: float, binary: Binary) -> DriveFit:
+def fit(
+    points: Sequence[Measured], host: Json, capacity_bytes: float, binary: Binary, crew: WorkCrew | None = None
+) -> DriveFit:
     """The parameters under which the points that are not held out come out best.
 
-    The number of dies is whole, so the rest is fitted once more after it was rounded.
+    The number of dies is whole, so the rest is fitted once more after it was rounded. The layouts are tried by `crew`
+    beside each other, else one after the other.
     """
     seen = [point for point in points if not point.held_out]
     start = first_guess(seen)
     problem = _Problem(seen, host, capacity_bytes, binary)
-    tries = [problem.best(start | {"page_bytes": page, "spread_dies": wide}, _ROUNDS) for page, wide in LAYOUTS]
+    starts = [start | {"page_bytes": page, "spread_dies": wide} for page, wide in LAYOUTS]
+    if crew is None:
+        tries = [problem.best(begin, _ROUNDS) for begin in starts]
+    else:
+        asked: Json = {"points": [dataclasses.asdict(point) for point in seen], "host": host}
+        asked |= {"capacity_bytes": capacity_bytes}
+        tries = [(one["values"], one["cost"]) for one in crew.do(tried, [asked | {"start": one} for one in starts])]
     values, _ = min(tries, key=lambda found: found[1])
     values["dies"] = float(max(1, round(values["dies"])))
     values, _ = problem.best(values, _ROUNDS, fixed=("dies",))
     values = _pause(points, values, host, capacity_bytes, binary)
     answers = solve([twin(values, capacity_bytes)], host, points, binary)[0]
     return DriveFit(values, {point.name: answer for point, answer in zip(points, answers, strict=True)})
+
+
+def tried(order: Json) -> Json:
+    """The best parameters near one start, and the cost that is left: a piece of a fit, for whoever computes."""
+    points = [Measured(**point) for point in order["points"]]
+    problem = _Problem(points, order["host"], order["capacity_bytes"], Binary.find())
+    values, cost = problem.best(order["start"], _ROUNDS)
+    return {"values": values, "cost": cost}
 
 
 def first_guess(points: Sequence[Measured]) -> dict[str, float]:

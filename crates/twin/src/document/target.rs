@@ -30,6 +30,9 @@ pub enum CachePolicy {
     Lru,
 }
 
+/// The page of a program that interleaves over drives by itself.
+const PROGRAM_PAGE_BYTES: u64 = 16 << 10;
+
 /// What serves a load: a device, or a composition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
@@ -83,6 +86,23 @@ impl Target {
     /// One device.
     pub fn device(twin: Twin) -> Self {
         Self::Device { twin: Box::new(twin), modules: 1 }
+    }
+
+    /// So many of it: modules of memory, interleaved by the CPU, else members with pages interleaved by the program.
+    #[must_use]
+    pub fn times(&self, count: u32) -> Self {
+        match self {
+            Self::Device { twin, modules } if twin.device.is_memory() => {
+                Self::Device { twin: twin.clone(), modules: modules.saturating_mul(count) }
+            }
+            other => Self::Stripe {
+                member: Box::new(other.clone()),
+                count,
+                chunk_bytes: PROGRAM_PAGE_BYTES,
+                layout: StripeKind::Interleave,
+                missing: 0,
+            },
+        }
     }
 
     /// Bytes that a user can store.

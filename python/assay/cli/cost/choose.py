@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.crews import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 
@@ -30,6 +31,9 @@ def choose(
         Path | None, typer.Option("--quotes", metavar="FILE", help="Your own prices and exchange rates; they win.")
     ] = None,
     band: Annotated[float, typer.Option("--band", help="Sensitivity: each price from 1/BAND to BAND times.")] = 2.0,
+    workers: Workers = 0,
+    scheduler: Scheduler = "",
+    certificates: Keys = None,
     json: Json = False,
 ) -> None:
     """Choose instances for a workload, and say why the others lost.
@@ -37,6 +41,9 @@ def choose(
     Looks at about 3,000 cloud instances and at your own machines: how many are needed, which limit binds, what it
     costs a month, which of them no other beats.
     """
+    from assay.cli import crews
     from assay.cli.cost.choosing import ChoiceFlags, run
 
-    raise typer.Exit(run(ChoiceFlags(workload, objective, cloud, arch, hardware, latencies, quotes, band, json)))
+    asked = ChoiceFlags(workload, objective, cloud, arch, hardware, latencies, quotes, band, json)
+    with crews.crew(crews.CrewWish(workers, scheduler, certificates)) as by:
+        raise typer.Exit(run(asked, by))

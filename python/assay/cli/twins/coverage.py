@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import typer
 
+from assay.cli.crews import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 
-def coverage(json: Json = False) -> None:
+def coverage(
+    workers: Workers = 0,
+    scheduler: Scheduler = "",
+    certificates: Keys = None,
+    json: Json = False,
+) -> None:
     """Count how often published figures that no twin was fitted to lie in its band, by kind of question.
 
     For example: assay twin coverage
     """
+    from assay.cli import crews
     from assay.cli.twins.covering import show
 
-    raise typer.Exit(show(json))
+    with crews.crew(crews.CrewWish(workers, scheduler, certificates)) as by:
+        raise typer.Exit(show(json, by))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from assay.claim import coverage
 from assay.claim.coverage import CoverageRow
 from assay.cli import output
+from assay.crew.work import WorkCrew
 from assay.error import DONE
 
 _HEAD = (
@@ -13,10 +14,10 @@ _HEAD = (
 )
 
 
-def show(as_json: bool) -> int:
+def show(as_json: bool, crew: WorkCrew | None = None) -> int:
     """Prints the table; groups that were left out are counted against widths from all others."""
     output.tell("asking twins for every published figure that nothing was fitted to")
-    rows = coverage.rows(coverage.figures())
+    rows = coverage.rows(coverage.figures(crew))
     if as_json:
         output.emit({"version": 1, "rows": [vars(row) for row in rows]})
         return DONE

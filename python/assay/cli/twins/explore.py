@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.crews import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 
@@ -17,9 +18,9 @@ def explore(
     out: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where they go; what is there is not asked again.")
     ] = Path("explored"),
-    workers: Annotated[
-        int, typer.Option("--workers", min=0, max=1024, help="Processes; as many as there are cores by default.")
-    ] = 0,
+    workers: Workers = 0,
+    scheduler: Scheduler = "",
+    certificates: Keys = None,
     on: Annotated[
         list[str] | None, typer.Option("--on", metavar="twin:NAME", help="These twins alone; may be repeated.")
     ] = None,
@@ -27,8 +28,9 @@ def explore(
 ) -> None:
     """Ask the whole catalog: millions of points of twins, arrays, paths, sizes and mixes, as Parquet.
 
-    The same command goes on where an earlier one was ended.
+    The same command goes on where an earlier one was ended. Without --workers there are as many as cores.
     """
+    from assay.cli import crews
     from assay.cli.twins.exploring import explored
 
-    raise typer.Exit(explored(int(points), out, workers, on or [], json))
+    raise typer.Exit(explored(int(points), out, crews.CrewWish(workers, scheduler, certificates), on or [], json))

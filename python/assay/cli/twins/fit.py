@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from assay.cli.crews import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 Points = Annotated[Path | None, typer.Option("--points", metavar="FILE.csv", help="Published latencies under load.")]
@@ -53,6 +54,9 @@ def fit(
     cite: Annotated[str, typer.Option("--cite", metavar="TEXT", help="Where the grid was published.")] = "",
     seed: Annotated[int, typer.Option("--seed", help="Seed of order and offsets.")] = 1,
     dry_run: DryRun = False,
+    workers: Workers = 0,
+    scheduler: Scheduler = "",
+    certificates: Keys = None,
     json: Json = False,
 ) -> None:
     """Make a twin of a device in about four minutes, and say how far off it is on points it did not see.
@@ -61,15 +65,13 @@ def fit(
     access_bytes, threads, gib_per_s; or a drive to published latencies under load (--points). For example:
     assay fit --on /mnt/drive --out mine.toml
     """
+    from assay.cli.crews import CrewWish
     from assay.cli.twins.fitting import FitOrder, fit_device
     from assay.error import BAD_JOB, AssayError
 
     if sum(each is not None and each != "" for each in (on, source, resume, points)) != 1:
-        hint = (
-            "name a target (--on), results or a grid (--from), a table (--points), or a folder to go on with (--resume)"
-        )
-        problem = "assay fit needs exactly one of --on, --from, --points and --resume"
-        raise AssayError(problem, hint=hint, code=BAD_JOB)
+        hint = "name a target, results or a grid, a table, or a folder to continue"
+        raise AssayError("assay fit needs one of --on, --from, --points and --resume", hint=hint, code=BAD_JOB)
     if points is None and (drive or rows):
         raise AssayError("--drive and --rows choose from --points", hint="name the table as well", code=BAD_JOB)
     if points is not None:
@@ -94,6 +96,7 @@ def fit(
         uncertified=uncertified,
         dry_run=dry_run,
         json=json,
+        crew=CrewWish(workers, scheduler, certificates),
     )
     raise typer.Exit(fit_device(order))
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.cli import output
+from assay.cli import crews, output
+from assay.cli.crews import CrewWish
 from assay.cli.measure.devices import check_devices
 from assay.cli.measure.order import RunFlags, show_plan, wish
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
@@ -43,6 +44,8 @@ class FitOrder:
     uncertified: bool = False
     dry_run: bool = False
     json: bool = False
+    crew: CrewWish = field(default_factory=CrewWish)
+    """Who computes, once all is measured."""
 
 
 def fit_device(order: FitOrder) -> int:
@@ -121,7 +124,8 @@ def _conclude(order: FitOrder, directory: Path, binary: Binary) -> int:
     if not (directory / "records").is_dir():
         hint = "name a folder that `assay fit --on` wrote, or a grid as a .csv file"
         raise AssayError(f"{directory} is no folder of results", hint=hint, code=BAD_JOB)
-    result = fit_folder(directory, order.name, binary)
+    with crews.crew(order.crew) as by:
+        result = fit_folder(directory, order.name, binary, by)
     wanted = result.verdict.certified or order.uncertified
     files = _write(order, result) if wanted else None
     if order.json:

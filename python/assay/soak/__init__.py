@@ -1,0 +1,1 @@
+"""Stores whose process is killed while they work: what was acknowledged has to be there."""
