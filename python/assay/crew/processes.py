@@ -11,7 +11,6 @@ from typing import Any
 
 from assay.binary import die_with
 from assay.crew.work import Heard, Json, Work, answer, performed
-from assay.error import NOT_POSSIBLE, AssayError
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,13 @@ class Processes:
 
 @contextlib.contextmanager
 def started(number: int) -> Iterator[Processes]:
-    """The processes, meanwhile; they end with this one, however it ends.
-
-    Raises:
-        AssayError: where Dask is not installed.
-    """
+    """The processes, meanwhile; they end with this one, however it ends."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
 
-    try:
-        import dask
-    except ImportError as error:
-        hint = "install it: pip install 'assay[fleet]'; a checkout has it"
-        message = "computing by several processes needs Dask, which is not installed"
-        raise AssayError(message, hint=hint, code=NOT_POSSIBLE) from error
-    del dask
+    # Asked for before any process starts: its packages come when they are first imported.
+    import dask  # noqa: F401
+
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(number, mp_context=fresh, initializer=_attached, initargs=(os.getpid(),)) as pool:
         yield Processes(number, pool)

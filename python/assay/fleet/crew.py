@@ -1,6 +1,6 @@
 """The hosts of a fleet as a crew: whichever is free computes the next piece, and a lost host's piece goes to another.
 
-What is computed may be computed twice: nothing is measured and nothing is written but the answer.
+What is computed may be computed twice: nothing is measured, and what a soak writes lies in a folder of its own.
 """
 
 from __future__ import annotations
