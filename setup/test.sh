@@ -11,6 +11,7 @@ test_steps() {
     lab) echo lab_tests ;;
     faults) echo fault_matrix ;;
     kills) echo kills ;;
+    cuts) echo cuts ;;
     fleet) echo fleet_kills ;;
     crash) echo crash_images ;;
     fuzz) echo fuzz ;;
@@ -53,6 +54,9 @@ fault_matrix() { cd "$root/tests" && "$venv/bin/python" -m faults.whole "${test_
 
 # N kills by seed over all commands that write, in so many seconds; the table of docs/kills.md comes from it.
 kills() { cd "$root/tests" && "$venv/bin/python" -m kills.whole "${test_words[@]}"; }
+
+# Every database on a drive whose power is cut, by so many seeds, in so many seconds; docs/mount-cuts.md comes from it.
+cuts() { cd "$root/tests" && "$venv/bin/python" -m mount.whole "${test_words[@]}"; }
 
 # N runs of a fleet in which a process is killed, in so many seconds, beside those of a FILE; docs/fleet-tried.md has them.
 fleet_kills() { cd "$root/tests" && "$venv/bin/python" -m fleet.whole "${test_words[@]}"; }
@@ -124,7 +128,7 @@ run_tests() {
     local steps step verdicts=() failed=0
     test_words=("${@:2}")
     if ! steps=$(test_steps "${1-all}"); then
-        say "there is no test group '$1'; choose rust, python, e2e, lab, faults, kills, fleet, crash, mutants, fuzz or arm, or none for all"
+        say "there is no test group '$1'; choose rust, python, e2e, lab, faults, kills, cuts, fleet, crash, mutants, fuzz or arm, or none for all"
         exit 2
     fi
     cd "$root" || exit 1

@@ -1,4 +1,4 @@
-"""The power is cut of a drive that is played: what was acknowledged as durable is there, all else may be lost."""
+"""The power is cut of a drive that is played: what was flushed is there, all else may be lost."""
 
 from __future__ import annotations
 
@@ -8,97 +8,32 @@ import mmap
 import os
 import shutil
 import signal
-import sqlite3
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from mount.cutting import wait_for_death
 from mount.mounted import mounted
 
-_DRIVE = "fixed:400,200,600"
 
-# Commits numbers, and says each after it was told that it is durable.
-_WRITER = """
-import os, sqlite3, sys
-database, journal, level = sys.argv[1:]
-connection = sqlite3.connect(database, isolation_level=None)
-connection.execute(f"pragma journal_mode={journal}")
-connection.execute(f"pragma synchronous={level}")
-connection.execute("create table if not exists t (n integer primary key, data blob)")
-for n in range(100000):
-    connection.execute("insert into t values (?, ?)", (n, os.urandom(300)))
-    os.write(1, b"%d\\n" % n)
-"""
-
-
-@contextlib.contextmanager
-def writer(database: Path, journal: str, level: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that commits until it is told of an error."""
-    command = [sys.executable, "-c", _WRITER, str(database), journal, level]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def found(database: Path) -> tuple[int, str]:
-    """How many numbers are there in order from 0 on, and what SQLite says of the file."""
-    with contextlib.closing(sqlite3.connect(database)) as connection:
-        try:
-            numbers = [row[0] for row in connection.execute("select n from t order by n")]
-            word = connection.execute("pragma integrity_check").fetchone()[0]
-        except sqlite3.DatabaseError as error:
-            return 0, str(error)
-    return next((n for n, number in enumerate(numbers) if n != number), len(numbers)), word
-
-
-@pytest.mark.parametrize("journal", ["wal", "delete"])
-@pytest.mark.parametrize("seed", range(4))
-def test_nothing_that_sqlite_acknowledged_as_durable_is_missing(tmp_path: Path, journal: str, seed: int) -> None:
-    with mounted(tmp_path, _DRIVE, seed=seed, cut={"after_requests": 60 + 37 * seed}) as one:
-        with writer(tmp_path / "mnt" / "db", journal, "full") as process:
-            out, _ = process.communicate(timeout=20)
+@pytest.mark.parametrize("when", [{"after_requests": 25}, {"after_seconds": 0.5}])
+def test_the_power_goes_after_so_many_requests_or_seconds(tmp_path: Path, when: dict[str, float]) -> None:
+    with mounted(tmp_path, "fixed:400,200,600", cut=when) as one:
+        descriptor = os.open(tmp_path / "mnt" / "file", os.O_RDWR | os.O_CREAT)
+        answered = 0
+        code = 0
+        while not code:
+            try:
+                os.fsync(descriptor)
+                answered += 1
+            except OSError as error:
+                code = error.errno or -1
+        assert code == errno.EIO
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
         assert one.end()["cut"] is not None
-    acknowledged = len(out.split())
-    assert acknowledged > 0, f"seed {seed}"
-    there, word = found(tmp_path / "files" / "db")
-    assert word == "ok", f"seed {seed}: {word}"
-    assert there >= acknowledged, f"seed {seed}: {acknowledged} were acknowledged, {there} are there"
-
-
-def test_what_was_never_flushed_is_caught_missing(tmp_path: Path) -> None:
-    missing = 0
-    for seed in range(3):
-        shutil.rmtree(tmp_path / "files", ignore_errors=True)
-        with mounted(tmp_path, _DRIVE, seed=seed, cut="on_signal") as one:
-            with writer(tmp_path / "mnt" / "db", "wal", "off") as process:
-                assert process.stdout is not None
-                acknowledged = len([process.stdout.readline() for _ in range(200)])
-                os.kill(one.pid, signal.SIGUSR1)
-                wait_for_the_cut(tmp_path / "mnt")
-            one.end()
-        there, word = found(tmp_path / "files" / "db")
-        missing += there < acknowledged or word != "ok"
-    assert missing, "SQLite without flushes lost nothing in 3 cuts: the cut takes too little"
-
-
-def wait_for_the_cut(at: Path) -> None:
-    """Until nothing is answered any more."""
-    for n in range(1000):
-        try:
-            (at / f"new-{n}").touch()
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-            return
-        time.sleep(0.005)
-    pytest.fail("the power is not cut")
+    if "after_requests" in when:
+        assert 20 <= answered <= 25
 
 
 def cut_after_writes(tmp_path: Path, what: str, seed: int) -> bytes:
@@ -116,7 +51,7 @@ def cut_after_writes(tmp_path: Path, what: str, seed: int) -> bytes:
         for at in (0, 4096):
             os.pwrite(descriptor, memoryview(block)[:4096], at)
         os.kill(one.pid, signal.SIGUSR1)
-        wait_for_the_cut(tmp_path / "mnt")
+        wait_for_death(tmp_path / "mnt")
         with pytest.raises(OSError, match=r".") as failed:
             os.fsync(descriptor)
         assert failed.value.errno == errno.EIO

@@ -65,7 +65,9 @@ def test_a_card_is_a_picture_with_its_sources(name: str, tmp_path: Path) -> None
     twin = catalog.twin(name)
     card.write(twin, tmp_path / "card.svg")
     text = (tmp_path / "card.svg").read_text()
-    ET.fromstring(text)  # noqa: S314
+    words = " ".join(word.strip() for word in ET.fromstring(text).itertext() if word.strip())  # noqa: S314
+    for kind, count in review(name)["parameters"].items():
+        assert f"{count} {kind}" in words, "card and review count alike"
     assert twin["title"].split(",")[0] in text
     assert "writes, fresh" in text
     assert "Parameters:" in text

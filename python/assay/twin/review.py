@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,11 +36,12 @@ def review(name: str) -> Json:
     twin = drive(name)
     stated = list(_stated(twin))
     found = [(place, one) for place, one in catalog.parameters(twin)]
-    kinds = sorted({one["kind"] for _, one in found})
+    # Bands say how far off answers are, and are no property of the drive.
+    counted = Counter(one["kind"] for place, one in found if not place.startswith("band"))
     bare = [place for place, one in found if one["kind"] == "assumed" and not ("low" in one or "high" in one)]
     return {
         "twin": twin["name"],
-        "parameters": {kind: sum(one["kind"] == kind for _, one in found) for kind in kinds},
+        "parameters": dict(sorted(counted.items())),
         "assumed_without_a_range": [place for place in bare if not place.startswith("band")],
         "stated": stated,
         "laws": [*_outside(found), *_falls(twin)],
