@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import rivals
+from assay.rivals.program import path as rivals_program
 
 from mount.cutting import Left, Victim, Worker, shut
 from mount.mounted import ROOT
@@ -61,7 +62,7 @@ class Soaked(Victim):
         return "" if there else "assayer-db is not built; cargo build --release -p assayer-db"
 
     def _program(self) -> Path:
-        found = rivals.path() if self._rival else _ASSAYER
+        found = rivals_program() if self._rival else _ASSAYER
         assert found is not None
         return found
 
