@@ -43,6 +43,9 @@ def run(order: Exploration, crew: WorkCrew, tell: Callable[[str], None]) -> Json
     Raises:
         AssayError: where more is asked than there is, or the folder holds another sample.
     """
+    # Here, where a package that is missing is brought; other processes only import it.
+    import pyarrow as pa  # noqa: F401
+
     grid = Grid(order.twins) if order.twins else Grid.of_catalog()
     if not 1 <= order.points <= grid.size:
         raise AssayError(f"--points {order.points}: there are {grid.size}", hint="ask for 1 to that", code=BAD_JOB)
