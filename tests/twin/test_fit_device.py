@@ -77,6 +77,18 @@ def copied(fitted: tuple[Path, Json], tmp_path: Path) -> Path:
     return shutil.copytree(fitted[0] / "r", tmp_path / "r")
 
 
+def test_processes_that_share_the_fit_find_the_same_twin(fitted: tuple[Path, Json], tmp_path: Path) -> None:
+    pytest.importorskip("dask")
+    results, made = str(fitted[0] / "r"), [tmp_path / "alone.toml", tmp_path / "spread.toml"]
+    printed = []
+    for path, words in zip(made, ((), ("--workers", "2")), strict=True):
+        code, out, err = call("fit", "--from", results, "--out", str(path), *words, "--json")
+        assert code == 0, err
+        printed.append(json.loads(out) | {"files": None})
+    assert printed[1] == printed[0]
+    assert made[1].read_bytes() == made[0].read_bytes()
+
+
 def spoil(results: Path, change: Callable[[Json], bool]) -> int:
     """Rewrites the records that a change concerns; returns how many."""
     count = 0
