@@ -13,10 +13,9 @@ from importlib import resources
 from pathlib import Path
 
 import jinja2
-import vl_convert
 from jinja2.filters import do_forceescape, do_mark_safe
 
-from assay.charts import swatch, theme
+from assay.charts import bundle, swatch, theme
 from assay.charts.export import subtitle
 from assay.charts.model import Figure
 from assay.results import labels, reasons
@@ -42,7 +41,7 @@ def replace_file(path: Path, text: str) -> None:
 def scripts() -> list[str]:
     """The library that draws, and the page's own scripts."""
     return [
-        script(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")),
+        script(bundle.drawing()),
         *(script((_ASSETS / name).read_text(encoding="utf-8")) for name in ("report.js", "explore.js")),
     ]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.results import folder
+from assay.results import collector, folder
 from assay.results.folder import ReportError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def answers(directory: Path) -> list[Answer]:
     return answer.of(folder.read(Path(directory)))
 
 
+@collector.paused()
 def write(
     directory: Path,
     *,
@@ -43,6 +44,7 @@ def write(
     return page.write(found, export=export, pdf=pdf)
 
 
+@collector.paused()
 def document(directory: Path) -> dict[str, Any]:
     """What the report says, as JSON: answers, advice, headroom, and what is wrong with the folder."""
     from assay.advise import of

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from assay.error import BAD_JOB, AssayError
 from assay.record import Record
-from assay.results import work
+from assay.results import collector, work
 from assay.results.work import Work
 
 Json = dict[str, Any]
@@ -46,6 +46,8 @@ class Cell:
     reason: str
     fix: str
     record: Record | None
+    made: dict[type, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was made of it, by its type: a page asks for the rows of every cell a dozen times."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ def _line(text: str) -> Json | None:
     return found if isinstance(found, dict) else None
 
 
+@collector.paused()
 def read(directory: Path) -> Folder:
     """Reads a result folder. Raises `ReportError` where it holds neither a plan nor a record."""
     directory = Path(directory)

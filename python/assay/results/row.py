@@ -295,12 +295,15 @@ def _series(name: str, series: list[IntervalPoint]) -> tuple[list[float], list[f
 
 
 def rows(cells: Iterable[Cell]) -> list[Row]:
-    """All classes of all cells that left a record."""
-    found = []
-    for cell in cells:
-        if cell.record is None:
-            continue
-        asked = {str(one.get("name")): one for one in cell.record["job"].get("classes") or () if isinstance(one, dict)}
-        results = (one for one in cell.record["classes"] if isinstance(one, dict))
-        found += [Row(cell, cell.record, result, asked.get(str(result.get("name")), {})) for result in results]
-    return found
+    """All classes of all cells that left a record. The rows of a cell are made once, whoever asks for them."""
+    return [one for cell in cells if cell.record is not None for one in _of(cell, cell.record)]
+
+
+def _of(cell: Cell, record: Record) -> tuple[Row, ...]:
+    made = cell.made.get(Row)
+    if made is None:
+        asked = {str(one.get("name")): one for one in record["job"].get("classes") or () if isinstance(one, dict)}
+        results = (one for one in record["classes"] if isinstance(one, dict))
+        made = tuple(Row(cell, record, result, asked.get(str(result.get("name")), {})) for result in results)
+        cell.made[Row] = made
+    return cast("tuple[Row, ...]", made)

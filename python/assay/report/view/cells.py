@@ -6,6 +6,8 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
+from typing import NamedTuple
 
 from assay.record import NotMeasured, Reason, Record
 from assay.report.answer import trust
@@ -49,8 +51,7 @@ _HEADS = {
 }
 
 
-@dataclass(frozen=True)
-class CellValue:
+class CellValue(NamedTuple):
     """One figure of the table."""
 
     text: str
@@ -119,15 +120,23 @@ def table(cells: Sequence[Cell], rows: Sequence[Row]) -> StudyTable | None:
     place = varying(rows, [*factors(rows), "scenario", "repeat"]) or ["scenario"]
     columns = [name for name in _COLUMNS if any(one.metric(name) is not None for one in rows)]
     measured = [cell for cell in cells if cell.record is not None]
-    own: dict[int, list[Row]] = {}
-    for one in rows:
-        own.setdefault(id(one.cell), []).append(one)
-    entries = _said_once([_entry(cell, own.get(id(cell), []), place, columns) for cell in measured])
-    titles = [_usual(entries, index) for index in range(len(columns))]
-    heads = tuple(ColumnHead(_HEADS[name], title) for name, title in zip(columns, titles, strict=True))
-    return StudyTable(
-        tuple(labels.dimension(name) for name in place), heads, tuple(_without(entry, titles) for entry in entries)
-    )
+    figures, heads = _columns(rows, columns)
+    own: dict[int, list[tuple[Row, ClassLine]]] = {}
+    for one, values in zip(rows, zip(*figures, strict=True) if figures else repeat(()), strict=False):
+        own.setdefault(id(one.cell), []).append((one, ClassLine(one.name, values)))
+    entries = _said_once([_entry(cell, own.get(id(cell), []), place) for cell in measured])
+    return StudyTable(tuple(labels.dimension(name) for name in place), heads, tuple(entries))
+
+
+def _columns(rows: Sequence[Row], names: Sequence[str]) -> tuple[list[list[CellValue]], tuple[ColumnHead, ...]]:
+    """Each column's figures, a row each, and its head: what most figures say of themselves the head says for them."""
+    figures, heads = [], []
+    for name in names:
+        found = [_value(one, name) for one in rows]
+        usual = _usual(found)
+        heads.append(ColumnHead(_HEADS[name], usual))
+        figures.append([CellValue(one.text, "", one.weak) if one.title == usual else one for one in found])
+    return figures, tuple(heads)
 
 
 def _said_once(entries: list[TableCell]) -> list[TableCell]:
@@ -138,31 +147,20 @@ def _said_once(entries: list[TableCell]) -> list[TableCell]:
     return [replace(entry, missing=tuple(one for one in entry.missing if one not in shared)) for entry in entries]
 
 
-def _usual(entries: Sequence[TableCell], index: int) -> str:
-    """What most figures of a column say of themselves: the head says it once for all of them."""
-    said = Counter(line.values[index].title for entry in entries for line in entry.lines if line.values[index].text)
+def _usual(values: Sequence[CellValue]) -> str:
+    """What most figures of a column say of themselves."""
+    said = Counter(value.title for value in values if value.text)
     return said.most_common(1)[0][0] if said else ""
 
 
-def _without(entry: TableCell, titles: Sequence[str]) -> TableCell:
-    lines = (
-        replace(line, values=tuple(
-            replace(value, title="" if value.title == title else value.title)
-            for value, title in zip(line.values, titles, strict=True)
-        ))
-        for line in entry.lines
-    )  # fmt: skip
-    return replace(entry, lines=tuple(lines))
-
-
-def _entry(cell: Cell, rows: Sequence[Row], place: Sequence[str], columns: Sequence[str]) -> TableCell:
-    record = cell.record or {}
+def _entry(cell: Cell, said: Sequence[tuple[Row, ClassLine]], place: Sequence[str]) -> TableCell:
+    record, rows = cell.record or {}, [one for one, _ in said]
     status = trust.status(cell)
     return TableCell(
         anchor=f"cell-{cell.id}",
         name=cell.id,
         place=tuple(_place(rows, cell, name) for name in place),
-        lines=tuple(ClassLine(one.name, tuple(_value(one, name) for name in columns)) for one in rows),
+        lines=tuple(line for _, line in said),
         status=status,
         mark=labels.STATUS_MARK[status],
         provenance=rows[0].provenance if rows else "assumed",
