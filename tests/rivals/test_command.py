@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 from assay import rivals
+from assay.bench.beside import ContestResult, Missing, results
 from assay.bench.contest import CONTESTS, Size, named, pool_bytes
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals import build
 from assay.rivals.build import rocksdb
+from assay.study.cell import Cell
+from assay.study.plan import in_order
 
 Json = dict[str, Any]
 BUILT = {str(one["name"]) for one in rivals.listed()}
@@ -126,8 +129,9 @@ def test_what_cannot_be_built_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("assayer")
 def test_a_rival_that_fails_is_named_and_the_contests_go_on(stand_in: Path, tmp_path: Path) -> None:
-    words = ("rivals", "bench", "--contest", "cold-lookups", "--keys", "2000", "--on", tmp_path, "--json")
-    done = assay(*words, program=stand_in)
+    (tmp_path / "data").mkdir()
+    words = ("rivals", "bench", "--contest", "cold-lookups", "--keys", "2000", "--on", tmp_path / "data", "--json")
+    done = assay(*words, "--repeats", "1", "--out", tmp_path / "out", program=stand_in)
     assert done.returncode == FAILED, done.stdout + done.stderr
     found = json.loads(done.stdout)
     assert [(one["ours"], one["rival"], one["fix"]) for one in found] == [
@@ -135,7 +139,80 @@ def test_a_rival_that_fails_is_named_and_the_contests_go_on(stand_in: Path, tmp_
         ("ssd-hash", "lmdb", "build the real one"),
     ]
     assert all("it is a stand-in" in one["reason"] for one in found)
-    assert list(tmp_path.iterdir()) == [stand_in]
+    assert list((tmp_path / "data").iterdir()) == []
+
+
+STUDY = """
+name = "mine"
+title = "Ours beside PostgreSQL"
+question = "Which does more?"
+source = "none"
+
+[matrix]
+side = ["ours", "rival"]
+
+[work]
+kind = "contest"
+contest = "tpcc-memory"
+ours = "assay"
+rival = "postgres"
+side = "${side}"
+warehouses = 1
+duration = "200ms"
+durability = "fsync"
+"""
+
+
+def test_a_study_of_contests_is_planned_with_both_sides_beside_each_other(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(STUDY)
+    words = ("run", tmp_path / "mine.toml", "--on", tmp_path, "--dry-run", "--json", "--repeats", "2")
+    done = assay(*words)
+    assert done.returncode == 0, done.stderr
+    cells = sorted(json.loads(done.stdout)["cells"], key=lambda cell: int(cell["order"]))
+    assert [cell["repeat"] for cell in cells] == [1, 1, 2, 2]
+    assert len({cell["job"]["beside"] for cell in cells}) == 1
+    assert {cell["job"]["asked"]["side"] for cell in cells[:2]} == {"ours", "rival"}
+    (tmp_path / "mine.toml").write_text(STUDY.replace('rival = "postgres"', 'rival = "postgres"\nkeys = "x"'))
+    assert "x is no count" in assay(*words).stderr
+    (tmp_path / "mine.toml").write_text(STUDY.replace("tpcc-memory", "ycsb-a"))
+    assert "postgres does not meet assay in ycsb-a" in assay(*words).stderr
+
+
+def cell(meeting: str, side: str, repeat: int) -> Cell:
+    asked = {"contest": meeting, "ours": "ssd-hash", "rival": "lmdb", "side": side}
+    job = {"asked": asked, "beside": f"{meeting}: ssd-hash beside lmdb"}
+    return Cell(f"c-{meeting}-{side}-r{repeat}", "c", "all", repeat, {}, job)
+
+
+def test_turns_of_a_pair_are_adjacent_in_random_order() -> None:
+    cells = [cell(one, side, repeat) for one in ("ycsb-a", "ycsb-b", "ycsb-c") for side in ("ours", "rival")
+             for repeat in (1, 2, 3, 4)]  # fmt: skip
+    firsts = set()
+    for seed in range(8):
+        ordered = in_order(cells, seed)
+        assert sorted(one.id for one in ordered) == sorted(one.id for one in cells)
+        for first, second in zip(ordered[::2], ordered[1::2], strict=True):
+            assert (first.job["beside"], first.repeat) == (second.job["beside"], second.repeat), f"seed {seed}"
+            firsts.add(first.job["asked"]["side"])
+    assert firsts == {"ours", "rival"}
+
+
+def test_pairs_are_read_out_of_records_and_what_was_missed_is_said() -> None:
+    def record(per_s: float) -> Json:
+        cpu = {"user_s": {"value": 1e-6}, "kernel_s": {"value": 0.0}}
+        figures = {"succeeded_per_s": {"value": per_s}}
+        parts = [{"succeeded": 10, "empty": 0}]
+        whole = {"figures": figures, "cpu": cpu, "durability": "none", "checks": [], "parts": parts}
+        return {**whole, "verdict": {"status": "valid"}}
+
+    cells = [cell(one, side, repeat) for one in ("ycsb-a", "ycsb-b") for side in ("ours", "rival") for repeat in (1, 2)]
+    records = {one.id: record(300.0 if one.job["asked"]["side"] == "ours" else 100.0) for one in cells[:4]}
+    missed = [{"reason": "it is gone", "fix": "build it", "cells": [cells[6].id]}]
+    pair, gone = results(cells, records, missed)
+    assert isinstance(pair, ContestResult)
+    assert pair.faster.median == pytest.approx(3.0)
+    assert pair.per_s == ([300.0, 300.0], [100.0, 100.0])
+    assert gone == Missing("ycsb-b", "ssd-hash", "lmdb", "it is gone", "build it")
 
 
 def test_contests_by_name_and_their_pools() -> None:

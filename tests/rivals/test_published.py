@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
+from assay import home
 from assay.bench.beside import ContestResult, differences
 from assay.bench.contest import CONTESTS, MEMORY, can_meet, named, place_of
-from assay.bench.reading import CHECKED, of_driver, of_record
+from assay.bench.reading import GOOD, of_driver, of_record
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals import PUBLISHED, build, published
 from assay.rivals.published import build as building
@@ -214,12 +218,21 @@ def test_lines_are_replaced_and_set_before_from_the_end_on(tmp_path: Path) -> No
     assert (tmp_path / "s" / "f").read_text() == "x\ny\na\nz\n"
 
 
-def test_a_reading_is_per_operation_and_an_empty_one_is_no_success() -> None:
-    said = {"succeeded": 1000, "succeeded_per_s": 500.0, "cpu_s": 0.002, "empty": 0, "wrong": 0}
-    reading = of_driver(said, "none")
-    assert (reading.per_s, reading.cpu_ns, reading.verdict) == (500.0, 2000.0, CHECKED)
-    assert of_driver(said | {"empty": 3}, "none").verdict == "3 empty"
-    assert of_driver(said | {"wrong": 1}, "none").verdict == "1 wrong"
+@pytest.mark.usefixtures("assayer")
+def test_a_reading_is_per_operation_and_an_empty_one_is_no_success(tmp_path: Path) -> None:
+    recipe, work = read(PUBLISHED[0]), DriverWork("s", "lookup", keys=10, threads=1, seconds=2, warmup_s=0)
+
+    def record(**more: int) -> dict[str, Any]:
+        said = {"succeeded": 1000, "succeeded_per_s": 500.0, "cpu_s": 0.002, "empty": 0, "wrong": 0}
+        return of_driver(said | more, recipe, work, tmp_path)
+
+    found = record()
+    jsonschema.validate(found, json.loads((home.schema() / "work.schema.json").read_text()))
+    reading = of_record(found)
+    assert (reading.per_s, reading.cpu_ns, reading.verdict) == (500.0, 2000.0, GOOD)
+    assert reading.durability == recipe.durability
+    assert of_record(record(empty=3)).verdict == "check empty failed"
+    assert of_record(record(wrong=1)).verdict == "check wrong failed"
 
 
 def test_misses_of_ours_are_counted_as_what_was_asked_for() -> None:
@@ -233,7 +246,7 @@ def test_misses_of_ours_are_counted_as_what_was_asked_for() -> None:
 
 def test_the_ratio_of_a_contest_is_that_of_its_pairs() -> None:
     sides = ([200.0, 300.0], [100.0, 100.0])
-    words = ([CHECKED] * 2, [CHECKED] * 2)
+    words = ([GOOD] * 2, [GOOD] * 2)
     result = ContestResult("pm-lookups", "fptree", "fptree", 0, ("a", "b"), sides, sides, words, 2, ("It differs.",))
     assert result.faster.median == pytest.approx(2.5)
     assert result.faster.low < 2.45 < result.faster.high
@@ -274,4 +287,5 @@ def test_a_built_program_has_every_entry_as_it_must_be(name: str, tmp_path: Path
         for contest in named(structure.contests):
             # One thread: two that remove from FPTree as it was published miss a key now and then.
             work = DriverWork(structure.name, contest.workload, keys=20_000, threads=1, seconds=0.05, warmup_s=0)
-            assert of_driver(published.run(recipe, work, tmp_path), recipe.durability).verdict == CHECKED
+            found = of_driver(published.run(recipe, work, tmp_path), recipe, work, tmp_path)
+            assert of_record(found).verdict == GOOD

@@ -1,23 +1,21 @@
-"""Assay's structures beside rivals, in one run on one machine: adjacent pairs in random order.
+"""Assay's structures beside rivals: what pairs of runs came to, out of their records.
 
 Nothing here is a test: figures of one machine are no reason to fail another.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from assay import own, rivals
-from assay.bench.contest import SERVERS, Contest, Ring, Size, can_meet, ours_of, place_of, pool_bytes
+from assay import rivals
+from assay.bench.contest import SERVERS, Contest, Size, can_meet, ours_of, pool_bytes
+from assay.bench.meeting import OURS, Meeting, meeting_of
 from assay.bench.pairs import Ratio, ratio
-from assay.bench.reading import Reading
-from assay.dbms.postgres.user import server_user
-from assay.error import BAD_JOB, FAILED, INTERRUPTED, NOT_POSSIBLE, AssayError
-from assay.study.work import save
+from assay.bench.reading import Reading, of_record
+from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
+from assay.study.cell import Cell
 
 Json = dict[str, Any]
 
@@ -81,110 +79,86 @@ class Missing:
         return {"contest": self.contest, "ours": self.ours, "rival": self.rival, "reason": self.reason, "fix": self.fix}
 
 
-def compare(
-    contests: Sequence[Contest],
-    names: Sequence[str],
-    size: Size,
-    repeats: int,
-    on: Path | None,
-    out: Path | None,
-    listen: Callable[[str], None],
-) -> Iterator[ContestResult | Missing]:
-    """Each contest, each of ours beside each rival; where a run fails, why, and the others go on.
-
-    Raises:
-        AssayError: where a rival was not built, or somebody interrupts.
-    """
-    chosen = list(names) or rivals.built()
-    if not chosen:
-        raise AssayError("no rival was built", hint="build some: `assay rivals build lmdb redb`", code=NOT_POSSIBLE)
-    _admit(chosen, contests, size)
-    chance = random.Random(size.seed)  # noqa: S311  The order of runs.
-    owner = server_user().owner if any(name in SERVERS for name in chosen) else None
-    for where in dict.fromkeys(place_of(contest, on) for contest in contests):
-        folder = own.make(where, "assay-rivals-", owner[0] if owner is not None else None)
-        ring = Ring(folder, size, lambda record: None if out is None else _save(out, record))
-        try:
-            for contest, ours, rival in _met([one for one in contests if place_of(one, on) == where], chosen):
-                listen(f"{contest.name}: {ours} beside {rival}")
-                yield _tried(ring, contest, (ours, rival), size, repeats, chance)
-        finally:
-            ring.close()
-            own.remove(folder)
-
-
-def _met(contests: Sequence[Contest], rivals_chosen: Sequence[str]) -> Iterator[tuple[Contest, str, str]]:
+def met(contests: Sequence[Contest], rivals_chosen: Sequence[str]) -> Iterator[tuple[Contest, str, str]]:
     """Who meets whom in what."""
     for contest in contests:
         for ours in ours_of(contest):
             yield from ((contest, ours, rival) for rival in rivals_chosen if can_meet(contest, ours, rival))
 
 
-def _admit(names: Sequence[str], contests: Sequence[Contest], size: Size) -> None:
-    """Refuses a rival that is not there, or that nothing can be asked of."""
-    for name in names:
+def admit(names: Sequence[str], contests: Sequence[Contest], durability: str) -> list[str]:
+    """The rivals that are named, or all that were built; refuses one that is not there, or has nothing to do."""
+    chosen = list(names) or rivals.built()
+    if not chosen:
+        raise AssayError("no rival was built", hint="build some: `assay rivals build lmdb redb`", code=NOT_POSSIBLE)
+    for name in chosen:
         if name in rivals.PUBLISHED:
             _admit_published(name, contests)
             continue
         if name not in SERVERS:
             rivals.program(name)
             continue
-        if size.durability != "fsync":
+        if durability != "fsync":
             hint = "say --durability fsync: both are then durable at every commit"
             raise AssayError(f"{name} is durable at every commit, and others were not to be", hint=hint, code=BAD_JOB)
-        if not any(_met(contests, [name])):
+        if not any(met(contests, [name])):
             hint = "say --contest tpcc-memory or tpcc-twice-the-pool"
             raise AssayError(f"{name} runs TPC-C alone", hint=hint, code=BAD_JOB)
+    return chosen
 
 
 def _admit_published(name: str, contests: Sequence[Contest]) -> None:
     """Refuses a published program that was not built, or that has nothing for any of the contests."""
     if rivals.published.built(name) is None:
         raise AssayError(f"{name} was not built", hint=f"build it: `assay rivals build {name}`", code=NOT_POSSIBLE)
-    if not any(_met(contests, [name])):
+    if not any(met(contests, [name])):
         hint = f"it meets ours in {', '.join(rivals.published.read(name).contests())}"
         raise AssayError(f"{name} has nothing for these contests", hint=hint, code=BAD_JOB)
 
 
-def _save(out: Path, record: Json) -> None:
-    save(out, record)
+def results(
+    cells: Iterable[Cell], records: Mapping[str, Json], missed: Sequence[Json]
+) -> Iterator[ContestResult | Missing]:
+    """What each pair came to: records by the ids of their cells, and what was not measured, as a run tells it."""
+    groups: dict[str, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.job["beside"], []).append(cell)
+    for group in groups.values():
+        meeting = meeting_of(group[0].job)
+        names = (meeting.contest.name, meeting.ours, meeting.rival)
+        ids = {cell.id for cell in group}
+        if why := next((one for one in missed if ids & set(one["cells"])), None):
+            yield Missing(*names, why["reason"], why["fix"])
+            continue
+        if pairs := _pairs(group, records, meeting):
+            yield _result(meeting, pairs)
 
 
-def _tried(
-    ring: Ring, contest: Contest, sides: tuple[str, str], size: Size, repeats: int, chance: random.Random
-) -> ContestResult | Missing:
-    try:
-        return _pairs(ring, contest, sides, size, repeats, chance)
-    except AssayError as error:
-        if error.code == INTERRUPTED:
-            raise
-        return Missing(contest.name, *sides, error.message, error.hint)
+def _pairs(group: Sequence[Cell], records: Mapping[str, Json], meeting: Meeting) -> list[tuple[Reading, Reading]]:
+    """Readings of both sides, of repeats that have both."""
+    missing = meeting.contest.workload == "missing"
+    sides: tuple[dict[int, Reading], dict[int, Reading]] = ({}, {})
+    for cell in group:
+        if cell.id in records:
+            side = 0 if meeting_of(cell.job).side == OURS else 1
+            sides[side][cell.repeat] = of_record(records[cell.id], missing=missing)
+    return [(sides[0][repeat], sides[1][repeat]) for repeat in sides[0] if repeat in sides[1]]
 
 
-def _pairs(
-    ring: Ring, contest: Contest, sides: tuple[str, str], size: Size, repeats: int, chance: random.Random
-) -> ContestResult:
-    for side in sides:
-        ring.load(contest, side)
-    readings: tuple[list[Reading], list[Reading]] = ([], [])
-    for _ in range(repeats):
-        for at in chance.sample((0, 1), 2):
-            readings[at].append(ring.measure(contest, sides[at], against=sides[0] if at else None))
-    for side, seen in zip(sides, readings, strict=True):
-        if not all(one.per_s > 0 and one.cpu_ns > 0 for one in seen):
-            hint = "ask for a longer window: --duration"
-            raise AssayError(f"{side} did nothing in a window, or used no CPU that was counted", hint=hint, code=FAILED)
-    ours, rival = readings
+def _result(meeting: Meeting, pairs: Sequence[tuple[Reading, Reading]]) -> ContestResult:
+    ours, rival = ([pair[side] for pair in pairs] for side in (0, 1))
+    size: Size = meeting.size
     return ContestResult(
-        contest.name,
-        *sides,
-        pool_bytes(contest, size),
+        meeting.contest.name,
+        meeting.ours,
+        meeting.rival,
+        pool_bytes(meeting.contest, size),
         (ours[0].durability, rival[0].durability),
         ([one.per_s for one in ours], [one.per_s for one in rival]),
         ([one.cpu_ns for one in ours], [one.cpu_ns for one in rival]),
         ([one.verdict for one in ours], [one.verdict for one in rival]),
         size.threads,
-        differences(sides[1]),
+        differences(meeting.rival),
     )
 
 

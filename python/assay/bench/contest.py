@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from assay import rivals
-from assay.bench.reading import Reading, of_driver, of_record
+from assay.bench.reading import of_driver
 from assay.binary import Binary
 from assay.dbms.target import target_of
 from assay.dbms.tpcc.bench import Bench, ServerSnapshot
@@ -90,8 +90,8 @@ class Size:
 class Ring:
     """Where contestants meet: their data in a folder, loaded once where a contest allows."""
 
-    def __init__(self, folder: Path, size: Size, keep: Callable[[Json], None]) -> None:
-        self._folder, self._size, self._keep = folder, size, keep
+    def __init__(self, folder: Path, size: Size) -> None:
+        self._folder, self._size = folder, size
         self._tables: dict[tuple[str, str], tuple[Bench, ServerSnapshot | None]] = {}
 
     def close(self) -> None:
@@ -117,15 +117,13 @@ class Ring:
             room = max(64 << 20, 8 * self._size.keys * ENTRY_BYTES)
             self._index(contest, name, {"window": {"operations": 1}, "warmup_s": 0.0, "pool_bytes": room})
 
-    def measure(self, contest: Contest, name: str, against: str | None = None) -> Reading:
-        """One run. A published program has several structures, and is told which of ours it is `against`."""
+    def measure(self, contest: Contest, name: str, against: str | None = None) -> Json:
+        """A run; its record. A published program has several structures, and is told which of ours it is `against`."""
         if against is not None and name in rivals.PUBLISHED:
             return self._published(contest, name, against)
-        record = self._tpcc(contest, name) if contest.workload == "tpcc" else self._index(contest, name, {})
-        self._keep(record)
-        return of_record(record, missing=contest.workload == "missing")
+        return self._tpcc(contest, name) if contest.workload == "tpcc" else self._index(contest, name, {})
 
-    def _published(self, contest: Contest, name: str, ours: str) -> Reading:
+    def _published(self, contest: Contest, name: str, ours: str) -> Json:
         size, recipe = self._size, rivals.published.read(name)
         structure = recipe.meets(contest.name, ours)
         assert structure is not None  # noqa: S101  Who does not meet is not asked.
@@ -139,7 +137,7 @@ class Ring:
             seed=size.seed,
             checked=CHECKED,
         )
-        return of_driver(rivals.published.run(recipe, work, self._folder), recipe.durability)
+        return of_driver(rivals.published.run(recipe, work, self._folder), recipe, work, self._folder)
 
     def _pool(self, name: str) -> Path:
         return self._folder / f"{name}-pool"

@@ -12,9 +12,16 @@ from assay.study.work.kind import DRIVEN
 from assay.study.work.runners import register
 
 if TYPE_CHECKING:
+    from assay.bench.contests import ContestRunner
     from assay.dbms.tpcc.runner import TpccRunner
     from assay.dbms.tpch.runner import TpchRunner
     from assay.dbms.wtperf.runner import WtperfRunner
+
+
+def _contest() -> ContestRunner:
+    from assay.bench.contests import ContestRunner
+
+    return ContestRunner()
 
 
 def _tpcc() -> TpccRunner:
@@ -35,11 +42,16 @@ def _wtperf() -> WtperfRunner:
     return WtperfRunner()
 
 
-register({"dbms-tpcc": _tpcc, "dbms-tpch": _tpch, "dbms-wtperf": _wtperf})
+register({"contest": _contest, "dbms-tpcc": _tpcc, "dbms-tpch": _tpch, "dbms-wtperf": _wtperf})
 
 
 def written(
-    name: str, question: str, repeats: int, table: Mapping[str, Any], matrix: Mapping[str, Sequence[Any]] | None = None
+    name: str,
+    question: str,
+    repeats: int,
+    table: Mapping[str, Any],
+    matrix: Mapping[str, Sequence[Any]] | None = None,
+    command: str = "",
 ) -> Study:
     """A study as a command is short for it; `table` is its `[work]`, and `matrix` what it has several values of."""
     columns = matrix or {}
@@ -47,12 +59,12 @@ def written(
         "name": name,
         "title": name.upper(),
         "question": question,
-        "source": f"`assay dbms {name}`",
+        "source": f"`assay {command or f'dbms {name}'}`",
         "repeats": repeats,
         "targets": ["folder"],
         "matrix": {key: list(values) for key, values in columns.items()},
         "work": {key: value for key, value in table.items() if value not in (None, "", [])}
-        | {key: f"${{{key}}}" for key in columns},
+        | {key: f"${{{key}}}" for key, values in columns.items() if not isinstance(values[0], Mapping)},
     }
     return Study.model_validate(document)
 

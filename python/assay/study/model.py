@@ -180,7 +180,9 @@ class WorkTable(Table):
 
     model_config = ConfigDict(extra="allow")
     open_keys: ClassVar[bool] = True
-    kind: Literal["engine-tpcc", "engine-ycsb", "engine-scan", "index", "dbms-tpcc", "dbms-tpch", "dbms-wtperf"]
+    kind: Literal[
+        "engine-tpcc", "engine-ycsb", "engine-scan", "index", "contest", "dbms-tpcc", "dbms-tpch", "dbms-wtperf"
+    ]
 
 
 class StudyHead(Table):

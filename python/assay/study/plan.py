@@ -125,12 +125,17 @@ def _told(cell: Cell) -> dict[str, Any]:
 
 
 def in_order(cells: Sequence[Cell], seed: int) -> list[Cell]:
-    """Random order, repeats interleaved: every cell runs once before any runs again."""
+    """Random order, repeats interleaved: every cell runs once before any runs again. Cells that are to be beside each
+    other stay so, in an order of their own."""
     ordered: list[Cell] = []
     for repeat in sorted({cell.repeat for cell in cells}):
-        chunk = [cell for cell in cells if cell.repeat == repeat]
-        random.Random(f"{seed}:{repeat}").shuffle(chunk)  # noqa: S311  An order that can be repeated is wanted.
-        ordered += chunk
+        chance = random.Random(f"{seed}:{repeat}")  # noqa: S311  An order that can be repeated is wanted.
+        groups: dict[str, list[Cell]] = {}
+        for cell in (one for one in cells if one.repeat == repeat):
+            groups.setdefault(cell.job.get("beside", cell.id), []).append(cell)
+        chunk = list(groups.values())
+        chance.shuffle(chunk)
+        ordered += [cell for group in chunk for cell in (chance.sample(group, len(group)) if group[1:] else group)]
     return [replace(cell, order=place) for place, cell in enumerate(ordered)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-DRIVEN = ("dbms-tpcc", "dbms-tpch", "dbms-wtperf")
+DRIVEN = ("contest", "dbms-tpcc", "dbms-tpch", "dbms-wtperf")
 
 
 def driven(program: Sequence[str]) -> bool:

@@ -1,3 +1,0 @@
-"""What the commands of `assay rivals` share."""
-
-from __future__ import annotations
