@@ -176,7 +176,7 @@ def test_a_scale_that_does_not_fit_is_refused_before_anything_is_written(target:
     ("words", "code", "part"),
     [
         (["--on", "twin:p4610"], 2, "predict"),
-        (["--on", "nowhere"], 4, "no folder"),
+        (["--on", "nowhere"], 2, "does not exist"),
         (["--queries", "23"], 2, "no query"),
         (["--scale", "much"], 2, "no scale factor"),
         (["--wal", "."], 2, "writes no log"),
@@ -237,22 +237,22 @@ def test_a_query_that_takes_too_long_is_marked_and_the_others_run(passes: Runs) 
 
 
 def test_an_interrupt_keeps_what_is_done_and_the_rest_is_done_later(target: Path, small: Path, tmp_path: Path) -> None:
-    words = ["--scale", "0.01", "--data", str(small), "--on", str(target), "--cold", "--repeats", "40"]
+    words = ["--scale", "0.01", "--data", str(small), "--on", str(target), "--cold", "--repeats", "12"]
     command = [sys.executable, "-m", "assay", "dbms", "tpch", *words, "--queries", "6", "--out", str(tmp_path / "out")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     with contextlib.suppress(StopIteration):
-        while not next(process.stderr).startswith("[2/40]"):
+        while not next(process.stderr).startswith("[2/12]"):
             pass
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 3, said
     assert list(target.iterdir()) == []
     finished = len(list((tmp_path / "out" / "work").iterdir()))
-    assert 2 <= finished < 40
+    assert 2 <= finished < 12
     code, records, said = assay("--resume", str(tmp_path / "out"), "--json", cwd=tmp_path)
     assert code == 0, said
-    assert len(records) == 40
+    assert len(records) == 12
     for record in records:
         valid(record)
         assert "interrupted" not in {one["code"] for one in record["verdict"]["reasons"]}
