@@ -88,8 +88,7 @@ class ContestSession:
     def _ring(self, target: str, size: Size) -> Ring:
         key = (target, size)
         if key not in self._rings:
-            # The run holds the folder above already.
-            folder = own.make(Path(target), "assay-rivals-", self._owner, measured=False)
+            folder = own.make(Path(target), "assay-rivals-", self._owner)
             self._stack.callback(own.remove, folder)
             self._rings[key] = Ring(folder, size)
             self._stack.callback(self._rings[key].close)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-
-Unary = Callable[[float], float]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -135,8 +135,3 @@ def _pair(pair: Pair, metric: str) -> Json:
         "a": pair.a.cell.id,
         "b": pair.b.cell.id,
     }
-
-
-def values_of(lines: Sequence[Line], outcome: str) -> list[Line]:
-    """Comparisons with an outcome."""
-    return [line for line in lines if line.outcome == outcome]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import tempfile
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from assay import own
 from assay.binary import Binary
 from assay.dbms import segment
 from assay.error import BAD_JOB, AssayError
-from assay.space import kept
 
 Json = dict[str, Any]
 
@@ -55,22 +53,6 @@ class Place:
     def remove_inside(self, name: str) -> None:
         """Removes a folder inside of it, with all that it holds."""
         own.remove(self.path, name)
-
-
-def require_space(target: Path, needed_bytes: int, what: str) -> None:
-    """Refuses what does not fit with what stays free of the file system."""
-    usage = shutil.disk_usage(target)
-    usable = usage.free - int(kept(usage.total))
-    if needed_bytes > usable:
-        message = (
-            f"{what} needs {_gib(needed_bytes)} on {target}, and {_gib(max(usable, 0))} may be used there "
-            f"({_gib(usage.free)} of {_gib(usage.total)} free, {_gib(kept(usage.total))} of it stay so)"
-        )
-        raise PlaceError(message, hint="choose a smaller scale or another target", code=BAD_JOB)
-
-
-def _gib(size: float) -> str:
-    return f"{size / (1 << 30):.2f} GiB"
 
 
 def leftovers(target: Path) -> list[Path]:

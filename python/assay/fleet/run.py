@@ -27,9 +27,6 @@ from assay.units.parse import format_bytes
 Json = dict[str, Any]
 Tell = Callable[[str], None]
 
-LEAD_S = 5.0
-"""Between the order and the moment at which all begin: time for the task to arrive and the program to get ready."""
-
 
 @dataclass(frozen=True)
 class FleetJob:

@@ -11,7 +11,6 @@ from typing import Any
 from assay.price.error import PriceError
 
 Prices = Mapping[str, Decimal]
-DEFAULT_FACTOR = 2.0
 
 
 def check_factor(factor: float) -> float:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
 from assay.document.table import Table
 from assay.error import AssayError
 from assay.units.parse import number_of
-
-Role = Literal["storage", "memory", "processor", "other"]
 
 
 def _number(value: Any) -> float:

@@ -12,15 +12,9 @@ from assay.binary import Binary
 from assay.error import FAILED, AssayError
 from assay.study.cell import Cell
 from assay.study.work import declared
-from assay.target.target import Target
 from assay.units.parse import format_bytes
 
 Json = dict[str, Any]
-
-
-def folders_of(targets: Iterable[Target]) -> list[str]:
-    """Folders that may hold scratch folders."""
-    return list(dict.fromkeys(member for target in targets if target.kind == "folder" for member in target.members))
 
 
 def folders_of_cells(cells: Iterable[Cell]) -> list[str]:

@@ -14,22 +14,6 @@ class ServerError(AssayError):
     """The server cannot be reached, or refuses."""
 
 
-class Cursor(Protocol):
-    """What is used of the library's cursors."""
-
-    def execute(self, sql: str, parameters: Any = ()) -> Any:
-        """Runs a statement."""
-
-    def fetchall(self) -> list[Any]:
-        """All rows of it."""
-
-    def copy_to(self, file: Any, table_or_view: str, sep: str, columns: Any) -> Any:
-        """Rows of a text file into a table."""
-
-    def close(self) -> None:
-        """Ends it."""
-
-
 class Connection(Protocol):
     """What is used of the library's connections."""
 
