@@ -54,3 +54,21 @@ def test_without_a_place_for_it_the_script_is_made_each_time(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     assert bundle.drawing() == bundle.drawing()
     assert len(bundled) == 2
+
+
+@pytest.mark.parametrize("how", ["a link", "writable"])
+def test_nothing_is_taken_from_or_kept_in_a_folder_that_others_can_fill(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / "cache").mkdir()
+    if how == "a link":
+        (tmp_path / "cache" / "assay").symlink_to(elsewhere)
+    else:
+        (tmp_path / "cache" / "assay" / "charts").mkdir(parents=True)
+        (tmp_path / "cache" / "assay" / "charts").chmod(0o777)
+    assert bundle._path() is None
+    assert bundle.drawing()
+    assert not [one for one in tmp_path.rglob("*") if one.is_file()]

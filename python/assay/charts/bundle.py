@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -26,14 +27,26 @@ def drawing() -> str:
 
 
 def _path() -> Path | None:
-    """By the version that bundles, and by what is bundled. None for a user without a home."""
+    """By the version that bundles, and by what is bundled. None without a home, or where others could fill it."""
     base = os.environ.get("XDG_CACHE_HOME") or ""
     try:
         cache = Path(base) if base.startswith("/") else Path.home() / ".cache"
     except RuntimeError:
         return None
+    folder = cache / "assay" / "charts"
+    if not all(_ours(one) for one in (cache.parent, cache, folder.parent, folder)):
+        return None
     what = hashlib.sha256(_EXPORTS.encode()).hexdigest()[:8]
-    return cache / "assay" / "charts" / f"vega-{metadata.version('vl-convert-python')}-{what}.js"
+    return folder / f"vega-{metadata.version('vl-convert-python')}-{what}.js"
+
+
+def _ours(folder: Path) -> bool:
+    """Nobody else can lay a script there, or lead a write elsewhere; what is not there yet will be ours."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return True
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
 
 
 def _kept(path: Path) -> str | None:
