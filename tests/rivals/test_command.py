@@ -173,9 +173,9 @@ def test_a_study_of_contests_is_planned_with_both_sides_beside_each_other(tmp_pa
     assert len({cell["job"]["beside"] for cell in cells}) == 1
     assert {cell["job"]["asked"]["side"] for cell in cells[:2]} == {"ours", "rival"}
     (tmp_path / "mine.toml").write_text(STUDY.replace('rival = "postgres"', 'rival = "postgres"\nkeys = "x"'))
-    assert "x is no count" in assay(*words).stderr
+    assert "x is no count" in assay(*words).stdout
     (tmp_path / "mine.toml").write_text(STUDY.replace("tpcc-memory", "ycsb-a"))
-    assert "postgres does not meet assay in ycsb-a" in assay(*words).stderr
+    assert "postgres does not meet assay in ycsb-a" in assay(*words).stdout
 
 
 def cell(meeting: str, side: str, repeat: int) -> Cell:

@@ -4,9 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from assay.binary import Binary
 from assay.dbms.cold import Cleared
 from assay.dbms.target import Counters, DatabaseTarget, names_of
+from assay.dbms.tpch.check import Reference
+from assay.dbms.tpch.engine import Engine, Loaded
+from assay.dbms.tpch.order import TpchFlags
 from assay.dbms.tpch.sample import Sample
+
+
+@dataclass(frozen=True)
+class QueryGround:
+    """What passes over a database have in common."""
+
+    order: TpchFlags
+    binary: Binary
+    engine: Engine
+    loaded: Loaded
+    source: str
+    """What its data were checked by."""
+    reference: Reference
+    plans: dict[str, tuple[str, str]]
+    """Where plans of queries were seen first, and their hashes; none with a single target."""
 
 
 @dataclass

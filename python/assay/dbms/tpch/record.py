@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.dbms.cpus import taken
 from assay.dbms.target import target_of
-from assay.dbms.tpch.passes import Pass
+from assay.dbms.tpch.passes import Pass, QueryGround
 from assay.study.work import WorkDraft, check, figure
 from assay.study.work.build import environment
 from assay.study.work.judge import reason
-
-if TYPE_CHECKING:
-    from assay.dbms.tpch.run import QueryDatabase
 
 Json = dict[str, Any]
 _KERNEL = "kernel-accounting"
 
 
-def record(database: QueryDatabase, one: Pass) -> Json:
+def record(ground: QueryGround, one: Pass) -> Json:
     """The record of a pass."""
-    order, engine, binary = database.order, database.engine, database.binary
+    order, engine, binary = ground.order, ground.engine, ground.binary
     draft = WorkDraft("database", engine.name, engine.version, "tpch")
     draft.settings = engine.settings()
     draft.parameters = {
@@ -30,8 +27,8 @@ def record(database: QueryDatabase, one: Pass) -> Json:
         "protocol": one.protocol,
         "queries": list(order.queries),
         "parameters": "validation" if order.seed is None else f"drawn with seed {order.seed}",
-        "data_checked_by": database.source,
-        "answers_checked_by": database.reference.source,
+        "data_checked_by": ground.source,
+        "answers_checked_by": ground.reference.source,
     }
     draft.parameters |= {name: words for name in ("warmed", "emptied") if (words := getattr(one, name))}
     draft.lies_on("data", one.place.name, one.place.folder, one.place.in_memory)
@@ -44,16 +41,16 @@ def record(database: QueryDatabase, one: Pass) -> Json:
     draft.parts = [sample.part(engine.workers, tsc_hz) for sample in seen]
     draft.devices = one.counters.documents()
     draft.measured_s = sum(sample.run.seconds for sample in one.done if sample.run)
-    draft.prepare_s = sum(database.loaded.seconds.values())
-    draft.figures = _figures(database, one)
-    draft.checks = _checks(database, one)
+    draft.prepare_s = sum(ground.loaded.seconds.values())
+    draft.figures = _figures(ground, one)
+    draft.checks = _checks(ground, one)
     draft.reasons = _reasons(one)
     _lacking(draft, one)
     return draft.record(binary)
 
 
-def _figures(database: QueryDatabase, one: Pass) -> Json:
-    runs, loaded = [sample.run for sample in one.done if sample.run], database.loaded
+def _figures(ground: QueryGround, one: Pass) -> Json:
+    runs, loaded = [sample.run for sample in one.done if sample.run], ground.loaded
     times = [run.seconds for run in runs]
     found: Json = {}
     if times:
@@ -72,14 +69,14 @@ def _figures(database: QueryDatabase, one: Pass) -> Json:
     return found
 
 
-def _checks(database: QueryDatabase, one: Pass) -> list[Json]:
+def _checks(ground: QueryGround, one: Pass) -> list[Json]:
     found = []
     for sample in one.samples.values():
         wrong = sample.failure or sample.wrong
         if sample.run is not None or sample.failure:
             rows = len(sample.run.rows) if sample.run else 0
             found.append(check(f"answer-{sample.query}", not wrong, wrong or f"{rows} rows, as they should be"))
-        first, hash_ = database.plans.get(sample.query, ("", ""))
+        first, hash_ = ground.plans.get(sample.query, ("", ""))
         if sample.plan is not None and first and first != one.place.name:
             same = sample.plan.hash == hash_
             words = f"plan {sample.plan.hash}" + ("" if same else f", and {hash_} on {first}")

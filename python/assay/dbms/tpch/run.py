@@ -15,7 +15,7 @@ from assay.dbms.tpch import answers, check, data, engines, query
 from assay.dbms.tpch.engine import Emptied, PlanNode
 from assay.dbms.tpch.estimate import needed_bytes
 from assay.dbms.tpch.order import COLD, HOT_BUFFERS, TpchFlags
-from assay.dbms.tpch.passes import Pass
+from assay.dbms.tpch.passes import Pass, QueryGround
 from assay.dbms.tpch.record import record
 from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
@@ -28,8 +28,7 @@ class QueryDatabase:
     """A database on all of its targets; `close` removes it."""
 
     def __init__(self, order: TpchFlags, binary: Binary, folders: Sequence[str], listen: Callable[[str], None]) -> None:
-        self.binary, self._listen = binary, listen
-        self.order = order
+        self.order, self._binary, self._listen = order, binary, listen
         self._stack = contextlib.ExitStack()
         self._places = {folder: target_of(binary, folder) for folder in folders}
         self.engine = engines.make(order.engine)
@@ -58,19 +57,20 @@ class QueryDatabase:
         files = (
             data.check(order.files, order.scale) if order.files else data.generate(first.folder("text"), order.scale)
         )
-        self.source = files.checked
+        source = files.checked
         self._listen(f"loading into {self.engine.name}")
         self._folders = {name: space.folder("data") for name, space in spaces.items()}
         origin = next(iter(self._folders.values()))
-        self.loaded = self.engine.load(files, origin)
-        self.reference = check.reference(order, files, first, self._listen)
+        loaded = self.engine.load(files, origin)
+        reference = check.reference(order, files, first, self._listen)
         if not order.files:
             first.remove(files.folder)
         for name in list(spaces)[1:]:
             self._listen(f"copying to {name}")
             self.engine.copy(origin, self._folders[name])
         self._statements = query.queries(self.engine.dialect, order.scale, order.queries, order.seed)
-        self.plans = self._planned(next(iter(places))) if len(places) > 1 else {}
+        plans = self._planned(next(iter(places))) if len(places) > 1 else {}
+        self._ground = QueryGround(order, self._binary, self.engine, loaded, source, reference, plans)
 
     def _planned(self, name: str) -> dict[str, tuple[str, str]]:
         """Where plans of queries were seen first, and their hashes."""
@@ -94,7 +94,7 @@ class QueryDatabase:
             self.engine.kill()
             if not one.done:
                 raise
-        return record(self, one)
+        return record(self._ground, one)
 
     def _pass(self, one: Pass, name: str) -> None:
         if one.protocol != COLD:
@@ -151,7 +151,7 @@ class QueryDatabase:
 
     def _judge(self, statement: query.Query, rows: Sequence[answers.Row]) -> str:
         """How an answer is wrong; empty where it is right."""
-        return answers.misordered(statement.number, rows) or self.reference.judge(statement.name, rows)
+        return answers.misordered(statement.number, rows) or self._ground.reference.judge(statement.name, rows)
 
     def close(self) -> None:
         """Removes it from all targets."""
