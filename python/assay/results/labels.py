@@ -153,6 +153,16 @@ def _numeric(name: str, raw: float) -> str:
     return f"{raw:g}" if raw < 10_000 else show.count(raw)
 
 
+# The page's template shows it.
+PROVENANCE = {
+    "measured": "observed on this machine, on the hardware named",
+    "emulated": "real code on stand-in hardware",
+    "modelled": "computed by a twin",
+    "published": "printed in a publication",
+    "datasheet": "promised by a vendor",
+    "assumed": "taken for granted; no source",
+}
+
 STATUS_MARK = {"valid": "\u2713", "suspect": "?", "invalid": "\u2715", "not measured": "\u2013"}
 STATUS_RANK = {"valid": 0, "suspect": 1, "invalid": 2}
 
