@@ -19,7 +19,7 @@ class Hidden:
     @staticmethod
     def find_spec(name, path=None, target=None):
         if name in PARTS and path is None:
-            raise ModuleNotFoundError(f"{name} is hidden", name=name)
+            raise packages.PackagesError(f"{name} is hidden", hint="show it")
 from assay import packages
 from assay.packages import PARTS
 packages.there = lambda name: False
@@ -41,6 +41,7 @@ def core_alone(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ["run", "raw-flush", "--profile", "quick", "--on", "twin:p4610", "--out", "made", "--no-report", "--json"],
         ["quick", "twin:p4610", "twin:970evoplus", "--out", "made", "--no-report", "--json"],
         ["predict", "--on", "twin:p4610", "--op", "read", "--json"],
+        ["index", "list"],
         ["advise", "--help"],
         ["list", "--json"],
     ],
@@ -49,6 +50,24 @@ def test_measuring_comparing_and_asking_need_the_core_alone(words: list[str], tm
     done = core_alone(*words, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "hidden" not in done.stderr
+
+
+@pytest.mark.usefixtures("assayer")
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (["run", "raw-flush", "--profile", "quick", "--on", "twin:p4610"], "What does a durable commit cost?"),
+        (["quick", "twin:p4610", "twin:970evoplus"], "durable 4 KiB commits, one thread"),
+    ],
+)
+def test_without_the_packages_of_a_page_the_answer_is_printed_and_nothing_fails(
+    words: list[str], answer: str, tmp_path: Path
+) -> None:
+    done = core_alone(*words, "--out", "made", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert answer in done.stdout
+    assert "there is no page: " in done.stderr
+    assert "(show it)" in done.stderr
 
 
 def test_an_installed_wheel_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

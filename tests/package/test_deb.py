@@ -59,12 +59,43 @@ def test_its_completion_is_for_bash(unpacked: Path, need: Callable[[str], str]) 
     call(need("bash"), "-n", str(unpacked / "usr/share/bash-completion/completions/assayer"))
 
 
-def test_a_static_program_runs_where_there_is_nothing(root: Path, tmp_path: Path) -> None:
-    program = root / "target" / f"{platform.machine()}-unknown-linux-gnu" / "release" / "assayer"
-    if not program.is_file():
-        pytest.skip("no static program was built: setup/release makes one")
+@pytest.fixture(scope="module")
+def bare(root: Path, assayer: Path, need: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with nothing in it, where the package was installed by dpkg; of a static program where there is one."""
     if os.geteuid() != 0:
         pytest.skip("changing the root of the file system is for root")
-    shutil.copy(program, tmp_path / "assayer")
-    assert call("chroot", str(tmp_path), "/assayer", "--version").startswith("assayer ")
-    assert '"title"' in call("chroot", str(tmp_path), "/assayer", "schema", "job")
+    need("dpkg")
+    static = root / "target" / f"{platform.machine()}-unknown-linux-gnu" / "release" / "assayer"
+    program = static if static.is_file() else assayer
+    folder = tmp_path_factory.mktemp("bare")
+    package = call(str(root / "setup" / "deb"), str(program), str(folder)).strip()
+    made = folder / "root"
+    for part in ("info", "updates"):
+        (made / "var/lib/dpkg" / part).mkdir(parents=True)
+    for name in ("status", "available"):
+        (made / "var/lib/dpkg" / name).touch()
+    call("dpkg", f"--root={made}", "--log=/dev/null", "--install", package)
+    for library in () if static.is_file() else loaded(program):
+        place = made / library.relative_to("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(library, place)
+    return made
+
+
+def loaded(program: Path) -> list[Path]:
+    """What a program that is not static loads."""
+    return [Path(word) for line in call("ldd", str(program)).splitlines() for word in line.split() if word[0] == "/"]
+
+
+def test_it_installs_and_measures_where_there_is_nothing_else(bare: Path) -> None:
+    assert call("chroot", str(bare), "/usr/bin/assayer", "--version").startswith("assayer ")
+    assert '"title"' in call("chroot", str(bare), "/usr/bin/assayer", "schema", "job")
+    assert "install ok installed" in (bare / "var/lib/dpkg/status").read_text()
+    guarded = call("chroot", str(bare), "/usr/bin/assayer", "predict", "--on", "twin:p4610", "--op", "read")
+    assert "bandwidth" in guarded
+
+
+def test_it_goes_without_a_trace(bare: Path) -> None:
+    call("dpkg", f"--root={bare}", "--log=/dev/null", "--purge", "assayer")
+    left = [path for path in bare.rglob("*") if "assayer" in path.name]
+    assert left == []

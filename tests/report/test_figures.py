@@ -9,8 +9,8 @@ import pytest
 from assay.charts import marks
 from assay.charts.model import Ask, Figure
 from assay.charts.palette import Palette
-from assay.report.figures import draw, draw_all
 from assay.report.figures.choose import choose
+from assay.report.figures.drawing import draw, draw_all
 from assay.results import row
 from assay.results.folder import Folder, read
 from hypothesis import given

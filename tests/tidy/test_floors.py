@@ -45,6 +45,7 @@ ARROWS: dict[str, set[str]] = {
     "cli": {
         *(
             *GROUND,
+            "packages",
             "own",
             "crew",
             "soak",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.report.answer import layers
-from assay.report.figures.ladder import places
+from assay.report.figures.rungs import places
 from assay.results import group, labels, pick, row
 from assay.results.folder import Folder
 from assay.results.group import Point

@@ -18,7 +18,7 @@ from assay.cli import output
 from assay.cli.dbms.study import records_of
 from assay.cli.measure.order import show_plan
 from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
-from assay.index import Wish, job, picture
+from assay.index import Wish, job
 from assay.index.played import PlayedIndex, answers, played
 from assay.index.sweep import STUDIES, Places, Sweep, prepared, there
 from assay.record import WorkRecord
@@ -169,6 +169,8 @@ def _told(cells: Sequence[Cell]) -> Json:
 
 
 def _show(asked: SweepFlags, records: list[WorkRecord], left_out: Sequence[str], runs: Sequence[PlayedIndex]) -> None:
+    from assay.index import picture
+
     drawn = picture.write(asked.out / "figures", asked.name, runs) if runs else []
     if asked.json:
         rows = [asdict(one) | {"per_dollar": one.per_dollar} for one in runs]

@@ -16,6 +16,7 @@ from assay.cli.playing import played
 from assay.cli.results.gating import NONE, Papers
 from assay.cli.runners import bracketed, users_of
 from assay.error import BAD_JOB, DONE, MISSED, AssayError
+from assay.packages import PackagesError
 from assay.results import cases
 from assay.results import folder as result_folder
 from assay.study import again, folder, run
@@ -189,15 +190,18 @@ def _conclude(summary: Summary, wanted: bool, as_json: bool, papers: Papers = NO
 def _report(summary: Summary) -> tuple[str | None, list[str]]:
     if not any(path for name in ("records", "work") for path in (summary.directory / name).glob("*.json")):
         return None, []
+    answer: list[str] = []
     try:
         module = part("report")
-        path = module.write(summary.directory)
-        return str(path), _answer(module, summary.directory)
+        answer = _answer(module, summary.directory)
+        return str(module.write(summary.directory)), answer
+    except PackagesError as error:
+        output.tell(f"there is no page: {error.message} ({error.hint})")
     except Exception as error:  # noqa: BLE001  What was measured must not be lost to a defect of the report.
         known = output.as_assay_error(error)
         reason = known.message if known is not None else f"{type(error).__name__}: {error}"
         summary.problems.append(f"the report could not be written: {reason}")
-        return None, []
+    return None, answer
 
 
 def _answer(module: Any, directory: Path) -> list[str]:

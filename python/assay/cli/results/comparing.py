@@ -22,6 +22,7 @@ from assay.compare.paired import Sides
 from assay.compare.selftest import SelfTest
 from assay.error import DONE, INTERRUPTED, AssayError, did_you_mean
 from assay.fleet import folder as fleet
+from assay.packages import PackagesError
 from assay.stats import signed_rank
 from assay.study import folder as study_folder
 from assay.study import run
@@ -292,14 +293,16 @@ def write_page(
     found: Comparison, beside: Path, gated: Gate | None = None, tests: Sequence[SelfTest] = ()
 ) -> str | None:
     """Writes compare.html; what was judged is told even where the page cannot be written."""
-    from assay.compare.view import page
-
     try:
+        from assay.compare.view import page
+
         beside.mkdir(parents=True, exist_ok=True)
         return str(page.write(beside / "compare.html", found, gated, tests))
+    except PackagesError as error:
+        output.tell(f"there is no page: {error} ({error.hint})")
     except (AssayError, OSError) as error:
         output.tell(f"the page could not be written: {error}")
-        return None
+    return None
 
 
 def show_table(found: Comparison, names: tuple[str, str] = ("A", "B")) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from assay.charts.model import Ask
 from assay.report.answer.model import Answer, Number, Part, answer
-from assay.report.figures.ladder import LadderStep, places
+from assay.report.figures.rungs import LadderStep, places
 from assay.results import row
 from assay.results.folder import Cell, Folder, Study
 from assay.units import show

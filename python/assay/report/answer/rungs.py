@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.report.answer import layers
-from assay.report.figures.ladder import LadderStep, places
+from assay.report.figures.rungs import LadderStep, places
 from assay.results import row
 from assay.results.folder import Folder
 from assay.units import show

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from assay.record import Objective
 from assay.report.answer.model import Answer, Number, Part, answer, derived, number
-from assay.report.figures import interference
-from assay.report.figures.interference import Hurt
+from assay.report.figures import hurts as harm
+from assay.report.figures.hurts import Hurt
 from assay.results import row
 from assay.results.folder import Folder
 from assay.results.row import Row
@@ -19,8 +19,8 @@ _QUESTION = "How do the classes hurt each other?"
 def find(folder: Folder) -> Answer | None:
     """The answer; none where no class was measured alone and beside others."""
     for study in folder.studies:
-        for _, rows in interference.places(row.rows(folder.of(study.name))):
-            hurts = interference.find(rows)
+        for _, rows in harm.places(row.rows(folder.of(study.name))):
+            hurts = harm.find(rows)
             if hurts:
                 return _said(hurts, rows)
     return None

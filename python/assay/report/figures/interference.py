@@ -3,78 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from assay.charts import datum
 from assay.charts.model import Ask, Datum, Figure, Panel
 from assay.report.figures import heat
-from assay.report.figures.choose import facet_title, factors, varying
-from assay.results import group, labels
+from assay.report.figures.hurts import ALL, Hurt, find, places
 from assay.results.folder import Cell
-from assay.results.group import Point
 from assay.results.row import Row
 from assay.units import show
 
-_ALL = "all others"
 _NOTE = (
     "Rows: the class that is hurt. 1x is what the class reaches alone; 3x means a third of the bandwidth (closed "
     "classes) or three times the p99 response time (classes with a rate)."
 )
-
-
-@dataclass(frozen=True)
-class Hurt:
-    """A class beside others, against itself alone. `times` above 1 is harm, for latencies and throughputs alike."""
-
-    victim: str
-    beside: str
-    times: float
-    alone: Point
-    together: Point
-
-    @property
-    def status(self) -> str:
-        """Gravest verdict of the two."""
-        return labels.worst([self.alone.status, self.together.status])
-
-
-def metric_for(rows: Sequence[Row]) -> str:
-    """Latency where a rate was asked for; throughput where a class takes what it gets."""
-    return "bandwidth" if all(one.closed for one in rows) else "response_p99_ns"
-
-
-def find(rows: Sequence[Row]) -> list[Hurt]:
-    """Every pair that was measured, and all together, for each class that was also measured alone."""
-    found = []
-    for victim in dict.fromkeys(one.name for one in rows):
-        own = [one for one in rows if one.name == victim]
-        metric = metric_for(own)
-        alone = group.point([one for one in own if one.cell.scenario == f"alone:{victim}"], metric)
-        if alone is None or alone.value <= 0:
-            continue
-        for scenario, part in group.by(own, ["scenario"]).items():
-            together = group.point(part, metric)
-            beside = _beside(str(scenario[0]), victim)
-            if beside and together is not None and together.value > 0:
-                ratio = together.value / alone.value
-                found.append(Hurt(victim, beside, 1 / ratio if metric == "bandwidth" else ratio, alone, together))
-    return found
-
-
-def _beside(scenario: str, victim: str) -> str:
-    if scenario == "all":
-        return _ALL
-    if not scenario.startswith("pair:"):
-        return ""
-    others = [name for name in scenario.removeprefix("pair:").split("+") if name != victim]
-    return others[0] if len(others) == 1 else ""
-
-
-def places(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    """Rows that differ in nothing but their scenario, with what sets them apart from others."""
-    names = varying(rows, factors(rows))
-    keyed = group.by(rows, names) if names else {(): list(rows)}
-    return [(facet_title(names, key), part) for key, part in keyed.items()]
 
 
 def draw(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row]) -> Figure | None:
@@ -98,8 +39,8 @@ def draw(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row]) -> Figure | None:
 def _panel(title: str, data: list[Datum], missing: Sequence[str], says: str) -> Panel:
     victims = list(dict.fromkeys(str(entry["series"]) for entry in data))
     seen = {(entry["series"], entry["x"]) for entry in data}
-    others = list(dict.fromkeys(str(entry["x"]) for entry in data if entry["x"] not in {*victims, _ALL}))
-    besides = [name for name in [*victims, *others, _ALL] if any(x == name for _, x in seen)]
+    others = list(dict.fromkeys(str(entry["x"]) for entry in data if entry["x"] not in {*victims, ALL}))
+    besides = [name for name in [*victims, *others, ALL] if any(x == name for _, x in seen)]
     pairs = [scenario.removeprefix("pair:").split("+") for scenario in missing]
     holes = [(one, other) for pair in pairs if len(pair) == 2 for one, other in (pair, reversed(pair))]
     gaps = [{"series": one, "x": other} for one, other in holes if one in victims and other in besides]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from assay.charts.model import Figure
 from assay.charts.palette import Palette
 from assay.report.answer import together
-from assay.report.figures import draw_all
+from assay.report.figures.drawing import draw_all
 from assay.report.view import cells, gaps
 from assay.report.view.cells import StudyTable
 from assay.report.view.gaps import Gap
