@@ -144,6 +144,18 @@ def test_all_refused_options_are_named_at_once_with_their_lines() -> None:
     assert "offset" not in caught.value.message
 
 
+def test_a_job_that_cannot_be_done_is_left_out_and_the_others_are_kept() -> None:
+    jobs = "[trim]\nrw=randtrim\nsize=1m\n[reads]\nrw=randread\nsize=1m\n"
+    with pytest.raises(FioError, match="randtrim") as refused:
+        study(jobs)
+    assert "--leave-out" in refused.value.hint
+    found, imported = study(jobs, leave_out=True)
+    assert list(found.classes) == ["reads"]
+    assert any("the job [trim] rw=randtrim" in note for note in imported.notes)
+    with pytest.raises(FioError, match="no job is left"):
+        study("[trim]\nrw=randtrim\nsize=1m\n", leave_out=True)
+
+
 def test_left_out_options_stand_in_the_study() -> None:
     found, _ = study(HEAD + "thinktime=10\ngroup_reporting\n", leave_out=True)
     assert any(note.startswith("left out: line 6: thinktime=10") for note in found.notes)

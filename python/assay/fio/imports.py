@@ -27,7 +27,7 @@ def import_file(path: Path, out: Path | None = None, sections: Sequence[str] = (
     """Reads a job file; writes the study to `out` where that is given.
 
     `sections` chooses jobs by name (all of them where empty). With `leave_out` the options that cannot be carried
-    over are left out and named in the study; without it they are an error.
+    over, and jobs that Assay cannot do at all, are left out and named in the study; without it they are an error.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -60,9 +60,29 @@ def import_text(text: str, name: str, sections: Sequence[str] = (), leave_out: b
         raise FioError(
             "these options change the load and Assay cannot carry them over:\n  " + "\n  ".join(refused), hint
         )
-    works = [workload(section) for section in chosen]
-    notes = [*(f"left out: {line}" for line in refused), *_notes(chosen, works)]
-    return _study(name, works, tuple(dict.fromkeys(notes)))
+    works, impossible = _carried(chosen, leave_out)
+    refused += impossible
+    notes = [
+        *(f"left out: {line}" for line in refused),
+        *_notes([section for section, _ in works], [w for _, w in works]),
+    ]
+    return _study(name, [work for _, work in works], tuple(dict.fromkeys(notes)))
+
+
+def _carried(chosen: list[JobSection], leave_out: bool) -> tuple[list[tuple[JobSection, FioWorkload]], list[str]]:
+    """Jobs with what they become, and with `leave_out` those that Assay cannot do at all, which are no error then."""
+    works: list[tuple[JobSection, FioWorkload]] = []
+    impossible: list[str] = []
+    for section in chosen:
+        try:
+            works.append((section, workload(section)))
+        except FioError as error:
+            if not leave_out:
+                raise FioError(error.message, f"{error.hint}; or leave this job out with --leave-out") from error
+            impossible.append(f"the job {error.message}")
+    if not works:
+        raise FioError("no job is left that Assay can do:\n  " + "\n  ".join(impossible), "write the study by hand")
+    return works, impossible
 
 
 def _chosen(found: list[JobSection], sections: Sequence[str]) -> list[JobSection]:
