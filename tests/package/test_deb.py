@@ -87,12 +87,10 @@ def loaded(program: Path) -> list[Path]:
     return [Path(word) for line in call("ldd", str(program)).splitlines() for word in line.split() if word[0] == "/"]
 
 
-def test_it_installs_and_measures_where_there_is_nothing_else(bare: Path) -> None:
+def test_it_installs_and_runs_where_there_is_nothing_else(bare: Path) -> None:
     assert call("chroot", str(bare), "/usr/bin/assayer", "--version").startswith("assayer ")
     assert '"title"' in call("chroot", str(bare), "/usr/bin/assayer", "schema", "job")
     assert "install ok installed" in (bare / "var/lib/dpkg/status").read_text()
-    guarded = call("chroot", str(bare), "/usr/bin/assayer", "predict", "--on", "twin:p4610", "--op", "read")
-    assert "bandwidth" in guarded
 
 
 def test_it_goes_without_a_trace(bare: Path) -> None:
