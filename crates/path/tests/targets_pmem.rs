@@ -10,7 +10,7 @@ use std::{
 
 use assay_path::{
     Arena, Blocking, OpenParameters, PathError, Pmem, Segment, SegmentKind,
-    pmem::{Isa, features},
+    pmem::{Isa, Mapping, features},
 };
 use assay_record::{Advice, Durability, DurabilityKind, Layout, PathKind, PathSpec, Persist};
 use proptest::prelude::*;
@@ -277,6 +277,29 @@ fn huge_page_file_systems_serve_as_well() {
             assert_eq!(setting.arena.as_slice()[1 << 20..][..5000], setting.arena.as_slice()[3..5003]);
         }
         Err(error) => eprintln!("skipped: no huge pages are reserved ({error})"),
+    }
+}
+
+#[test]
+fn a_large_file_lies_where_its_pages_can_be_huge_and_its_holes_stay_holes() {
+    const HUGE_PAGE: usize = 2 << 20;
+    let Some(folder) = memory_folder() else { return };
+    for base in [0, 4096] {
+        let path = folder.path().join(format!("at-{base}"));
+        let file = File::create(&path).unwrap();
+        file.set_len(base + 8 * HUGE_PAGE as u64).unwrap();
+        let mapping =
+            Mapping::shared(&Segment { base, ..segment(path, SegmentKind::File, 8 * HUGE_PAGE as u64) }, true).unwrap();
+        assert_eq!(mapping.start() as usize % HUGE_PAGE, base as usize, "{:?}", mapping.start());
+        // SAFETY: inside the mapping, which nobody else has.
+        let word = unsafe { mapping.start().add(2 * HUGE_PAGE + 5) };
+        // SAFETY: as above.
+        unsafe { word.write_volatile(7) };
+        mapping.ask_for_huge_pages();
+        // SAFETY: as above.
+        assert_eq!(unsafe { word.read_volatile() }, 7);
+        let there = file.metadata().unwrap().blocks() * 512;
+        assert!(there >= 4096 && there <= HUGE_PAGE as u64, "{there} bytes are there, and one page was written");
     }
 }
 

@@ -147,10 +147,16 @@ impl Mapping {
         if self.huge {
             return;
         }
-        // SAFETY: hints on our own mapping; neither changes a byte.
-        unsafe {
-            let _ = madvise(self.map_start.cast(), self.map_bytes, Advice::LinuxHugepage);
-            libc::madvise(self.map_start.cast(), self.map_bytes, COLLAPSE);
+        // SAFETY: a hint on our own mapping; it changes no byte.
+        let _ = unsafe { madvise(self.map_start.cast(), self.map_bytes, Advice::LinuxHugepage) };
+        let first = self.map_start.align_offset(HUGE_PAGE);
+        for at in (first..).step_by(HUGE_PAGE).take_while(|at| at + HUGE_PAGE <= self.map_bytes) {
+            // SAFETY: inside the mapping, as was just seen.
+            let start = unsafe { self.map_start.add(at) };
+            if any_there(start) {
+                // SAFETY: as above; it changes no byte.
+                unsafe { libc::madvise(start.cast(), HUGE_PAGE, COLLAPSE) };
+            }
         }
     }
 
@@ -178,6 +184,15 @@ impl Mapping {
             unsafe { self.start.add(page).read_volatile() };
         }
     }
+}
+
+/// Whether any page of a huge page's range is in memory. Of an empty range the kernel would make a huge page too, and a
+/// sparse file would become a full one.
+fn any_there(start: *mut u8) -> bool {
+    let mut pages = [0_u8; HUGE_PAGE / PAGE as usize];
+    // SAFETY: the caller's mapping has that many bytes, and there is a byte for each of their pages.
+    let asked = unsafe { libc::mincore(start.cast(), HUGE_PAGE, pages.as_mut_ptr()) };
+    asked == 0 && pages.iter().any(|page| page & 1 == 1)
 }
 
 impl Drop for Mapping {
@@ -308,8 +323,22 @@ fn no_dax(path: &Path) -> PathError {
 
 fn map_at(file: &File, writes: bool, flags: MapFlags, offset: u64, bytes: usize) -> Result<*mut u8, Errno> {
     let prot = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
-    // SAFETY: a new mapping at an address that the kernel chooses.
-    unsafe { mmap(ptr::null_mut(), bytes, prot, flags, file.as_fd(), offset) }.map(<*mut _>::cast)
+    // SAFETY: a new mapping at an address that the kernel chooses, where the hint is taken too.
+    unsafe { mmap(suggested(bytes, offset).cast(), bytes, prot, flags, file.as_fd(), offset) }.map(<*mut _>::cast)
+}
+
+/// An address that was free just now, as far from a multiple of 2 MiB as the offset is: only there can pages be huge.
+/// Somebody may take it first, and then the kernel takes another one.
+fn suggested(bytes: usize, offset: u64) -> *mut u8 {
+    let Some(wanted) = bytes.checked_add(HUGE_PAGE).filter(|_| bytes >= HUGE_PAGE) else { return ptr::null_mut() };
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a fresh mapping at an address that the kernel chooses.
+    let Ok(free) = (unsafe { mmap_anonymous(ptr::null_mut(), wanted, ProtFlags::empty(), flags) }) else {
+        return ptr::null_mut();
+    };
+    // SAFETY: what was mapped just now, and nobody uses.
+    let _ = unsafe { munmap(free, wanted) };
+    free.cast::<u8>().wrapping_add((offset as usize).wrapping_sub(free as usize) % HUGE_PAGE)
 }
 
 /// Whether the file lies on a file system that keeps its data in memory.
