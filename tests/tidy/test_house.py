@@ -32,7 +32,7 @@ ARROWS: dict[str, set[str]] = {
     "tpcc": {"record", "instruments", "load"},
     "tpcc-sql": {"record", "tpcc"},
     "engine": {"record", "own", "path", "instruments", "twin", "pmem", "buffer", "scene", "btree", "tpcc"},
-    "rivals": {"record", "own", "index", "tpcc"},
+    "rivals": {"record", "own", "index", "tpcc", "soak"},
     "soak": {"record", "path", "pmem", "buffer", "btree", "index", "tpcc", "engine"},
     "assayer": {"record", "own", "path", "instruments", "load", "twin"},
     "mount": {"own", "libtwin", "assayer"},

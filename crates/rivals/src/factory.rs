@@ -6,6 +6,7 @@ use assay_index::{
     Index, IndexError, IndexJob,
     run::{About, Factory, Opened},
 };
+use assay_own::Room;
 use serde_json::Value;
 
 use crate::{
@@ -61,8 +62,8 @@ pub fn bounded<E: Engine>(settings: &Settings, pool_bytes: Option<u64>) -> Resul
         // Its allocator's waste must fit in as well: the kernel ends a process that goes beyond.
         Reach::Buffered => pool + E::beside_bytes(pool) + BESIDE_BYTES,
     };
-    let room = Room::enter(bytes)
-        .map_err(|error| RivalError::NotPossible { reason: error.to_string(), fix: error.fix() })?;
+    let room =
+        Room::enter(bytes).map_err(|error| RivalError::NotPossible { reason: error.to_string(), fix: error.fix() })?;
     Ok((Some(room), format!("at most {} MiB together with the process, by a control group", bytes >> 20)))
 }
 

@@ -17,6 +17,7 @@ pub mod redb;
 pub mod rocksdb;
 mod run;
 pub mod serve;
+mod soak;
 #[cfg(feature = "wiredtiger")]
 pub mod wiredtiger;
 
@@ -26,3 +27,4 @@ pub use error::{Result, RivalError};
 pub use factory::Rival;
 pub use list::{Listed, list};
 pub use run::{RivalStore, TpccJob, index, tpcc};
+pub use soak::{Task, soak};

@@ -4,7 +4,8 @@ use std::{path::Path, process::ExitCode};
 
 use assay_rivals::{list, serve};
 
-const USAGE: &str = "usage: assay-rivals list | index JOB | tpcc JOB, where JOB is a file or `-`";
+const USAGE: &str =
+    "usage: assay-rivals list | index JOB | tpcc JOB | soak work JOB | soak check JOB, where JOB is a file or `-`";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -12,6 +13,8 @@ fn main() -> ExitCode {
     let outcome = match words[..] {
         ["list"] => serve::line(&list()).map(|()| 0),
         [command @ ("index" | "tpcc"), job] => serve::serve(command, Path::new(job)),
+        ["soak", "work", job] => serve::soak_work(Path::new(job)),
+        ["soak", "check", job] => serve::soak_check(Path::new(job)),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -46,7 +46,7 @@ pub struct RivalStore {
     pub durability: Durability,
 }
 
-fn absent(kind: Kind) -> RivalError {
+pub(crate) fn absent(kind: Kind) -> RivalError {
     if kind.is_rival() {
         let fix = format!("build it: `assay rivals build {}`", kind.name());
         return RivalError::NotPossible { reason: format!("this program was built without {}", kind.name()), fix };

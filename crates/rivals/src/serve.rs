@@ -7,10 +7,12 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Instant,
 };
 
 use assay_index::{IndexError, IndexJob, Window, run::Watch};
 use assay_record::{Event, FORMAT_VERSION, WorkRecord};
+use assay_soak::{SoakError, SoakJob};
 use assay_tpcc::run::Around;
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
@@ -18,7 +20,7 @@ use signal_hook::{
 };
 
 use crate::{
-    TpccJob,
+    Task, TpccJob,
     error::RivalError,
     run::{self, TpccFailure},
 };
@@ -57,6 +59,12 @@ impl From<TpccFailure> for Failure {
                 Self { reason: error.to_string(), fix: error.fix().to_owned(), exit_code: error.exit_code() }
             }
         }
+    }
+}
+
+impl From<SoakError> for Failure {
+    fn from(error: SoakError) -> Self {
+        Self { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
     }
 }
 
@@ -110,6 +118,29 @@ fn try_serve(command: &str, path: &Path) -> Result<u8, Failure> {
     let failed = command == "tpcc" && record.checks.iter().any(|check| !check.passed);
     line(&Event::Worked { record: Box::new(record) })?;
     Ok(if interrupted.load(Relaxed) { 3 } else { u8::from(failed) })
+}
+
+/// Works until it is killed; one event says that every thread is at work.
+///
+/// # Errors
+/// Where the job cannot be, or the rival fails.
+pub fn soak_work(path: &Path) -> Result<u8, Failure> {
+    let job = SoakJob::parse(&read(path)?)?;
+    let (stopped, start) = (watch()?, Instant::now());
+    // Whoever kills it reads this line; where nobody reads, it works all the same.
+    let at_work = || drop(line(&Event::Interval { at_s: start.elapsed().as_secs_f64(), classes: Vec::new() }));
+    crate::soak(&job, &Task::Work { stopped: &stopped, at_work: &at_work })?;
+    Ok(0)
+}
+
+/// Looks at what is left, and prints what was found; 1 where something is missing.
+///
+/// # Errors
+/// Where the job cannot be, or the rival cannot be opened.
+pub fn soak_check(path: &Path) -> Result<u8, Failure> {
+    let found = crate::soak(&SoakJob::parse(&read(path)?)?, &Task::Check)?;
+    line(&found)?;
+    Ok(u8::from(found.is_none_or(|found| !found.whole())))
 }
 
 fn started(name: &str, seconds: f64) -> Event {

@@ -32,6 +32,11 @@ macro_rules! rivals {
             }
 
             #[test]
+            fn what_was_acknowledged_is_found_and_elsewhere_missed() {
+                suite::what_was_acknowledged_is_found_and_elsewhere_missed::<Db>();
+            }
+
+            #[test]
             fn tpcc_holds_its_conditions() {
                 suite::tpcc_holds_its_conditions::<Db>();
             }

@@ -22,7 +22,7 @@ const FILE: &str = "soak-index";
 /// An index and how it becomes durable.
 struct Indexed<I> {
     index: I,
-    in_pmem: bool,
+    batch: u64,
 }
 
 impl<I: Index> Store for Indexed<I> {
@@ -36,7 +36,7 @@ impl<I: Index> Store for Indexed<I> {
     }
 
     fn batch(&self) -> u64 {
-        if self.in_pmem { 1 } else { BATCH }
+        self.batch
     }
 
     fn make_durable(&self) -> Result<(), SoakError> {
@@ -67,7 +67,7 @@ impl<S: Session> Hand for Through<S> {
 
 struct OnFactory<V> {
     make: bool,
-    in_pmem: bool,
+    batch: u64,
     visit: V,
 }
 
@@ -75,21 +75,40 @@ impl<V: Visit> assay_index::OnFactory for OnFactory<V> {
     type Out = Result<V::Out, SoakError>;
 
     fn on<F: Factory>(self, factory: &F) -> Self::Out {
-        let made = self.make && !factory.is_there();
-        let index = if made { factory.create()? } else { factory.open()?.index };
-        self.visit.visit(&Indexed { index, in_pmem: self.in_pmem })
+        on_factory(factory, self.make, self.batch, self.visit)
     }
+}
+
+/// Makes or opens the index of a factory; `batch` turns are made durable together.
+pub(crate) fn on_factory<F: Factory, V: Visit>(
+    factory: &F,
+    make: bool,
+    batch: u64,
+    visit: V,
+) -> Result<V::Out, SoakError> {
+    let made = make && !factory.is_there();
+    let index = if made { factory.create()? } else { factory.open()?.index };
+    visit.visit(&Indexed { index, batch })
 }
 
 /// Makes or opens the index of a job.
 pub(crate) fn on_index<V: Visit>(job: &SoakJob, kind: Kind, make: bool, visit: V) -> Result<V::Out, SoakError> {
-    let (index_job, in_pmem) = (index_job(job, kind)?, kind.in_pmem());
-    with_factory(&index_job, OnFactory { make, in_pmem, visit })?
+    let batch = if kind.in_pmem() { 1 } else { BATCH };
+    with_factory(&index_job(job, kind)?, OnFactory { make, batch, visit })?
 }
 
-/// The job of an index in a file of the place.
-fn index_job(job: &SoakJob, kind: Kind) -> Result<IndexJob, IndexError> {
+/// The job of an index in a file of the place, or of a rival in a folder there.
+///
+/// # Errors
+/// Where the place takes none.
+pub fn index_job(job: &SoakJob, kind: Kind) -> Result<IndexJob, IndexError> {
     let bytes = (u64::from(job.keys) * u64::from(job.threads) * BYTES_PER_KEY).max(POOL_BYTES_AT_LEAST);
+    let pool_bytes = match kind {
+        kind if kind.in_pmem() => Some(bytes),
+        // Of a rival, that would bound the kernel's cache by a control group.
+        kind if kind.is_rival() => None,
+        _ => Some(BUFFER_BYTES),
+    };
     let sizes =
         Sizes { key: Span { least: SHORTEST.0, most: LONGEST.0 }, value: Span { least: SHORTEST.1, most: LONGEST.1 } };
     IndexJob::parse(
@@ -104,7 +123,7 @@ fn index_job(job: &SoakJob, kind: Kind) -> Result<IndexJob, IndexError> {
             "sizes": sizes,
             "warmup_s": 0.0,
             "window": {"operations": 1},
-            "pool_bytes": if kind.in_pmem() { bytes } else { BUFFER_BYTES },
+            "pool_bytes": pool_bytes,
             "pool_file": job.place.join(FILE),
             "huge_pages": false,
         })

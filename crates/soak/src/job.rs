@@ -17,7 +17,7 @@ const LOGS_AT_MOST: u32 = 8;
 const KEYS_AT_MOST: u32 = 1 << 20;
 const ENGINE: &str = "engine";
 
-/// A store, by the name that flags have for it: an index, or `engine`.
+/// A store, by the name that flags have for it: an index, a rival (in a program of its own), or `engine`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "&'static str")]
 #[schemars(with = "String")]
@@ -42,9 +42,10 @@ impl TryFrom<String> for StoreName {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
-        let index = Kind::ALL.into_iter().find(|kind| kind.name() == name).map(Self::Index);
+        let kinds = || Kind::ALL.into_iter().chain(Kind::RIVALS);
+        let index = kinds().find(|kind| kind.name() == name).map(Self::Index);
         index.or((name == ENGINE).then_some(Self::Engine)).ok_or_else(|| {
-            let known: Vec<_> = Kind::ALL.iter().map(|kind| kind.name()).chain([ENGINE]).collect();
+            let known: Vec<_> = kinds().map(Kind::name).chain([ENGINE]).collect();
             format!("there is no store {name}; there are {}", known.join(", "))
         })
     }
@@ -77,7 +78,7 @@ pub struct SoakJob {
     /// A folder for the engine's tail in persistent memory.
     #[serde(default)]
     pub tail: Option<PathBuf>,
-    /// What makes the engine's commits durable; indexes are as durable as they are made.
+    /// What makes commits of the engine or a rival durable; other indexes are as durable as they are made.
     #[serde(default)]
     pub durability: Durability,
     /// The acknowledgement journal, a file that outlives the crash.

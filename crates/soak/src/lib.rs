@@ -24,6 +24,8 @@ pub use store::{Hand, Store};
 
 use std::sync::atomic::AtomicBool;
 
+use assay_index::run::Factory;
+pub use index::index_job;
 use store::Visit;
 
 /// Works until `stopped`, or until every thread has done the job's turns. `at_work` is called once, when the store is
@@ -41,6 +43,27 @@ pub fn work(job: &SoakJob, stopped: &AtomicBool, at_work: &(dyn Fn() + Sync)) ->
 /// Where the store cannot be opened or read. That something is lost is no error: it is counted.
 pub fn check(job: &SoakJob) -> Result<Finding, SoakError> {
     on_store(job, false, check::Check { job })
+}
+
+/// As [`work`], on the index of another program, each of whose turns is durable when it returns.
+///
+/// # Errors
+/// As [`work`].
+pub fn work_on<F: Factory>(
+    job: &SoakJob,
+    factory: &F,
+    stopped: &AtomicBool,
+    at_work: &(dyn Fn() + Sync),
+) -> Result<(), SoakError> {
+    index::on_factory(factory, true, 1, work::Work { job, stopped, at_work })
+}
+
+/// As [`check`], on the index of another program.
+///
+/// # Errors
+/// As [`check`].
+pub fn check_on<F: Factory>(job: &SoakJob, factory: &F) -> Result<Finding, SoakError> {
+    index::on_factory(factory, false, 1, check::Check { job })
 }
 
 fn on_store<V: Visit>(job: &SoakJob, make: bool, visit: V) -> Result<V::Out, SoakError> {

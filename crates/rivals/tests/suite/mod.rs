@@ -8,7 +8,8 @@ use std::{
 
 use assay_index::{Index, IndexError, IndexJob, Session, run::Watch};
 use assay_record::Status;
-use assay_rivals::{Durability, Engine, Settings, TpccJob, index, tpcc};
+use assay_rivals::{Durability, Engine, Settings, Task, TpccJob, index, soak, tpcc};
+use assay_soak::{Finding, SoakJob};
 use assay_tpcc::run::Around;
 use serde_json::json;
 
@@ -207,4 +208,25 @@ pub fn tpcc_holds_its_conditions<E: Engine>() {
     let spoilt = run(json!({"spoil": 3}));
     assert!(spoilt.checks.iter().any(|check| !check.passed), "a broken condition was not found");
     assert_eq!(spoilt.verdict.status, Status::Invalid);
+}
+
+/// Work to its end is all there; where it was not done, all that was acknowledged is lost.
+pub fn what_was_acknowledged_is_found_and_elsewhere_missed<E: Engine + Index>() {
+    let (there, nowhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let job = |place: &Path| {
+        SoakJob::parse(
+            &json!({"version": 1, "name": E::NAME, "store": E::NAME, "place": place, "threads": 2, "keys": 16,
+                    "turns": 40, "journal": there.path().join("journal")})
+            .to_string(),
+        )
+        .unwrap()
+    };
+    let at_work = AtomicU32::new(0);
+    let work = Task::Work { stopped: &AtomicBool::new(false), at_work: &|| _ = at_work.fetch_add(1, Relaxed) };
+    assert!(soak(&job(there.path()), &work).unwrap().is_none());
+    assert_eq!(at_work.load(Relaxed), 1);
+    let check = |place: &Path| -> Finding { soak(&job(place), &Task::Check).unwrap().unwrap() };
+    assert_eq!((check(there.path()).whole(), check(there.path()).turns), (true, 80));
+    let missed = check(nowhere.path());
+    assert!(!missed.whole() && missed.datasets[0].lost > 0, "{missed:?}");
 }

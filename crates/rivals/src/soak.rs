@@ -1,0 +1,88 @@
+//! A rival that is killed while it works, or loses its power, and what is left of it: `assay-soak` does both.
+
+use std::sync::atomic::AtomicBool;
+
+use assay_index::{IndexJob, Kind};
+use assay_soak::{Finding, SoakError, SoakJob};
+
+use crate::{
+    durability::Durability,
+    error::{Result, RivalError},
+    run::absent,
+};
+
+/// What is done with a rival.
+pub enum Task<'a> {
+    /// It works until it dies, or is `stopped`; `at_work` is called once every thread has done a turn.
+    Work {
+        /// It is to end.
+        stopped: &'a AtomicBool,
+        /// Every thread is at work.
+        at_work: &'a (dyn Fn() + Sync),
+    },
+    /// What is there is compared with what was acknowledged.
+    Check,
+}
+
+/// Does a task with the rival of a job; what a check has found.
+///
+/// # Errors
+/// Where the job cannot be, this program does not have the rival, or the rival fails.
+pub fn soak(job: &SoakJob, task: &Task<'_>) -> std::result::Result<Option<Finding>, SoakError> {
+    let Some(kind) = job.store.kind() else {
+        let fix = "`assayer-db soak` has the engine";
+        return Err(SoakError::Job { reason: "the engine is no rival".to_owned(), fix });
+    };
+    let mut asked = assay_soak::index_job(job, kind)?;
+    let durability = durability(job).map_err(|error| SoakError::Index(error.into()))?;
+    asked.options.insert("durability".to_owned(), durability.name().into());
+    on_kind(kind, &asked, job, task)
+}
+
+fn on_kind(
+    kind: Kind,
+    asked: &IndexJob,
+    job: &SoakJob,
+    task: &Task<'_>,
+) -> std::result::Result<Option<Finding>, SoakError> {
+    match kind {
+        #[cfg(feature = "lmdb")]
+        Kind::Lmdb => on::<crate::lmdb::Db>(asked, job, task),
+        #[cfg(feature = "rocksdb")]
+        Kind::Rocksdb => on::<crate::rocksdb::Db>(asked, job, task),
+        #[cfg(feature = "wiredtiger")]
+        Kind::Wiredtiger => on::<crate::wiredtiger::Db>(asked, job, task),
+        #[cfg(feature = "redb")]
+        Kind::Redb => on::<crate::redb::Db>(asked, job, task),
+        kind => {
+            let _ = (asked, job, task);
+            Err(SoakError::Index(absent(kind).into()))
+        }
+    }
+}
+
+#[allow(dead_code, reason = "a program may have no rival")]
+fn on<E: crate::Engine + assay_index::Index>(
+    asked: &IndexJob,
+    job: &SoakJob,
+    task: &Task<'_>,
+) -> std::result::Result<Option<Finding>, SoakError> {
+    let rival = crate::Rival::<E>::new(asked)?;
+    match task {
+        Task::Work { stopped, at_work } => assay_soak::work_on(job, &rival, stopped, at_work).map(|()| None),
+        Task::Check => assay_soak::check_on(job, &rival).map(Some),
+    }
+}
+
+/// The rivals' word for what the engine's word promises.
+fn durability(job: &SoakJob) -> Result<Durability> {
+    match job.durability.name() {
+        "none" => Ok(Durability::None),
+        "plp" => Ok(Durability::Wal),
+        "fdatasync" => Ok(Durability::Fsync),
+        other => Err(RivalError::Asked {
+            reason: format!("no rival has the durability `{other}`"),
+            fix: "use none, plp (a log that is written and not synced) or fdatasync".to_owned(),
+        }),
+    }
+}
