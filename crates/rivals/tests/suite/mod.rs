@@ -194,7 +194,7 @@ fn tpcc_job(engine: &str, folder: &Path, order: serde_json::Value) -> TpccJob {
 pub fn tpcc_holds_its_conditions<E: Engine>() {
     let folder = tempfile::tempdir().unwrap();
     let interrupted = AtomicBool::new(false);
-    let mut run = |order| {
+    let run = |order| {
         let mut around = Around { emit: &mut |_| {}, interrupted: &interrupted };
         tpcc(&tpcc_job(E::NAME, folder.path(), order), &mut around).unwrap()
     };
