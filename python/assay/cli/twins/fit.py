@@ -71,7 +71,8 @@ def fit(
 
     if sum(each is not None and each != "" for each in (on, source, resume, points)) != 1:
         hint = "name a target, results or a grid, a table, or a folder to continue"
-        raise AssayError("assay fit needs one of --on, --from, --points and --resume", hint=hint, code=BAD_JOB)
+        problem = "assay fit needs exactly one of --on, --from, --points and --resume"
+        raise AssayError(problem, hint=hint, code=BAD_JOB)
     if points is None and (drive or rows):
         raise AssayError("--drive and --rows choose from --points", hint="name the table as well", code=BAD_JOB)
     if points is not None:
