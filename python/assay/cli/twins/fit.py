@@ -25,23 +25,25 @@ Uncertified = Annotated[
     bool, typer.Option("--uncertified", help="Write the twin even where it is not certified, and mark it.")
 ]
 Serial = Annotated[list[str] | None, typer.Option("--serial", metavar="S", help="Serial number of a device.")]
+On = Annotated[
+    str, typer.Option("--on", metavar="TARGET", help="Folder on the device, file, block device, or twin:NAME.")
+]
+Out = Annotated[
+    Path | None, typer.Option("--out", metavar="FILE.toml", help="Twin file; FILE-host.toml lies beside it.")
+]
 Destroy = Annotated[bool, typer.Option("--yes-destroy", help="The content of the device may be destroyed.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show time, bytes and room needed; touch nothing.")]
 
 
 def fit(
-    on: Annotated[
-        str, typer.Option("--on", metavar="TARGET", help="Folder on the device, file, block device, or twin:NAME.")
-    ] = "",
+    on: On = "",
     source: Annotated[
         Path | None, typer.Option("--from", metavar="FILE.csv|DIR", help="A published grid, or results of a fit.")
     ] = None,
     points: Points = None,
     drive: Drive = "",
     rows: Rows = "",
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE.toml", help="Twin file; FILE-host.toml lies beside it.")
-    ] = None,
+    out: Out = None,
     name: Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the twin.")] = "",
     seconds: Seconds = None,
     settings: Settings = None,
