@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from . import places, program
-from .jobs import KIB, MIB, dataset, job, klass, writes
+from .jobs import KIB, MIB, Json, dataset, fixed, job, klass, writes
 from .places import Loop
 
 MEMORY = {"id": "main", "kind": "memory"}
@@ -106,3 +106,39 @@ def test_a_trimmed_device_is_written_anew(tmp_path: Path) -> None:
         outcome = program.run(job(target, writes(), trim=True, measure_s=0.2))
         assert outcome.record["job"]["trim"] is True
         assert outcome.result()["writes"] > 0
+
+
+def test_a_class_that_trims_gives_the_ranges_of_its_data_back_and_moves_nothing(tmp_path: Path) -> None:
+    with places.loop(tmp_path / "image", 96 * MIB) as device:
+        target = {
+            "id": "main",
+            "kind": "block-device",
+            "members": [str(device.device)],
+            "serials": [device.serial],
+            "yes_destroy": True,
+        }
+        trims = klass("trims", "pread", operation={"kind": "trim"}, size=64 * KIB, pattern={"kind": "sequential"})
+        outcome = program.run(job(target, trims, measure_s=0.5))
+        result = outcome.result()
+        assert result["operations"] > 100
+        assert result["bytes"] == result["operations"] * 64 * KIB
+        assert (result["reads"], result["writes"]) == (0, 0)
+        assert result.get("device_written_bytes", {"value": 0})["value"] < MIB
+        # 32 MiB were written, and more than 100 * 64 KiB of them given back.
+        assert device.image.stat().st_blocks * 512 < 28 * MIB
+        assert "compressible-data" not in outcome.codes()
+
+
+def test_trims_of_files_by_other_paths_and_on_twins_are_refused(folder: Path) -> None:
+    trims = klass("trims", "pread", operation={"kind": "trim"})
+    assert "no block device" in program.run(job(folder, trims)).refusal
+    device = {"id": "main", "kind": "block-device", "members": ["/dev/null"]}
+    assert "use pread" in program.run(job(device, klass("t", "libaio+direct", operation={"kind": "trim"}))).refusal
+    durable = trims | {"durability": {"kind": "fdatasync", "every": 1}}
+    assert "leave durability out" in program.run(job(device, durable)).refusal
+
+
+@pytest.mark.parametrize("more", [{"depth": 4, "path": {"kind": "libaio"}}, {"arrivals": fixed(10)}])
+def test_a_pause_is_of_a_closed_loop_with_one_in_flight(folder: Path, more: Json) -> None:
+    assert "think" in program.run(job(folder, klass(think={"pause_s": 0.01}) | more)).refusal
+    assert "pause_s" in program.run(job(folder, klass(think={"pause_s": -1}))).refusal

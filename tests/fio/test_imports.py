@@ -7,7 +7,7 @@ import pytest
 from assay.fio.imports import Imported, import_file, import_text
 from assay.fio.jobfile import FioError, Option, parse, seconds, size
 from assay.fio.options import CARRIED, HARMLESS, REFUSED
-from assay.study.model import Study
+from assay.study.model import Study, WriteDurability
 from assay.study.source import parse as parse_study
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,6 +88,13 @@ def test_a_whole_file() -> None:
         ("rate=1m\nrw=write", "rate", "1048576B/s"),
         ("rate=,2m\nrw=write", "rate", "2097152B/s"),
         ("startdelay=500ms", "start", 0.5),
+        ("thinktime=250", "think", "250us"),
+        ("thinktime=2ms\nthinktime_blocks=4", "think_every", 4),
+        ("latency_target=5000\nlatency_percentile=99\nrw=randread", "objective.metric", "p99_ns"),
+        ("latency_target=2ms", "objective.bound", "2ms"),
+        ("rw=randtrim\nfilename=/dev/nvme9n1\nioengine=libaio\niodepth=8", "operation", "trim"),
+        ("rw=trim\nfilename=/dev/nvme9n1\nbs=4k,8k,1m", "size", "1MiB"),
+        ("rw=trim\nfilename=/dev/nvme9n1\nfsync=1", "durability", "none"),
     ],
 )
 def test_one_option(lines: str, field: str, value: object) -> None:
@@ -101,11 +108,17 @@ def test_one_option(lines: str, field: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ("thinktime=10", "depend on the device"),
+        ("thinktime=10\nrate_iops=5", "remove one"),
+        ("thinktime=10\nioengine=libaio\niodepth=4", "numjobs"),
+        ("thinktime=10\nthinktime_blocks=0", "at least 1"),
+        ("thinktime=10\nthinktime_spin=5", "pauses sleeps"),
+        ("latency_target=1ms\nlatency_percentile=95", "use 50, 99, 99.9 or 100"),
+        ("rw=randtrim", "block device"),
+        ("rw=trimwrite", "a job of each"),
+        ("read_iolog=/no/such/log", "cannot be read"),
         ("offset=1m", "whole data set"),
         ("frobnicate=1", "no counterpart"),
         ("stonewall", "--section"),
-        ("rw=trim", "no such direction"),
         ("rw=randread:8", "no such direction"),
         ("ioengine=rbd", "no such path"),
         ("ioengine=mmap\ndirect=1", "remove direct=1"),
@@ -137,8 +150,8 @@ def test_what_cannot_be_carried_over_is_said(lines: str, words: str) -> None:
 
 def test_all_refused_options_are_named_at_once_with_their_lines() -> None:
     with pytest.raises(FioError) as caught:
-        import_text(HEAD + "thinktime=10\nverify=crc32c\nnrfiles=1\noffset=0\n", "job")
-    assert "line 6: thinktime=10" in caught.value.message
+        import_text(HEAD + "steadystate=iops:3\nverify=crc32c\nnrfiles=1\noffset=0\n", "job")
+    assert "line 6: steadystate=iops:3" in caught.value.message
     assert "line 7: verify=crc32c" in caught.value.message
     assert "nrfiles" not in caught.value.message
     assert "offset" not in caught.value.message
@@ -157,9 +170,53 @@ def test_a_job_that_cannot_be_done_is_left_out_and_the_others_are_kept() -> None
 
 
 def test_left_out_options_stand_in_the_study() -> None:
-    found, _ = study(HEAD + "thinktime=10\ngroup_reporting\n", leave_out=True)
-    assert any(note.startswith("left out: line 6: thinktime=10") for note in found.notes)
+    found, _ = study(HEAD + "steadystate=iops:3\ngroup_reporting\n", leave_out=True)
+    assert any(note.startswith("left out: line 6: steadystate=iops:3") for note in found.notes)
     assert any(note.startswith("group_reporting is not needed") for note in found.notes)
+
+
+def test_a_bound_on_the_latency_tries_depths() -> None:
+    deep = "ioengine=io_uring\niodepth=24\nlatency_target=1ms\nlatency_window=1s\nlatency_run=1\n"
+    found, imported = study(HEAD + deep)
+    assert found.matrix == {"depth": [1, 2, 4, 8, 16, 24]}
+    assert found.classes["a"].depth == "${depth}"
+    assert any("999 of 1,000" in note for note in imported.notes)
+    found, _ = study(f"{HEAD}{deep}[b-c]\n{deep}")
+    assert set(found.matrix) == {"depth_a", "depth_b_c"}
+    found, _ = study(HEAD + "latency_target=1ms\n")
+    assert found.matrix == {}, "one operation at a time has no depth to choose"
+
+
+LOG = """fio version 3 iolog
+41 /d/f add
+209 /d/f open
+1000 /d/f read 249856 4096
+2000 /d/f write 3104768 8192
+2100 /d/f datasync 3104768 0
+9000 /d/f read 4096 4096
+9100 /d/f trim 0 4096
+10000 /d/f close
+"""
+
+
+def test_a_log_becomes_classes_and_is_looked_for_beside_the_job_file(tmp_path: Path) -> None:
+    (tmp_path / "old.log").write_text(LOG)
+    job = "[a]\nread_iolog=old.log\nioengine=libaio\niodepth=4\ndirect=1\nrefill_buffers\n"
+    imported = import_text(job, "job", folder=tmp_path)
+    found = parse_study(imported.text, "job.toml")
+    assert isinstance(found, Study)
+    assert {name: one.operation for name, one in found.classes.items()} == {
+        "point-reads": "read",
+        "sync-writes": "write",
+    }
+    assert found.classes["point-reads"].depth == 4
+    durability = found.classes["sync-writes"].durability
+    assert isinstance(durability, WriteDurability)
+    assert (durability.kind, durability.every) == ("fdatasync", 1)
+    assert any("1 trims of the log are left out" in note for note in found.notes)
+    assert any(note.startswith("refill_buffers is not needed") for note in found.notes)
+    with pytest.raises(FioError, match="a whole load"):
+        import_text(job + "[b]\nsize=1m\n", "job", folder=tmp_path)
 
 
 @pytest.mark.parametrize("name", sorted(HARMLESS))

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -64,6 +65,38 @@ def test_latency_in_words_is_the_records(tmp_path: Path, seed: int) -> None:
     assert said[3] == show.count(deep["ops_rate"]["value"])
     assert said[4] == show.times(deep["ops_rate"]["value"] / single["ops_rate"]["value"])
     assert "8 in flight" in found.plain
+
+
+def judged_by_depth(bound_ns: float) -> Any:
+    """Reads by depth whose p99 grows with it, with an objective."""
+
+    def shapes(factors: Json, _scenario: str) -> list[Shape]:
+        depth = factors["depth"]
+        wanted = {"metric": "p99_ns", "bound": bound_ns}
+        read = drive.read_shape("r", "io_uring+direct", depth=depth)
+        return [replace(read, ops_per_s=10_000.0 * depth**0.5, median_ns=80_000.0 * depth, objective=wanted)]
+
+    return shapes
+
+
+@pytest.mark.parametrize(
+    ("bound_ns", "words"),
+    [
+        (1e9, "up to depth 16 (40 "),
+        (1e9, "the deepest that was tried"),
+        (600e3, "r keeps its p99 of 600 us up to depth 2 (14 1"),
+        (600e3, "at 4 it takes"),
+        (1e3, "does not keep its p99 of 1.00 us even at depth 1: "),
+    ],
+)
+def test_the_deepest_queue_that_keeps_an_objective_is_named(tmp_path: Path, bound_ns: float, words: str) -> None:
+    folder.write(tmp_path, [study("deep", judged_by_depth(bound_ns), {"depth": [1, 2, 4, 16]})])
+    assert words in by_topic(tmp_path)["deepest"].plain
+
+
+def test_one_depth_alone_says_nothing_of_the_deepest_queue(tmp_path: Path) -> None:
+    folder.write(tmp_path, [study("deep", judged_by_depth(1e6), {"depth": [4]})])
+    assert "deepest" not in by_topic(tmp_path)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -18,7 +18,7 @@ ARROWS: dict[str, set[str]] = {
     "document": GROUND,
     "machine": GROUND,
     "units": GROUND,
-    "fio": GROUND | {"document", "units"},
+    "fio": GROUND | {"document", "trace", "units"},
     "results": GROUND | {"document", "units"},
     "rivals": GROUND | {"binary", "document"},
     "target": GROUND | {"document", "units"},

@@ -1,6 +1,6 @@
 //! When operations are due.
 
-use assay_record::{Arrivals, RateScope};
+use assay_record::{Arrivals, Class, RateScope, Think};
 use rand_distr::{Distribution, Exp1};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -24,9 +24,25 @@ enum Law {
     Fixed,
     Poisson,
     Burst(u64),
+    /// The end of an operation says when the next is due; so many follow one another without a pause.
+    Think(u64),
 }
 
 impl Schedule {
+    /// The schedule of a thread of a class; none where it is closed and does not think.
+    pub fn of(class: &Class, thread: u32, hz: f64, rng: &mut Xoshiro256PlusPlus) -> Option<Self> {
+        match class.think {
+            Some(think) => Some(Self::thinking(think, hz)),
+            None => Self::new(&class.arrivals, thread, class.threads, hz, rng),
+        }
+    }
+
+    /// The first operation is due at once, and each further one when [`Self::completed`] has said that one ended.
+    fn thinking(think: Think, hz: f64) -> Self {
+        let law = Law::Think(u64::from(think.every.max(1)));
+        Self { law, start: 0, period: think.pause_s * hz, count: 0, clock: 0.0, due: 0, end: u64::MAX, at: 0 }
+    }
+
     /// The schedule of thread `thread` of `threads`, in ticks of a clock of `hz`; none where arrivals are closed.
     ///
     /// A total rate is shared by the threads: each gets an equal part, evenly interleaved with the others.
@@ -40,7 +56,7 @@ impl Schedule {
         let per_thread = if scope == RateScope::Total { rate / f64::from(threads) } else { rate };
         let period = hz / per_thread;
         let shift = match law {
-            Law::Poisson => 0.0,
+            Law::Poisson | Law::Think(_) => 0.0,
             Law::Fixed => period * f64::from(thread) / f64::from(threads),
             Law::Burst(burst) => burst as f64 * period * f64::from(thread) / f64::from(threads),
         };
@@ -82,7 +98,21 @@ impl Schedule {
     /// Operations that are still due before the end, about; 0 where there are none, or no end.
     pub fn left(&self) -> u64 {
         let endless = self.due == u64::MAX || self.end == u64::MAX;
-        if endless { 0 } else { ((self.end - self.due) as f64 / self.period).ceil() as u64 }
+        match self.law {
+            _ if endless => 0,
+            Law::Think(_) => 1,
+            _ => ((self.end - self.due) as f64 / self.period).ceil() as u64,
+        }
+    }
+
+    /// An operation ended at `now`, ticks: where its thread thinks, the next is due a pause later.
+    #[inline(always)]
+    pub fn completed(&mut self, now: u64) {
+        if let Law::Think(every) = self.law {
+            let pauses = self.count % every == 0;
+            let due = if pauses { now.saturating_add(self.period as u64) } else { now };
+            self.due = if due < self.end { due } else { u64::MAX };
+        }
     }
 
     /// Goes on to the operation after the next.
@@ -98,6 +128,10 @@ impl Schedule {
             // A product, not a sum: rounding errors do not add up over a long run.
             Law::Fixed => self.clock + self.count as f64 * self.period,
             Law::Burst(burst) => self.clock + (self.count / burst * burst) as f64 * self.period,
+            Law::Think(_) => {
+                self.due = u64::MAX;
+                return;
+            }
             Law::Poisson => {
                 let gap: f64 = Exp1.sample(rng);
                 self.clock += gap * self.period;
@@ -220,6 +254,26 @@ mod tests {
         assert_eq!(schedule.due(), 90_000_000);
         schedule.advance(&mut rng);
         assert_eq!(schedule.due(), 91_000_000);
+    }
+
+    #[test]
+    fn a_thread_that_thinks_waits_from_the_end_of_an_operation() {
+        let think = Think { pause_s: 0.001, every: 2 };
+        let mut schedule = Schedule::thinking(think, HZ);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        schedule.begin(500);
+        assert_eq!(schedule.due(), 500);
+        schedule.advance(&mut rng);
+        assert_eq!(schedule.due(), u64::MAX, "nothing is due while an operation is under way");
+        schedule.completed(7_000);
+        assert_eq!(schedule.due(), 7_000, "the first of two ends without a pause");
+        schedule.advance(&mut rng);
+        schedule.completed(9_000);
+        assert_eq!(schedule.due(), 1_009_000);
+        schedule.end_at(1_009_000);
+        assert_eq!((schedule.due(), schedule.left()), (u64::MAX, 0), "a pause that outlasts the window");
+        schedule.resume(2_000_000);
+        assert_eq!(schedule.due(), 2_000_000);
     }
 
     #[test]

@@ -30,9 +30,10 @@ pub struct Ceiling {
 
 /// Measures the ceiling of a class: same stream, same bookkeeping, nothing moved. Takes about 20 ms.
 ///
-/// Arrivals are taken as closed, because a schedule would only show its own rate.
+/// Arrivals are taken as closed, because a schedule or a pause would only show its own rate.
 pub fn ceiling(class: &Class, queued: bool, clock: Clock) -> std::io::Result<Ceiling> {
-    let closed = Class { arrivals: assay_record::Arrivals::Closed, threads: 1, buffer_bytes: 0, ..class.clone() };
+    let arrivals = assay_record::Arrivals::Closed;
+    let closed = Class { arrivals, think: None, threads: 1, buffer_bytes: 0, ..class.clone() };
     best_of(&closed, queued, clock, SLICES, SLICE_NS)
 }
 

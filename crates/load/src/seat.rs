@@ -54,10 +54,11 @@ pub fn is_queued(class: &Class) -> bool {
 /// The tally of one thread, with the histograms that its class needs.
 pub fn tally_for(class: &Class) -> Tally {
     let open = class.arrivals != Arrivals::Closed;
+    let waits = open || class.think.is_some();
     let mixes = matches!(class.operation, Operation::Mix { write_percent: 1..=99 });
     Tally {
         response: open.then(Latencies::new),
-        lateness: open.then(Latencies::new),
+        lateness: waits.then(Latencies::new),
         write_service: mixes.then(Latencies::new),
         flush: (flush_rule(class).every != u32::MAX).then(Latencies::new),
         ..Tally::default()
@@ -82,7 +83,7 @@ pub(crate) fn task(
     seed: u64,
 ) -> Task {
     let mut generator = Generator::new(class, share, seed);
-    let schedule = Schedule::new(&class.arrivals, thread, class.threads, clock.hz(), generator.rng());
+    let schedule = Schedule::of(class, thread, clock.hz(), generator.rng());
     Task {
         clock,
         generator,
@@ -92,6 +93,7 @@ pub(crate) fn task(
         memory: MemoryPlan::new(class, thread),
         flush: flush_rule(class),
         growing: false,
+        trims: class.operation == Operation::Trim,
         pacer: Pacer::default(),
         checker: None,
         second_look: None,
@@ -120,6 +122,7 @@ pub(crate) fn null_class(open_loop: bool) -> Class {
         depth: 1,
         batch: 1,
         arrivals: if open_loop { arrivals } else { Arrivals::Closed },
+        think: None,
         durability: Durability { kind: DurabilityKind::None, every: 1 },
         buffer_bytes: 0,
         dirty_bytes: 0,

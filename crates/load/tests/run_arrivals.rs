@@ -31,6 +31,28 @@ fn a_fixed_a_poisson_and_a_burst_rate_are_kept() {
 }
 
 #[test]
+fn a_thread_that_thinks_does_no_more_than_its_pauses_allow() {
+    let folder = on_disk();
+    for path in ["pread", "libaio", "io_uring"] {
+        let mut job = job(folder.path());
+        job["window"]["measure_s"] = json!(0.5);
+        job["classes"][0]["path"]["kind"] = json!(path);
+        job["classes"][0]["threads"] = json!(2);
+        job["classes"][0]["think"] = json!({"pause_s": 0.01, "every": 2});
+        let Ok(record) = run_job(&job) else {
+            eprintln!("skipped: no {path} here");
+            continue;
+        };
+        let class = &record.classes[0];
+        assert_consistent(class, 4096);
+        // Two threads, two operations a pause, half a second; a loaded machine may leave most of it behind.
+        assert!((20..=204).contains(&class.operations), "{path}: {}", class.operations);
+        assert!(class.response.is_none() && class.asked_rate.is_none(), "{path}: its arrivals are closed");
+        assert!(class.overdue.is_none(), "{path}: {:?}", class.overdue);
+    }
+}
+
+#[test]
 fn a_queued_class_keeps_its_rate_and_tells_how_late_it_is() {
     let folder = on_disk();
     for path in ["libaio", "io_uring"] {

@@ -5,6 +5,7 @@
 //! and reaped. The measuring loop is compiled for each of them: nothing here is called through a table of functions.
 
 pub mod arena;
+mod discard;
 pub mod error;
 pub mod extents;
 pub mod facts;

@@ -30,6 +30,11 @@ impl Blocking for Null {
         Ok(())
     }
 
+    fn trim(&mut self, segment: u32, offset: u64, length: u32) -> io::Result<()> {
+        std::hint::black_box((segment, offset, length));
+        Ok(())
+    }
+
     #[inline(always)]
     fn flush(&mut self) -> io::Result<()> {
         Ok(())

@@ -20,7 +20,7 @@ use std::{
 use assay_record::DurabilityKind;
 use rustix::io::{Errno, ReadWriteFlags};
 
-use crate::{Blocking, Knows, OpenParameters, PathError, files::Files, slots::BOUNDARY};
+use crate::{Blocking, Knows, OpenParameters, PathError, discard, files::Files, slots::BOUNDARY};
 
 const KNOWS: Knows = Knows {
     direct: true,
@@ -171,6 +171,14 @@ impl Blocking for Pread {
             Ok(moved) if moved == length as usize => Ok(()),
             answer => self.write_on(at, answer),
         }
+    }
+
+    fn trim(&mut self, segment: u32, offset: u64, length: u32) -> io::Result<()> {
+        let Some(place) = self.files.locate(segment, offset, length, 0) else {
+            return Err(outside());
+        };
+        self.system_calls += 1;
+        discard::range(place.fd, place.position, u64::from(length))
     }
 
     #[inline]

@@ -73,6 +73,10 @@ pub trait Blocking {
     fn read(&mut self, segment: u32, offset: u64, length: u32, memory: usize) -> io::Result<()>;
     /// Writes `length` bytes of the arena at `offset` of a segment. A short write is continued.
     fn write(&mut self, segment: u32, offset: u64, length: u32, memory: usize) -> io::Result<()>;
+    /// Tells the device that it need not keep `length` bytes at `offset` of a segment. Paths that cannot say so refuse.
+    fn trim(&mut self, _segment: u32, _offset: u64, _length: u32) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Makes everything written since the last call durable, by the means that the path was opened with.
     fn flush(&mut self) -> io::Result<()>;
     /// Begins a growing file anew: it is empty afterwards.

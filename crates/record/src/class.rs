@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{path::PathSpec, pin::Pin};
 
-/// Read, write, or a mix of both.
+/// Read, write, a mix of both, or trim.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "kind", deny_unknown_fields)]
 pub enum Operation {
@@ -18,6 +18,8 @@ pub enum Operation {
         /// Share of writes, 0..=100.
         write_percent: u8,
     },
+    /// Tells a device that it need not keep what lies there. Moves no bytes.
+    Trim,
 }
 
 /// Order of offsets.
@@ -106,6 +108,24 @@ pub enum Arrivals {
     },
 }
 
+/// A pause of each thread between its operations, as of a user who looks at an answer before asking again.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Think {
+    /// Seconds from the end of an operation to the start of the next.
+    pub pause_s: f64,
+    /// Once in this many operations of a thread.
+    #[serde(default = "one")]
+    pub every: u32,
+}
+
+impl Think {
+    /// Pause of an operation on average, seconds.
+    pub fn mean_s(self) -> f64 {
+        self.pause_s / f64::from(self.every.max(1))
+    }
+}
+
 /// What makes a write durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -179,7 +199,7 @@ pub struct Class {
     pub dataset: String,
     /// How bytes reach it.
     pub path: PathSpec,
-    /// Read, write or mix.
+    /// Read, write, mix or trim.
     pub operation: Operation,
     /// Order of offsets.
     pub pattern: Pattern,
@@ -197,6 +217,9 @@ pub struct Class {
     /// When operations are due.
     #[serde(default = "closed")]
     pub arrivals: Arrivals,
+    /// Pause between operations where arrivals are closed; none where the next one starts at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
     /// What makes writes durable.
     #[serde(default = "not_durable")]
     pub durability: Durability,

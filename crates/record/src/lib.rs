@@ -22,6 +22,7 @@ mod work;
 
 pub use class::{
     Arrivals, Class, Durability, DurabilityKind, Metric, Objective, Operation, Pattern, RateScope, SizeShare, Sizes,
+    Think,
 };
 pub use counting::{Counted, CountedBy, CountingCost, CpuCounting};
 pub use dataset::{Content, Dataset, Layout, Placement};

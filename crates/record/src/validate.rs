@@ -1,10 +1,12 @@
 //! What a job must satisfy before anything is touched.
 
+mod class;
+
 use std::collections::HashSet;
 
 use crate::{
-    Arrivals, Class, Content, Dataset, DurabilityKind, FORMAT_VERSION, Job, JobError, Layout, Operation, PathKind,
-    Pattern, Sizes, Target, TargetKind,
+    Class, Content, Dataset, DurabilityKind, FORMAT_VERSION, Job, JobError, Layout, Operation, PathKind, Sizes, Target,
+    TargetKind,
 };
 
 /// Most members that a pseudo-RAID can have.
@@ -115,6 +117,27 @@ impl Job {
         check(fits, format!("{at}.layout"), "a file target", "use layout as-found: an existing file is only read")
     }
 
+    /// A file system passes on what is trimmed in its files when it likes, or never.
+    fn validate_trims(&self, at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {
+        if class.operation != Operation::Trim {
+            return Ok(());
+        }
+        let target = self.targets.iter().find(|target| target.id == dataset.target);
+        let device = target.is_none_or(|target| matches!(target.kind, TargetKind::BlockDevice | TargetKind::Twin));
+        check(device, format!("{at}.operation"), "a trim of what is no block device", "name a block device as target")?;
+        let path = class.path.kind == PathKind::Pread;
+        check(path, format!("{at}.path"), "a trim by another path", "use pread: a trim is a call that blocks")?;
+        let durable = class.durability.kind != DurabilityKind::None;
+        check(!durable, format!("{at}.durability"), "a durable trim", "leave durability out: nothing is written")?;
+        let plain = dataset.content == Content::Random && !self.checks.data;
+        check(
+            plain,
+            format!("{at}.operation"),
+            "a trim of data that are checked",
+            "leave checks out, and content random",
+        )
+    }
+
     fn validate_class(&self, at: &str, class: &Class) -> Result<(), JobError> {
         let Some(dataset) = self.dataset_of(class) else {
             return wrong(format!("{at}.dataset"), &class.dataset, "name one of the data sets");
@@ -129,9 +152,11 @@ impl Job {
         let fix = "use 0 to 1000000 microseconds";
         check(sleep, format!("{at}.path.poll_sleep_us"), class.path.poll_sleep_us, fix)?;
         self.validate_sizes(at, class, dataset)?;
-        validate_pattern(at, class)?;
-        validate_arrivals(at, class)?;
-        validate_writes(at, class, dataset)?;
+        class::pattern(at, class)?;
+        class::arrivals(at, class)?;
+        class::think(at, class)?;
+        self.validate_trims(at, class, dataset)?;
+        class::writes(at, class, dataset)?;
         self.validate_growth(at, class, dataset)?;
         self.validate_checks(at, class, dataset)?;
         self.validate_pin(at, class, dataset)?;
@@ -215,59 +240,6 @@ fn validate_target(at: &str, target: &Target) -> Result<(), JobError> {
     check(absolute, format!("{at}.members"), target.members.join(", "), "use absolute paths")?;
     let serials = target.serials.is_empty() || target.serials.len() == members;
     check(serials, format!("{at}.serials"), target.serials.len(), "name one serial number per member")
-}
-
-fn validate_pattern(at: &str, class: &Class) -> Result<(), JobError> {
-    match class.pattern {
-        Pattern::Zipf { theta } => check(
-            theta.is_finite() && theta > 0.0 && theta <= 10.0,
-            format!("{at}.pattern.theta"),
-            theta,
-            "use a number above 0 and up to 10",
-        ),
-        Pattern::HotSpot { operations_percent, pages_percent } => check(
-            operations_percent <= 100 && (1..=100).contains(&pages_percent),
-            format!("{at}.pattern"),
-            format!("{operations_percent} % of operations on {pages_percent} % of pages"),
-            "use percentages",
-        ),
-        Pattern::Sequential | Pattern::Uniform | Pattern::Shuffled => Ok(()),
-    }
-}
-
-fn validate_arrivals(at: &str, class: &Class) -> Result<(), JobError> {
-    let (rate, burst) = match class.arrivals {
-        Arrivals::Closed => return Ok(()),
-        Arrivals::Fixed { rate_per_s, .. } | Arrivals::Poisson { rate_per_s, .. } => (rate_per_s, 1),
-        Arrivals::Burst { rate_per_s, burst, .. } => (rate_per_s, burst),
-    };
-    let possible = rate.is_finite() && rate > 0.0 && rate <= 1e9;
-    check(possible, format!("{at}.arrivals.rate_per_s"), rate, "use more than 0 and up to 1e9 operations per second")?;
-    check(burst >= 1, format!("{at}.arrivals.burst"), burst, "use at least 1")
-}
-
-fn validate_writes(at: &str, class: &Class, dataset: &Dataset) -> Result<(), JobError> {
-    let writes = match class.operation {
-        Operation::Read => false,
-        Operation::Write => true,
-        Operation::Mix { write_percent } => {
-            check(write_percent <= 100, format!("{at}.operation"), write_percent, "use 0 to 100 percent")?;
-            write_percent > 0
-        }
-    };
-    let every = class.durability.every;
-    check(every >= 1, format!("{at}.durability.every"), every, "use at least 1")?;
-    let open = matches!(class.durability.kind, DurabilityKind::ODsync | DurabilityKind::RwfDsync);
-    check(!open || every == 1, format!("{at}.durability.every"), every, "this means knows only 1")?;
-    let kept = !writes || dataset.layout != Layout::AsFound;
-    check(kept, format!("{at}.operation"), "writes to data used as found", "read it, or let Assay make the data")?;
-    let grows = dataset.layout == Layout::Grow;
-    let pure = !grows || (class.operation == Operation::Write && class.pattern == Pattern::Sequential);
-    check(pure, format!("{at}.dataset"), "a growing file", "only sequential writes can grow a file")?;
-    let filled = dataset.layout != Layout::Preallocated || writes;
-    check(filled, format!("{at}.operation"), "reads of preallocated space", "read written data: layout written")?;
-    let mapped = grows && matches!(class.path.kind, PathKind::Mmap | PathKind::Pmem);
-    check(!mapped, format!("{at}.path"), "a mapping of a growing file", "use layout written or preallocated")
 }
 
 /// Smallest and largest size, bytes.

@@ -58,6 +58,9 @@ pub struct Stream {
     /// Operations per second of the whole stream; none where it is closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_per_s: Option<f64>,
+    /// Pause of a thread between two operations, ns; 0 where the next starts at once.
+    #[serde(default)]
+    pub think_ns: f64,
     /// Bytes that it works on; the target's capacity where 0.
     #[serde(default)]
     pub working_set_bytes: f64,
@@ -106,6 +109,7 @@ impl Stream {
             path,
             durability: not_durable(),
             rate_per_s: None,
+            think_ns: 0.0,
             working_set_bytes: 0.0,
             file_system: None,
             duration_s: 0.0,
@@ -157,9 +161,9 @@ impl Stream {
         if self.rate_per_s.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
             return wrong("rate_per_s", self.rate_per_s.unwrap_or(0.0), "use a rate above 0, or none");
         }
-        let lengths = [self.working_set_bytes, self.duration_s, self.warmup_s, self.path.poll_sleep_ns];
+        let lengths = [self.think_ns, self.working_set_bytes, self.duration_s, self.warmup_s, self.path.poll_sleep_ns];
         if let Some(seen) = lengths.into_iter().find(|value| !(*value >= 0.0 && value.is_finite())) {
-            return wrong("working_set_bytes, duration_s, warmup_s or poll_sleep_ns", seen, "use 0 or more");
+            return wrong("think_ns, working_set_bytes, duration_s, warmup_s or poll_sleep_ns", seen, "use 0 or more");
         }
         Ok(())
     }

@@ -69,3 +69,23 @@ fn a_drive_at_its_knee_is_beyond_it_for_a_part_of_the_time() {
     ];
     near(&Scenario::written(&Catalog::read(), "pe8110-960g", "cloud-vcpu", None, &classes), 1.5);
 }
+
+/// A pause belongs to the thread: the engines agree on what is left, alone, beside others and through the page cache.
+#[test]
+fn threads_that_pause_leave_the_drive_to_others_in_both_engines() {
+    let pausing = |mut class: Value, pause_s: f64, every: u32| {
+        class["think"] = json!({"pause_s": pause_s, "every": every});
+        class
+    };
+    let alone = [pausing(class("users", "read", "uniform", 4096, (16, 1), ("pread", DIRECT)), 0.001, 1)];
+    near(&Scenario::written(&Catalog::read(), "970evoplus", "i9-9900k", None, &alone), 1.05);
+    let groups = [pausing(class("users", "read", "uniform", 4096, (8, 1), ("io_uring", DIRECT)), 0.002, 4)];
+    near(&Scenario::written(&Catalog::read(), "970evoplus", "i9-9900k", None, &groups), 1.05);
+    let beside = [
+        pausing(class("users", "read", "uniform", 4096, (16, 1), ("pread", DIRECT)), 0.001, 1),
+        class("scan", "read", "sequential", 131_072, (1, 8), ("libaio", DIRECT)),
+    ];
+    near(&Scenario::written(&Catalog::read(), "970evoplus", "i9-9900k", None, &beside), 1.25);
+    let buffered = [pausing(class("log", "write", "sequential", 16_384, (4, 1), ("pread", BUFFERED)), 0.001, 1)];
+    near(&Scenario::written(&Catalog::read(), "pe8110-960g", "xeon-5220s", Some("xfs"), &buffered), 1.1);
+}

@@ -24,6 +24,8 @@ _DIRECTIONS = {
     ("read", True): "read",
     ("write", True): "write",
     ("mix", True): "rw",
+    ("trim", True): "trim",
+    ("trim", False): "randtrim",
     ("read", False): "randread",
     ("write", False): "randwrite",
     ("mix", False): "randrw",
@@ -187,6 +189,9 @@ def _depth(entry: Json) -> dict[str, object]:
 
 def _rate(entry: Json, notes: list[str]) -> dict[str, object]:
     arrivals = entry.get("arrivals") or {"kind": "closed"}
+    if think := entry.get("think"):
+        pause_us = max(1, round(think["pause_s"] * 1e6))
+        return {"thinktime": pause_us} | ({"thinktime_blocks": think["every"]} if think["every"] > 1 else {})
     if arrivals["kind"] == "closed":
         return {}
     name = entry["name"]

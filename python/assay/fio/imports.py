@@ -7,9 +7,10 @@ from typing import Any
 
 from assay.document.text import table_text, value_text
 from assay.error import remedy
+from assay.fio import replay
 from assay.fio.jobfile import FioError, JobSection, parse
 from assay.fio.options import CARRIED, HARMLESS, REFUSED
-from assay.fio.workload import FioWorkload, workload
+from assay.fio.workload import FioWorkload, place_of, workload
 
 Table = dict[str, Any]
 
@@ -33,7 +34,7 @@ def import_file(path: Path, out: Path | None = None, sections: Sequence[str] = (
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FioError(f"{path} cannot be read: {error}", "name a job file of fio's") from error
-    imported = import_text(text, path.stem, sections, leave_out)
+    imported = import_text(text, path.stem, sections, leave_out, path.parent)
     if out is not None:
         _write(out, imported.text)
     return imported
@@ -51,15 +52,20 @@ def _write(out: Path, text: str) -> None:
         raise FioError(f"{out} cannot be written: {error.strerror}", remedy(error)) from error
 
 
-def import_text(text: str, name: str, sections: Sequence[str] = (), leave_out: bool = False) -> Imported:
-    """The study that does what the jobs of a job file do."""
+def import_text(
+    text: str, name: str, sections: Sequence[str] = (), leave_out: bool = False, folder: Path = Path()
+) -> Imported:
+    """The study that does what the jobs of a job file do. `folder` is where the job file lies."""
     chosen = _chosen(parse(text), sections)
+    _alone(chosen)
     refused = [line for section in chosen for line in _refused(section)]
     if refused and not leave_out:
         hint = "remove these lines, or leave them out with --leave-out; the study then says so"
         raise FioError(
             "these options change the load and Assay cannot carry them over:\n  " + "\n  ".join(refused), hint
         )
+    if replay.asks(chosen[0]):
+        return _replayed(chosen[0], name, folder, [f"left out: {line}" for line in refused])
     works, impossible = _carried(chosen, leave_out)
     refused += impossible
     notes = [
@@ -67,6 +73,25 @@ def import_text(text: str, name: str, sections: Sequence[str] = (), leave_out: b
         *_notes([section for section, _ in works], [w for _, w in works]),
     ]
     return _study(name, [work for _, work in works], tuple(dict.fromkeys(notes)))
+
+
+def _alone(chosen: list[JobSection]) -> None:
+    """A log is a load of its own."""
+    for section in chosen:
+        if replay.asks(section) and len(chosen) > 1:
+            said = f"[{section.name}] {section.options['read_iolog'].place}: a log holds a whole load"
+            raise FioError(said, f"import it alone: --section {section.name}")
+
+
+def _replayed(section: JobSection, name: str, folder: Path, left_out: list[str]) -> Imported:
+    said = [
+        f"{option.name} is not needed: {HARMLESS.get(option.name, 'the log says it')}"
+        for option in section.options.values()
+        if option.name in HARMLESS or option.name in replay.SAID_BY_LOG
+    ]
+    place = place_of(section)
+    text, notes = replay.text(section, _identifier(name), folder, [*left_out, *said])
+    return Imported(_heading({"main": place or "."}) + text, tuple(notes), {"main": place or "."})
 
 
 def _carried(chosen: list[JobSection], leave_out: bool) -> tuple[list[tuple[JobSection, FioWorkload]], list[str]]:
@@ -120,6 +145,7 @@ def _study(name: str, works: list[FioWorkload], notes: tuple[str, ...]) -> Impor
     places = {work.place for work in works}
     targets = {place: "main" if index == 0 else f"place{index + 1}" for index, place in enumerate(sorted(places))}
     classes, datasets = _tables(works, targets)
+    matrix = _matrix(works, classes)
     head = {
         "name": _identifier(name),
         "title": f"{name}, from a job file of fio",
@@ -129,7 +155,7 @@ def _study(name: str, works: list[FioWorkload], notes: tuple[str, ...]) -> Impor
         "targets": _kinds(works),
         "cache": _cache(works),
     }
-    parts = [table_text("", head)]
+    parts = [table_text("", head), *([table_text("matrix", matrix)] if matrix else [])]
     parts += [table_text(f"datasets.{key}", table) for key, table in datasets.items()]
     parts += [table_text(f"classes.{key}", table) for key, table in classes.items()]
     parts += [table_text("window", _window(works))]
@@ -159,6 +185,16 @@ def _tables(works: list[FioWorkload], targets: dict[str, str]) -> tuple[dict[str
         datasets[dataset] = _merged(datasets.get(dataset, found), found, work)
         classes[name] = {"dataset": dataset, **work.table}
     return classes, datasets
+
+
+def _matrix(works: list[FioWorkload], classes: dict[str, Table]) -> dict[str, list[int]]:
+    """Depths to try, a factor for each class that has them; the class then names the factor."""
+    found: dict[str, list[int]] = {}
+    for work, (name, table) in zip(works, classes.items(), strict=True):
+        if work.depths:
+            factor = "depth" if len(works) == 1 else f"depth_{name.replace('-', '_')}"
+            found[factor], table["depth"] = work.depths, f"${{{factor}}}"
+    return found
 
 
 def _unused(name: str, taken: dict[str, Table]) -> str:

@@ -88,6 +88,11 @@ class JobSection:
         found = self.options.get(name)
         return default if found is None else seconds(found)
 
+    def microseconds(self, name: str) -> float:
+        """The value, in seconds, of an option that fio counts in microseconds where it has no unit; 0 without it."""
+        found = self.options.get(name)
+        return 0.0 if found is None else seconds(found, "us")
+
     def thousand(self) -> bool:
         """Whether `k` is 1000 (`kb_base=1000`) instead of 1024."""
         return self.text("kb_base", "1024") == "1000"
@@ -176,9 +181,9 @@ def size(option: Option, thousand: bool = False, text: str | None = None) -> int
 _SECONDS = {"us": 1e-6, "usec": 1e-6, "ms": 1e-3, "msec": 1e-3, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def seconds(option: Option) -> float:
-    """A duration; fio counts seconds where there is no unit."""
+def seconds(option: Option, unit: str = "s") -> float:
+    """A duration in seconds; `unit` is what fio counts where there is none."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", option.value.strip().lower())
     if found is None or found[2] not in _SECONDS:
         raise FioError(f"{option.place}: this is not a duration that Assay reads", "write seconds, such as 30s")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(found[1]) * _SECONDS[found[2] or unit]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from assay.fio import pace
 from assay.fio.jobfile import FioError, JobSection, Option, integer, number, size
 from assay.fio.options import ENGINES, QUEUED
 from assay.units.parse import exact_size
@@ -19,6 +20,8 @@ _DIRECTIONS = {
     "randread": ("read", "uniform"),
     "randwrite": ("write", "uniform"),
     "randrw": ("mix", "uniform"),
+    "trim": ("trim", "sequential"),
+    "randtrim": ("trim", "uniform"),
 }
 LONGEST = "1h"
 
@@ -34,6 +37,8 @@ class FioWorkload:
     place: str
     window: Table
     cache: str
+    depths: list[int] = field(default_factory=list)
+    """In flight, each in turn, to find the deepest that keeps the objective; empty where the depth is given."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -42,17 +47,21 @@ def workload(section: JobSection) -> FioWorkload:
     operation, pattern = _direction(section)
     engine = _engine(section)
     notes: list[str] = []
+    if operation == "trim":
+        engine = _trimming(section, engine, notes)
     table: Table = {
-        "path": _path(section, engine),
+        "path": _path(section, engine) if operation != "trim" else "pread+direct",
         **_operation(section, operation),
         "pattern": _pattern(section, pattern),
         "size": _size(section, operation),
         "threads": _positive(section, "numjobs"),
-        **_depth(section, engine, notes),
-        **_rate(section, operation, notes),
+        **(_depth(section, engine, notes) if operation != "trim" else {}),
+        **pace.rate(section, operation, notes),
+        **pace.think(section, engine in QUEUED, notes),
         **_durability(section, engine, operation, notes),
-        **_advice(section, engine, pattern),
+        **(_advice(section, engine, pattern) if operation != "trim" else {}),
     }
+    table |= pace.objective(section, notes)
     delay = section.seconds("startdelay")
     if delay:
         table["start"] = delay
@@ -62,9 +71,10 @@ def workload(section: JobSection) -> FioWorkload:
         table=table,
         dataset=dataset,
         file=section.text("filename"),
-        place=_place(section),
+        place=place_of(section),
         window=_window(section, notes),
-        cache=_cache(section, engine),
+        cache=_cache(section, engine) if operation != "trim" else "bypassed",
+        depths=pace.depths(section, engine in QUEUED, notes),
         notes=notes,
     )
 
@@ -78,7 +88,9 @@ def _word(name: str) -> str:
 def _direction(section: JobSection) -> tuple[str, str]:
     text = section.text("rw", "read")
     if text not in _DIRECTIONS:
-        hint = f"known are {', '.join(_DIRECTIONS)}; trim and offset modifiers have no counterpart"
+        known = f"known are {', '.join(_DIRECTIONS)}; offset modifiers have no counterpart"
+        both = "make a job of each: one that writes and one that trims"
+        hint = both if text in ("trimwrite", "randtrimwrite") else known
         raise FioError(f"[{section.name}] rw={text}: Assay has no such direction", hint)
     return _DIRECTIONS[text]
 
@@ -88,6 +100,16 @@ def _engine(section: JobSection) -> str:
     if engine not in ENGINES:
         raise FioError(f"[{section.name}] ioengine={engine}: Assay has no such path", f"known are {', '.join(ENGINES)}")
     return engine
+
+
+def _trimming(section: JobSection, engine: str, notes: list[str]) -> str:
+    """Trims go to a device, one call after the other whatever fio's engine is."""
+    if not section.text("filename").startswith("/dev/"):
+        said = "a file system passes trims of a file on when it likes, or never"
+        raise FioError(f"[{section.name}] rw={section.text('rw')}: {said}", "name a block device (filename=/dev/...)")
+    if engine in QUEUED and section.integer("iodepth", 1) > 1:
+        notes.append("trims are calls that block: iodepth has no effect, numjobs says how many are under way")
+    return "psync"
 
 
 def _direct(section: JobSection) -> bool:
@@ -165,7 +187,8 @@ def _size(section: JobSection, operation: str) -> str | list[Table]:
         return _size_mix(section, split)
     option = section.options.get("bs", Option("bs", "4k", 0))
     each = [size(option, section.thousand(), text) for text in option.value.split(",") if text]
-    used = {"read": each[:1], "write": each[1:2] or each[:1], "mix": each[:2]}[operation]
+    last = {"read": 1, "write": 2, "trim": 3}.get(operation, 0)
+    used = each[:last][-1:] if last else each[:2]
     if len(set(used)) != 1 or used[0] < 1:
         said = "reads and writes of one class have one size"
         raise FioError(f"[{section.name}] {option.place}: {said}", "make two jobs of it")
@@ -207,45 +230,11 @@ def _depth(section: JobSection, engine: str, notes: list[str]) -> Table:
     return {"depth": depth, **({"batch": batch} if batch > 1 else {})}
 
 
-def _rate(section: JobSection, operation: str, notes: list[str]) -> Table:
-    given = [section.options[name] for name in ("rate_iops", "rate") if name in section.options]
-    if not given:
-        return {}
-    if len(given) > 1:
-        raise FioError(f"[{section.name}] rate and rate_iops at once: a class has one rate", "remove one of them")
-    if operation == "mix":
-        said = "fio limits reads and writes apart"
-        raise FioError(f"[{section.name}] {given[0].place} on a mix: {said}", "make a job of each, each with its rate")
-    text = _of_direction(section, given[0], operation)
-    amount = size(given[0], section.thousand(), text)
-    if amount < 1:
-        raise FioError(f"[{section.name}] {given[0].place}: this is not a rate above zero", "give a rate, or none")
-    notes.append(
-        "a rate: fio counts it per job, so it is per thread here; response time counts from the intended start"
-    )
-    process = section.text("rate_process", "linear")
-    if process not in ("linear", "poisson"):
-        raise FioError(f"[{section.name}] rate_process={process}: Assay has no such arrivals", "use linear or poisson")
-    return {
-        "arrivals": "poisson" if process == "poisson" else "fixed",
-        "rate": f"{amount}/s" if given[0].name == "rate_iops" else f"{amount}B/s",
-        "rate_scope": "thread",
-    }
-
-
-def _of_direction(section: JobSection, option: Option, operation: str) -> str:
-    parts = option.value.split(",")
-    text = parts[0] if operation == "read" or len(parts) == 1 else parts[1]
-    if not text:
-        raise FioError(f"[{section.name}] {option.place}: it gives no rate to {operation}s", "give one")
-    return text
-
-
 _SYNC = {"0": "", "none": "", "1": "o_dsync", "sync": "o_dsync", "dsync": "o_dsync"}
 
 
 def _durability(section: JobSection, engine: str, operation: str, notes: list[str]) -> Table:
-    if operation == "read":
+    if operation in ("read", "trim"):
         return {}
     given = [(name, section.integer(name, 0)) for name in ("fsync", "fdatasync") if section.integer(name, 0) > 0]
     opened = _SYNC.get(section.text("sync", "0"))
@@ -310,7 +299,7 @@ def _layout(section: JobSection, engine: str, operation: str, notes: list[str]) 
     return "preallocated"
 
 
-def _place(section: JobSection) -> str:
+def place_of(section: JobSection) -> str:
     """Where the files lie, for the hint how to run the study; empty where fio uses the current folder."""
     name, folder = section.text("filename"), section.text("directory")
     for value in (name, folder):

@@ -50,6 +50,7 @@ from assay.record.job import (
     Operation,
     OperationMix,
     OperationRead,
+    OperationTrim,
     OperationWrite,
     PathKind,
     PathSpec,
@@ -71,6 +72,7 @@ from assay.record.job import (
     SizeShare,
     Target,
     TargetKind,
+    Think,
     Window,
 )
 from assay.record.record import (
@@ -153,6 +155,7 @@ __all__ = [
     "Operation",
     "OperationMix",
     "OperationRead",
+    "OperationTrim",
     "OperationWrite",
     "Overdue",
     "PathKind",
@@ -186,6 +189,7 @@ __all__ = [
     "Target",
     "TargetFacts",
     "TargetKind",
+    "Think",
     "Unit",
     "Verdict",
     "Widths",

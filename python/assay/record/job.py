@@ -99,8 +99,14 @@ class OperationMix(TypedDict, total=False):
     write_percent: int
 
 
-Operation = OperationRead | OperationWrite | OperationMix
-"""Read, write, or a mix of both."""
+class OperationTrim(TypedDict, total=False):
+    """Tells a device that it need not keep what lies there."""
+
+    kind: Literal["trim"]
+
+
+Operation = OperationRead | OperationWrite | OperationMix | OperationTrim
+"""Read, write, a mix of both, or trim."""
 
 Advice = Literal["normal", "random", "sequential", "will_need", "huge_page"]
 """Hints for the kernel: `posix_fadvise` for file paths, `madvise` for mappings."""
@@ -194,6 +200,13 @@ Sizes = int | list[SizeShare]
 """Size of operations: one, or a mix."""
 
 
+class Think(TypedDict, total=False):
+    """A pause of each thread between its operations, as of a user who looks at an answer before asking again."""
+
+    every: int
+    pause_s: float
+
+
 class Class(TypedDict, total=False):
     """A class of I/O with its own arrivals, depth, durability, data and path."""
 
@@ -212,6 +225,7 @@ class Class(TypedDict, total=False):
     pin: Pin | None
     size: Sizes
     start_s: float
+    think: Think | None
     threads: int
 
 

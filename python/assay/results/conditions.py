@@ -85,7 +85,7 @@ def method(rows: Sequence[Row]) -> list[tuple[str, str]]:
         ("Operations", distinct(_operation(one) for one in asked)),
         ("Sizes", distinct(labels.sizes(one.get("size")) for one in asked)),
         ("Threads and depth", distinct(f"{one.get('threads', 1)} x {one.get('depth', 1)}" for one in asked)),
-        ("Arrivals", distinct(labels.arrivals(one.get("arrivals") or {}) for one in asked)),
+        ("Arrivals", distinct(labels.arrivals(one.get("arrivals") or {}, one.get("think")) for one in asked)),
         ("Durability", distinct(labels.durability(one.get("durability") or {}) for one in asked)),
         ("Data", distinct(_dataset(entry) for job in jobs for entry in job.get("datasets") or ())),
         ("Page cache", distinct(job.get("cache") for job in jobs)),

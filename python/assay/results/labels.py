@@ -69,9 +69,13 @@ def pattern(value: Mapping[str, Any]) -> str:
     return f"zipf {value.get('theta')}" if kind == "zipf" else words.get(kind, kind)
 
 
-def arrivals(value: Mapping[str, Any]) -> str:
+def arrivals(value: Mapping[str, Any], think: Mapping[str, Any] | None = None) -> str:
     """When operations are due."""
     kind = str(value.get("kind") or "closed")
+    if think:
+        every = int(think.get("every") or 1)
+        after = "each operation" if every == 1 else f"{every} operations"
+        return f"closed loop, pause of {show.time(float(think.get('pause_s') or 0) * 1e9)} after {after}"
     if kind == "closed":
         return "closed loop"
     per = " per thread" if value.get("scope") == "thread" else ""

@@ -63,7 +63,7 @@ def mean_bytes(table: ClassTable) -> float:
 
 def write_share(table: ClassTable) -> float:
     """Share of operations that write, 0 to 1."""
-    return {"read": 0.0, "write": 1.0, "mix": int(table.write_percent) / 100}[table.operation]
+    return {"read": 0.0, "write": 1.0, "mix": int(table.write_percent) / 100, "trim": 0.0}[table.operation]
 
 
 def rate_per_s(table: ClassTable) -> float | None:
@@ -95,6 +95,8 @@ def class_job(name: str, table: ClassTable) -> Json:
         "dirty_bytes": parse_bytes(table.dirty),
         "start_s": parse_seconds(table.start),
     }
+    if think := _think(name, table):
+        found["think"] = think
     if pin := parse_pin(table.pin):
         found["pin"] = pin
     return found | ({"objective": _objective(table.objective)} if table.objective else {})
@@ -136,6 +138,17 @@ def _arrivals(name: str, table: ClassTable) -> Json:
     rate = parse_rate(table.rate).operations(mean_bytes(table))
     burst = {"burst": int(table.burst)} if kind == "burst" else {}
     return {"kind": kind, "rate_per_s": rate, "scope": table.rate_scope} | burst
+
+
+def _think(name: str, table: ClassTable) -> Json:
+    pause_s = parse_seconds(table.think)
+    if pause_s == 0:
+        return {}
+    if table.rate is not None:
+        raise JobError(f"class `{name}` has a rate and a pause (think)", "remove one of the two")
+    if int(table.depth) > 1:
+        raise JobError(f"class `{name}` has a pause (think) and depth {table.depth}", "use depth 1 and more threads")
+    return {"pause_s": pause_s, "every": int(table.think_every)}
 
 
 def _durability(table: ClassTable) -> Json:

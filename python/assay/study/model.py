@@ -74,6 +74,8 @@ class ClassTable(Table):
         None, description="Whether the rate is of the whole class (`total`) or of each `thread`. There is no default."
     )
     burst: kinds.Count = Field(1, description="Operations due at one instant, where arrivals are `burst`.")
+    think: kinds.Duration = Field(0, description="Pause of a thread between operations, where it has no rate.")
+    think_every: kinds.Count = Field(1, description="Operations of a thread between two pauses.")
     durability: kinds.DurabilityWord | WriteDurability = "none"
     buffer: kinds.Size = Field(0, description="Memory per thread that reads land in; 0: just what is in flight.")
     dirty: kinds.Size = Field(0, description="Bytes changed in a page before it is written.")

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
-
-import psycopg
 
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE
 from assay.trace import calls, classes, counters, postgres, process, tracefs
 from assay.trace.blocks import Reader
 from assay.trace.classes import TracedClass
 from assay.trace.error import TraceError
+from assay.trace.found import FoundServer
 from assay.trace.operation import OTHER, Recording, TracedOperation
 from assay.trace.subject import Subject
 
@@ -22,21 +20,6 @@ AUTO = "auto"
 MEANS = ("block", "calls", "server", "counters")
 """From the one that knows most to the one that is always there; `calls` only where it is asked for."""
 _TREE_EVERY_S = 0.5
-
-
-@dataclass
-class FoundServer:
-    """Classes, how they were seen, and what to know of it."""
-
-    means: str
-    seconds: float
-    classes: list[TracedClass]
-    buffered: bool = False
-    stopped: str = ""
-    tried: dict[str, str] = field(default_factory=dict)
-    cannot_know: list[str] = field(default_factory=list)
-    assumed: list[str] = field(default_factory=list)
-    facts: Json = field(default_factory=dict)
 
 
 class Watch:
@@ -238,8 +221,12 @@ def _server(subject: Subject, seconds: float, watch: Watch) -> FoundServer:
 
 def _counts(subject: Subject) -> postgres.ServerCounts | None:
     """What the server counted so far; none without a connection, or where it has gone away."""
+    if subject.server is None or subject.server.connection is None:
+        return None
+    import psycopg
+
     try:
-        return subject.server.counts() if subject.server is not None else None
+        return subject.server.counts()
     except psycopg.Error:
         return None
 

@@ -22,10 +22,13 @@ class Subject:
     folders: list[Path] = field(default_factory=list)
     devices: list[TracedDevice] = field(default_factory=list)
     server: TracedServer | None = None
+    log: Path | None = None
 
     @property
     def sentence(self) -> str:
         """For the scenario."""
+        if self.log is not None:
+            return str(self.log)
         if self.pid is not None:
             where = f" on {', '.join(one.name for one in self.devices)}" if self.devices else ""
             return f"{self.name} (process {self.pid} and its descendants{where})"

@@ -16,7 +16,7 @@ impl Mixer {
     pub fn new(operation: Operation) -> Self {
         let percent = match operation {
             Operation::Read => 0,
-            Operation::Write => 100,
+            Operation::Write | Operation::Trim => 100,
             Operation::Mix { write_percent } => u64::from(write_percent),
         };
         Self { percent }

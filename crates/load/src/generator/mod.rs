@@ -81,14 +81,14 @@ pub fn largest_size(sizes: &Sizes) -> u64 {
     }
 }
 
-/// Whether a class writes at all.
+/// Whether a class changes what lies there: it writes, or trims.
 pub fn writes(operation: Operation) -> bool {
     !matches!(operation, Operation::Read | Operation::Mix { write_percent: 0 })
 }
 
 /// Whether a class reads at all.
 pub fn reads(operation: Operation) -> bool {
-    !matches!(operation, Operation::Write | Operation::Mix { write_percent: 100 })
+    !matches!(operation, Operation::Write | Operation::Trim | Operation::Mix { write_percent: 100 })
 }
 
 #[cfg(test)]
@@ -109,6 +109,7 @@ mod tests {
             depth: 1,
             batch: 1,
             arrivals: Arrivals::Closed,
+            think: None,
             durability: Durability { kind: DurabilityKind::None, every: 1 },
             buffer_bytes: 0,
             dirty_bytes: 0,

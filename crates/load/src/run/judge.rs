@@ -10,7 +10,9 @@ use assay_instruments::{
     },
 };
 use assay_path::prepare::PreparedDataset;
-use assay_record::{Arrivals, Class, ClassResult, DeviceCounters, Layout, Pattern, Reason, TargetKind, WindowOutcome};
+use assay_record::{
+    Arrivals, Class, ClassResult, DeviceCounters, Layout, Operation, Pattern, Reason, TargetKind, WindowOutcome,
+};
 
 use super::{
     observe::Surroundings,
@@ -218,6 +220,8 @@ impl Observe<'_> {
             seen.layout = dataset.layout;
             seen.content = declared.content;
             self.dataset(&mut seen, dataset);
+            // What lies where it trimmed is nobody's data any more.
+            seen.compressibility = seen.compressibility.filter(|_| class.operation != Operation::Trim);
             seen.changes = self.finished.changes.get(&dataset.name).copied().unwrap_or_default();
             seen.readback = self.finished.readback.get(&dataset.name).cloned().filter(|_| writes(class.operation));
         }
@@ -318,7 +322,9 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     seen.latencies = latency.count;
     seen.overdue = result.overdue;
     seen.latency_p99_ns = latency.p99_ns;
-    seen.lateness_p99_ns = result.lateness.as_ref().map(|lateness| lateness.p99_ns);
+    // A pause that lasts too long delays no operation that anybody waits for.
+    let due = result.lateness.as_ref().filter(|_| part.class.think.is_none());
+    seen.lateness_p99_ns = due.map(|lateness| lateness.p99_ns);
     seen.errors.clone_from(&result.errors);
     seen.check.clone_from(&result.check);
     seen.emulated = part.outcomes.iter().any(|one| one.emulated);

@@ -95,12 +95,13 @@ impl Finished<'_> {
         let response = response.map(|sum| distribution(&sum, part.provenance));
         let objective = objective(part.class, response.as_ref().unwrap_or(&service), rate, bandwidth);
         let (read_service, write_service) = part.split(&whole);
+        let trims = part.class.operation == assay_record::Operation::Trim;
         let cpu = part.cpu(self.counting, operations, bytes, self.clock.hz());
         ClassResult {
             name: part.class.name.clone(),
             operations,
             reads: operations - writes,
-            writes,
+            writes: if trims { 0 } else { writes },
             bytes,
             bandwidth: figure(bandwidth, Unit::BytesPerSecond),
             ops_rate: figure(rate, Unit::OpsPerSecond),

@@ -63,6 +63,9 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
             task.advance_schedule();
         }
         let end = task.clock.now();
+        if OPEN {
+            task.completed(end);
+        }
         if kept {
             recorder.completed(step.write, step.length, due, start, end);
             if task.checker.is_some() {
@@ -119,7 +122,11 @@ impl<'a, P: Blocking> BlockingLoop<'a, P> {
             if task.growing && step.offset == 0 && !self.begin_anew(task) {
                 return false;
             }
-            self.path.write(place.segment, place.offset, step.length, memory)
+            if task.trims {
+                self.path.trim(place.segment, place.offset, step.length)
+            } else {
+                self.path.write(place.segment, place.offset, step.length, memory)
+            }
         } else {
             self.path.read(place.segment, place.offset, step.length, memory)
         };

@@ -69,7 +69,7 @@ pub struct Task {
     pub clock: Clock,
     /// The stream.
     pub generator: Generator,
-    /// When operations are due; none where arrivals are closed.
+    /// When operations are due; none where arrivals are closed and nobody thinks.
     pub schedule: Option<Schedule>,
     /// Where pages lie.
     pub spread: Spread,
@@ -81,6 +81,8 @@ pub struct Task {
     pub flush: FlushRule,
     /// The file grows and begins anew at offset 0.
     pub growing: bool,
+    /// What would be written is trimmed.
+    pub trims: bool,
     /// Waiting for instants.
     pub pacer: Pacer,
     /// Data check and acknowledgements; none where not asked for.
@@ -106,6 +108,14 @@ impl Task {
         let clock = self.clock;
         if let Some(schedule) = &mut self.schedule {
             overdue.never_started(schedule, self.generator.rng(), |due| clock.ticks_to_ns(now.saturating_sub(due)));
+        }
+    }
+
+    /// An operation ended at `now`, ticks.
+    #[inline(always)]
+    fn completed(&mut self, now: u64) {
+        if let Some(schedule) = &mut self.schedule {
+            schedule.completed(now);
         }
     }
 

@@ -328,6 +328,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         let flight = &mut self.flights[slot as usize];
         flight.busy = false;
         self.free.give(slot);
+        task.completed(now);
         recorder.completed(flight.step.write, flight.step.length, flight.due, flight.start, now);
         if let Some(checker) = &mut task.checker {
             checker.after(flight.step, self.arena, flight.memory, recorder.tally, &mut task.second_look);
@@ -339,6 +340,7 @@ impl<'a, P: Queued> QueuedLoop<'a, P> {
         let flight = &mut self.flights[completion.slot as usize];
         flight.busy = false;
         self.free.give(completion.slot);
+        task.completed(task.clock.now());
         Tally::add(&recorder.tally.errors, 1);
         let source = if completion.result < 0 {
             std::io::Error::from_raw_os_error(-completion.result)

@@ -53,14 +53,16 @@ impl<'a> Shape<'a> {
         let stripe = job.stripe_bytes(dataset);
         let stamped = dataset.content == Content::Stamped;
         let writable = classes.iter().any(|class| writes(class));
+        // What is to be trimmed has been written before, on a device that is known to take trims.
+        let trim = job.trim || classes.iter().any(|class| class.operation == Operation::Trim);
         let shape = Self {
             dataset,
             target,
             stripe_bytes: stripe,
             stamp_bytes: if stamped { common_size(&classes, stripe) } else { 0 },
             writable,
-            anew: job.trim || (stamped && writable && job.checks.acknowledgements.is_some()),
-            trim: job.trim,
+            anew: trim || (stamped && writable && job.checks.acknowledgements.is_some()),
+            trim,
             keeps_stamps: !writable || job.checks.data || job.checks.acknowledgements.is_some(),
             pmem: classes.iter().any(|class| class.path.kind == PathKind::Pmem),
             members: target.members.len().max(1) as u64,
@@ -208,7 +210,7 @@ pub(super) fn emulated_on(file: &Path) -> Result<bool, PathError> {
 fn writes(class: &Class) -> bool {
     match class.operation {
         Operation::Read => false,
-        Operation::Write => true,
+        Operation::Write | Operation::Trim => true,
         Operation::Mix { write_percent } => write_percent > 0,
     }
 }

@@ -6,14 +6,11 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::fd::AsRawFd,
+    os::fd::AsFd,
     path::Path,
 };
 
-use crate::{PathError, Segment};
-
-/// `BLKDISCARD` of linux/fs.h: `_IO(0x12, 119)`.
-const BLKDISCARD: u64 = 0x1277;
+use crate::{PathError, Segment, discard};
 
 /// Lets a file system finish what was removed: it tells the drive when its journal is written.
 pub(super) fn settle(folder: &Path) -> Result<(), PathError> {
@@ -27,12 +24,7 @@ pub(super) fn device_range(segment: &Segment) -> Result<(), PathError> {
     let path = &segment.path;
     let failed = |source: io::Error| PathError::Io { action: "discarding a range of", path: path.clone(), source };
     let device = OpenOptions::new().write(true).open(path).map_err(failed)?;
-    let range = [segment.base, segment.bytes];
-    // SAFETY: the device is open, and the kernel reads two words, which live until the call returns.
-    if unsafe { libc::ioctl(device.as_raw_fd(), BLKDISCARD as _, range.as_ptr()) } == 0 {
-        return Ok(());
-    }
-    let source = io::Error::last_os_error();
+    let Err(source) = discard::range(device.as_fd(), segment.base, segment.bytes) else { return Ok(()) };
     if source.raw_os_error() != Some(libc::EOPNOTSUPP) {
         return Err(failed(source));
     }

@@ -228,6 +228,7 @@ pub fn class(dataset: &str, path: PathKind, operation: Operation, size: u64) -> 
         dirty_bytes: 8,
         start_s: 0.0,
         pin: None,
+        think: None,
         objective: None,
     }
 }

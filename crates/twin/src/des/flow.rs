@@ -23,8 +23,8 @@ impl<M: Simulated> Engine<M> {
         if class.full || (self.closed_at.is_some() && !class.open) {
             return;
         }
-        let (open, batch) = (class.open, class.batch as usize);
-        if open {
+        let batch = class.batch as usize;
+        if class.open || class.thinks {
             self.pump_due(thread, now);
             return;
         }
@@ -294,10 +294,7 @@ impl<M: Simulated> Engine<M> {
         let thread = self.flights[id as usize].thread;
         let begin = self.wake(thread, now);
         let end = self.close(id, begin);
-        self.record(id, end);
-        self.release(id, end);
-        self.threads[thread as usize].idle.push(id);
-        self.pump(thread, end);
+        self.ended(id, end);
     }
 
     /// The CPU work after the device.
@@ -314,12 +311,17 @@ impl<M: Simulated> Engine<M> {
         end
     }
 
-    /// The CPU work of an operation that needed no device is done.
+    /// An operation is done, and its thread goes on.
+    #[inline(always)]
     pub(super) fn ended(&mut self, id: u32, now: Picoseconds) {
         let thread = self.flights[id as usize].thread;
         self.record(id, now);
         self.release(id, now);
-        self.threads[thread as usize].idle.push(id);
+        let seat = &mut self.threads[thread as usize];
+        seat.idle.push(id);
+        if let Some(schedule) = &mut seat.schedule {
+            schedule.completed(now);
+        }
         self.pump(thread, now);
     }
 

@@ -47,8 +47,10 @@ pub struct ClassSeat {
     pub depth: u32,
     /// Operations per submission.
     pub batch: u32,
-    /// Operations have a schedule.
+    /// Operations are due at instants that nobody's answers move.
     pub open: bool,
+    /// Its threads pause between operations.
+    pub thinks: bool,
     /// Offsets are consecutive.
     pub sequential: bool,
     /// When its threads begin.
@@ -95,7 +97,7 @@ pub struct ThreadSeat {
     pub file_bytes: u64,
     /// Its stream of operations.
     pub generator: Generator,
-    /// Its schedule; none where arrivals are closed.
+    /// Its schedule; none where arrivals are closed and nobody thinks.
     pub schedule: Option<Schedule>,
     /// When its CPU work ends.
     pub free_at: Picoseconds,
@@ -218,6 +220,7 @@ pub fn class_seat(
         depth: if key.is_blocking() { 1 } else { class.depth },
         batch: if key.is_blocking() { 1 } else { class.batch },
         open: stream.rate_per_s.is_some(),
+        thinks: class.think.is_some(),
         sequential: class.pattern == Pattern::Sequential,
         begin: (begin_s * PS_PER_S) as Picoseconds,
         bytes_at_most: job.window.bytes_at_most,
@@ -254,6 +257,7 @@ pub fn ceiling_seat(class: &Class, cpu_ps: Picoseconds) -> ClassSeat {
         depth: class.depth,
         batch: class.batch,
         open: stream.rate_per_s.is_some(),
+        thinks: class.think.is_some(),
         sequential: class.pattern == Pattern::Sequential,
         begin: 0,
         bytes_at_most: 0,
@@ -284,7 +288,7 @@ pub fn thread_seat(job: &Job, index: usize, thread: u32, dataset: &Dataset, begi
         order: seed_of(job.seed, index, u32::MAX),
     };
     let mut generator = Generator::new(class, share, seed_of(job.seed, index, thread));
-    let schedule = Schedule::new(&class.arrivals, thread, class.threads, PS_PER_S, generator.rng());
+    let schedule = Schedule::of(class, thread, PS_PER_S, generator.rng());
     ThreadSeat {
         class: index as u32,
         base: begin + u64::from(thread % files) * dataset.bytes,

@@ -120,6 +120,19 @@ fn a_closed_queue_with_many_servers_keeps_the_rate_of_the_machine_repairman() {
 }
 
 #[test]
+fn threads_that_pause_keep_the_rate_of_the_machine_repairman() {
+    for (threads, servers, every) in [(1, 1, 1), (1, 1, 4), (8, 2, 1), (40, 4, 1)] {
+        let job = job(&format!(r#", "threads": {threads}, "think": {{"pause_s": 0.0005, "every": {every}}}"#));
+        let machine = Exponential { free_at: vec![0; servers as usize], pooled: true, mean_ps: 100e6 };
+        let (rate, mean) = run(&mut engine(&job, machine, 0), 300_000);
+        let pause_s = 500e-6 / f64::from(every);
+        let what = format!("{threads} threads, {servers} servers, a pause in {every}");
+        close(rate, repairman(threads, servers, 100e-6, pause_s), 0.02, &what);
+        close(rate * (mean + pause_s), f64::from(threads), 0.01, &format!("Little's law, {what}"));
+    }
+}
+
+#[test]
 fn an_open_queue_waits_as_erlang_said() {
     let mut job = job(r#", "threads": 1, "depth": 4096"#);
     job.classes[0].arrivals = Arrivals::Poisson { rate_per_s: 8_000.0, scope: RateScope::Total };

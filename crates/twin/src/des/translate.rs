@@ -53,6 +53,11 @@ pub fn persist(key: PathKey, asked: Persist, bytes: u32) -> Persist {
 /// # Errors
 /// Where the path and the target do not fit.
 pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&str>) -> Result<Stream, TwinError> {
+    if class.operation == Operation::Trim {
+        let (what, name) = ("a trim".to_owned(), target.twin().name.clone());
+        let why = "no source says how long drives take for one; measure it on a device".to_owned();
+        return Err(TwinError::NotPossible { what, name, why });
+    }
     let key = path_key(&class.path, target)?;
     let dataset = job.dataset_of(class);
     let size_bytes = mean_size(&class.size);
@@ -60,7 +65,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         name: class.name.clone(),
         write_share: match class.operation {
             Operation::Read => 0.0,
-            Operation::Write => 1.0,
+            Operation::Write | Operation::Trim => 1.0,
             Operation::Mix { write_percent } => f64::from(write_percent) / 100.0,
         },
         size_bytes,
@@ -76,6 +81,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         },
         durability: class.durability,
         rate_per_s: assay_load::total_rate(&class.arrivals, class.threads),
+        think_ns: class.think.map_or(0.0, |think| think.mean_s() * 1e9),
         working_set_bytes: dataset.map_or(0.0, |dataset| dataset.bytes as f64 * f64::from(dataset.files)),
         file_system: file_system.map(str::to_owned),
         duration_s: job.window.warmup_s + job.window.measure_s - class.start_s,

@@ -40,6 +40,8 @@ pub struct Seat {
     pub worker_ns: f64,
     /// Waiting for a commit of the file system's journal, ns of an operation.
     pub commit_ns: f64,
+    /// Pause of its thread after an operation, ns. It belongs to nobody's latency.
+    pause_ns: f64,
     /// Share of time in which a thread is at work.
     pub thread_busy: f64,
     /// Cycles over those of a thread that is alone in its path.
@@ -142,7 +144,7 @@ impl Seat {
 
     /// Time between two operations of a customer of the device, ns. A worker's queue lies before the device's customers.
     fn think_ns(&self) -> f64 {
-        (self.cpu_ns + self.wakeup_ns + self.commit_ns) * self.lane.per_request
+        (self.cpu_ns + self.wakeup_ns + self.commit_ns + self.pause_ns) * self.lane.per_request
     }
 
     /// Takes in what the device answered to its requests, as an answer to the stream's operations.
@@ -156,7 +158,7 @@ impl Seat {
             answer.mean_ns = (cycle_ns(f64::from(stream.threads)) - load.think_ns / self.lane.per_request).max(0.0);
         } else if self.lane.is_behind() {
             let free = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate);
-            answer.mean_ns = if free { 0.0 } else { (cycle_ns(served) - self.cpu_ns).max(0.0) };
+            answer.mean_ns = if free { 0.0 } else { (cycle_ns(served) - self.cpu_ns - self.pause_ns).max(0.0) };
         } else {
             for part in [&mut answer.mean_ns, &mut answer.queue_ns, &mut answer.flush_ns] {
                 *part /= self.lane.per_request;
@@ -188,7 +190,7 @@ impl Seat {
         let Some(journal) = self.journal else { return };
         let commit = self.demand.commit.unwrap_or_default();
         let flushes = stream.write_share / f64::from(stream.durability.every.max(1));
-        let away_ns = (self.cpu_ns + self.wakeup_ns + answer.mean_ns - answer.flush_ns) / flushes;
+        let away_ns = (self.cpu_ns + self.wakeup_ns + self.pause_ns + answer.mean_ns - answer.flush_ns) / flushes;
         let journal = if journal.is_merged() {
             Journal::of_flushes(answer.flush_ns / load.flushes_per_op.max(1e-12))
         } else {
@@ -212,7 +214,7 @@ impl Seat {
         if !stream.path.key.spins() {
             return own;
         }
-        let idle_ns = (per_op_ns - self.service_ns).max(0.0);
+        let idle_ns = (per_op_ns - self.service_ns - self.pause_ns).max(0.0);
         if stream.path.poll_sleep_ns == 0.0 {
             return own + idle_ns * per_ns;
         }
@@ -245,13 +247,15 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
             load.in_flight = load.in_flight.min(cores);
         }
         load.in_flight = load.in_flight.min(demand.workers);
-        load.think_ns = service_ns;
+        load.think_ns = service_ns + stream.think_ns;
         if stream.zeroes() {
             load.size_bytes *= 1.0 + stream.write_share;
         }
         let lane = SolverLane::of(host, stream, load);
         let journal = journal(target, host, load, &demand)?;
-        let seat = Seat { service_ns, cpu_ns: service_ns, crowd: 1.0, demand, journal, lane, ..Seat::default() };
+        let pause_ns = stream.think_ns;
+        let seat =
+            Seat { service_ns, cpu_ns: service_ns, pause_ns, crowd: 1.0, demand, journal, lane, ..Seat::default() };
         coupled.seats.push(seat);
     }
     write_back(streams, &mut loads, &mut coupled);
@@ -305,7 +309,7 @@ fn follow(streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled) -
     }
     let each = streams.iter().zip(own).zip(coupled.seats.iter_mut().zip(answers));
     let moves = each.map(|((stream, load), (seat, answer))| {
-        let alone = at_work(stream, seat) / seat.cpu_ns.max(1e-3) * 1e9;
+        let alone = at_work(stream, seat) / (seat.cpu_ns + seat.pause_ns).max(1e-3) * 1e9;
         seat.lane.follow(stream, load, answer, alone)
     });
     moves.fold(most, f64::max)

@@ -32,6 +32,9 @@ def trace(
         list[Path] | None,
         typer.Option("--path", metavar="DIR", help="Whatever the device under it does; with --pid: only that device."),
     ] = None,
+    file: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="A log of fio's (write_iolog), or blktrace's events.")
+    ] = None,
     duration: Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the recording.")] = "10s",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE.toml", help="The scenario; trace-NAME.toml without it.")
@@ -49,5 +52,5 @@ def trace(
     """
     from assay.cli.measure.tracing import TraceOrder, run_trace
 
-    order = TraceOrder(pid, pg, tuple(path or ()), duration, out, means.value, force, json)
+    order = TraceOrder(pid, pg, tuple(path or ()), file, duration, out, means.value, force, json)
     raise typer.Exit(run_trace(order))

@@ -20,10 +20,11 @@ from assay.cli import output
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED
 from assay.results.files import write_atomically
 from assay.study.source import parse
-from assay.trace import scenario
+from assay.trace import logs, scenario
 from assay.trace.classes import TracedClass
 from assay.trace.error import TraceError
-from assay.trace.record import FoundServer, record
+from assay.trace.found import FoundServer
+from assay.trace.record import record
 from assay.trace.subject import Subject, subject_of
 from assay.units import show
 from assay.units.parse import parse_seconds
@@ -34,6 +35,8 @@ _MEANS = {
     "calls": "system calls as strace saw them",
     "server": "the server's own counts",
     "counters": "counters of the device and of the process",
+    "iolog": "its own log of what it asked for",
+    "blktrace": "requests as blktrace saw them",
 }
 
 
@@ -44,6 +47,7 @@ class TraceOrder:
     pid: int | None
     pg: str
     paths: Sequence[Path]
+    log: Path | None
     duration: str
     out: Path | None
     means: str
@@ -53,6 +57,8 @@ class TraceOrder:
 
 def run_trace(order: TraceOrder) -> int:
     """Records and writes; returns the exit code."""
+    if order.log is not None:
+        return _of_log(order, order.log)
     seconds = parse_seconds(order.duration)
     if not 0.1 <= seconds <= 86_400:
         raise TraceError(f"{order.duration} is no length of a recording", hint="0.1s to 24h", code=BAD_JOB)
@@ -64,15 +70,33 @@ def run_trace(order: TraceOrder) -> int:
             found = record(subject, seconds, order.means, lambda: bool(interrupted))
     finally:
         subject.close()
-    told = _told(subject, found)
-    text = scenario.text(told, found.classes)
+    _keep(order, subject, found, out)
+    return _code(found, seconds)
+
+
+def _of_log(order: TraceOrder, log: Path) -> int:
+    """A scenario out of a file; returns the exit code."""
+    if order.pid is not None or order.pg or order.paths or order.means != "auto":
+        hint = "--from takes --out, --force and --json"
+        raise TraceError("a file was recorded already: nothing is left to choose", hint=hint, code=BAD_JOB)
+    subject = Subject(log.stem, log=log)
+    out = _free(order.out or Path(f"{scenario.name_of(subject.name)}.toml"), order.force)
+    found = logs.read(log)
+    _keep(order, subject, found, out)
+    if found.stopped:
+        output.tell(f"warning: {found.stopped}")
+    return DONE
+
+
+def _keep(order: TraceOrder, subject: Subject, found: FoundServer, out: Path) -> None:
+    """Writes the scenario and shows it."""
+    text = scenario.text(_told(subject, found), found.classes)
     parse(text, str(out))  # What is written can be read again.
     write_atomically(out, lambda draft: _write(draft, text))
     if order.json:
         output.emit(_document(subject, found, out))
     else:
         _show(subject, found, out)
-    return _code(found, seconds)
 
 
 def _write(draft: Path, text: str) -> None:
@@ -119,7 +143,8 @@ def _code(found: FoundServer, seconds: float) -> int:
 def _told(subject: Subject, found: FoundServer) -> scenario.Told:
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     host = f"{platform.node()}, Linux {platform.release()}"
-    source = f"recorded by assay trace from {subject.sentence} on {host}, {when}, {found.seconds:.1f} s, by "
+    verb = "read" if subject.log is not None else "recorded"
+    source = f"{verb} by assay trace from {subject.sentence} on {host}, {when}, {found.seconds:.1f} s, by "
     notes = [
         f"Seen by {_MEANS[found.means]}: provenance measured. The laws of arrival and the data sets are Assay's model.",
         *(f"Not used: {means}, for {reason}." for means, reason in found.tried.items()),

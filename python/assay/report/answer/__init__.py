@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.report.answer import caching, commit, indexes, latency, layers, paging, scan, together, trust
+from assay.report.answer import caching, commit, deepest, indexes, latency, layers, paging, scan, together, trust
 from assay.report.answer.model import Answer, Number
 from assay.results import row
 from assay.results.folder import Folder
@@ -20,6 +20,7 @@ def of(folder: Folder) -> list[Answer]:
         paging.find(rows),
         layers.find(folder),
         caching.find(rows),
+        deepest.find(rows),
         together.find(folder),
         indexes.find(folder),
     ]

@@ -75,7 +75,7 @@ def _objectives(rows: Sequence[Row]) -> list[Part]:
         figure = Number(seen, "", "as the record says", one.anchor, one.status, one.provenance)
         parts += [
             *([", "] if index else []),
-            f"{one.name} ({_short(wanted)} ",
+            f"{one.name} ({short(wanted)} ",
             figure,
             f", bound {bound})",
         ]
@@ -94,7 +94,8 @@ def _seen(one: Row) -> float:
     return float((one.result["objective"] or {}).get("seen") or 0.0)
 
 
-def _short(wanted: Objective) -> str:
+def short(wanted: Objective) -> str:
+    """An objective's metric, as short as sentences have it: `p99`."""
     stem = _metric(wanted).removesuffix("_ns")
     return row.percentile_name(stem) if stem != _metric(wanted) else row.metric_title(_metric(wanted))
 

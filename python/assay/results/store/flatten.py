@@ -135,12 +135,19 @@ def _asked(entry: Class, dataset: Dataset, job: Job) -> Json:
         "depth": entry.get("depth", 1),
         "batch": entry.get("batch", 1),
         "arrivals": arrivals["kind"],
+        "think_s": _think_s(entry),
         "durability": durability["kind"],
         "flush_every": durability.get("every", 1),
         "layout": dataset.get("layout", "written"),
         "dataset_bytes": dataset.get("bytes", 0) * dataset.get("files", 1),
         "cache": job.get("cache", "as-found"),
     }
+
+
+def _think_s(entry: Class) -> float:
+    """Pause of an operation on average."""
+    think = entry.get("think")
+    return think["pause_s"] / think.get("every", 1) if think else 0.0
 
 
 def path_text(spec: PathSpec) -> str:

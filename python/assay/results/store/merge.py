@@ -14,7 +14,17 @@ Json = dict[str, Any]
 _STATUS = ("valid", "suspect", "invalid")
 _KEPT = (
     *("class", "path", "advice", "operation", "write_percent", "pattern", "size_bytes", "threads", "depth", "batch"),
-    *("arrivals", "durability", "flush_every", "layout", "dataset_bytes", "cache", "poll_sleep_us", "provenance"),
+    *(
+        "arrivals",
+        "think_s",
+        "durability",
+        "flush_every",
+        "layout",
+        "dataset_bytes",
+        "cache",
+        "poll_sleep_us",
+        "provenance",
+    ),
 )
 
 

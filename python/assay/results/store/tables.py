@@ -24,7 +24,7 @@ _ASKED = {
     **dict.fromkeys(
         ("write_percent", "threads", "depth", "batch", "flush_every", "dataset_bytes", "poll_sleep_us"), _WHOLE
     ),
-    "size_bytes": _REAL,
+    **dict.fromkeys(("size_bytes", "think_s"), _REAL),
 }
 _CPU = dict.fromkeys(CPU, _REAL)
 _OBJECTIVE = {"objective_metric": _TEXT, "objective_bound": _REAL, "objective_met": _TRUTH}
