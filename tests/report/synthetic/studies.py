@@ -328,7 +328,7 @@ def htap() -> Synthetic:
 
 STEPS = [
     "#1 blocking, buffered",
-    "#2 without fdatasync",
+    "#2 no fdatasync per commit",
     "#3 io_uring, buffered",
     "#4 libaio, direct",
     "#5 no file system",
