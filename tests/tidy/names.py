@@ -32,7 +32,9 @@ def homes() -> dict[str, list[str]]:
     for path in matching("crates/*/src/**/*.rs"):
         if "tests" not in path.parts and path.name != "tests.rs":
             for name in in_rust(text(path)):
-                found[name].append(place(path))
+                # `Result` is the standard library's, with a crate's own error: one thing everywhere.
+                if name != "Result":
+                    found[name].append(place(path))
     for path in matching("python/assay/**/*.py"):
         if not place(path).startswith(GENERATED):
             for name in in_python(text(path)):

@@ -17,7 +17,7 @@ use std::{
 use assay_btree::Tree;
 use assay_buffer::{
     Config, HEADER_BYTES, PageId, Pool, Worker,
-    disk::{Access, Action, Disk, Drive, Memory, ONE, Request},
+    disk::{Access, Action, Disk, DiskRequest, Drive, Memory, ONE},
 };
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -180,7 +180,7 @@ fn raw_reads(
     let mut push = |queue: &mut dyn assay_buffer::disk::Queue| {
         let offset = (128 << 10) + next() * u64::from(bytes);
         let request =
-            Request { action: Action::Read, offset, memory: place * bytes as usize, bytes, token: place as u64 };
+            DiskRequest { action: Action::Read, offset, memory: place * bytes as usize, bytes, token: place as u64 };
         place = (place + 1) % places;
         // SAFETY: nobody looks at the memory of these reads before they have ended.
         unsafe { queue.push(request) };

@@ -6,7 +6,7 @@ use assay_path::PathError;
 use rustix::io::Errno;
 use thiserror::Error;
 
-use crate::disk::{Action, Disk, Request};
+use crate::disk::{Action, Disk, DiskRequest};
 
 /// What went wrong. [`BufferError::fix`] says what to do.
 #[derive(Debug, Error)]
@@ -97,7 +97,7 @@ pub enum BufferError {
 
 impl BufferError {
     /// A request that failed.
-    pub fn io(disk: &dyn Disk, request: Request, errno: Errno) -> Self {
+    pub fn io(disk: &dyn Disk, request: DiskRequest, errno: Errno) -> Self {
         let action = match request.action {
             Action::Read => "reading",
             Action::Write => "writing",

@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
 use assay_buffer::{
     BufferError,
-    disk::{Access, Action, Completion, Disk, Drive, Memory, NONE, ONE, Request, carry_out},
+    disk::{Access, Action, Completion, Disk, DiskRequest, Drive, Memory, NONE, ONE, carry_out},
 };
 use assay_record::PathKind;
 
@@ -30,14 +30,14 @@ fn byte(memory: &Memory, at: usize) -> u8 {
     unsafe { memory.start().add(at).read() }
 }
 
-fn do_one(disk: &dyn Disk, memory: &Arc<Memory>, request: Request) -> Result<(), BufferError> {
+fn do_one(disk: &dyn Disk, memory: &Arc<Memory>, request: DiskRequest) -> Result<(), BufferError> {
     let mut queue = disk.queue(4, memory)?;
     // SAFETY: nothing else works on the memory.
     unsafe { carry_out(&mut *queue, disk, request) }
 }
 
-fn request(action: Action, offset: u64, memory: usize, bytes: u32, token: u64) -> Request {
-    Request { action, offset, memory, bytes, token }
+fn request(action: Action, offset: u64, memory: usize, bytes: u32, token: u64) -> DiskRequest {
+    DiskRequest { action, offset, memory, bytes, token }
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn what_was_written_is_read_by_every_path_from_one_file_and_from_three() {
             assert_eq!(done.iter().map(|done| done.token).collect::<HashSet<_>>(), (0..30).collect());
             assert!(done.iter().all(|done| done.result.is_ok()), "{done:?}");
             // SAFETY: a flush has no memory.
-            unsafe { carry_out(&mut *queue, &drive, Request::flush(7)).unwrap() };
+            unsafe { carry_out(&mut *queue, &drive, DiskRequest::flush(7)).unwrap() };
             drop(queue);
             drop(drive);
             let drive = Drive::open(&files(&folder, members), access(path)).unwrap();

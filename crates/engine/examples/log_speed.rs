@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_buffer::disk::{Access, Action, Completion, Disk, Drive, Memory, ONE, Queue, Request};
+use assay_buffer::disk::{Access, Action, Completion, Disk, DiskRequest, Drive, Memory, ONE, Queue};
 use assay_engine::{
     Durability,
     core::{Core, Goal},
@@ -311,7 +311,7 @@ impl Hand {
     fn write(&mut self, bytes: u64) {
         let memory = (self.position % (CHUNK * u64::from(DEPTH))) as usize;
         let offset = self.base + self.position % self.part;
-        let request = Request { action: Action::Write, offset, memory, bytes: bytes as u32, token: 0 };
+        let request = DiskRequest { action: Action::Write, offset, memory, bytes: bytes as u32, token: 0 };
         // SAFETY: nobody looks at the memory of these writes or changes it.
         unsafe { self.queue.push(request) };
         self.position += bytes;
@@ -328,7 +328,7 @@ impl Hand {
     fn flush(&mut self) -> Result<(), Failure> {
         if self.flushes {
             // SAFETY: a flush uses no memory.
-            unsafe { self.queue.push(Request::flush(0)) };
+            unsafe { self.queue.push(DiskRequest::flush(0)) };
         }
         self.reap_all()
     }

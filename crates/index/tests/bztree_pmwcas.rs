@@ -5,7 +5,7 @@ mod bztree_common;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
-use assay_index::pmwcas::{Block, CONTROL, CasOutcome, Change, DescriptorTable, Fate, Worker, area_bytes};
+use assay_index::pmwcas::{Block, CONTROL, CasOutcome, DescriptorTable, Fate, WordChange, Worker, area_bytes};
 use assay_pmem::{
     Medium, Offset, Pool, PoolFile, Shape,
     crash::{CrashCase, Explorer, Mark, Recorder},
@@ -67,9 +67,9 @@ impl<M: Medium> Words<M> {
             let guard = pin();
             let change = |&word: &u64| {
                 let old = worker.read(self.pool.medium(), self.place(word));
-                Change { at: self.place(word), old, new: old + 1 }
+                WordChange { at: self.place(word), old, new: old + 1 }
             };
-            let changes: Vec<Change> = words.iter().map(change).collect();
+            let changes: Vec<WordChange> = words.iter().map(change).collect();
             match worker.run(&self.pool, &changes, &[], &guard).map_err(|error| error.to_string())? {
                 CasOutcome::Succeeded => return Ok(()),
                 CasOutcome::Failed => {}
@@ -95,8 +95,8 @@ impl<M: Medium> Words<M> {
                 blocks.push(Block { at: old, bytes: BLOCK as u32, fate: Fate::Freed });
             }
             let changes = [
-                Change { at: self.place(POINTER), old, new: new.raw() },
-                Change { at: self.place(word), old: count, new: count + 1 },
+                WordChange { at: self.place(POINTER), old, new: new.raw() },
+                WordChange { at: self.place(word), old: count, new: count + 1 },
             ];
             match worker.run(&self.pool, &changes, &blocks, &guard).map_err(said)? {
                 CasOutcome::Succeeded => return Ok(()),

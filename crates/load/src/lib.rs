@@ -15,4 +15,4 @@ mod worker;
 pub use arrivals::{Schedule, total_rate};
 pub use error::LoadError;
 pub use run::{objective, prepare, run};
-pub use verify::{DatasetDurability, Durability, verify};
+pub use verify::{Acknowledged, DatasetDurability, verify};

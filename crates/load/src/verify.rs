@@ -23,7 +23,7 @@ const EXAMPLES_AT_MOST: usize = 10;
 
 /// What the check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Durability {
+pub struct Acknowledged {
     /// Blocks that were acknowledged as durable.
     pub acknowledged: u64,
     /// Of these, blocks found with the acknowledged generation, a later one, or one that was written at the same time.
@@ -43,7 +43,7 @@ pub struct Durability {
     pub datasets: Vec<DatasetDurability>,
 }
 
-/// What the check found of one data set; the fields are those of [`Durability`].
+/// What the check found of one data set; the fields are those of [`Acknowledged`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[allow(missing_docs)]
 pub struct DatasetDurability {
@@ -60,7 +60,7 @@ pub struct DatasetDurability {
 ///
 /// # Errors
 /// [`LoadError::Journal`] where the job has no journal or it cannot be read; [`LoadError::Path`] where data cannot be read.
-pub fn verify(job: &Job) -> Result<Durability, LoadError> {
+pub fn verify(job: &Job) -> Result<Acknowledged, LoadError> {
     let Some(path) = &job.checks.acknowledgements else {
         let reason = "the job names none (checks.acknowledgements)".to_owned();
         return Err(LoadError::Journal { path: job.name.clone(), reason });
@@ -70,7 +70,7 @@ pub fn verify(job: &Job) -> Result<Durability, LoadError> {
     let mut wanted: Vec<((u32, u64), History)> = acknowledged.collect();
     wanted.sort_unstable_by_key(|(place, _)| *place);
     let count = wanted.len() as u64;
-    let mut outcome = Durability { acknowledged: count, journal_full: journal.full, ..Durability::default() };
+    let mut outcome = Acknowledged { acknowledged: count, journal_full: journal.full, ..Acknowledged::default() };
     for dataset in prepare::locate(job)? {
         let mut seen = DatasetDurability { name: dataset.name.clone(), ..DatasetDurability::default() };
         for (segments, id) in dataset.files.iter().zip(&dataset.file_ids) {
@@ -85,7 +85,7 @@ pub fn verify(job: &Job) -> Result<Durability, LoadError> {
     Ok(outcome)
 }
 
-impl Durability {
+impl Acknowledged {
     fn add(&mut self, dataset: DatasetDurability) {
         self.found += dataset.found;
         self.torn += dataset.torn;

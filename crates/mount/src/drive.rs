@@ -12,7 +12,7 @@ pub enum Op {
 }
 
 /// A model of a drive in time of its own, in ns since it was switched on. Requests come in the order of their times.
-pub trait Drive: Send {
+pub trait DriveModel: Send {
     /// The moment at which a request that comes at `now_ns` is done.
     fn submit(&mut self, now_ns: u64, op: Op, offset: u64, bytes: u64) -> u64;
 
@@ -40,7 +40,7 @@ pub struct Fixed {
     pub flush_ns: u64,
 }
 
-impl Drive for Fixed {
+impl DriveModel for Fixed {
     fn submit(&mut self, now_ns: u64, op: Op, _: u64, _: u64) -> u64 {
         now_ns
             + match op {

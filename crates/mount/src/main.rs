@@ -15,7 +15,7 @@ use std::{
 };
 
 use assayer::{Failure, document, output};
-use assayer_mount::{error::MountError, job::Job, session::Session, state::State};
+use assayer_mount::{error::MountError, job::Job, session::MountSession, state::State};
 use serde::Serialize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 
@@ -74,7 +74,7 @@ fn mount(job: &str) -> Result<(), Failure> {
     let cut = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGUSR1, Arc::clone(&cut))
         .map_err(|error| Failure::new(format!("signals cannot be heard: {error}"), "run it again"))?;
-    let mut session = Session::begin(&job).map_err(failed)?;
+    let mut session = MountSession::begin(&job).map_err(failed)?;
     output::line(&Event::Mounted { state: &session.state() })?;
     let parent = rustix::process::getppid();
     let mut told = Instant::now();

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use crate::{
     clock::Clock,
-    drive::{Drive, Op},
+    drive::{DriveModel, Op},
 };
 
 /// What of a request's time passes on its way between the program and here, ns of this machine's clock.
@@ -25,13 +25,13 @@ pub struct Player {
 }
 
 struct Timed {
-    drive: Box<dyn Drive>,
+    drive: Box<dyn DriveModel>,
     last_ns: u64,
 }
 
 impl Player {
     /// A drive whose time passes `slow` times as slowly as this machine's.
-    pub fn new(clock: Clock, drive: Box<dyn Drive>, slow: f64, way: Way) -> Self {
+    pub fn new(clock: Clock, drive: Box<dyn DriveModel>, slow: f64, way: Way) -> Self {
         Self { clock, slow, way, drive: Mutex::new(Timed { drive, last_ns: 0 }) }
     }
 
@@ -50,7 +50,7 @@ impl Player {
         self.clock.now_ns()
     }
 
-    fn play(&self, seen_ns: u64, ask: impl FnOnce(&mut dyn Drive, u64) -> u64) -> u64 {
+    fn play(&self, seen_ns: u64, ask: impl FnOnce(&mut dyn DriveModel, u64) -> u64) -> u64 {
         let came_ns = seen_ns.saturating_sub(self.way.there_ns);
         let mut timed = self.drive.lock().expect("no thread panics");
         // Two threads may come here in another order than their requests did.

@@ -15,7 +15,7 @@ use fuser::{BackgroundSession, Config, INodeNo, MountOption, Session as Fuse, Se
 use crate::{
     awake::Awake,
     clock::{self, Clock, FirstInLine},
-    drive::{Drive, Fixed},
+    drive::{DriveModel, Fixed},
     error::MountError,
     file_system::FileSystem,
     hold::Holder,
@@ -34,7 +34,7 @@ const THREADS: usize = 4;
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// A drive that is played.
-pub struct Session {
+pub struct MountSession {
     stage: Arc<Stage>,
     fuse: BackgroundSession,
     probe: Probe,
@@ -45,7 +45,7 @@ pub struct Session {
     _awake: Awake,
 }
 
-impl Session {
+impl MountSession {
     /// Mounts a folder.
     ///
     /// # Errors
@@ -181,7 +181,7 @@ fn check(job: &Job) -> Result<(), MountError> {
     Ok(())
 }
 
-fn drive_of(job: &Job) -> Result<Option<Box<dyn Drive>>, MountError> {
+fn drive_of(job: &Job) -> Result<Option<Box<dyn DriveModel>>, MountError> {
     Ok(match &job.drive {
         PlayedBy::Pass => None,
         PlayedBy::Fixed { read_ns, write_ns, flush_ns } => {

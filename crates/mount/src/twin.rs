@@ -5,7 +5,7 @@ use assay_libtwin::{
     document::{self, Device, FlushModel},
 };
 
-use crate::drive::{Drive, Op};
+use crate::drive::{DriveModel, Op};
 
 /// A twin's file, read.
 pub struct Played {
@@ -40,7 +40,7 @@ fn volatile_bytes(device: &Device) -> u64 {
     }
 }
 
-impl Drive for Played {
+impl DriveModel for Played {
     fn submit(&mut self, now_ns: u64, op: Op, offset: u64, bytes: u64) -> u64 {
         let asked = match op {
             Op::Read => Asked::Read,

@@ -4,7 +4,7 @@ use crate::{class::BITMAP_WORDS, error::PmemError, geometry::Geometry, heap::Hea
 
 /// An allocated block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Block {
+pub struct Allocation {
     /// Where it begins.
     pub at: u64,
     /// Bytes that it takes.
@@ -31,7 +31,7 @@ impl<M: Medium> Pool<M> {
     ///
     /// # Errors
     /// Where the tables contradict themselves.
-    pub fn allocated(&self) -> Result<Vec<Block>, PmemError> {
+    pub fn allocated(&self) -> Result<Vec<Allocation>, PmemError> {
         let mut all = Vec::new();
         self.walk(|chunk, head| blocks_of(self.medium(), self.geometry(), chunk, head, &mut all))?;
         Ok(all)
@@ -72,12 +72,12 @@ fn blocks_of(
     geometry: &Geometry,
     chunk: u64,
     head: Head,
-    all: &mut Vec<Block>,
+    all: &mut Vec<Allocation>,
 ) -> Result<(), PmemError> {
     let start = geometry.chunk(chunk);
     let (bytes, blocks) = match head {
         Head::Large(chunks) => {
-            all.push(Block { at: start, bytes: chunks * crate::CHUNK_BYTES });
+            all.push(Allocation { at: start, bytes: chunks * crate::CHUNK_BYTES });
             return no_strays(medium, geometry, chunk, chunks);
         }
         Head::Slab(class) => (class.bytes(), class.blocks()),
@@ -88,7 +88,7 @@ fn blocks_of(
             let what = format!("the bitmap of chunk {chunk} has bit {index} set, of {blocks} blocks");
             return Err(PmemError::Damaged { what });
         }
-        all.push(Block { at: start + index * bytes, bytes });
+        all.push(Allocation { at: start + index * bytes, bytes });
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ mod sync {
     }
 }
 
-pub use check::{Block, Usage};
+pub use check::{Allocation, Usage};
 pub use class::{CHUNK_BYTES, block_bytes};
 pub use crossbeam_epoch::{Guard, pin};
 pub use delay::Delays;

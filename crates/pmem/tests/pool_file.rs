@@ -8,8 +8,8 @@ use std::{
 };
 
 use assay_pmem::{
-    Block, CHUNK_BYTES, Mapped, Medium, Metered, Offset, PmemError, Pool, PoolFile, Shape, counts, crash::Recorder,
-    outwait,
+    Allocation, CHUNK_BYTES, Mapped, Medium, Metered, Offset, PmemError, Pool, PoolFile, Shape, counts,
+    crash::Recorder, outwait,
 };
 
 const BYTES: u64 = 4 << 20;
@@ -61,7 +61,7 @@ fn what_was_committed_is_there_after_reopening_wherever_it_is_mapped() {
         let mut bytes = [0; 100];
         again.medium().read(found, &mut bytes);
         assert_eq!(bytes, [9; 100]);
-        assert_eq!(again.allocated().unwrap(), [Block { at: found, bytes: 128 }]);
+        assert_eq!(again.allocated().unwrap(), [Allocation { at: found, bytes: 128 }]);
         assert_eq!(again.usage().unwrap().allocated_bytes, 128);
     });
 }

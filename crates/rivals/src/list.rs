@@ -17,13 +17,13 @@ pub struct Listed {
 pub fn list() -> Vec<Listed> {
     vec![
         #[cfg(feature = "lmdb")]
-        one::<crate::lmdb::Db>(),
+        one::<crate::lmdb::LmdbStore>(),
         #[cfg(feature = "rocksdb")]
-        one::<crate::rocksdb::Db>(),
+        one::<crate::rocksdb::RocksdbStore>(),
         #[cfg(feature = "wiredtiger")]
-        one::<crate::wiredtiger::Db>(),
+        one::<crate::wiredtiger::WiredtigerStore>(),
         #[cfg(feature = "redb")]
-        one::<crate::redb::Db>(),
+        one::<crate::redb::RedbStore>(),
     ]
 }
 

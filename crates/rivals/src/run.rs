@@ -62,13 +62,15 @@ pub(crate) fn absent(kind: Kind) -> RivalError {
 pub fn index(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
     match job.index {
         #[cfg(feature = "lmdb")]
-        Kind::Lmdb => assay_index::run::run_on(&crate::Rival::<crate::lmdb::Db>::new(job)?, job, watch),
+        Kind::Lmdb => assay_index::run::run_on(&crate::Rival::<crate::lmdb::LmdbStore>::new(job)?, job, watch),
         #[cfg(feature = "rocksdb")]
-        Kind::Rocksdb => assay_index::run::run_on(&crate::Rival::<crate::rocksdb::Db>::new(job)?, job, watch),
+        Kind::Rocksdb => assay_index::run::run_on(&crate::Rival::<crate::rocksdb::RocksdbStore>::new(job)?, job, watch),
         #[cfg(feature = "wiredtiger")]
-        Kind::Wiredtiger => assay_index::run::run_on(&crate::Rival::<crate::wiredtiger::Db>::new(job)?, job, watch),
+        Kind::Wiredtiger => {
+            assay_index::run::run_on(&crate::Rival::<crate::wiredtiger::WiredtigerStore>::new(job)?, job, watch)
+        }
         #[cfg(feature = "redb")]
-        Kind::Redb => assay_index::run::run_on(&crate::Rival::<crate::redb::Db>::new(job)?, job, watch),
+        Kind::Redb => assay_index::run::run_on(&crate::Rival::<crate::redb::RedbStore>::new(job)?, job, watch),
         kind => {
             let _ = watch;
             Err(absent(kind).into())
@@ -83,13 +85,13 @@ pub fn index(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexE
 pub fn tpcc(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, TpccFailure> {
     match job.store.engine {
         #[cfg(feature = "lmdb")]
-        Kind::Lmdb => tpcc_on::<crate::lmdb::Db>(job, around),
+        Kind::Lmdb => tpcc_on::<crate::lmdb::LmdbStore>(job, around),
         #[cfg(feature = "rocksdb")]
-        Kind::Rocksdb => tpcc_on::<crate::rocksdb::Db>(job, around),
+        Kind::Rocksdb => tpcc_on::<crate::rocksdb::RocksdbStore>(job, around),
         #[cfg(feature = "wiredtiger")]
-        Kind::Wiredtiger => tpcc_on::<crate::wiredtiger::Db>(job, around),
+        Kind::Wiredtiger => tpcc_on::<crate::wiredtiger::WiredtigerStore>(job, around),
         #[cfg(feature = "redb")]
-        Kind::Redb => tpcc_on::<crate::redb::Db>(job, around),
+        Kind::Redb => tpcc_on::<crate::redb::RedbStore>(job, around),
         kind => {
             let _ = around;
             Err(TpccFailure::Rival(absent(kind)))

@@ -47,13 +47,13 @@ fn on_kind(
 ) -> std::result::Result<Option<Finding>, SoakError> {
     match kind {
         #[cfg(feature = "lmdb")]
-        Kind::Lmdb => on::<crate::lmdb::Db>(asked, job, task),
+        Kind::Lmdb => on::<crate::lmdb::LmdbStore>(asked, job, task),
         #[cfg(feature = "rocksdb")]
-        Kind::Rocksdb => on::<crate::rocksdb::Db>(asked, job, task),
+        Kind::Rocksdb => on::<crate::rocksdb::RocksdbStore>(asked, job, task),
         #[cfg(feature = "wiredtiger")]
-        Kind::Wiredtiger => on::<crate::wiredtiger::Db>(asked, job, task),
+        Kind::Wiredtiger => on::<crate::wiredtiger::WiredtigerStore>(asked, job, task),
         #[cfg(feature = "redb")]
-        Kind::Redb => on::<crate::redb::Db>(asked, job, task),
+        Kind::Redb => on::<crate::redb::RedbStore>(asked, job, task),
         kind => {
             let _ = (asked, job, task);
             Err(SoakError::Index(absent(kind).into()))

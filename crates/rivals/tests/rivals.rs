@@ -4,41 +4,41 @@
 mod suite;
 
 macro_rules! rivals {
-    ($($name:ident: $feature:literal;)*) => {$(
+    ($($name:ident: $store:ident, $feature:literal;)*) => {$(
         #[cfg(feature = $feature)]
         mod $name {
-            use assay_rivals::$name::Db;
+            use assay_rivals::$name::$store as Store;
 
             use crate::suite;
 
             #[test]
             fn it_is_a_map_across_lives() {
-                (1..3).for_each(suite::it_is_a_map_across_lives::<Db>);
+                (1..3).for_each(suite::it_is_a_map_across_lives::<Store>);
             }
 
             #[test]
             fn threads_race_and_one_wins() {
-                suite::threads_race_and_one_wins::<Db>();
+                suite::threads_race_and_one_wins::<Store>();
             }
 
             #[test]
             fn what_cannot_be_is_refused() {
-                suite::what_cannot_be_is_refused::<Db>();
+                suite::what_cannot_be_is_refused::<Store>();
             }
 
             #[test]
             fn the_runner_finds_nothing_wrong() {
-                suite::the_runner_finds_nothing_wrong::<Db>();
+                suite::the_runner_finds_nothing_wrong::<Store>();
             }
 
             #[test]
             fn what_was_acknowledged_is_found_and_elsewhere_missed() {
-                suite::what_was_acknowledged_is_found_and_elsewhere_missed::<Db>();
+                suite::what_was_acknowledged_is_found_and_elsewhere_missed::<Store>();
             }
 
             #[test]
             fn tpcc_holds_its_conditions() {
-                suite::tpcc_holds_its_conditions::<Db>();
+                suite::tpcc_holds_its_conditions::<Store>();
             }
         }
 
@@ -52,8 +52,8 @@ macro_rules! rivals {
 }
 
 rivals! {
-    lmdb: "lmdb";
-    redb: "redb";
-    rocksdb: "rocksdb";
-    wiredtiger: "wiredtiger";
+    lmdb: LmdbStore, "lmdb";
+    redb: RedbStore, "redb";
+    rocksdb: RocksdbStore, "rocksdb";
+    wiredtiger: WiredtigerStore, "wiredtiger";
 }

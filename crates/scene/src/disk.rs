@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use assay_buffer::{
     BufferError,
-    disk::{Action, Completion, Disk, Memory, Queue, Request, Wait},
+    disk::{Action, Completion, Disk, DiskRequest, Memory, Queue, Wait},
     stage::{self, Stage},
 };
 use assay_twin::simulated;
@@ -78,7 +78,7 @@ struct TwinQueue {
     memory: Arc<Memory>,
     lane: usize,
     /// Pushed, and not handed to the device yet.
-    pending: Vec<Request>,
+    pending: Vec<DiskRequest>,
     /// Ended without taking any time.
     done: Vec<Completion>,
     /// CPU time of what is to be done when the requests in flight have ended, ps.
@@ -94,7 +94,7 @@ impl TwinQueue {
     ///
     /// # Safety
     /// As [`Queue::push`].
-    unsafe fn carry(&self, request: &Request) -> Result<(), Errno> {
+    unsafe fn carry(&self, request: &DiskRequest) -> Result<(), Errno> {
         let length = request.bytes as usize;
         let fits = |start: u64, most: u64| start.checked_add(length as u64).is_some_and(|end| end <= most);
         if request.action == Action::Flush {
@@ -113,7 +113,7 @@ impl TwinQueue {
         Ok(())
     }
 
-    fn as_simulated(&mut self, request: &Request) -> simulated::Request {
+    fn as_simulated(&mut self, request: &DiskRequest) -> simulated::Request {
         let action = match request.action {
             Action::Read => simulated::Action::Read,
             Action::Write => simulated::Action::Write,
@@ -178,7 +178,7 @@ impl TwinQueue {
 }
 
 impl Queue for TwinQueue {
-    unsafe fn push(&mut self, request: Request) {
+    unsafe fn push(&mut self, request: DiskRequest) {
         let stage = stage::acting();
         if let Some(stage) = &stage {
             stage.charge();

@@ -52,7 +52,7 @@ impl Calls for DriveCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::{Access, Action, Disk, Drive, Request, carry_out};
+    use crate::disk::{Access, Action, Disk, DiskRequest, Drive, carry_out};
 
     #[test]
     fn what_calls_have_written_a_queue_reads_from_each_member() {
@@ -73,7 +73,7 @@ mod tests {
                 assert_eq!(calls.write(drive.bytes() - 4096, 0, 8192), Err(Errno::INVAL));
                 assert_eq!(calls.write(0, 508 << 10, 8192), Err(Errno::INVAL));
                 let read =
-                    Request { action: Action::Read, offset: 4096, memory: 256 << 10, bytes: 256 << 10, token: 0 };
+                    DiskRequest { action: Action::Read, offset: 4096, memory: 256 << 10, bytes: 256 << 10, token: 0 };
                 carry_out(&mut *drive.queue(1, &memory).unwrap(), &drive, read).unwrap();
             }
             // SAFETY: nothing is in flight.

@@ -6,7 +6,7 @@ use assay_path::{Blocking, Libaio, Pread, Queued, Uring, Wait};
 use rustix::io::Errno;
 
 use super::{
-    Action, Completion, Memory, Queue, Request,
+    Action, Completion, DiskRequest, Memory, Queue,
     striping::{StripePart, Striping},
 };
 use crate::BufferError;
@@ -73,7 +73,7 @@ impl Lane {
         }
     }
 
-    fn fits(&self, request: &Request) -> bool {
+    fn fits(&self, request: &DiskRequest) -> bool {
         let (length, memory) = (u64::from(request.bytes), self.memory.bytes());
         length > 0
             && request.offset.checked_add(length).is_some_and(|end| end <= self.bytes)
@@ -150,7 +150,7 @@ impl Lane {
 }
 
 impl Queue for Lane {
-    unsafe fn push(&mut self, request: Request) {
+    unsafe fn push(&mut self, request: DiskRequest) {
         self.in_flight += 1;
         if request.action != Action::Flush && !self.fits(&request) {
             return self.ready.push(Completion { token: request.token, result: Err(Errno::INVAL) });

@@ -97,7 +97,7 @@ pub trait Queue {
     /// # Safety
     /// Until the request's completion was reaped or the queue was dropped, nobody writes the memory of a write, and
     /// nobody reads or writes that of a read.
-    unsafe fn push(&mut self, request: Request);
+    unsafe fn push(&mut self, request: DiskRequest);
 
     /// Requests pushed and not yet reaped.
     fn in_flight(&self) -> u32;
@@ -123,7 +123,7 @@ pub enum Action {
 
 /// An operation of a [`Queue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct DiskRequest {
     /// What is to be done.
     pub action: Action,
     /// First byte on the disk. Nothing to a flush.
@@ -136,7 +136,7 @@ pub struct Request {
     pub token: u64,
 }
 
-impl Request {
+impl DiskRequest {
     /// A flush.
     pub fn flush(token: u64) -> Self {
         Self { action: Action::Flush, offset: 0, memory: 0, bytes: 0, token }
@@ -165,7 +165,7 @@ pub const NONE: Wait = Wait { at_least: 0, timeout_ns: 0 };
 ///
 /// # Safety
 /// As [`Queue::push`], for the time of the call; the queue has nothing else in flight.
-pub unsafe fn carry_out(queue: &mut dyn Queue, disk: &dyn Disk, request: Request) -> Result<(), BufferError> {
+pub unsafe fn carry_out(queue: &mut dyn Queue, disk: &dyn Disk, request: DiskRequest) -> Result<(), BufferError> {
     // SAFETY: the caller's promise.
     unsafe { queue.push(request) };
     let mut into = Vec::with_capacity(1);

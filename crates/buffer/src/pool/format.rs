@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     BufferError, Counters,
-    disk::{Action, Disk, Memory, ONE, Queue, Request, carry_out},
+    disk::{Action, Disk, DiskRequest, Memory, ONE, Queue, carry_out},
 };
 
 /// Bytes of the buffers through which a worker writes.
@@ -121,11 +121,11 @@ impl Pool {
                 block.write(buffer);
             }
             let request =
-                Request { action: Action::Write, offset, memory: 0, bytes: superblock::BYTES as u32, token: 0 };
+                DiskRequest { action: Action::Write, offset, memory: 0, bytes: superblock::BYTES as u32, token: 0 };
             // SAFETY: the buffer is left alone until the request has ended.
             unsafe { carry_out(&mut *queue, &*self.disk, request)? };
             // SAFETY: a flush has no memory.
-            unsafe { carry_out(&mut *queue, &*self.disk, Request::flush(0))? };
+            unsafe { carry_out(&mut *queue, &*self.disk, DiskRequest::flush(0))? };
         }
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Pool {
             for (index, &(_, place)) in batch.iter().enumerate() {
                 let offset = place.slot().map_or(0, |slot| self.slot_offset(slot));
                 let (memory, token) = (index * bytes, index as u64);
-                let request = Request { action: Action::Read, offset, memory, bytes: bytes as u32, token };
+                let request = DiskRequest { action: Action::Read, offset, memory, bytes: bytes as u32, token };
                 // SAFETY: no worker is there yet: the memory is this function's.
                 unsafe { queue.push(request) };
             }
@@ -209,7 +209,7 @@ impl Pool {
     pub(crate) fn unreadable(&self, place: PageSlot, errno: rustix::io::Errno) -> BufferError {
         let offset = place.slot().map_or(0, |slot| self.slot_offset(slot));
         let bytes = self.page_bytes() as u32;
-        BufferError::io(&*self.disk, Request { action: Action::Read, offset, memory: 0, bytes, token: 0 }, errno)
+        BufferError::io(&*self.disk, DiskRequest { action: Action::Read, offset, memory: 0, bytes, token: 0 }, errno)
     }
 }
 
@@ -232,7 +232,7 @@ fn read_superblock(disk: &Arc<dyn Disk>) -> Result<Superblock, BufferError> {
         let bytes = superblock::BYTES as u32;
         // SAFETY: the memory is this function's, and left alone until the read has ended.
         unsafe {
-            let request = Request { action: Action::Read, offset, memory: at, bytes, token: 0 };
+            let request = DiskRequest { action: Action::Read, offset, memory: at, bytes, token: 0 };
             carry_out(&mut *queue, &**disk, request)?;
         }
     }

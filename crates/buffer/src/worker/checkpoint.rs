@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     BufferError,
-    disk::{Action, NONE, ONE, Request},
+    disk::{Action, DiskRequest, NONE, ONE},
     pool::{
         NOTE_BYTES, Pool,
         format::entries,
@@ -232,7 +232,7 @@ impl Worker<'_> {
             roots,
             copy,
         };
-        self.call(Request::flush(Token::Call.encode()))?;
+        self.call(DiskRequest::flush(Token::Call.encode()))?;
         let group = loop {
             let group = self.writes.borrow_mut().borrow_group();
             match group {
@@ -246,16 +246,16 @@ impl Worker<'_> {
         let buffer = unsafe { std::slice::from_raw_parts_mut(self.pool.memory.start().add(memory), superblock::BYTES) };
         block.write(buffer);
         let (offset, bytes, token) = (block.offset(), superblock::BYTES as u32, Token::Call.encode());
-        let written = self.call(Request { action: Action::Write, offset, memory, bytes, token });
+        let written = self.call(DiskRequest { action: Action::Write, offset, memory, bytes, token });
         self.writes.borrow_mut().return_group(group);
         written?;
-        self.call(Request::flush(Token::Call.encode()))?;
+        self.call(DiskRequest::flush(Token::Call.encode()))?;
         locked(&self.pool.map).copy = copy;
         Ok(())
     }
 
     /// Carries out a request after which, if it fails, nobody knows what is on the disk.
-    fn call(&self, request: Request) -> Result<(), BufferError> {
+    fn call(&self, request: DiskRequest) -> Result<(), BufferError> {
         // SAFETY: the buffer of a write is left alone until this returns; a checkpoint has one such request at a time.
         unsafe { self.push(request) };
         let result: Result<(), Errno> = loop {

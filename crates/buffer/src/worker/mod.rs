@@ -28,7 +28,7 @@ use self::{reads::Reads, runs::Runs, tasks::Tasks, writes::Writes};
 use crate::{
     BufferError, Counters, PageId, Pool,
     counters::WorkerTally,
-    disk::{Completion, Disk, NONE, ONE, Queue, Request, Wait},
+    disk::{Completion, Disk, DiskRequest, NONE, ONE, Queue, Wait},
     pool::{format::STAGING_BYTES, locked},
 };
 
@@ -319,7 +319,7 @@ impl<'p> Worker<'p> {
     ///
     /// # Safety
     /// As [`Queue::push`].
-    unsafe fn push(&self, request: Request) {
+    unsafe fn push(&self, request: DiskRequest) {
         let mut queue = self.queue.borrow_mut();
         let depth = u64::from(queue.in_flight()) + 1;
         self.tally.count(|counters| {

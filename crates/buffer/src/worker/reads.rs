@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use super::{Token, Worker, runs::Wanted, tasks::Wait};
 use crate::{
     BufferError, PageId,
-    disk::{Action, ONE, Request},
+    disk::{Action, DiskRequest, ONE},
     pool::header::{self, PageSlot},
 };
 
@@ -200,7 +200,7 @@ impl Worker<'_> {
         let (offset, bytes) = (self.pool.slot_offset(slot), self.pool.page_bytes());
         let (memory, token) = ((frame as usize) << self.pool.shift, Token::Read(read).encode());
         // SAFETY: the frame belongs to a page that is loading: nobody looks at it until the read has ended.
-        unsafe { self.push(Request { action: Action::Read, offset, memory, bytes: bytes as u32, token }) };
+        unsafe { self.push(DiskRequest { action: Action::Read, offset, memory, bytes: bytes as u32, token }) };
     }
 
     fn await_read(&self, read: u32) -> Result<(), BufferError> {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::{Token, Worker};
 use crate::{
     PageId,
-    disk::{Action, Request},
+    disk::{Action, DiskRequest},
     pool::{format::STRETCH_BYTES, locked},
 };
 
@@ -108,7 +108,7 @@ impl Worker<'_> {
     fn read_to(&self, run: &[Wanted], stretch: Option<u32>) {
         let index = self.runs.borrow_mut().add(stretch, run.iter().map(|&wanted| self.fly(wanted, false)));
         let frames = (run[0].frame as usize) << self.pool.shift;
-        let request = Request {
+        let request = DiskRequest {
             action: Action::Read,
             offset: self.pool.slot_offset(run[0].slot),
             memory: stretch.map_or(frames, |stretch| self.pool.stretch(stretch)),

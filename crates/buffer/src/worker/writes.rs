@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::{Token, Worker};
 use crate::{
     BufferError, PageId,
-    disk::{Action, Request},
+    disk::{Action, DiskRequest},
     pool::{
         format::STAGING_BYTES,
         header::{self, MAP, PageSlot, ROOT},
@@ -196,7 +196,7 @@ impl Worker<'_> {
         {
             let mut writes = self.writes.borrow_mut();
             for (index, run) in runs.iter().enumerate() {
-                requests.push(Request {
+                requests.push(DiskRequest {
                     action: Action::Write,
                     offset: self.pool.slot_offset(items[run.first as usize].slot),
                     memory: writes.at(group, run.first as usize, self.pool.shift),
@@ -266,7 +266,7 @@ impl Worker<'_> {
         if let Err(errno) = result {
             let offset = self.pool.slot_offset(items[0].slot);
             let bytes = (items.len() as u32) << self.pool.shift;
-            let request = Request { action: Action::Write, offset, memory: 0, bytes, token: 0 };
+            let request = DiskRequest { action: Action::Write, offset, memory: 0, bytes, token: 0 };
             self.write_failed(BufferError::io(&*self.pool.disk, request, errno));
         } else {
             self.tally.count(|counters| counters.written += items.len() as u64);

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use assay_buffer::disk::{Action, Disk, Memory, Queue, Request, carry_out};
+use assay_buffer::disk::{Action, Disk, DiskRequest, Memory, Queue, carry_out};
 
 use super::logs::LOGS_AT_MOST;
 use crate::error::{EngineError, Result};
@@ -79,14 +79,14 @@ impl Area {
         let mut offset = 0;
         while offset < end {
             let bytes = CHUNK.min(end - offset) as u32;
-            act(&mut *queue, disk, Request { action: Action::Write, offset, memory: 0, bytes, token: 0 })?;
+            act(&mut *queue, disk, DiskRequest { action: Action::Write, offset, memory: 0, bytes, token: 0 })?;
             offset += u64::from(bytes);
         }
-        act(&mut *queue, disk, Request::flush(0))?;
+        act(&mut *queue, disk, DiskRequest::flush(0))?;
         // SAFETY: nothing is in flight, and nobody else has the memory.
         unsafe { std::slice::from_raw_parts_mut(memory.start(), HEADER_BYTES) }.copy_from_slice(&self.header());
-        act(&mut *queue, disk, Request { action: Action::Write, offset: 0, memory: 0, bytes: 4096, token: 0 })?;
-        act(&mut *queue, disk, Request::flush(0))
+        act(&mut *queue, disk, DiskRequest { action: Action::Write, offset: 0, memory: 0, bytes: 4096, token: 0 })?;
+        act(&mut *queue, disk, DiskRequest::flush(0))
     }
 
     /// Finds a log on a disk.
@@ -96,7 +96,7 @@ impl Area {
     pub fn open(disk: &dyn Disk) -> Result<Self> {
         let memory = Arc::new(Memory::new(4096)?);
         let mut queue = disk.queue(1, &memory)?;
-        act(&mut *queue, disk, Request { action: Action::Read, offset: 0, memory: 0, bytes: 4096, token: 0 })?;
+        act(&mut *queue, disk, DiskRequest { action: Action::Read, offset: 0, memory: 0, bytes: 4096, token: 0 })?;
         // SAFETY: nothing is in flight, and nobody else has the memory.
         let found = unsafe { std::slice::from_raw_parts(memory.start(), HEADER_BYTES) };
         Self::parse(found, disk)
@@ -144,7 +144,7 @@ impl Area {
     }
 }
 
-fn act(queue: &mut dyn Queue, disk: &dyn Disk, request: Request) -> Result<()> {
+fn act(queue: &mut dyn Queue, disk: &dyn Disk, request: DiskRequest) -> Result<()> {
     // SAFETY: the functions here hold no reference into the memory while they call this, and have nothing in flight.
     Ok(unsafe { carry_out(queue, disk, request) }?)
 }

@@ -8,7 +8,7 @@ use std::sync::{
 
 use assay_buffer::{
     BufferError,
-    disk::{Action, Calls, Disk, Request},
+    disk::{Action, Calls, Disk, DiskRequest},
 };
 
 use super::{Log, area::BLOCK};
@@ -48,11 +48,11 @@ impl Pen {
             let offset = log.area.offset(position);
             // SAFETY: the ring's range is filled, and is not reserved again before it has been written.
             let done = unsafe { self.calls.write(offset, (position % ring) as usize, bytes as u32) };
-            let request = Request { action: Action::Write, offset, memory: 0, bytes: bytes as u32, token: 0 };
+            let request = DiskRequest { action: Action::Write, offset, memory: 0, bytes: bytes as u32, token: 0 };
             done.map_err(|errno| BufferError::io(&*self.disk, request, errno))?;
         }
         if log.durability.flushes() {
-            self.calls.flush().map_err(|errno| BufferError::io(&*self.disk, Request::flush(0), errno))?;
+            self.calls.flush().map_err(|errno| BufferError::io(&*self.disk, DiskRequest::flush(0), errno))?;
         }
         Ok(())
     }

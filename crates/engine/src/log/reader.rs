@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_buffer::disk::{Action, Disk, Memory, Queue, Request, carry_out};
+use assay_buffer::disk::{Action, Disk, DiskRequest, Memory, Queue, carry_out};
 
 use super::{
     Area, Tail,
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         let start = position / BLOCK * BLOCK;
         let bytes = CHUNK.min(self.area.bytes - start % self.area.bytes);
         let offset = self.area.offset(start);
-        let request = Request { action: Action::Read, offset, memory: 0, bytes: bytes as u32, token: 0 };
+        let request = DiskRequest { action: Action::Read, offset, memory: 0, bytes: bytes as u32, token: 0 };
         // SAFETY: nobody else has the memory, and no reference into it is held.
         unsafe { carry_out(&mut *self.queue, self.disk, request) }?;
         self.window = start..start + bytes;

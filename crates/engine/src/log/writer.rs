@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering::SeqCst};
 
 use assay_buffer::{
     BufferError,
-    disk::{Action, Completion, Disk, Memory, ONE, Queue, Request},
+    disk::{Action, Completion, Disk, DiskRequest, Memory, ONE, Queue},
     stage,
 };
 
@@ -159,7 +159,7 @@ impl Hand {
                 Tail::Persistent(_) => self.copy_out(&log.tail, position, bytes as usize)?,
             };
             let offset = log.area.offset(position);
-            let request = Request { action: Action::Write, offset, memory, bytes: bytes as u32, token: position };
+            let request = DiskRequest { action: Action::Write, offset, memory, bytes: bytes as u32, token: position };
             // SAFETY: the ring's range is filled and is not reserved again before it has been written; of the copy
             // nobody else knows, and it is not used again before the write has ended.
             unsafe { self.queue.push(request) };
@@ -190,7 +190,7 @@ impl Hand {
         match failed {
             None => Ok(()),
             Some((token, errno)) => {
-                let request = Request { action: Action::Write, offset: token, memory: 0, bytes: 0, token };
+                let request = DiskRequest { action: Action::Write, offset: token, memory: 0, bytes: 0, token };
                 Err(BufferError::io(&*self.disk, request, errno).into())
             }
         }
@@ -198,11 +198,11 @@ impl Hand {
 
     fn flush(&mut self) -> Result<()> {
         // SAFETY: a flush uses no memory.
-        unsafe { self.queue.push(Request::flush(0)) };
+        unsafe { self.queue.push(DiskRequest::flush(0)) };
         self.done.clear();
         self.queue.reap(ONE, &mut self.done)?;
         match self.done.first().map(|done| done.result) {
-            Some(Err(errno)) => Err(BufferError::io(&*self.disk, Request::flush(0), errno).into()),
+            Some(Err(errno)) => Err(BufferError::io(&*self.disk, DiskRequest::flush(0), errno).into()),
             _ => Ok(()),
         }
     }

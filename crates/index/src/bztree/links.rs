@@ -13,7 +13,7 @@ use super::{
     progress::Progress,
     session::BzSession,
 };
-use crate::pmwcas::{Block, CasOutcome, Change, Fate};
+use crate::pmwcas::{Block, CasOutcome, Fate, WordChange};
 
 /// Blocks that are reserved and not linked yet; those that are left are given back.
 #[derive(Debug)]
@@ -227,7 +227,7 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
         guard: &Guard,
     ) -> Result<Progress, PmemError> {
         let root = self.tree.root_place();
-        self.run(&[Change { at: root, old, new }], blocks, reserved, guard)
+        self.run(&[WordChange { at: root, old, new }], blocks, reserved, guard)
     }
 
     /// Changes pointers in nodes that are not frozen: status, place, old, new.
@@ -240,15 +240,15 @@ impl<'t, M: Medium, P: Deref<Target = Pool<M>>> BzSession<'t, P> {
     ) -> Result<Progress, PmemError> {
         let mut changes = Vec::with_capacity(2 * pointers.len());
         for &(status, at, old, new) in pointers {
-            changes.push(Change { at: status, old: 0, new: 0 });
-            changes.push(Change { at, old, new });
+            changes.push(WordChange { at: status, old: 0, new: 0 });
+            changes.push(WordChange { at, old, new });
         }
         self.run(&changes, blocks, reserved, guard)
     }
 
     fn run(
         &mut self,
-        changes: &[Change],
+        changes: &[WordChange],
         blocks: Vec<Block>,
         reserved: &mut Reserved<'_, M>,
         guard: &Guard,

@@ -15,7 +15,7 @@ const BLOCK_BYTES: u64 = 16;
 
 /// A word and its two values, of 61 bits each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Change {
+pub struct WordChange {
     /// Where it lies.
     pub at: u64,
     /// What it must be.
@@ -121,13 +121,13 @@ impl<'m, M: Medium> Descriptor<'m, M> {
         self.medium.compare_exchange(self.at, from.0, to.0).is_ok()
     }
 
-    pub(super) fn change(&self, entry: usize) -> Change {
+    pub(super) fn change(&self, entry: usize) -> WordChange {
         let at = self.entry_at(entry);
-        Change { at: self.medium.load(at), old: self.medium.load(at + 8), new: self.medium.load(at + 16) }
+        WordChange { at: self.medium.load(at), old: self.medium.load(at + 8), new: self.medium.load(at + 16) }
     }
 
     /// The change of a word, if the operation has one.
-    pub(super) fn change_of(&self, header: Header, at: u64) -> Option<Change> {
+    pub(super) fn change_of(&self, header: Header, at: u64) -> Option<WordChange> {
         (0..header.words().min(MOST_CHANGES)).map(|entry| self.change(entry)).find(|change| change.at == at)
     }
 
@@ -144,7 +144,7 @@ impl<'m, M: Medium> Descriptor<'m, M> {
     ///
     /// Lines may become durable in any order. A header whose entries are missing does no harm, as no word points to it
     /// before the next fence; blocks carry the sequence, so those of an earlier operation are not taken for its own.
-    pub(super) fn write(&self, header: Header, changes: &[Change], blocks: &[Block]) {
+    pub(super) fn write(&self, header: Header, changes: &[WordChange], blocks: &[Block]) {
         for (index, block) in blocks.iter().enumerate() {
             let at = self.at + BLOCKS_AT + index as u64 * BLOCK_BYTES;
             self.medium.store(at, block.at | if block.fate == Fate::Freed { FREED } else { 0 });

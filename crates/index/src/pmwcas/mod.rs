@@ -54,7 +54,7 @@ mod tests;
 mod word;
 mod worker;
 
-pub use descriptor::{Block, Change, Fate, MOST_BLOCKS, MOST_CHANGES};
+pub use descriptor::{Block, Fate, MOST_BLOCKS, MOST_CHANGES, WordChange};
 pub use protocol::settle;
 pub use table::{DescriptorTable, area_bytes};
 pub use word::{CONTROL, DIRTY};

@@ -6,7 +6,7 @@ use std::cell::Cell;
 use assay_pmem::Medium;
 
 use super::{
-    descriptor::{Change, Descriptor, Header, MOST_CHANGES, Status},
+    descriptor::{Descriptor, Header, MOST_CHANGES, Status, WordChange},
     word::{DIRTY, WordContent, conditional, content, owned},
 };
 
@@ -141,7 +141,7 @@ impl<'m, M: Medium> Protocol<'m, M> {
         entry: usize,
         helper: &Helper,
     ) -> Installed {
-        let Change { at, old, .. } = descriptor.change(entry);
+        let WordChange { at, old, .. } = descriptor.change(entry);
         loop {
             let seen = self.medium.load(at);
             if seen == owned(index, header.sequence()) {
@@ -192,7 +192,7 @@ impl<'m, M: Medium> Protocol<'m, M> {
             self.settle_header(descriptor, header);
         }
         for entry in 0..header.words().min(MOST_CHANGES) {
-            let Change { at, old, new } = descriptor.change(entry);
+            let WordChange { at, old, new } = descriptor.change(entry);
             let value = if succeeded { new } else { old };
             let _ = self.medium.compare_exchange(at, owned(index, sequence), value);
             self.medium.flush(at, 8); // final value

@@ -3,7 +3,7 @@
 use assay_pmem::{Medium, Offset, PmemError, Pool};
 
 use super::{
-    descriptor::{Change, Descriptor, Fate, Header, MOST_BLOCKS, MOST_CHANGES, Status},
+    descriptor::{Descriptor, Fate, Header, MOST_BLOCKS, MOST_CHANGES, Status, WordChange},
     protocol::Protocol,
     word::{WordContent, content, owned},
 };
@@ -56,7 +56,7 @@ fn examine<M: Medium>(medium: &M, descriptor: &Descriptor<'_, M>) -> Result<(), 
 
 /// Gives a word that points to this operation a value: a pointer that was about to be made is always taken back. Whether
 /// there was something to do.
-fn repair<M: Medium>(medium: &M, header: Header, index: u16, change: Change) -> bool {
+fn repair<M: Medium>(medium: &M, header: Header, index: u16, change: WordChange) -> bool {
     let seen = medium.load(change.at);
     let value = match content(seen) {
         WordContent::Owned { .. } if seen == owned(index, header.sequence()) => {

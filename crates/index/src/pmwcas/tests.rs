@@ -9,7 +9,7 @@ use loom::sync::{
 };
 
 use super::{
-    descriptor::{Change, Header, Status},
+    descriptor::{Header, Status, WordChange},
     protocol::{Helper, Protocol},
 };
 
@@ -76,7 +76,7 @@ fn check(preemptions: usize, body: impl Fn() + Send + Sync + 'static) {
 }
 
 /// A medium with so many operations written into their descriptors, of sequence 1.
-fn model(operations: &[&[Change]], values: &[u64]) -> Arc<Model> {
+fn model(operations: &[&[WordChange]], values: &[u64]) -> Arc<Model> {
     let words = AREA as usize / 8 + operations.len() * 32;
     let model = Arc::new(Model { words: (0..words).map(|_| AtomicU64::new(0)).collect() });
     values.iter().enumerate().for_each(|(word, value)| model.store(word as u64 * 8, *value));
@@ -91,14 +91,14 @@ fn complete(model: &Model, index: u16, helper: u16) -> bool {
     Protocol::new(model, AREA).complete(index, 1, &Helper { number: helper, attempts: Cell::new(0) })
 }
 
-fn add(at: u64, old: u64) -> Change {
-    Change { at, old, new: old + 1 }
+fn add(at: u64, old: u64) -> WordChange {
+    WordChange { at, old, new: old + 1 }
 }
 
 #[test]
 fn of_two_operations_on_the_same_words_one_succeeds() {
     check(3, || {
-        let both: &[Change] = &[add(0, 10), add(8, 20)];
+        let both: &[WordChange] = &[add(0, 10), add(8, 20)];
         let model = model(&[both, both], &[10, 20]);
         let other = {
             let model = Arc::clone(&model);

@@ -5,7 +5,7 @@ use std::{cell::Cell, sync::Arc, sync::atomic::Ordering};
 use assay_pmem::{Guard, Medium, Offset, PmemError, Pool};
 
 use super::{
-    descriptor::{Block, Change, Fate, Header, MOST_BLOCKS, MOST_CHANGES, Status},
+    descriptor::{Block, Fate, Header, MOST_BLOCKS, MOST_CHANGES, Status, WordChange},
     protocol::{Helper, Protocol},
     table::DescriptorTable,
     word::{CONTROL, DIRTY, SEQUENCES},
@@ -101,7 +101,7 @@ impl<'t> Worker<'t> {
     pub fn run<M: Medium>(
         &mut self,
         pool: &Pool<M>,
-        changes: &[Change],
+        changes: &[WordChange],
         blocks: &[Block],
         guard: &Guard,
     ) -> Result<CasOutcome, PmemError> {
@@ -151,10 +151,10 @@ fn place(block: &Block) -> Offset<u64> {
 }
 
 /// In ascending order of addresses, so that operations cannot wait for each other in a circle.
-fn sorted(changes: &[Change], blocks: &[Block]) -> [Change; MOST_CHANGES] {
+fn sorted(changes: &[WordChange], blocks: &[Block]) -> [WordChange; MOST_CHANGES] {
     assert!(changes.len() <= MOST_CHANGES && blocks.len() <= MOST_BLOCKS, "{changes:?} {blocks:?}");
     assert!(changes.iter().all(|change| (change.old | change.new) & CONTROL == 0), "61 bits at most: {changes:x?}");
-    let mut all = [Change::default(); MOST_CHANGES];
+    let mut all = [WordChange::default(); MOST_CHANGES];
     all[..changes.len()].copy_from_slice(changes);
     all[..changes.len()].sort_unstable_by_key(|change| change.at);
     assert!(all[..changes.len()].windows(2).all(|two| two[0].at < two[1].at), "a word twice: {changes:x?}");

@@ -11,7 +11,7 @@ use super::{
     bus::Bus,
     command::{Command, Subject},
     identify::{ControllerFacts, IDENTIFY_BYTES, NamespaceFacts},
-    memory::Memory,
+    memory::DmaMemory,
     queue::{self, QueuePair},
     registers::{self as register, Capabilities, Registers},
     status,
@@ -62,7 +62,7 @@ pub(super) struct Controller {
     bus: Arc<Bus>,
     capabilities: Capabilities,
     admin: QueuePair,
-    page: Memory,
+    page: DmaMemory,
     patience: Duration,
     /// Numbers of queues that nobody has.
     free: Vec<u16>,
@@ -83,11 +83,11 @@ impl Controller {
         }
         switch_off(registers, capabilities)?;
         let bytes = queue::bytes_of(ADMIN_ENTRIES);
-        let memory = Memory::new(bus, bytes, bytes).map_err(Fault::Memory)?;
+        let memory = DmaMemory::new(bus, bytes, bytes).map_err(Fault::Memory)?;
         let doorbells = registers.doorbells(0, capabilities.stride_bytes());
         let doorbells = doorbells.ok_or_else(|| Fault::Unfit("has no doorbells".to_owned()))?;
         let admin = QueuePair::new(memory, ADMIN_ENTRIES, doorbells);
-        let page = Memory::new(bus, IDENTIFY_BYTES, IDENTIFY_BYTES).map_err(Fault::Memory)?;
+        let page = DmaMemory::new(bus, IDENTIFY_BYTES, IDENTIFY_BYTES).map_err(Fault::Memory)?;
         let bus = Arc::clone(bus);
         let facts = ControllerFacts::default();
         let (free, disabled) = (Vec::new(), false);
@@ -187,7 +187,7 @@ impl Controller {
         let doorbells = self.registers.doorbells(number, self.capabilities.stride_bytes());
         let doorbells = doorbells.ok_or_else(|| Fault::Unfit(format!("has no doorbells for queue {number}")))?;
         let bytes = queue::bytes_of(entries);
-        let memory = Memory::new(&self.bus, bytes + further, bytes).map_err(Fault::Memory)?;
+        let memory = DmaMemory::new(&self.bus, bytes + further, bytes).map_err(Fault::Memory)?;
         let pair = QueuePair::new(memory, entries, doorbells);
         let [commands, answers] = pair.bus_addresses();
         self.admin("make a completion queue", &Command::create_completions(number, entries, answers))?;

@@ -26,7 +26,7 @@ use crate::{PathError, facts::System};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Drives in use by this process, by PCI address.
-static DRIVES: Mutex<BTreeMap<String, Weak<Drive>>> = Mutex::new(BTreeMap::new());
+static DRIVES: Mutex<BTreeMap<String, Weak<PolledDrive>>> = Mutex::new(BTreeMap::new());
 
 /// A namespace of a drive that was taken.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Namespace {
 
 /// A drive, taken from the kernel. Dropping it gives it back.
 #[derive(Debug)]
-pub(super) struct Drive {
+pub(super) struct PolledDrive {
     controller: Mutex<Controller>,
     /// Why it is of no use any more; 0 while it is.
     failure: AtomicI32,
@@ -51,11 +51,11 @@ pub(super) struct Drive {
     _custody: Option<Custody>,
 }
 
-fn all() -> MutexGuard<'static, BTreeMap<String, Weak<Drive>>> {
+fn all() -> MutexGuard<'static, BTreeMap<String, Weak<PolledDrive>>> {
     DRIVES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Drive {
+impl PolledDrive {
     /// The drive with a namespace: the one that is in use already, or a new one. `held` are exclusive holds on block
     /// devices that this process has already; those on the drive's namespaces are used up.
     ///
@@ -152,7 +152,7 @@ impl Drive {
     }
 }
 
-impl Drop for Drive {
+impl Drop for PolledDrive {
     /// The fields do the rest, in their order: the controller, its registers, and last the way back to the kernel.
     fn drop(&mut self) {
         if self.lock().shut_down().is_err() {

@@ -6,7 +6,7 @@ use super::{
     bus::Translation,
     command::Command,
     controller::Fault,
-    drive::Drive,
+    drive::PolledDrive,
     pages::{LIST_BYTES, Lists, TRANSFER_BYTES_AT_MOST},
     queue::{QueuePair, entries_for},
     status,
@@ -35,12 +35,12 @@ pub(super) struct Lane {
     /// Why nothing is sent any more; 0 while the drive works.
     dead: i32,
     // Dropped last: the memory above is the drive's to let go.
-    drive: Arc<Drive>,
+    drive: Arc<PolledDrive>,
 }
 
 impl Lane {
     /// A queue pair for `depth` operations on memory of an arena. None where the controller has no queues left.
-    pub fn open(drive: Arc<Drive>, arena: &Arena, depth: u32) -> Result<Option<Self>, Fault> {
+    pub fn open(drive: Arc<PolledDrive>, arena: &Arena, depth: u32) -> Result<Option<Self>, Fault> {
         let mut controller = drive.lock();
         let entries = entries_for(depth, controller.entries_at_most()).map_err(Fault::Memory)?;
         let further = usize::from(entries) * LIST_BYTES;

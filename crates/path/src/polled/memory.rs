@@ -11,7 +11,7 @@ const HUGE_PAGE: usize = 2 << 20;
 
 /// Zeroed memory that the device knows. The part in front is one piece for it.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct DmaMemory {
     place: Backing,
     translation: Translation,
     bus: Arc<Bus>,
@@ -23,7 +23,7 @@ enum Backing {
     Huge(Huge),
 }
 
-impl Memory {
+impl DmaMemory {
     /// Memory of at least `bytes`, of which the first `whole` are one piece.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for DmaMemory {
     fn drop(&mut self) {
         self.bus.unmap(&self.translation);
     }

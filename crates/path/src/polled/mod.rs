@@ -54,7 +54,7 @@ use assay_record::{DurabilityKind, Layout, PollMode};
 pub use self::custody::{Returned, clean};
 pub use self::taking::{possible, refusals};
 use self::{
-    drive::Drive,
+    drive::PolledDrive,
     flights::{Flights, SegmentBlocks},
     lane::Lane,
 };
@@ -100,7 +100,7 @@ impl Polled {
     /// means, or the kernel's answer.
     pub fn open(parameters: &OpenParameters<'_>) -> Result<Self, PathError> {
         refuse(parameters)?;
-        let mut drives: Vec<Arc<Drive>> = Vec::new();
+        let mut drives: Vec<Arc<PolledDrive>> = Vec::new();
         let mut places = Vec::with_capacity(parameters.segments.len());
         for segment in parameters.segments {
             let drive = drive_of(parameters, segment)?;
@@ -115,7 +115,7 @@ impl Polled {
 
     fn on(
         parameters: &OpenParameters<'_>,
-        drives: Vec<Arc<Drive>>,
+        drives: Vec<Arc<PolledDrive>>,
         places: Vec<SegmentBlocks>,
     ) -> Result<Self, PathError> {
         let lanes = drives.into_iter().map(|drive| match Lane::open(drive, parameters.arena, parameters.depth) {
@@ -200,9 +200,9 @@ fn memory_fix() -> String {
         .to_owned()
 }
 
-fn drive_of(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Arc<Drive>, PathError> {
+fn drive_of(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Arc<PolledDrive>, PathError> {
     if segment.kind == SegmentKind::BlockDevice {
-        return Drive::of(&segment.path, parameters.spec.reach, &mut Vec::new());
+        return PolledDrive::of(&segment.path, parameters.spec.reach, &mut Vec::new());
     }
     Err(parameters.unavailable(
         format!("{} is not a block device, and commands know no files", segment.path.display()),
@@ -210,7 +210,7 @@ fn drive_of(parameters: &OpenParameters<'_>, segment: &Segment) -> Result<Arc<Dr
     ))
 }
 
-fn place_of(segment: &Segment, drive: &Drive, lane: u32) -> Result<SegmentBlocks, PathError> {
+fn place_of(segment: &Segment, drive: &PolledDrive, lane: u32) -> Result<SegmentBlocks, PathError> {
     let refused =
         |reason: String, fix: &str| PathError::Refused { path: segment.path.clone(), reason, fix: fix.to_owned() };
     let Some(namespace) = drive.namespace(&segment.path) else {

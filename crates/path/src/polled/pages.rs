@@ -4,7 +4,7 @@
 //! pages where there are more than two. A scatter-gather descriptor says address and length at once: where the memory is
 //! one piece for the device, it saves writing the list, and the device from fetching it.
 
-use super::{bus::Translation, command::Data, memory::Memory, physical::PAGE};
+use super::{bus::Translation, command::Data, memory::DmaMemory, physical::PAGE};
 
 /// Bytes of the list of one command. Lists of 2 KiB never lie across two pages.
 pub(super) const LIST_BYTES: usize = 2048;
@@ -29,7 +29,7 @@ impl Lists {
 
     /// Says where `bytes` at `at` of translated memory lie, for the command `id`; writes its list where one is needed.
     #[inline(always)]
-    pub fn describe(&self, queue: &Memory, id: u16, translation: &Translation, at: usize, bytes: u32) -> Data {
+    pub fn describe(&self, queue: &DmaMemory, id: u16, translation: &Translation, at: usize, bytes: u32) -> Data {
         let first = translation.at(at);
         let in_first = PAGE - at % PAGE;
         if bytes as usize <= in_first {
@@ -64,8 +64,8 @@ mod tests {
 
     use super::{super::bus::Bus, *};
 
-    fn memory() -> Memory {
-        Memory::new(&Arc::new(Bus::Same { pieces: true }), 4 * LIST_BYTES, 4096).unwrap()
+    fn memory() -> DmaMemory {
+        DmaMemory::new(&Arc::new(Bus::Same { pieces: true }), 4 * LIST_BYTES, 4096).unwrap()
     }
 
     /// Pages whose addresses follow no order.

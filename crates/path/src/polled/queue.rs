@@ -7,7 +7,7 @@ use std::io;
 
 use super::{
     command::{ANSWER_BYTES, COMMAND_BYTES, Command, Completion},
-    memory::Memory,
+    memory::DmaMemory,
     physical::PAGE,
     registers::{Doorbell, memory_follows_device},
 };
@@ -25,7 +25,7 @@ pub(super) struct QueuePair {
     /// Phase of answers that are new in this round.
     phase: u32,
     doorbells: [Doorbell; 2],
-    memory: Memory,
+    memory: DmaMemory,
     answers_at: usize,
 }
 
@@ -43,7 +43,7 @@ fn answers_at(entries: u16) -> usize {
 
 impl QueuePair {
     /// A pair of `entries` each at the front of `memory`, which is zeroed and holds [`bytes_of`] bytes.
-    pub fn new(memory: Memory, entries: u16, doorbells: [Doorbell; 2]) -> Self {
+    pub fn new(memory: DmaMemory, entries: u16, doorbells: [Doorbell; 2]) -> Self {
         let answers_at = answers_at(entries);
         let commands = memory.start().cast();
         // SAFETY: inside the memory, as the caller promises; a page is aligned for an answer.
@@ -57,7 +57,7 @@ impl QueuePair {
     }
 
     /// The memory that it lies in.
-    pub fn memory(&self) -> &Memory {
+    pub fn memory(&self) -> &DmaMemory {
         &self.memory
     }
 

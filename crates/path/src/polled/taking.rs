@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use assay_record::{Class, Job, PathKind, Reach, Target, TargetKind};
 
-use super::{drive::Drive, function::Function, hardware::Hardware};
+use super::{drive::PolledDrive, function::Function, hardware::Hardware};
 use crate::{PathError, facts::System, guard::Admitted};
 
 /// Drives of a job. Dropping it gives back those that no path uses any more.
 #[derive(Debug, Default)]
 pub(crate) struct Takings {
-    _drives: Vec<Arc<Drive>>,
+    _drives: Vec<Arc<PolledDrive>>,
 }
 
 impl Takings {
@@ -29,7 +29,7 @@ impl Takings {
         for (class, target) in wanted {
             let members = admitted.get(&target.id).map(|target| target.members.as_slice()).unwrap_or_default();
             for member in members {
-                drives.push(Drive::of(&member.path, class.path.reach, &mut held)?);
+                drives.push(PolledDrive::of(&member.path, class.path.reach, &mut held)?);
             }
         }
         Ok(Self { _drives: drives })

@@ -3,13 +3,13 @@
 use assay_index::{Index, IndexError, Session, Visit};
 use lmdb_master_sys as sys;
 
-use super::{Cursor, Db, Reader, Txn, delete, get, put};
+use super::{Cursor, LmdbStore, Reader, Txn, delete, get, put};
 use crate::{
     error::{Result, RivalError},
     place::allocated_bytes,
 };
 
-impl Index for Db {
+impl Index for LmdbStore {
     type Session<'a> = LmdbSession<'a>;
 
     fn session(&self) -> LmdbSession<'_> {
@@ -23,7 +23,7 @@ impl Index for Db {
 
 /// A thread's way into it.
 pub struct LmdbSession<'a> {
-    db: &'a Db,
+    db: &'a LmdbStore,
     /// Made at the first read.
     reader: Option<Reader>,
     longest: usize,

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use assay_tpcc::{Kv, KvSession, Result as TpccResult, key::Table};
 use lmdb_master_sys as sys;
 
-use super::{Cursor, Db, Reader, Txn, delete, get, put};
+use super::{Cursor, LmdbStore, Reader, Txn, delete, get, put};
 use crate::error::{Result, RivalError};
 
-impl Kv for Db {
+impl Kv for LmdbStore {
     type Session<'a> = LmdbKvSession<'a>;
 
     fn session(&self) -> TpccResult<LmdbKvSession<'_>> {
@@ -28,7 +28,7 @@ enum Open {
 
 /// A thread's transactions.
 pub struct LmdbKvSession<'a> {
-    db: &'a Db,
+    db: &'a LmdbStore,
     reader: Reader,
     open: Open,
 }

@@ -31,18 +31,18 @@ const MAP_BYTES: usize = 1 << 40;
 const READERS_AT_MOST: u32 = 4096;
 
 /// An environment and its tables.
-pub struct Db {
+pub struct LmdbStore {
     env: *mut sys::MDB_env,
     tables: Vec<sys::MDB_dbi>,
     folder: PathBuf,
 }
 
 // SAFETY: LMDB's environment may be used by all threads of a process (MDB_NOTLS ties readers to their transactions).
-unsafe impl Send for Db {}
+unsafe impl Send for LmdbStore {}
 // SAFETY: as above.
-unsafe impl Sync for Db {}
+unsafe impl Sync for LmdbStore {}
 
-impl Engine for Db {
+impl Engine for LmdbStore {
     const NAME: &'static str = "lmdb";
 
     fn version() -> String {
@@ -93,7 +93,7 @@ impl Engine for Db {
     }
 }
 
-impl Db {
+impl LmdbStore {
     fn open_tables(&mut self, tables: usize) -> Result<()> {
         let txn = Txn::begin(self, 0)?;
         for number in 0..tables {
@@ -118,7 +118,7 @@ impl Db {
     }
 }
 
-impl Drop for Db {
+impl Drop for LmdbStore {
     fn drop(&mut self) {
         // A clean end makes all durable, if the drive takes it.
         let _ = self.sync();
@@ -133,7 +133,7 @@ struct Txn {
 }
 
 impl Txn {
-    fn begin(db: &Db, flags: u32) -> Result<Self> {
+    fn begin(db: &LmdbStore, flags: u32) -> Result<Self> {
         let mut raw = ptr::null_mut();
         // SAFETY: the environment is open and outlives the transaction, which sessions see to by borrowing it.
         check(unsafe { sys::mdb_txn_begin(db.env, ptr::null_mut(), flags, &raw mut raw) })?;
@@ -161,7 +161,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(db: &Db) -> Result<Self> {
+    fn new(db: &LmdbStore) -> Result<Self> {
         let txn = Txn::begin(db, sys::MDB_RDONLY)?;
         // SAFETY: a reading transaction.
         unsafe { sys::mdb_txn_reset(txn.raw) };
@@ -280,5 +280,5 @@ fn check(code: i32) -> Result<()> {
     // SAFETY: LMDB returns text that lives as long as the program, or the C library's.
     let said = unsafe { CStr::from_ptr(sys::mdb_strerror(code)) }.to_string_lossy().into_owned();
     let full = code == sys::MDB_MAP_FULL || code == libc::ENOSPC;
-    Err(RivalError::Engine { engine: Db::NAME, said, full })
+    Err(RivalError::Engine { engine: LmdbStore::NAME, said, full })
 }

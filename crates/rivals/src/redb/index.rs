@@ -5,13 +5,13 @@ use std::sync::atomic::Ordering::Acquire;
 use assay_index::{Index, IndexError, KEY_BYTES_AT_MOST, Session, Visit};
 use redb::{ReadOnlyTable, ReadableTable, Table};
 
-use super::{Bytes, Db, definition, table_of, told};
+use super::{Bytes, RedbStore, definition, table_of, told};
 use crate::{
     error::{Result, RivalError},
     place::allocated_bytes,
 };
 
-impl Index for Db {
+impl Index for RedbStore {
     type Session<'a> = RedbSession<'a>;
 
     fn session(&self) -> RedbSession<'_> {
@@ -25,7 +25,7 @@ impl Index for Db {
 
 /// A thread's way into it.
 pub struct RedbSession<'a> {
-    db: &'a Db,
+    db: &'a RedbStore,
     /// The newest snapshot's table, and the count of commits before it was taken: taken anew where one came later.
     seen: Option<(u64, ReadOnlyTable<Bytes, Bytes>)>,
 }

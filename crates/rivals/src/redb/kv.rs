@@ -5,10 +5,10 @@ use std::{marker::PhantomData, ops::ControlFlow};
 use assay_tpcc::{Kv, KvSession, Result as TpccResult, key::Table as Name};
 use redb::{AccessGuard, Range, ReadOnlyTable, ReadableTable, Table, WriteTransaction};
 
-use super::{Bytes, Db, definition, table_of, told};
+use super::{Bytes, RedbStore, definition, table_of, told};
 use crate::error::{Result, RivalError};
 
-impl Kv for Db {
+impl Kv for RedbStore {
     type Session<'a> = RedbKvSession<'a>;
 
     fn session(&self) -> TpccResult<RedbKvSession<'_>> {
@@ -22,7 +22,7 @@ impl Kv for Db {
 
 /// A thread's transactions.
 pub struct RedbKvSession<'a> {
-    db: &'a Db,
+    db: &'a RedbStore,
     open: Open,
 }
 
@@ -42,7 +42,7 @@ struct Writing {
 }
 
 impl Writing {
-    fn begin(db: &Db) -> Result<Self> {
+    fn begin(db: &RedbStore) -> Result<Self> {
         let transaction = Box::into_raw(Box::new(db.begin()?));
         Ok(Self { tables: [const { None }; Name::ALL.len()], transaction, owned: PhantomData })
     }

@@ -36,7 +36,7 @@ fn definition(table: usize) -> TableDefinition<'static, Bytes, Bytes> {
 }
 
 /// A database.
-pub struct Db {
+pub struct RedbStore {
     database: Database,
     durability: Durability,
     tables: usize,
@@ -46,7 +46,7 @@ pub struct Db {
     commits: AtomicU64,
 }
 
-impl Engine for Db {
+impl Engine for RedbStore {
     const NAME: &'static str = "redb";
 
     fn version() -> String {
@@ -81,7 +81,7 @@ impl Engine for Db {
     }
 }
 
-impl Db {
+impl RedbStore {
     fn begin(&self) -> Result<WriteTransaction> {
         self.database.begin_write().map_err(told)
     }
@@ -108,7 +108,7 @@ impl Db {
     }
 }
 
-impl Drop for Db {
+impl Drop for RedbStore {
     fn drop(&mut self) {
         // What fails here is missed by whoever opens it next, and checked there.
         let _ = self.settle();
@@ -123,5 +123,5 @@ fn table_of(snapshot: &ReadTransaction, table: usize) -> Result<ReadOnlyTable<By
 fn told(error: impl Into<redb::Error>) -> RivalError {
     let error = error.into();
     let full = matches!(&error, redb::Error::Io(io) if io.kind() == std::io::ErrorKind::StorageFull);
-    RivalError::Engine { engine: Db::NAME, said: error.to_string(), full }
+    RivalError::Engine { engine: RedbStore::NAME, said: error.to_string(), full }
 }

@@ -32,7 +32,7 @@ opaque! {
     Snapshot;
 }
 
-pub(super) type Failure = *mut c_char;
+pub(super) type ErrorText = *mut c_char;
 
 unsafe extern "C" {
     pub(super) fn rocksdb_free(memory: *mut c_void);
@@ -63,11 +63,11 @@ unsafe extern "C" {
         names: *const *const c_char,
         family_options: *const *const Options,
         handles: *mut *mut Family,
-        failure: *mut Failure,
+        failure: *mut ErrorText,
     ) -> *mut Raw;
     pub(super) fn rocksdb_column_family_handle_destroy(family: *mut Family);
     pub(super) fn rocksdb_close(db: *mut Raw);
-    pub(super) fn rocksdb_flush(db: *mut Raw, options: *const FlushOptions, failure: *mut Failure);
+    pub(super) fn rocksdb_flush(db: *mut Raw, options: *const FlushOptions, failure: *mut ErrorText);
     pub(super) fn rocksdb_flushoptions_create() -> *mut FlushOptions;
     pub(super) fn rocksdb_flushoptions_destroy(options: *mut FlushOptions);
     pub(super) fn rocksdb_compact_range(
@@ -98,21 +98,21 @@ unsafe extern "C" {
         key_length: usize,
         value: *const c_char,
         value_length: usize,
-        failure: *mut Failure,
+        failure: *mut ErrorText,
     );
     pub(super) fn rocksdb_delete(
         db: *mut Raw,
         options: *const WriteOptions,
         key: *const c_char,
         key_length: usize,
-        failure: *mut Failure,
+        failure: *mut ErrorText,
     );
     pub(super) fn rocksdb_get_pinned(
         db: *mut Raw,
         options: *const ReadOptions,
         key: *const c_char,
         key_length: usize,
-        failure: *mut Failure,
+        failure: *mut ErrorText,
     ) -> *mut Pinned;
     pub(super) fn rocksdb_batched_multi_get_cf(
         db: *mut Raw,
@@ -122,7 +122,7 @@ unsafe extern "C" {
         keys: *const *const c_char,
         lengths: *const usize,
         values: *mut *mut Pinned,
-        failures: *mut Failure,
+        failures: *mut ErrorText,
         sorted: bool,
     );
     pub(super) fn rocksdb_pinnableslice_value(pinned: *const Pinned, length: *mut usize) -> *const c_char;
@@ -137,12 +137,12 @@ unsafe extern "C" {
     pub(super) fn rocksdb_iter_prev(iterator: *mut Iterator);
     pub(super) fn rocksdb_iter_key(iterator: *const Iterator, length: *mut usize) -> *const c_char;
     pub(super) fn rocksdb_iter_value(iterator: *const Iterator, length: *mut usize) -> *const c_char;
-    pub(super) fn rocksdb_iter_get_error(iterator: *const Iterator, failure: *mut Failure);
+    pub(super) fn rocksdb_iter_get_error(iterator: *const Iterator, failure: *mut ErrorText);
 
     pub(super) fn rocksdb_optimistictransactiondb_open(
         options: *const Options,
         name: *const c_char,
-        failure: *mut Failure,
+        failure: *mut ErrorText,
     ) -> *mut Optimistic;
     pub(super) fn rocksdb_optimistictransactiondb_close(db: *mut Optimistic);
     pub(super) fn rocksdb_optimistictransactiondb_get_base_db(db: *mut Optimistic) -> *mut Raw;
@@ -160,15 +160,15 @@ unsafe extern "C" {
         old: *mut Transaction,
     ) -> *mut Transaction;
     pub(super) fn rocksdb_transaction_destroy(transaction: *mut Transaction);
-    pub(super) fn rocksdb_transaction_commit(transaction: *mut Transaction, failure: *mut Failure);
-    pub(super) fn rocksdb_transaction_rollback(transaction: *mut Transaction, failure: *mut Failure);
+    pub(super) fn rocksdb_transaction_commit(transaction: *mut Transaction, failure: *mut ErrorText);
+    pub(super) fn rocksdb_transaction_rollback(transaction: *mut Transaction, failure: *mut ErrorText);
     pub(super) fn rocksdb_transaction_get_snapshot(transaction: *mut Transaction) -> *const Snapshot;
     pub(super) fn rocksdb_transaction_get_pinned(
         transaction: *mut Transaction,
         options: *const ReadOptions,
         key: *const c_char,
         key_length: usize,
-        failure: *mut Failure,
+        failure: *mut ErrorText,
     ) -> *mut Pinned;
     pub(super) fn rocksdb_transaction_put(
         transaction: *mut Transaction,
@@ -176,13 +176,13 @@ unsafe extern "C" {
         key_length: usize,
         value: *const c_char,
         value_length: usize,
-        failure: *mut Failure,
+        failure: *mut ErrorText,
     );
     pub(super) fn rocksdb_transaction_delete(
         transaction: *mut Transaction,
         key: *const c_char,
         key_length: usize,
-        failure: *mut Failure,
+        failure: *mut ErrorText,
     );
     pub(super) fn rocksdb_transaction_create_iterator(
         transaction: *mut Transaction,

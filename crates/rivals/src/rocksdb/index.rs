@@ -11,13 +11,13 @@ use std::{
 
 use assay_index::{Index, IndexError, KEY_BYTES_AT_MOST, Session, Visit};
 
-use super::{Db, Handle, Held, Reading, Walk, ask, at, complain, ffi};
+use super::{Handle, Held, Reading, RocksdbStore, Walk, ask, at, complain, ffi};
 use crate::{
     error::{Result, RivalError},
     place::allocated_bytes,
 };
 
-impl Index for Db {
+impl Index for RocksdbStore {
     type Session<'a> = RocksSession<'a>;
 
     fn session(&self) -> RocksSession<'_> {
@@ -31,7 +31,7 @@ impl Index for Db {
 
 /// A thread's way into it.
 pub struct RocksSession<'a> {
-    db: &'a Db,
+    db: &'a RocksdbStore,
     reading: Reading,
 }
 

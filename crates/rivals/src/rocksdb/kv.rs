@@ -5,12 +5,12 @@ use std::{ops::ControlFlow, ptr};
 use assay_tpcc::{Kv, KvSession, Result as TpccResult, key::Table};
 
 use super::{
-    Db, Handle, Held, Reading, Walk, ask, at,
+    Handle, Held, Reading, RocksdbStore, Walk, ask, at,
     ffi::{self, Optimistic, Transaction, TransactionOptions},
 };
 use crate::error::{Result, RivalError};
 
-impl Kv for Db {
+impl Kv for RocksdbStore {
     type Session<'a> = RocksKvSession<'a>;
 
     fn session(&self) -> TpccResult<RocksKvSession<'_>> {
@@ -42,7 +42,7 @@ impl Kv for Db {
 
 /// A thread's transactions. One object serves them all.
 pub struct RocksKvSession<'a> {
-    owner: &'a Db,
+    owner: &'a RocksdbStore,
     db: *mut Optimistic,
     options: *mut TransactionOptions,
     reading: Reading,

@@ -18,7 +18,7 @@ use std::{
 
 use serde_json::Value;
 
-use self::ffi::{Failure, Family, Iterator, Optimistic, Options, Pinned, Raw, ReadOptions, WriteOptions};
+use self::ffi::{ErrorText, Family, Iterator, Optimistic, Options, Pinned, Raw, ReadOptions, WriteOptions};
 use crate::{
     durability::Durability,
     engine::{Engine, Reach, Settings},
@@ -43,7 +43,7 @@ enum Handle {
 }
 
 /// A database.
-pub struct Db {
+pub struct RocksdbStore {
     handle: Handle,
     settings: Settings,
     write: *mut WriteOptions,
@@ -52,16 +52,16 @@ pub struct Db {
 }
 
 // SAFETY: RocksDB's database may be used by all threads; its write options are only read.
-unsafe impl Send for Db {}
+unsafe impl Send for RocksdbStore {}
 // SAFETY: as above.
-unsafe impl Sync for Db {}
+unsafe impl Sync for RocksdbStore {}
 
 /// Bytes of one write buffer.
 fn write_buffer_bytes(settings: &Settings) -> u64 {
     (settings.cache_bytes / WRITE_BUFFER_SHARE).clamp(1 << 20, 64 << 20)
 }
 
-impl Engine for Db {
+impl Engine for RocksdbStore {
     const NAME: &'static str = "rocksdb";
 
     fn version() -> String {
@@ -160,7 +160,7 @@ fn optimistic(options: *mut Options, name: &CStr) -> Result<Handle> {
     Ok(Handle::Optimistic { db, raw })
 }
 
-impl Db {
+impl RocksdbStore {
     fn raw(&self) -> *mut Raw {
         match self.handle {
             Handle::Plain { raw, .. } | Handle::Optimistic { raw, .. } => raw,
@@ -187,7 +187,7 @@ impl Db {
     }
 }
 
-impl Drop for Db {
+impl Drop for RocksdbStore {
     fn drop(&mut self) {
         // What fails here is missed by whoever opens it next, and checked there.
         let _ = if self.settings.settle { self.compact() } else { self.flush() };
@@ -209,14 +209,14 @@ impl Drop for Db {
 }
 
 /// Calls RocksDB, which says in words what went wrong.
-fn ask<R>(call: impl FnOnce(*mut Failure) -> R) -> Result<R> {
+fn ask<R>(call: impl FnOnce(*mut ErrorText) -> R) -> Result<R> {
     let mut failure = ptr::null_mut();
     let answer = call(&raw mut failure);
     complain(failure)?;
     Ok(answer)
 }
 
-fn complain(failure: Failure) -> Result<()> {
+fn complain(failure: ErrorText) -> Result<()> {
     if failure.is_null() {
         return Ok(());
     }
@@ -232,7 +232,7 @@ fn complain(failure: Failure) -> Result<()> {
         return Err(RivalError::Conflict);
     }
     let full = said.contains("No space left on device");
-    Err(RivalError::Engine { engine: Db::NAME, said, full })
+    Err(RivalError::Engine { engine: RocksdbStore::NAME, said, full })
 }
 
 /// Where bytes lie.

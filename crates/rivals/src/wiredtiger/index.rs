@@ -2,7 +2,7 @@
 
 use assay_index::{Index, IndexError, KEY_BYTES_AT_MOST, Visit};
 
-use super::{Cursor, Db, Session};
+use super::{Cursor, Session, WiredtigerStore};
 use crate::{
     error::{Result, RivalError},
     place::allocated_bytes,
@@ -11,7 +11,7 @@ use crate::{
 /// Times that a change is tried that meets others.
 const TRIES: u32 = 10_000;
 
-impl Index for Db {
+impl Index for WiredtigerStore {
     type Session<'a> = WiredTigerSession<'a>;
 
     fn session(&self) -> WiredTigerSession<'_> {
@@ -25,7 +25,7 @@ impl Index for Db {
 
 /// A thread's way into it.
 pub struct WiredTigerSession<'a> {
-    db: &'a Db,
+    db: &'a WiredtigerStore,
     /// Opened at the first operation, which then says what is wrong.
     open: Option<Open>,
 }

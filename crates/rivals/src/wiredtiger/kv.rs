@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use assay_tpcc::{Kv, KvSession, Result as TpccResult, key::Table};
 
-use super::{Cursor, Db, Session, check, ffi};
+use super::{Cursor, Session, WiredtigerStore, check, ffi};
 use crate::error::Result;
 
-impl Kv for Db {
+impl Kv for WiredtigerStore {
     type Session<'a> = WiredTigerKvSession<'a>;
 
     fn session(&self) -> TpccResult<WiredTigerKvSession<'_>> {
@@ -26,7 +26,7 @@ pub struct WiredTigerKvSession<'a> {
     cursors: Vec<Cursor>,
     session: Session,
     open: bool,
-    owner: std::marker::PhantomData<&'a Db>,
+    owner: std::marker::PhantomData<&'a WiredtigerStore>,
 }
 
 impl WiredTigerKvSession<'_> {

@@ -34,18 +34,18 @@ const SESSIONS_BESIDE: u32 = 64;
 const CHECKPOINT: &str = "checkpoint=(wait=60,log_size=1GB)";
 
 /// A database.
-pub struct Db {
+pub struct WiredtigerStore {
     connection: *mut Connection,
     tables: usize,
     folder: PathBuf,
 }
 
 // SAFETY: WiredTiger's connection may be used by all threads; a session belongs to one at a time.
-unsafe impl Send for Db {}
+unsafe impl Send for WiredtigerStore {}
 // SAFETY: as above.
-unsafe impl Sync for Db {}
+unsafe impl Sync for WiredtigerStore {}
 
-impl Engine for Db {
+impl Engine for WiredtigerStore {
     const NAME: &'static str = "wiredtiger";
 
     fn version() -> String {
@@ -120,7 +120,7 @@ fn text(words: &str) -> CString {
     CString::new(words).expect("what this module writes has no zero byte")
 }
 
-impl Db {
+impl WiredtigerStore {
     fn checkpoint(&self) -> Result<()> {
         let session = Session::open(self)?;
         // SAFETY: the session is open.
@@ -128,7 +128,7 @@ impl Db {
     }
 }
 
-impl Drop for Db {
+impl Drop for WiredtigerStore {
     fn drop(&mut self) {
         // SAFETY: every session has ended: each borrows this. Closing writes a checkpoint; where that fails the last one
         // holds, and whoever opens it next finds that.
@@ -142,7 +142,7 @@ struct Session {
 }
 
 impl Session {
-    fn open(db: &Db) -> Result<Self> {
+    fn open(db: &WiredtigerStore) -> Result<Self> {
         let mut raw = ptr::null_mut();
         // SAFETY: the connection is open and outlives the session, which its owners see to by borrowing it.
         check(unsafe { ffi::assay_wt_session(db.connection, &raw mut raw) })?;
@@ -173,7 +173,7 @@ fn check(code: i32) -> Result<()> {
         code => {
             // SAFETY: WiredTiger returns text that ends in a zero byte.
             let said = unsafe { CStr::from_ptr(ffi::wiredtiger_strerror(code)) }.to_string_lossy().into_owned();
-            Err(RivalError::Engine { engine: Db::NAME, said, full: code == libc::ENOSPC })
+            Err(RivalError::Engine { engine: WiredtigerStore::NAME, said, full: code == libc::ENOSPC })
         }
     }
 }

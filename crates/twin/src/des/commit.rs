@@ -1,12 +1,12 @@
 //! Commits of a file system's journal, shared by all whose flushes wait for it.
 
-use super::{engine::Engine, journal::Journal, seat::Phase};
+use super::{engine::Engine, journal::OpenCommit, seat::Phase};
 use crate::simulated::{Action, Picoseconds, Request, Simulated};
 
 impl<M: Simulated> Engine<M> {
     /// How many journals each machine has.
     pub fn set_journals(&mut self, counts: impl Iterator<Item = usize>) {
-        self.journals = counts.map(|count| vec![Journal::default(); count.max(1)]).collect();
+        self.journals = counts.map(|count| vec![OpenCommit::default(); count.max(1)]).collect();
     }
 
     /// Where the thread of an operation keeps its file.

@@ -11,7 +11,7 @@ use rand_xoshiro::{
 
 use super::{
     cost::Cores,
-    journal::Journal,
+    journal::OpenCommit,
     pages::Pages,
     queue::Queue,
     seat::{ClassSeat, Flight, Phase, ThreadSeat},
@@ -51,7 +51,7 @@ pub struct Engine<M> {
     pub(super) cores: Cores,
     pub(super) random: Xoshiro256PlusPlus,
     /// Journals of the file systems, by machine.
-    pub(super) journals: Vec<Vec<Journal>>,
+    pub(super) journals: Vec<Vec<OpenCommit>>,
 }
 
 impl<M: Simulated> Engine<M> {
@@ -65,7 +65,7 @@ impl<M: Simulated> Engine<M> {
         seed: u64,
     ) -> Self {
         let mut engine = Self {
-            journals: machines.iter().map(|_| vec![Journal::default()]).collect(),
+            journals: machines.iter().map(|_| vec![OpenCommit::default()]).collect(),
             machines,
             classes,
             threads,

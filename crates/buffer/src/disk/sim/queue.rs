@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     BufferError,
-    disk::{Action, Calls, Completion, Memory, ONE, Queue, Request, Wait},
+    disk::{Action, Calls, Completion, DiskRequest, Memory, ONE, Queue, Wait},
 };
 
 /// A completion on its way.
@@ -34,7 +34,7 @@ impl SimQueue {
         Self { world, disk, bytes, memory, flights: Vec::new() }
     }
 
-    fn fits(&self, request: &Request) -> bool {
+    fn fits(&self, request: &DiskRequest) -> bool {
         let length = request.bytes as usize;
         let aligned = request.offset % SECTOR as u64 == 0 && length % SECTOR == 0 && request.memory % SECTOR == 0;
         let on_disk = request.offset.checked_add(length as u64).is_some_and(|end| end <= self.bytes);
@@ -47,7 +47,7 @@ impl SimQueue {
     /// # Safety
     /// As [`Queue::push`]: nobody else uses it until the completion is reaped, and it is not held for longer.
     #[allow(clippy::mut_from_ref)]
-    unsafe fn bytes(&self, request: &Request) -> &mut [u8] {
+    unsafe fn bytes(&self, request: &DiskRequest) -> &mut [u8] {
         // SAFETY: inside of the memory, which this queue keeps; the caller's promise for the rest.
         unsafe { std::slice::from_raw_parts_mut(self.memory.start().add(request.memory), request.bytes as usize) }
     }
@@ -56,7 +56,7 @@ impl SimQueue {
     ///
     /// # Safety
     /// As [`Queue::push`].
-    unsafe fn act(&self, state: &mut State, request: Request) -> (Result<(), Errno>, Option<u64>) {
+    unsafe fn act(&self, state: &mut State, request: DiskRequest) -> (Result<(), Errno>, Option<u64>) {
         let outcome = state.count(request.action);
         if outcome == RequestFate::Dark {
             return (Err(Errno::IO), None);
@@ -120,7 +120,7 @@ fn write(
 }
 
 impl Queue for SimQueue {
-    unsafe fn push(&mut self, request: Request) {
+    unsafe fn push(&mut self, request: DiskRequest) {
         let world = Arc::clone(&self.world);
         let mut state = world.state();
         // SAFETY: the caller's promise.
@@ -165,7 +165,7 @@ impl SimQueue {
     ///
     /// # Safety
     /// As [`Queue::push`], for the time of the call.
-    unsafe fn call(&mut self, request: Request) -> Result<(), Errno> {
+    unsafe fn call(&mut self, request: DiskRequest) -> Result<(), Errno> {
         // SAFETY: the caller's promise.
         unsafe { self.push(request) };
         let mut done = Vec::with_capacity(1);
@@ -179,11 +179,11 @@ impl SimQueue {
 impl Calls for SimQueue {
     unsafe fn write(&mut self, offset: u64, memory: usize, bytes: u32) -> Result<(), Errno> {
         // SAFETY: the caller's promise.
-        unsafe { self.call(Request { action: Action::Write, offset, memory, bytes, token: 0 }) }
+        unsafe { self.call(DiskRequest { action: Action::Write, offset, memory, bytes, token: 0 }) }
     }
 
     fn flush(&mut self) -> Result<(), Errno> {
         // SAFETY: a flush uses no memory.
-        unsafe { self.call(Request::flush(0)) }
+        unsafe { self.call(DiskRequest::flush(0)) }
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::*;
-use crate::disk::{Action, Disk, Memory, ONE, Queue, Request};
+use crate::disk::{Action, Disk, DiskRequest, Memory, ONE, Queue};
 
 struct User {
     memory: Arc<Memory>,
@@ -25,7 +25,7 @@ impl User {
 
     fn push(&mut self, action: Action, offset: u64, bytes: u32) {
         // SAFETY: nobody else has the memory.
-        unsafe { self.queue.push(Request { action, offset, memory: 0, bytes, token: 0 }) }
+        unsafe { self.queue.push(DiskRequest { action, offset, memory: 0, bytes, token: 0 }) }
     }
 
     fn write(&mut self, offset: u64, bytes: u32, with: u8) -> Result<(), Errno> {

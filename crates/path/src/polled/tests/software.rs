@@ -22,7 +22,7 @@ use rand_xoshiro::{
 
 use super::super::{
     bus::Bus,
-    drive::Drive,
+    drive::PolledDrive,
     hardware::Hardware,
     registers::{self as register, CC_ENABLE, CC_SHUT_DOWN, CSTS_FATAL, CSTS_READY, CSTS_SHUT_DOWN},
     resource::Mapped,
@@ -101,7 +101,7 @@ pub(super) struct Seen {
 /// A drive whose controller is played by a thread.
 pub(super) struct Played {
     /// The drive, up and running.
-    pub drive: Option<Arc<Drive>>,
+    pub drive: Option<Arc<PolledDrive>>,
     /// What was seen of the driver.
     pub seen: Arc<Seen>,
     /// The medium.
@@ -126,7 +126,7 @@ impl Played {
         let player = thread::spawn(move || player.play(&until));
         let hardware = Hardware::software(&bar, BAR_BYTES);
         let bus = Bus::Same { pieces: nature.pieces };
-        let drive = Drive::software(bus, hardware, DEVICE.into(), patience).unwrap();
+        let drive = PolledDrive::software(bus, hardware, DEVICE.into(), patience).unwrap();
         Self { drive: Some(drive), seen, medium, stop, player: Some(player) }
     }
 
