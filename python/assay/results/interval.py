@@ -10,11 +10,13 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+    Floats = NDArray[np.float64]
 
 RESAMPLES = 1999
 LEVEL = 0.95
@@ -42,6 +44,8 @@ class Interval:
 
 def over_runs(values: Sequence[float]) -> Interval | None:
     """Interval of the median over runs; the plain range of two, which know no spread; none for one run."""
+    import numpy as np
+
     if len(values) < 2:
         return None
     if len(values) < RUNS_FOR_STUDENT or len(set(values)) == 1 or min(values) <= 0:
@@ -59,6 +63,8 @@ def over_runs_above(values: Sequence[float], floors: Sequence[float]) -> Interva
     A 99th percentile is at least the median of the same run. From three runs whose tails scatter, Student's t on the
     percentile alone reaches far below that; so the floor and what lies above it are taken apart (`_above`).
     """
+    import numpy as np
+
     plain = over_runs(values)
     if plain is None or len(values) < RUNS_FOR_STUDENT:
         return plain
@@ -79,6 +85,8 @@ def _above(
     bounds together. Where a gap is zero it has no logarithm: the plain interval is kept as far as it lies above the
     floor's, which loses no coverage.
     """
+    import numpy as np
+
     (floors, under), (gaps, over) = floor, gap
     if under is None:
         return plain
@@ -92,6 +100,7 @@ def _above(
 
 def _student(values: Sequence[float]) -> tuple[float, float]:
     """Student's t on logarithms, as rates and times scatter by factors: wide where there are few."""
+    import numpy as np
     from scipy.special import stdtrit
 
     logs = np.log(np.asarray(values, dtype=np.float64))
@@ -102,6 +111,7 @@ def _student(values: Sequence[float]) -> tuple[float, float]:
 
 def _bootstrap(values: Sequence[float]) -> tuple[float, float]:
     """Bounds of the median; not a number where the runs are too alike for a bootstrap."""
+    import numpy as np
     from scipy import stats
 
     with warnings.catch_warnings():
@@ -125,6 +135,8 @@ def over_intervals(
     follows from an effective sample size, relative to the mean, and is laid around `point`: a percentile of the whole
     run is not the mean of the percentiles of its intervals, but it wanders as they do. It says nothing of another run.
     """
+    import numpy as np
+
     sample, weight = _clean(values, weights)
     if len(sample) < INTERVALS_AT_LEAST or point <= 0:
         return None
@@ -148,6 +160,8 @@ def over_intervals_above(
 
 
 def _clean(values: Sequence[float], weights: Sequence[float]) -> tuple[Floats, Floats]:
+    import numpy as np
+
     sample = np.asarray(values, dtype=np.float64)
     weight = np.asarray(weights, dtype=np.float64)
     good = np.isfinite(sample) & (weight > 0)

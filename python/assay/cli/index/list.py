@@ -9,6 +9,6 @@ from assay.cli.flags import Json
 
 def list_(json: Json = False) -> None:
     """List the indexes, and whether this program has them."""
-    from assay.cli.index.running import show_list
+    from assay.cli.index.one import show_list
 
     raise typer.Exit(show_list(json))

@@ -101,7 +101,7 @@ def run(
 
     For example: assay index run --index fptree --workload ycsb-a --keys 1e6 --on 'twin:pmem100-128g*4' --threads 20
     """
-    from assay.cli.index.running import run_one
+    from assay.cli.index.one import run_one
     from assay.index import TwinWish, Wish
 
     wish = Wish(

@@ -1,4 +1,4 @@
-"""What `assay index` does."""
+"""What `assay index study` does."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from typing import Any, cast
 
 from rich.table import Table
 
-from assay import rivals
 from assay.binary import Binary
 from assay.cli import output
 from assay.cli.dbms.study import records_of
 from assay.cli.measure.order import show_plan
 from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
-from assay.index import Wish, job
+from assay.index import Wish
 from assay.index.played import PlayedIndex, answers, played
 from assay.index.sweep import STUDIES, Places, Sweep, prepared, there
 from assay.record import WorkRecord
@@ -29,68 +28,12 @@ from assay.study.consent import Consent
 from assay.study.observer import watching
 from assay.study.request import Prepared
 from assay.study.run import Summary
-from assay.study.work import run_work, save, show
-from assay.study.work.index import RIVALS
-from assay.study.work.run import exit_code
 from assay.target import names
 from assay.target.host import HostWish
 
 Json = dict[str, Any]
 # Of a window of a sweep that is measured.
 DURATION = "2s"
-
-
-def show_list(as_json: bool) -> int:
-    """Lists the indexes."""
-    listed: list[Json] = Binary.find().document("index", "--list")
-    built = {one["name"] for one in rivals.listed()}
-    for one in listed:
-        one["there"] = one["there"] or one["name"] in built
-    if as_json:
-        output.emit(listed)
-        return DONE
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for one in listed:
-        table.add_row(one["name"], one["what"], "" if one["there"] else _absent(one["name"]))
-    output.console().print(table)
-    return DONE
-
-
-def _absent(name: str) -> str:
-    return f"not built: `assay rivals build {name}`" if name in RIVALS else "not in this program"
-
-
-def run_one(wish: Wish, out: Path | None, as_json: bool) -> int:
-    """Runs one workload on one index and prints its record."""
-    document = job(wish)
-    records = cast("list[WorkRecord]", run_work(_program(wish.index), ["index"], document, _follower(as_json)))
-    paths = [save(out, record) for record in records] if out is not None else []
-    if as_json:
-        output.emit({"ops_per_s": ops_per_s(records[-1]), "records": records, "files": [str(path) for path in paths]})
-    else:
-        for record in records:
-            show(record, output.console())
-        for path in paths:
-            output.say(f"record: {path}")
-    return exit_code(records)
-
-
-def _program(index: str) -> Binary:
-    """The program that has an index: rivals have one of their own."""
-    return rivals.program(index) if index in RIVALS else Binary.find()
-
-
-def ops_per_s(record: WorkRecord) -> float:
-    """Operations per second of a record."""
-    return float(record["figures"]["ops_per_s"]["value"])
-
-
-def _follower(as_json: bool) -> Any:
-    def listen(event: Json) -> None:
-        if event["event"] == "progress" and not as_json and not event["done"]:
-            output.tell(f"{event['stage']} ...")
-
-    return listen
 
 
 @dataclass(frozen=True)
@@ -225,7 +168,7 @@ def _table(records: list[WorkRecord]) -> Table:
             record["workload"]["name"],
             asked["distribution"],
             str(asked["threads"]),
-            f"{ops_per_s(record) / 1e6:.3f}",
+            f"{figures['ops_per_s']['value'] / 1e6:.3f}",
             f"{figures['cpu_ns_per_op']['value']:.0f}",
             f"{figures['cycles_per_op']['value']:.0f}",
             f"{figures['cpu_utilisation']['value']:.2f}",
