@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from assay.dbms.grant import Grant
 from assay.record import WorkRecord
 from assay.study.work import load
@@ -27,8 +28,7 @@ def target(tmp_path: Path) -> Iterator[Path]:
 
 
 def assay(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "assay", "dbms", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=300)
+    return warm.assay(["dbms", *words], cwd=cwd)
 
 
 @pytest.mark.usefixtures("assayer")

@@ -18,6 +18,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
+import warm
 from assay import home, rivals
 from assay.binary import Binary
 from assay.dbms.grant import Grant
@@ -105,8 +106,7 @@ def loaded(folder: Path) -> Iterator[Callable[[str], Loaded]]:
 
 
 def assay(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "assay", "dbms", "tpcc", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return warm.assay(["dbms", "tpcc", *arguments])
 
 
 def needs_postgres() -> None:

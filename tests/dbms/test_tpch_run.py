@@ -13,6 +13,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
+import warm
 from assay import home
 from assay.dbms.place import _PREFIX as PREFIX
 from assay.dbms.tpch import answers, contrast, data, engines
@@ -41,8 +42,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def assay(*words: str, cwd: Path) -> tuple[int, Any, str]:
-    command = [sys.executable, "-m", "assay", "dbms", "tpch", *words]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    done = warm.assay(["dbms", "tpch", *words], cwd=cwd)
     try:
         document = json.loads(done.stdout)
     except ValueError:

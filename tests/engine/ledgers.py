@@ -6,10 +6,11 @@ import json
 import signal
 import struct
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
+
+import warm
 
 Json = dict[str, Any]
 
@@ -66,8 +67,7 @@ def kill_after(process: subprocess.Popen[str], keep: Path, more: int) -> int:
 
 def assay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """`assay engine ...`."""
-    command = [sys.executable, "-m", "assay", "engine", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    return warm.assay(["engine", *arguments], timeout=240)
 
 
 def assay_after_kill(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 
 Json = dict[str, Any]
 IN_MEMORY = ["fptree", "bztree", "dash-eh", "dash-lh"]
@@ -28,7 +29,7 @@ def command(memory: Path, index: str, *more: str | Path) -> list[str]:
 
 
 def run(memory: Path, index: str, *more: str | Path, code: int = 0) -> Json:
-    done = subprocess.run(command(memory, index, *more), capture_output=True, text=True, check=False, timeout=120)
+    done = warm.assay(command(memory, index, *more)[3:], timeout=120)
     assert done.returncode == code, f"{index} {more}: {done.stdout}{done.stderr}"
     document: Json = json.loads(done.stdout)
     return document

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 
 Json = dict[str, Any]
 # Where the word lies that leads to the first leaf: the first root of a pool.
@@ -23,8 +24,7 @@ pytestmark = pytest.mark.usefixtures("assayer")
 
 
 def assay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "assay", "index", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return warm.assay(["index", *arguments], timeout=120)
 
 
 def run(memory: Path, *more: str | Path, code: int = 0) -> Json:

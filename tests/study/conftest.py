@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import warm
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -81,11 +82,15 @@ class Assay:
         path = Path(self.environment["FAKE_LOG"])
         return path.read_text().splitlines() if path.exists() else []
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        return os.environ | {"PYTHONPATH": str(ROOT / "python"), "NO_COLOR": "1"} | self.environment
+
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Starts a command."""
         return subprocess.Popen(
             [sys.executable, "-m", "assay", *words],
-            env=os.environ | {"PYTHONPATH": str(ROOT / "python"), "NO_COLOR": "1"} | self.environment,
+            env=self._environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdin=subprocess.DEVNULL,
@@ -95,9 +100,7 @@ class Assay:
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs a command to its end."""
-        process = self.start(*words)
-        out, err = process.communicate(timeout=120)
-        return subprocess.CompletedProcess(words, process.returncode, out, err)
+        return warm.assay(words, cwd=self.folder, env=self._environment, timeout=120)
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Runs the small study."""

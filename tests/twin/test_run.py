@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm
 from assay.error import MISSED
 from assay.study import source
 from assay.study.expand import expand
@@ -25,8 +25,7 @@ TWIN = "twin:970evoplus*4"
 
 def assay(folder: Path, assayer: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONPATH": str(ROOT / "python"), "ASSAYER": str(assayer)}
-    command = [sys.executable, "-m", "assay", *words]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return warm.assay(words, cwd=folder, env=environment)
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
