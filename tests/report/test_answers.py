@@ -261,3 +261,15 @@ def test_emulated_figures_are_called_so(tmp_path: Path) -> None:
     path = next((tmp_path / "records").glob("*.json"))
     path.write_text(path.read_text().replace('"measured"', '"emulated"'))
     assert re.search(r"us.*\[emulated\]", by_topic(tmp_path)["latency"].plain)
+
+
+def test_who_pauses_is_no_measure_of_what_a_drive_can_do(tmp_path: Path) -> None:
+    def shapes(factors: Json, _scenario: str) -> list[Shape]:
+        read = drive.read_shape("r", "pread+direct", depth=1)
+        think = {"think": {"pause_s": 0.01, "every": 1}} if factors["who"] == "users" else {}
+        return [replace(read, asked=read.asked | think)]
+
+    folder.write(tmp_path / "users", [study("raw", shapes, {"who": ["users"]})])
+    folder.write(tmp_path / "load", [study("raw", shapes, {"who": ["load"]})])
+    assert "latency" not in by_topic(tmp_path / "users")
+    assert "latency" in by_topic(tmp_path / "load")

@@ -43,8 +43,8 @@ def usual(pairs: Sequence[Pair]) -> tuple[str, ...]:
     """
     if pairs and all(pair.a.of_work for pair in pairs):
         return _of_work(pairs)
-    closed = all(one.closed for pair in pairs for one in (pair.a, pair.b))
-    head = "service" if closed else "response"
+    rated = any(one.rated for pair in pairs for one in (pair.a, pair.b))
+    head = "response" if rated else "service"
     return ("ops_rate", f"{head}_p50", f"{head}_p99", "cycles_per_op")
 
 

@@ -166,8 +166,13 @@ class Row:
 
     @property
     def closed(self) -> bool:
-        """Whether arrivals are closed."""
-        return str((self.asked.get("arrivals") or {}).get("kind") or "closed") == "closed"
+        """Whether the next operation starts when one ends: no rate says when, and no pause lies between."""
+        return not self.rated and not self.asked.get("think")
+
+    @property
+    def rated(self) -> bool:
+        """Whether a rate says when operations are due, so that there is a time from the intended start."""
+        return str((self.asked.get("arrivals") or {}).get("kind") or "closed") != "closed"
 
     def distribution(self, which: str) -> Distribution | None:
         """A latency distribution."""

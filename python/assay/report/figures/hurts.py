@@ -30,8 +30,10 @@ class Hurt:
 
 
 def metric_for(rows: Sequence[Row]) -> str:
-    """Latency where a rate was asked for; throughput where a class takes what it gets."""
-    return "bandwidth" if all(one.closed for one in rows) else "response_p99_ns"
+    """Latency where a rate was asked for or a thread pauses; throughput where a class takes what it gets."""
+    if all(one.closed for one in rows):
+        return "bandwidth"
+    return "response_p99_ns" if any(one.rated for one in rows) else "service_p99_ns"
 
 
 def find(rows: Sequence[Row]) -> list[Hurt]:
