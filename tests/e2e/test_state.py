@@ -94,31 +94,23 @@ def test_what_is_somebody_elses_is_not_trimmed(tmp_path: Path) -> None:
     assert mine.stat().st_size == MIB
 
 
+def all_of(device: Loop) -> Json:
+    """A device whose content may be destroyed, as target."""
+    found = {"id": "main", "kind": "block-device", "members": [str(device.device)]}
+    return found | {"serials": [device.serial], "yes_destroy": True}
+
+
 def test_a_trimmed_device_is_written_anew(tmp_path: Path) -> None:
     with places.loop(tmp_path / "image", 64 * MIB) as device:
-        target = {
-            "id": "main",
-            "kind": "block-device",
-            "members": [str(device.device)],
-            "serials": [device.serial],
-            "yes_destroy": True,
-        }
-        outcome = program.run(job(target, writes(), trim=True, measure_s=0.2))
+        outcome = program.run(job(all_of(device), writes(), trim=True, measure_s=0.2))
         assert outcome.record["job"]["trim"] is True
         assert outcome.result()["writes"] > 0
 
 
 def test_a_class_that_trims_gives_the_ranges_of_its_data_back_and_moves_nothing(tmp_path: Path) -> None:
     with places.loop(tmp_path / "image", 96 * MIB) as device:
-        target = {
-            "id": "main",
-            "kind": "block-device",
-            "members": [str(device.device)],
-            "serials": [device.serial],
-            "yes_destroy": True,
-        }
         trims = klass("trims", "pread", operation={"kind": "trim"}, size=64 * KIB, pattern={"kind": "sequential"})
-        outcome = program.run(job(target, trims, measure_s=0.5))
+        outcome = program.run(job(all_of(device), trims, measure_s=0.5))
         result = outcome.result()
         assert result["operations"] > 100
         assert result["bytes"] == result["operations"] * 64 * KIB
@@ -134,6 +126,7 @@ def test_trims_of_files_by_other_paths_and_on_twins_are_refused(folder: Path) ->
     assert "no block device" in program.run(job(folder, trims)).refusal
     device = {"id": "main", "kind": "block-device", "members": ["/dev/null"]}
     assert "use pread" in program.run(job(device, klass("t", "libaio+direct", operation={"kind": "trim"}))).refusal
+    assert "data of their own" in program.run(job(device, trims, klass())).refusal
     durable = trims | {"durability": {"kind": "fdatasync", "every": 1}}
     assert "leave durability out" in program.run(job(device, durable)).refusal
 

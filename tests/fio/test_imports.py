@@ -215,6 +215,10 @@ def test_a_log_becomes_classes_and_is_looked_for_beside_the_job_file(tmp_path: P
     assert (durability.kind, durability.every) == ("fdatasync", 1)
     assert any("1 trims of the log are left out" in note for note in found.notes)
     assert any(note.startswith("refill_buffers is not needed") for note in found.notes)
+    with pytest.raises(FioError, match="line 7: rate_iops=5"):
+        import_text(job + "rate_iops=5\n", "job", folder=tmp_path)
+    left = import_text(job + "rate_iops=5\n", "job", leave_out=True, folder=tmp_path)
+    assert any(note.startswith("left out: line 7: rate_iops=5") for note in left.notes)
     with pytest.raises(FioError, match="a whole load"):
         import_text(job + "[b]\nsize=1m\n", "job", folder=tmp_path)
 

@@ -86,6 +86,7 @@ def test_a_log_of_fio_says_what_fio_did(tmp_path: Path) -> None:
         ("hello\n", "neither"),
         ("fio version 2 iolog\n/f add\n", "does not say when"),
         ("fio version 3 iolog\n", "no reads and no writes"),
+        ("fio version 3 iolog\n1 /f read 0 4096\n", "record for longer"),
         ("fio version 3 iolog\n1 /f read 0\n", "line 2"),
         ("fio version 3 iolog\n1 /f add\n1 /f read 0 -4\n", "line 3"),
         ("fio version 3 iolog\n1 /f read 0 999999999999999999999\n", "line 2"),

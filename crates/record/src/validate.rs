@@ -125,6 +125,10 @@ impl Job {
         let target = self.targets.iter().find(|target| target.id == dataset.target);
         let device = target.is_none_or(|target| matches!(target.kind, TargetKind::BlockDevice | TargetKind::Twin));
         check(device, format!("{at}.operation"), "a trim of what is no block device", "name a block device as target")?;
+        // What reads there would be answered without the medium, and look fast.
+        let reads = |other: &Class| matches!(other.operation, Operation::Read | Operation::Mix { .. });
+        let read = self.classes.iter().any(|other| other.dataset == class.dataset && reads(other));
+        check(!read, format!("{at}.dataset"), "trims of data that others read", "give the trims data of their own")?;
         let path = class.path.kind == PathKind::Pread;
         check(path, format!("{at}.path"), "a trim by another path", "use pread: a trim is a call that blocks")?;
         let durable = class.durability.kind != DurabilityKind::None;

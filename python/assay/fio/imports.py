@@ -65,6 +65,7 @@ def import_text(
             "these options change the load and Assay cannot carry them over:\n  " + "\n  ".join(refused), hint
         )
     if replay.asks(chosen[0]):
+        refused += replay.refused(chosen[0], leave_out)
         return _replayed(chosen[0], name, folder, [f"left out: {line}" for line in refused])
     works, impossible = _carried(chosen, leave_out)
     refused += impossible

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from assay.fio.jobfile import FioError, JobSection
-from assay.fio.options import QUEUED
+from assay.fio.options import CARRIED, QUEUED
 from assay.trace import logs, scenario
 from assay.trace.error import TraceError
 
@@ -16,6 +16,20 @@ SAID_BY_LOG = frozenset(
 def asks(section: JobSection) -> bool:
     """Whether a job replays a log."""
     return section.text("read_iolog", "0") not in ("", "0")
+
+
+def refused(section: JobSection, leave_out: bool) -> list[str]:
+    """Options that say how a load is made, and nothing of how a log is replayed.
+
+    Raises:
+        FioError: where there are any, and none may be left out.
+    """
+    known = {*SAID_BY_LOG, "buffered", "direct", "directory", "iodepth", "ioengine", "read_iolog"}
+    others = [one.place for one in section.options.values() if one.name in CARRIED - known]
+    if others and not leave_out:
+        said = f"[{section.name}] a log is replayed as it was recorded: {', '.join(others)}"
+        raise FioError(said, "remove these lines, or leave them out with --leave-out")
+    return [f"{one}: the log is replayed as it was recorded" for one in others]
 
 
 def text(section: JobSection, name: str, folder: Path, said: list[str]) -> tuple[str, list[str]]:
@@ -37,6 +51,7 @@ def text(section: JobSection, name: str, folder: Path, said: list[str]) -> tuple
     direct = section.flag("direct") or ("buffered" in section.options and not section.flag("buffered"))
     notes = [
         "read_iolog: the log becomes classes with its rates, sizes, order and flushes; no single operation is repeated",
+        "ioengine: the log is replayed by io_uring and pread; --set path=libaio+direct takes another path",
         *(f"not known: {one}" for one in found.cannot_know),
         *(f"assumed: {one}" for one in found.assumed),
         *([f"{found.facts['discards']:,} trims of the log are left out"] if found.facts["discards"] else []),

@@ -21,6 +21,7 @@ _LONGEST_LINE = 4096
 _LARGEST_BYTES = 1 << 28
 _FARTHEST = 1 << 62
 _LONGEST_NUMBER = 19
+_SHORTEST_S = 0.001
 
 # `struct blk_io_trace` of linux/blktrace_api.h: magic and version, sequence, time in ns, sector, bytes, action, pid,
 # device, CPU, error, bytes that follow.
@@ -45,12 +46,14 @@ def read(path: Path, depth: int = 32) -> FoundServer:
         raise TraceError(f"{path} cannot be read: {error.strerror}", hint="name a file", code=BAD_JOB) from error
     if not found.classes:
         raise TraceError(f"{path} holds no reads and no writes", hint="record while something works", code=BAD_JOB)
+    if found.seconds < _SHORTEST_S:
+        said = f"{path} spans less than a millisecond: no rate can be told from that"
+        raise TraceError(said, hint="record for longer", code=BAD_JOB)
     return found
 
 
 def _found(means: str, operations: list[TracedOperation], ended: float, *, whole: bool) -> FoundServer:
-    # Between the first operation and the last one lie all gaps but one.
-    seconds = max(ended, 1e-3)
+    seconds = max(ended, 1e-9)
     found = FoundServer(means, seconds, classes.classes_of(Recording(means, seconds, operations)))
     found.stopped = "" if whole else f"the file has more than {MOST:,} operations; the first ones were read"
     found.facts = {"operations": len(operations), "discards": sum(one.kind == "discard" for one in operations)}
@@ -69,7 +72,7 @@ def _iolog(path: Path, file: BinaryIO, depth: int) -> FoundServer:
         raise TraceError(said, hint=hint, code=BAD_JOB)
     operations = list(_first(_iolog_operations(path, file)))
     whole = len(operations) <= MOST
-    operations = _synced(operations[:MOST])
+    operations = sorted(_synced(operations[:MOST]), key=lambda one: one.at_s)
     begin = operations[0].at_s if operations else 0.0
     moved = [replace(one, at_s=one.at_s - begin) for one in operations]
     found = _found("iolog", moved, moved[-1].at_s if moved else 0.0, whole=whole)

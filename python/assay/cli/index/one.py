@@ -21,9 +21,9 @@ Json = dict[str, Any]
 
 def show_list(as_json: bool) -> int:
     """Lists the indexes."""
-    listed: list[Json] = Binary.find().document("index", "--list")
     from assay.rivals.program import listed as rivals
 
+    listed: list[Json] = Binary.find().document("index", "--list")
     built = {one["name"] for one in rivals()}
     for one in listed:
         one["there"] = one["there"] or one["name"] in built
