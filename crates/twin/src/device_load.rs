@@ -90,3 +90,30 @@ pub struct DeviceAnswer {
     /// How busy the busiest station of the device is, 0..=1.
     pub utilisation: f64,
 }
+
+impl DeviceAnswer {
+    /// What becomes of a load that the device answers like `other` for a share of the time, and like this for the rest.
+    /// Times count by the operations that take them, so that Little's law holds of the whole.
+    pub fn shared(&self, other: &Self, share: f64) -> Self {
+        let ops_per_s = (1.0 - share) * self.ops_per_s + share * other.ops_per_s;
+        let of_other = if ops_per_s > 0.0 { share * other.ops_per_s / ops_per_s } else { share };
+        let mix = |own: f64, others: f64| own + of_other * (others - own);
+        let rank = |own: Percentile, others: Percentile| Percentile {
+            low_ns: mix(own.low_ns, others.low_ns),
+            mid_ns: mix(own.mid_ns, others.mid_ns),
+            high_ns: mix(own.high_ns, others.high_ns),
+        };
+        Self {
+            ops_per_s,
+            mean_ns: mix(self.mean_ns, other.mean_ns),
+            overlap: mix(self.overlap, other.overlap),
+            queue_ns: mix(self.queue_ns, other.queue_ns),
+            flush_ns: mix(self.flush_ns, other.flush_ns),
+            p50: rank(self.p50, other.p50),
+            p99: rank(self.p99, other.p99),
+            p999: rank(self.p999, other.p999),
+            bound_by: if of_other < 0.5 { self.bound_by } else { other.bound_by },
+            utilisation: self.utilisation + share * (other.utilisation - self.utilisation),
+        }
+    }
+}

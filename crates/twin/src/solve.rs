@@ -4,6 +4,7 @@ pub(crate) mod commit;
 pub(crate) mod extent;
 mod fixed_point;
 mod lane;
+mod trail;
 
 use crate::{
     BandWidths, BoundBy, Host, Percentile, Solution, Stream, StreamSolution, Target, TimeShares, TwinError,

@@ -97,7 +97,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::{
-        network::{Visit, first_guess},
+        network::{PLACES, Visit, first_guess},
         together,
     };
     use super::*;
@@ -134,7 +134,7 @@ mod tests {
             let begin = Flow { rate: first_guess(&group, &customer), ..Flow::default() };
             let (mut one, mut many) = (begin, [begin]);
             let state = settle(&group, &customer, &mut one);
-            together::settle(&group, &[customer], &mut many);
+            together::settle(&group, &[customer], &mut many, &mut [0.0; PLACES]);
             prop_assert!((one.rate / many[0].rate - 1.0).abs() < 2e-3, "{} and {}", one.rate, many[0].rate);
             prop_assert!(state.busiest().1 <= 1.0 + 1e-6);
         }

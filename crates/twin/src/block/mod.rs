@@ -8,6 +8,7 @@ pub mod optane;
 mod pace;
 mod percentile;
 pub mod pieces;
+mod probe;
 pub mod settle;
 mod together;
 pub mod volume;
@@ -23,7 +24,7 @@ use crate::{
 };
 
 use self::{
-    network::{At, Customer, Flow, Group, State},
+    network::{At, Customer, Flow, Group, PLACES, State, Waits},
     pieces::Pieces,
     settle::settle,
     writes::{Standing, Writes},
@@ -106,22 +107,23 @@ pub fn members(
 ) -> Result<(), TwinError> {
     let capacity = twin.capacity_bytes.value;
     match &twin.device {
-        Device::Nand(drive) => flash(drive, capacity, count, loads, pieces, answers),
+        Device::Nand(drive) => flash(FlashMembers { drive, capacity, count }, loads, pieces, answers),
         Device::CloudInstance(instance) => {
             let drives = instance.drives.value;
             let capped = limited(instance);
-            flash(&capped, capacity / drives, count * drives, loads, pieces, answers);
+            let members = FlashMembers { drive: &capped, capacity: capacity / drives, count: count * drives };
+            flash(members, loads, pieces, answers);
         }
         Device::OptaneSsd(drive) => {
             let group = optane::group(drive, count);
             let mixed = mixed(loads, pieces, answers).is_some();
             let customers = each(loads, pieces, |load, piece| optane::customer(drive, load, piece, mixed));
-            report(group, customers, loads, pieces, answers);
+            report(group, customers, loads, pieces, answers, &mut [0.0; PLACES]);
         }
         Device::Disk(drive) => {
             let queued: f64 = loads.iter().map(|load| load.in_flight).sum();
             let customers = each(loads, pieces, |load, piece| disk::customer(drive, count, load, piece, queued));
-            report(disk::group(count), customers, loads, pieces, answers);
+            report(disk::group(count), customers, loads, pieces, answers, &mut [0.0; PLACES]);
         }
         _ => return Err(TwinError::NoModel { name: twin.name.clone(), family: twin.device.family() }),
     }
@@ -134,79 +136,115 @@ fn each(loads: &[DeviceLoad], pieces: &[Pieces], one: impl Fn(&DeviceLoad, &Piec
 
 /// Rounds that tell how much is written where the answer depends on it and nothing is known yet.
 const ROUNDS_FROM_NOTHING: usize = 4;
-/// Halvings that find the share of writes to a thousandth of a percent.
-const HALVINGS: usize = 16;
+/// Rounds at most that find the share of writes, and how near to what is written it has to be.
+const ROUNDS_OF_SHARE: usize = 16;
+const NEAR_SHARE: f64 = 1e-6;
 
-fn flash(
-    drive: &Nand,
+/// Equal flash drives, each of a capacity in bytes.
+#[derive(Clone, Copy, Debug)]
+struct FlashMembers<'a> {
+    drive: &'a Nand,
     capacity: f64,
     count: f64,
-    loads: &[DeviceLoad],
-    pieces: &[Pieces],
-    answers: &mut [DeviceAnswer],
-) {
+}
+
+fn flash(members: FlashMembers, loads: &[DeviceLoad], pieces: &[Pieces], answers: &mut [DeviceAnswer]) {
     let depends = loads.iter().any(|load| load.write_share > 0.0)
-        && (drive.under_load.is_some()
+        && (members.drive.under_load.is_some()
             || loads.iter().any(|load| load.duration_s > 0.0)
             || mixed(loads, pieces, answers).is_some());
     let fresh = answers.iter().all(|answer| answer.ops_per_s <= 0.0);
-    let rounds = if depends && fresh { ROUNDS_FROM_NOTHING } else { 1 };
+    // What a load that is alone writes in the steady state is all in how the drive stands.
+    let steady = matches!(loads, [load] if load.duration_s <= 0.0);
+    let rounds = if depends && fresh && !steady { ROUNDS_FROM_NOTHING } else { 1 };
+    let mut waits = [0.0; PLACES];
     for _ in 0..rounds {
-        let standing = standing(drive, capacity, count, loads, pieces, answers);
-        flash_round(drive, capacity, count, loads, pieces, answers, standing);
+        let standing = standing(members, loads, pieces, answers, &mut waits);
+        flash_round(members, loads, pieces, answers, standing, &mut waits);
     }
 }
 
 /// The share of a drive's writes at which what is written comes to just that share: more writes make everything slower, and
-/// so less is written. Found by halving, since taking turns between the two swings without end near the knee. Beyond the
-/// knee writes wait in the network and no longer beside others, so each side has an answer of its own: where what is written
-/// keeps the drive beyond the knee, that is where it is. Where the drive is beyond it only for as long as it is not, it
-/// stands at the knee, and is beyond it for the share of the time that keeps it there.
+/// so less is written. Searched between bounds, since taking turns between the two swings without end near the knee. Beyond
+/// the knee writes wait in the network and no longer beside others, so each side has an answer of its own: where what is
+/// written keeps the drive beyond the knee, that is where it is. Where the drive is beyond it only for as long as it is not,
+/// it stands at the knee, and is beyond it for the share of the time that keeps it there.
 fn standing(
-    drive: &Nand,
-    capacity: f64,
-    count: f64,
+    members: FlashMembers,
     loads: &[DeviceLoad],
     pieces: &[Pieces],
     answers: &[DeviceAnswer],
+    waits: &mut Waits,
 ) -> Standing {
-    let Some(known) = &drive.under_load else { return Standing::default() };
+    let Some(known) = &members.drive.under_load else { return Standing::default() };
     if loads.iter().all(|load| load.write_share <= 0.0) {
         return Standing::default();
     }
-    let written = |standing: Standing| {
-        let mut tried = answers.to_vec();
-        flash_round(drive, capacity, count, loads, pieces, &mut tried, standing);
-        Writes::share_of(drive, count, loads, pieces, &tried)
+    let mut tried = Vec::with_capacity(answers.len());
+    let mut written = |standing: Standing| {
+        tried.clear();
+        tried.extend_from_slice(answers);
+        flash_round(members, loads, pieces, &mut tried, standing, waits);
+        Writes::share_of(members.drive, members.count, loads, pieces, &tried)
     };
     let knee = known.knee.value.min(1.0);
     let at = |share: f64, beyond: f64| Standing { share, beyond };
-    if written(at(knee, 1.0)) >= knee {
-        return at(halve(knee, 1.0, |share| written(at(share, 1.0)) > share), 1.0);
+    let above = written(at(knee, 1.0)) - knee;
+    if above >= 0.0 {
+        // Beyond the knee reads were seen to wait less near the end than before it, so that there can be several such shares:
+        // the least is taken, between the shares that were measured.
+        let mut low = (knee, above);
+        for row in known.rows.iter().filter(|row| row.share > knee && row.share < 1.0) {
+            let missing = written(at(row.share, 1.0)) - row.share;
+            if missing <= 0.0 {
+                return at(crossing(low, (row.share, missing), |share| written(at(share, 1.0)) - share), 1.0);
+            }
+            low = (row.share, missing);
+        }
+        let high = (1.0, written(at(1.0, 1.0)) - 1.0);
+        return at(crossing(low, high, |share| written(at(share, 1.0)) - share), 1.0);
     }
-    if written(at(knee, 0.0)) <= knee {
-        return at(halve(0.0, knee, |share| written(at(share, 0.0)) > share), 0.0);
+    let below = written(at(knee, 0.0)) - knee;
+    if below <= 0.0 {
+        let low = (0.0, written(at(0.0, 0.0)));
+        return at(crossing(low, (knee, below), |share| written(at(share, 0.0)) - share), 0.0);
     }
-    at(knee, halve(0.0, 1.0, |beyond| written(at(knee, beyond)) > knee))
+    at(knee, crossing((0.0, below), (1.0, above), |beyond| written(at(knee, beyond)) - knee))
 }
 
-/// Where `higher` begins to be false.
-fn halve(mut low: f64, mut high: f64, higher: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        (low, high) = if higher(middle) { (middle, high) } else { (low, middle) };
+/// Where a falling value crosses zero between a place where it is not below zero and one where it is not above, by false
+/// position in the Illinois way.
+fn crossing(low: (f64, f64), high: (f64, f64), mut value: impl FnMut(f64) -> f64) -> f64 {
+    let (mut low, mut high, mut side) = (low, high, 0);
+    for end in [low, high] {
+        if end.1.abs() <= NEAR_SHARE {
+            return end.0;
+        }
     }
-    high
+    for _ in 0..ROUNDS_OF_SHARE {
+        let middle = low.0 + (high.0 - low.0) * low.1 / (low.1 - high.1);
+        let seen = value(middle);
+        if seen.abs() <= NEAR_SHARE {
+            return middle;
+        }
+        if seen > 0.0 {
+            (low, high.1) = ((middle, seen), high.1 * if side > 0 { 0.5 } else { 1.0 });
+            side = 1;
+        } else {
+            (high, low.1) = ((middle, seen), low.1 * if side < 0 { 0.5 } else { 1.0 });
+            side = -1;
+        }
+    }
+    high.0
 }
 
 fn flash_round(
-    drive: &Nand,
-    capacity: f64,
-    count: f64,
+    FlashMembers { drive, capacity, count }: FlashMembers,
     loads: &[DeviceLoad],
     pieces: &[Pieces],
     answers: &mut [DeviceAnswer],
     standing: Standing,
+    waits: &mut Waits,
 ) {
     let written = |load: &DeviceLoad, answer: &DeviceAnswer, piece: &Pieces| {
         answer.ops_per_s.max(0.0) * load.write_share * piece.write.total() / count
@@ -231,7 +269,7 @@ fn flash_round(
         }
         customers.push(customer);
     }
-    report(nand::group(drive, count, &worst), customers, loads, pieces, answers);
+    report(nand::group(drive, count, &worst), customers, loads, pieces, answers, waits);
     if let Some(beside) = &beside {
         loads.iter().zip(answers.iter_mut()).for_each(|(load, answer)| beside.percentiles(load, answer));
     }
@@ -270,6 +308,7 @@ fn report(
     loads: &[DeviceLoad],
     pieces: &[Pieces],
     answers: &mut [DeviceAnswer],
+    waits: &mut Waits,
 ) {
     lay(&mut group, &mut customers, pieces);
     let (group, customers) = (&group, &*customers);
@@ -284,7 +323,7 @@ fn report(
         many.extend(answers.iter().map(known));
         &mut many[..]
     };
-    let state = settle(group, customers, flows);
+    let state = settle(group, customers, flows, waits);
     for ((customer, flow), (load, answer)) in customers.iter().zip(&*flows).zip(loads.iter().zip(answers)) {
         let tail = percentile::Tail::of(group, customer, flow, &state);
         let [p50, p99, p999] = percentile::RANKS.map(|rank| tail.at(rank));

@@ -30,6 +30,10 @@ pub enum At {
 
 /// How many kinds of stations there are.
 pub const STATIONS: usize = 7;
+/// Places where customers wait: the stations, and room in the write buffers.
+pub const PLACES: usize = STATIONS + 1;
+/// The wait at each place, ns: where a search begins, and what it found.
+pub type Waits = [f64; PLACES];
 pub(super) const ROUNDS_AT_MOST: usize = 400;
 pub(super) const CLOSE_ENOUGH: f64 = 1e-7;
 /// Beyond this many waits the harmonic sum continues as a logarithm.
@@ -226,26 +230,28 @@ pub(super) fn first_guess(group: &Group, customer: &Customer) -> f64 {
 }
 
 pub(super) fn load(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
-    let mut state = sum(group, customers, flows);
+    let at = |flows: &[Flow]| sum(group, customers.iter().zip(flows).map(|(customer, flow)| (customer, flow.rate)));
+    let mut state = at(flows);
     let most = state.busiest().1;
     if most > 1.0 {
         // Service that does not vary lets the approximation promise more than a server can do where customers are few.
         flows.iter_mut().for_each(|flow| flow.rate /= most);
-        state = sum(group, customers, flows);
+        state = at(flows);
     }
     state
 }
 
-pub(super) fn sum(group: &Group, customers: &[Customer], flows: &[Flow]) -> State {
+/// The group's state with each class at a rate.
+pub(super) fn sum<'a>(group: &Group, classes: impl Iterator<Item = (&'a Customer, f64)>) -> State {
     let mut state = State::default();
     let mut flushes = 0.0;
-    for (customer, flow) in customers.iter().zip(flows) {
+    for (customer, rate) in classes {
         for at in 0..STATIONS {
             let visit = &customer.visits[at];
-            state.busy[at] += flow.rate * visit.count() * visit.service_ns / group.servers[at];
+            state.busy[at] += rate * visit.count() * visit.service_ns / group.servers[at];
         }
-        state.background += flow.rate * customer.background * group.background_ns / group.servers[0];
-        flushes += flow.rate * customer.flushes;
+        state.background += rate * customer.background * group.background_ns / group.servers[0];
+        flushes += rate * customer.flushes;
     }
     state.stopped = (flushes * group.flush_ns * group.flush_blocks).min(0.95);
     state

@@ -2,12 +2,12 @@
 
 use super::{
     alone,
-    network::{Customer, Flow, Group, State, first_guess},
+    network::{Customer, Flow, Group, State, Waits, first_guess},
     together,
 };
 
-/// Finds throughput and latency of all classes; `flows` may hold an earlier answer to begin with.
-pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
+/// Finds throughput and latency of all classes; `flows` and `waits` may hold an earlier answer to begin with.
+pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow], waits: &mut Waits) -> State {
     for (customer, flow) in customers.iter().zip(flows.iter_mut()) {
         if !(flow.rate > 0.0 && flow.rate.is_finite()) {
             flow.rate = first_guess(group, customer);
@@ -17,6 +17,6 @@ pub fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> Stat
         ([customer], [flow]) if customer.flushes == 0.0 && customer.background == 0.0 && !customer.turns() => {
             alone::settle(group, customer, flow)
         }
-        _ => together::settle(group, customers, flows),
+        _ => together::settle(group, customers, flows, waits),
     }
 }

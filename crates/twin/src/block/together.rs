@@ -9,37 +9,34 @@
 use assay_libtwin::rules::{FLUSH_SPREAD, KEPT};
 
 use super::network::{
-    At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, Visit, apart, close, flush_ns, largest,
-    sum,
+    At, CLOSE_ENOUGH, Customer, Flow, Group, PLACES, ROUNDS_AT_MOST, STATIONS, State, Visit, Waits, apart, close,
+    flush_ns, largest, sum,
 };
+use super::probe::{ClassSeen, Probe};
 
 /// The wait for room in the write buffers stands behind those of the stations.
 const ROOM: usize = STATIONS;
-const PLACES: usize = STATIONS + 1;
-/// Rounds of one search for a wait.
-const SEARCH_AT_MOST: usize = 60;
 /// Least share of a station that is left for customers where programs and flushes take the rest.
 const LEFT_AT_LEAST: f64 = 0.02;
 /// What becomes of the step of a refresh when the way turns round, and when it does not; its least.
 const STEP_DOWN: f64 = 0.5;
 const STEP_UP: f64 = 1.1;
 const STEP_AT_LEAST: f64 = 0.01;
-/// Times that a search may double what it tries.
-const DOUBLINGS: usize = 80;
 
-/// Finds throughput and latency of all classes; `flows` holds where they begin.
-pub(super) fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow]) -> State {
-    let mut search = Search::new(group, customers, flows);
+/// Finds throughput and latency of all classes; `flows` and `waits` hold where they begin.
+pub(super) fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow], waits: &mut Waits) -> State {
+    let mut search = Search::new(group, customers, flows, waits);
     for _ in 0..ROUNDS_AT_MOST {
         search.refresh();
-        let before = search.rates();
+        search.remember();
         let visited = search.visited;
         (0..PLACES).filter(|place| visited[*place]).for_each(|place| search.settle_at(place));
-        if search.moved(&before) < CLOSE_ENOUGH {
+        if search.moved() < CLOSE_ENOUGH {
             break;
         }
     }
     search.refresh();
+    *waits = search.waits;
     search.report(flows)
 }
 
@@ -68,7 +65,7 @@ struct Class<'a> {
 struct Search<'a> {
     group: &'a Group,
     classes: Vec<Class<'a>>,
-    waits: [f64; PLACES],
+    waits: Waits,
     visited: [bool; PLACES],
     /// What refreshes saw, brought together; searches keep to it.
     state: State,
@@ -79,10 +76,13 @@ struct Search<'a> {
     /// Mean time of the medium for what customers ask of it, ns.
     read_ns: f64,
     flush_moved: f64,
+    /// Kept, so that no search takes room anew.
+    probe: Probe,
+    rates_before: Vec<f64>,
 }
 
 impl<'a> Search<'a> {
-    fn new(group: &'a Group, customers: &'a [Customer], flows: &[Flow]) -> Self {
+    fn new(group: &'a Group, customers: &'a [Customer], flows: &[Flow], waits: &Waits) -> Self {
         let classes: Vec<Class> = customers.iter().zip(flows).map(|(one, flow)| Class::new(group, one, flow)).collect();
         let mut visited = [false; PLACES];
         for class in &classes {
@@ -92,7 +92,7 @@ impl<'a> Search<'a> {
         Self {
             group,
             classes,
-            waits: [0.0; PLACES],
+            waits: *waits,
             visited,
             state: State::default(),
             begun: false,
@@ -100,28 +100,26 @@ impl<'a> Search<'a> {
             way: 0.0,
             read_ns: 0.0,
             flush_moved: 0.0,
+            probe: Probe::default(),
+            rates_before: Vec::new(),
         }
     }
 
-    fn rates(&self) -> Vec<f64> {
-        self.classes.iter().map(|class| class.rate).collect()
+    fn remember(&mut self) {
+        self.rates_before.clear();
+        self.rates_before.extend(self.classes.iter().map(|class| class.rate));
     }
 
     /// The largest relative change of a rate, of the time in flushes, or of what the medium has to do.
-    fn moved(&self, before: &[f64]) -> f64 {
-        let each = self.classes.iter().zip(before).map(|(class, before)| (class.rate / before - 1.0).abs());
+    fn moved(&self) -> f64 {
+        let each = self.classes.iter().zip(&self.rates_before).map(|(class, before)| (class.rate / before - 1.0).abs());
         each.fold(self.flush_moved.max(self.way.abs()), f64::max)
-    }
-
-    fn flows(&self) -> Vec<Flow> {
-        self.classes.iter().map(|class| Flow { rate: class.rate, ..Flow::default() }).collect()
     }
 
     /// Takes in what follows the rates slowly: how busy stations are, and what flushes take. Half of the way, because
     /// flushes slow down who causes them.
     fn refresh(&mut self) {
-        let customers: Vec<Customer> = self.classes.iter().map(|class| *class.customer).collect();
-        let seen = sum(self.group, &customers, &self.flows());
+        let seen = sum(self.group, self.classes.iter().map(|class| (class.customer, class.rate)));
         self.state = if self.begun { self.nearer(seen) } else { seen };
         self.begun = true;
         self.read_ns = self.mean_of_medium();
@@ -199,11 +197,6 @@ impl<'a> Search<'a> {
         (1.0 - self.state.stopped).max(LEFT_AT_LEAST)
     }
 
-    /// Work of a class that stands at a station, ns: the part of the one in service that is left, and what waits.
-    fn unfinished(&self, class: &Class, place: usize) -> f64 {
-        class.rate * class.demands[place] * (class.residuals[place] + self.wait_of(class, place))
-    }
-
     /// The wait that a class meets: a customer does not find itself.
     fn wait_of(&self, class: &Class, place: usize) -> f64 {
         (self.waits[place] - class.itself[place]).max(0.0)
@@ -215,139 +208,63 @@ impl<'a> Search<'a> {
         share * (class.residuals[place] + self.waits[place]) / (1.0 + share)
     }
 
-    /// How much longer the wait at a station is than the work that stands there, ns.
-    fn excess(&self, place: usize) -> f64 {
-        let work: f64 = self.classes.iter().map(|class| self.unfinished(class, place)).sum();
-        let pause =
-            if place == At::Medium as usize { self.state.background.min(1.0) * self.group.pause() } else { 0.0 };
-        self.waits[place] - work / self.left(place) - pause / self.serving()
-    }
-
-    /// What is asked of a place over what it can do.
-    fn load(&self, place: usize) -> f64 {
-        let at = |at: usize| self.classes.iter().map(|class| class.rate * class.demands[at]).sum::<f64>();
-        match other_turn(place) {
-            Some(_) => at(place) / self.left(place),
-            None if place == ROOM => self.asked_of_buffers(at) / self.serving(),
-            None => at(place) / self.serving(),
-        }
-    }
-
-    /// Writes wait for room where the dies have more to do than they can, or the page cache fills faster than the link
-    /// empties it.
-    fn asked_of_buffers(&self, at: impl Fn(usize) -> f64) -> f64 {
-        let piece_ns = self.group.background_ns / self.group.servers[0];
-        let programs: f64 = self.classes.iter().map(|class| class.rate * class.customer.background * piece_ns).sum();
-        let dies = at(At::Medium as usize) + programs;
-        let behind = self.classes.iter().any(|class| class.customer.behind);
-        if behind { dies.max(at(At::WriteLink as usize)) } else { dies }
-    }
-
-    /// Tries a wait: all rates follow.
-    fn attempt(&mut self, place: usize, wait_ns: f64) {
-        self.waits[place] = wait_ns;
-        for index in 0..self.classes.len() {
-            let class = &self.classes[index];
-            self.classes[index].rate = class.closed(self.stay(class)).min(class.customer.rate);
-        }
-    }
-
-    /// Time of an operation in the group, ns.
-    fn stay(&self, class: &Class) -> f64 {
-        class.bare_ns + class.flush_ns + self.queue(class)
-    }
-
     fn queue(&self, class: &Class) -> f64 {
-        let places = (0..PLACES).filter(|place| class.weights[*place] > 0.0);
-        let waits: f64 = places.map(|place| class.weights[place] * self.wait_of(class, place)).sum();
-        (waits + class.paused_ns).max(0.0) + class.met(self)
+        (self.waits_but(class, PLACES) + class.paused_ns).max(0.0) + class.met(self)
     }
 
     /// Finds the wait at a place while all others stay.
     fn settle_at(&mut self, place: usize) {
-        let before = self.waits[place];
-        self.attempt(place, before);
-        if self.rests(place) {
-            return;
-        }
-        let least = self.least(place, before);
-        self.attempt(place, least);
-        if place != ROOM && self.excess(place) < 0.0 {
-            self.follow_work(place, least, before);
+        let mut probe = std::mem::take(&mut self.probe);
+        self.prepare(&mut probe, place);
+        probe.settle();
+        self.waits[place] = probe.wait_ns;
+        self.classes.iter_mut().zip(&probe.classes).for_each(|(class, seen)| class.rate = seen.rate);
+        self.probe = probe;
+    }
+
+    /// What stays while the wait at a place is searched.
+    fn prepare(&self, probe: &mut Probe, place: usize) {
+        let (left, serving) = (self.left(place), self.serving());
+        probe.wait_ns = self.waits[place];
+        probe.room = place == ROOM;
+        probe.shares = [if other_turn(place).is_some() { left } else { serving }, left];
+        let programs = if place == At::Medium as usize { self.state.background.min(1.0) } else { 0.0 };
+        probe.pause_ns = programs * self.group.pause() / serving;
+        let behind = self.classes.iter().any(|class| class.customer.behind);
+        probe.classes.clear();
+        probe.classes.extend(self.classes.iter().map(|class| self.seen(class, place, behind)));
+    }
+
+    fn seen(&self, class: &Class, place: usize, behind: bool) -> ClassSeen {
+        ClassSeen {
+            rate: class.rate,
+            in_flight: class.customer.in_flight,
+            most: class.customer.rate,
+            apart_ns: class.customer.think_ns + class.bare_ns + class.flush_ns + class.met(self),
+            others_ns: self.waits_but(class, place) + class.paused_ns,
+            weight: class.weights[place],
+            itself_ns: class.itself[place],
+            demand_ns: if place == ROOM { 0.0 } else { class.demands[place] },
+            residual_ns: if place == ROOM { 0.0 } else { class.residuals[place] },
+            asks_ns: self.asks(class, place, behind),
         }
     }
 
-    fn rests(&self, place: usize) -> bool {
-        let (wait, load) = (self.waits[place], self.load(place));
-        let full = (load - 1.0).abs() < 1e-8;
-        let excess = if place == ROOM { wait } else { self.excess(place) };
-        let near = 1e-8 * wait.max(1.0);
-        load < 1.0 + 1e-8 && (excess.abs() < near || full && excess > 0.0)
-    }
-
-    /// The least wait that does not ask more of a place than it can do: a secant for one over the load, which grows about
-    /// linearly with the wait.
-    fn least(&mut self, place: usize, guess: f64) -> f64 {
-        self.attempt(place, 0.0);
-        if self.load(place) <= 1.0 {
-            return 0.0;
+    /// What an operation adds to the load of a place. Writes wait for room where the dies have more to do than they can, or
+    /// where the page cache (of any class) fills faster than the link empties it.
+    fn asks(&self, class: &Class, place: usize, behind: bool) -> [f64; 2] {
+        if place != ROOM {
+            return [class.demands[place], 0.0];
         }
-        let idle = |search: &mut Self, wait: f64| {
-            search.attempt(place, wait);
-            1.0 / search.load(place) - 1.0
-        };
-        let low = (0.0, 1.0 / self.load(place) - 1.0);
-        let high = self.first_above(low.0, guess, idle);
-        self.root(low, high, idle)
+        let programs_ns = class.customer.background * self.group.background_ns / self.group.servers[0];
+        let link_ns = if behind { class.demands[At::WriteLink as usize] } else { 0.0 };
+        [class.demands[At::Medium as usize] + programs_ns, link_ns]
     }
 
-    /// The wait that is the work which stands at the station, above `least`.
-    fn follow_work(&mut self, place: usize, least: f64, guess: f64) {
-        let excess = |search: &mut Self, wait: f64| {
-            search.attempt(place, wait);
-            search.excess(place)
-        };
-        let low = (least, self.excess(place));
-        let high = self.first_above(least, guess, excess);
-        let wait = self.root(low, high, excess);
-        self.attempt(place, wait);
-    }
-
-    /// A wait above `least` where `value` is no longer negative.
-    fn first_above(&mut self, least: f64, guess: f64, value: impl Fn(&mut Self, f64) -> f64) -> (f64, f64) {
-        let mut step = (guess - least).max(least * 0.1).max(1.0);
-        let mut found = (least + step, value(self, least + step));
-        for _ in 0..DOUBLINGS {
-            if found.1 >= 0.0 {
-                break;
-            }
-            step *= 2.0;
-            found = (least + step, value(self, least + step));
-        }
-        found
-    }
-
-    /// Where `value` is zero between two waits, by false position in the Illinois way.
-    fn root(&mut self, low: (f64, f64), high: (f64, f64), value: impl Fn(&mut Self, f64) -> f64) -> f64 {
-        let (mut low, mut high, mut side) = (low, high, 0);
-        for _ in 0..SEARCH_AT_MOST {
-            if high.0 - low.0 <= 1e-10 * high.0 || high.1.abs() < 1e-12 {
-                break;
-            }
-            let share = (-low.1 / (high.1 - low.1)).clamp(0.001, 0.999);
-            let middle = low.0 + share * (high.0 - low.0);
-            let seen = value(self, middle);
-            if seen < 0.0 {
-                low = (middle, seen);
-                high.1 *= if side < 0 { 0.5 } else { 1.0 };
-                side = -1;
-            } else {
-                high = (middle, seen);
-                low.1 *= if side > 0 { 0.5 } else { 1.0 };
-                side = 1;
-            }
-        }
-        high.0
+    /// Waiting at all places but one (or at all of them), ns.
+    fn waits_but(&self, class: &Class, place: usize) -> f64 {
+        let places = (0..PLACES).filter(|other| *other != place && class.weights[*other] > 0.0);
+        places.map(|other| class.weights[other] * self.wait_of(class, other)).sum()
     }
 
     fn report(&self, flows: &mut [Flow]) -> State {
@@ -412,11 +329,6 @@ impl<'a> Class<'a> {
 
     fn many(&self) -> f64 {
         self.customer.peers.max(1.0)
-    }
-
-    /// Rate of a closed class whose operations stay for `stay_ns`.
-    fn closed(&self, stay_ns: f64) -> f64 {
-        self.customer.in_flight / (self.customer.think_ns + stay_ns).max(1e-6)
     }
 
     /// Who flushes waits for its own flush, which is counted apart; all others meet what is left of it.

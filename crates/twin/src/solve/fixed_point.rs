@@ -12,6 +12,7 @@ use crate::{
     solve::{
         commit::{Journal, merges},
         lane::SolverLane,
+        trail::Trail,
     },
 };
 
@@ -22,10 +23,6 @@ const LANES_CLOSE_ENOUGH: f64 = 1e-3;
 const CLOSE_ENOUGH: f64 = 1e-5;
 /// Rounds in which the device's time is taken as what it was at the last rate; after them ends close in.
 const FORESEEN_ROUNDS: usize = 12;
-/// Rounds after which a bracket is given up: what is asked for is not quite a function of what is tried alone.
-const BRACKETED_ROUNDS: usize = 40;
-/// Least part of the way to the think time that a round asks for.
-const STEP_AT_LEAST: f64 = 0.02;
 
 /// What the host does to one stream.
 #[derive(Clone, Copy, Debug, Default)]
@@ -56,84 +53,6 @@ pub struct Seat {
     /// Requests per second that the device served last.
     requests_per_s: f64,
     trail: Trail,
-}
-
-/// What think times were tried, and which ones they asked for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trail {
-    before: Tried,
-    /// The longest think time that asked for a longer one, since a shorter one was asked for.
-    short: Option<Tried>,
-    /// The shortest that asked for a shorter one.
-    long: Option<Tried>,
-    /// On which side of the bracket the last round was.
-    was_short: Option<bool>,
-    rounds: usize,
-}
-
-/// A think time that was tried, and the one that it asked for, ns or their logarithms.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tried {
-    tried_ns: f64,
-    wanted_ns: f64,
-}
-
-impl Tried {
-    fn missing_ns(&self) -> f64 {
-        self.wanted_ns - self.tried_ns
-    }
-}
-
-impl Trail {
-    /// What to try next; several streams move one another, and each follows its own secant.
-    fn next(&mut self, tried_ns: f64, wanted_ns: f64) -> f64 {
-        let now = Tried { tried_ns, wanted_ns };
-        let free = self.free(now);
-        self.before = now;
-        free
-    }
-
-    /// What to try next for a stream that is alone: its answer lies between two ends that close in. In logarithms, because
-    /// waiting for a thread grows as 1 / (1 - busy).
-    fn alone(&mut self, tried_ns: f64, wanted_ns: f64) -> f64 {
-        let now = Tried { tried_ns: tried_ns.ln_1p(), wanted_ns: wanted_ns.ln_1p() };
-        let free = self.free(now);
-        self.before = now;
-        self.rounds += 1;
-        self.bracket(now);
-        let next = match (self.short, self.long) {
-            (Some(short), Some(long)) if self.rounds < BRACKETED_ROUNDS => between(short, long),
-            _ => free,
-        };
-        next.exp_m1()
-    }
-
-    /// What is asked for falls as what is tried rises, so that going all the way overshoots: the slope between two rounds
-    /// says how far to go.
-    fn free(&self, now: Tried) -> f64 {
-        let (run, rise) = (now.tried_ns - self.before.tried_ns, now.wanted_ns - self.before.wanted_ns);
-        let known = self.before.wanted_ns > 0.0 && run.abs() > 1e-9 * now.tried_ns;
-        let slope = if known { (rise / run).min(0.0) } else { 0.0 };
-        now.tried_ns + now.missing_ns() * (1.0 / (1.0 - slope)).max(STEP_AT_LEAST)
-    }
-
-    /// The end on the side of `now` moves there. The other one counts half as far off when it stays for a second time, so
-    /// that it moves as well (the Illinois rule of false position).
-    fn bracket(&mut self, now: Tried) {
-        let short = now.missing_ns() > 0.0;
-        let (near, far) = if short { (&mut self.short, &mut self.long) } else { (&mut self.long, &mut self.short) };
-        if let Some(far) = far.as_mut().filter(|_| self.was_short == Some(short)) {
-            far.wanted_ns = far.tried_ns + far.missing_ns() / 2.0;
-        }
-        *near = Some(now);
-        self.was_short = Some(short);
-    }
-}
-
-/// Where the line through both ends asks for what is tried; well inside of the bracket.
-fn between(short: Tried, long: Tried) -> f64 {
-    let share = short.missing_ns() / (short.missing_ns() - long.missing_ns());
-    short.tried_ns + (long.tried_ns - short.tried_ns) * share.clamp(0.02, 0.98)
 }
 
 impl Seat {
@@ -294,6 +213,11 @@ fn rest(
         if advance(host, streams, loads, coupled, cores) < CLOSE_ENOUGH {
             break;
         }
+        if let Some(answer) = coupled.seats[0].trail.jump() {
+            coupled.answers[0] = answer;
+            seat_all(host, streams, loads, coupled, cores);
+            break;
+        }
     }
     Ok(())
 }
@@ -349,8 +273,8 @@ fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &
     let change = changes.fold(0.0, f64::max);
     if streams.len() == 1 && !coupled.seats[0].lane.is_behind() {
         let wanted_ns = coupled.seats[0].think_ns();
-        let trail = &mut coupled.seats[0].trail;
-        let next = trail.alone(loads[0].think_ns, wanted_ns);
+        let (trail, answer) = (&mut coupled.seats[0].trail, &coupled.answers[0]);
+        let next = trail.alone(loads[0].think_ns, wanted_ns, answer);
         let early = trail.rounds <= FORESEEN_ROUNDS && change >= CLOSE_ENOUGH;
         loads[0].think_ns =
             if early { foreseen(&streams[0], &loads[0], &coupled.seats[0], &coupled.answers[0]) } else { next };

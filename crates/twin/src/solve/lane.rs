@@ -9,6 +9,7 @@ use crate::{
     des::pages::{BEHIND_BYTES, BEHIND_REQUESTS, DIRTY_AT_MOST, DIRTY_BACKGROUND, ROOM_WHERE_UNKNOWN},
     device_load::{DeviceAnswer, DeviceLoad},
     host,
+    solve::trail::{Secant, Tried},
 };
 
 /// Least share of the reads that still asks the device.
@@ -17,6 +18,8 @@ const MISSES_AT_LEAST: f64 = 1e-3;
 const NEAR: f64 = 0.05;
 /// Write-back is behind where it reaches less than this share of what it is given.
 const BEHIND_BELOW: f64 = 0.98;
+/// Rates this near together are one.
+const NEAR_RATE: f64 = 1e-3;
 
 /// The way of a stream to the device.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +46,18 @@ enum LaneKind {
     /// Writes that are written back behind the writer's back; so many fit into memory before write-back begins, and before
     /// writers wait, and as many a second of the window; and what the host alone would do.
     Behind { fits: [f64; 2], free: [f64; 2], offered: f64, ends: Ends },
-    /// Reads of which some find their bytes, among writes that are written back by a load of their own. Where that one is
-    /// behind, operations are held to `most_per_s`.
-    Mixed { most: f64, sets: f64, before: f64, warm: bool, fits: [f64; 2], most_per_s: f64 },
+    /// Reads of which some find their bytes, among writes that are written back by a load of their own. Where that one
+    /// cannot keep up, operations are held to a rate with which it can, and which lies between two `kept` ones.
+    Mixed {
+        most: f64,
+        sets: f64,
+        before: f64,
+        warm: bool,
+        fits: [f64; 2],
+        most_per_s: f64,
+        kept: [f64; 2],
+        secant: Secant,
+    },
 }
 
 impl SolverLane {
@@ -72,7 +84,8 @@ impl SolverLane {
         let reads = 1.0 - stream.write_share;
         load.write_share = 0.0;
         load.rate_per_s *= reads;
-        let kind = LaneKind::Mixed { most, sets, before, warm, fits: fits(room, stream), most_per_s: f64::INFINITY };
+        let (fits, most_per_s, kept) = (fits(room, stream), f64::INFINITY, [0.0, f64::INFINITY]);
+        let kind = LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, secant: Secant::default() };
         Self { per_request: 1.0 / reads, doubled: 1.0, kind }
     }
 
@@ -98,29 +111,33 @@ impl SolverLane {
         (load, answer): (&mut DeviceLoad, &DeviceAnswer),
         (behind, served): (&mut DeviceLoad, &DeviceAnswer),
     ) -> f64 {
-        let LaneKind::Mixed { most, sets, before, warm, fits, most_per_s } = &mut self.kind else { return 0.0 };
+        let LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, secant } = &mut self.kind else {
+            return 0.0;
+        };
         let found = if *warm { *most } else { hits(answer.ops_per_s * *sets, *before).min(*most) };
         let wanted = 1.0 / ((1.0 - stream.write_share) * (1.0 - found)).max(MISSES_AT_LEAST);
         let mut moved = (wanted / self.per_request - 1.0).abs();
         self.per_request = (self.per_request * wanted).sqrt();
         let window = (stream.duration_s - stream.warmup_s).max(1e-9);
-        let written = answer.ops_per_s * stream.write_share;
         let room = |fits: f64, gone: f64| (fits - gone.max(0.0) * stream.warmup_s).max(0.0) / window;
-        let most = (served.ops_per_s + room(fits[1], written - served.ops_per_s)) / stream.write_share;
-        let behind_now = served.ops_per_s < BEHIND_BELOW * behind.rate_per_s.min(written);
-        // Who waits for write-back finds it always at work; who does not, leaves it what was written.
-        let held = if most_per_s.is_finite() { answer.ops_per_s > BEHIND_BELOW * *most_per_s } else { behind_now };
-        let limit = if held { most } else { f64::INFINITY };
-        moved = moved.max(if limit.is_finite() == most_per_s.is_finite() { 0.0 } else { 1.0 });
-        moved = moved.max(if limit.is_finite() && most_per_s.is_finite() {
-            (limit / *most_per_s - 1.0).abs()
-        } else {
-            0.0
-        });
-        *most_per_s = if limit.is_finite() && most_per_s.is_finite() { (limit * *most_per_s).sqrt() } else { limit };
+        let written = answer.ops_per_s * stream.write_share;
         let due = (written - room(fits[0], written)).max(written * MISSES_AT_LEAST);
-        behind.rate_per_s = if held { f64::INFINITY } else { due };
-        load.rate_per_s = stream.rate_per_s.unwrap_or(f64::INFINITY).min(*most_per_s) / self.per_request;
+        let least = (served.ops_per_s + room(fits[1], written - served.ops_per_s)) / stream.write_share;
+        let limit = if behind.rate_per_s < due * (1.0 - NEAR) {
+            // Write-back was not yet given what is written now: what it served says nothing of what it can.
+            *most_per_s
+        } else {
+            held(*most_per_s, kept, answer.ops_per_s, least)
+        };
+        moved = moved.max(apart(limit, *most_per_s)).max(apart(due, behind.rate_per_s));
+        *most_per_s = limit;
+        // More that is written back leaves less to write.
+        behind.rate_per_s = if behind.rate_per_s.is_finite() {
+            secant.next(Tried { tried: behind.rate_per_s, wanted: due })
+        } else {
+            due
+        };
+        load.rate_per_s = stream.rate_per_s.unwrap_or(f64::INFINITY).min(limit) / self.per_request;
         moved
     }
 
@@ -211,6 +228,32 @@ impl SolverLane {
                 if before.is_finite() { moved.max((load.rate_per_s / before - 1.0).abs()) } else { moved }
             }
         }
+    }
+}
+
+/// The rate to hold operations to, a second, after `reached` of them let write-back keep up with `least` of them: more
+/// than it can is too much, and the highest rate with which it keeps up lies between the two of `kept`.
+fn held(limit: f64, kept: &mut [f64; 2], reached: f64, least: f64) -> f64 {
+    if least >= BEHIND_BELOW * reached {
+        kept[0] = kept[0].max(reached);
+        let free = reached < BEHIND_BELOW * limit;
+        return if free || kept[1] <= kept[0] * (1.0 + NEAR_RATE) { limit } else { (kept[0] * kept[1]).sqrt() };
+    }
+    kept[1] = kept[1].min(reached);
+    if kept[0] >= kept[1] {
+        // Others moved meanwhile.
+        kept[0] = 0.0;
+    }
+    let low = kept[0].max(least.min(kept[1]));
+    (low * kept[1]).sqrt()
+}
+
+/// How far a rate lies from another, relative; not at all where both are without a bound.
+fn apart(now: f64, before: f64) -> f64 {
+    match (now.is_finite(), before.is_finite()) {
+        (true, true) => (now / before - 1.0).abs(),
+        (false, false) => 0.0,
+        _ => 1.0,
     }
 }
 

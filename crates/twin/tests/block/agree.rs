@@ -4,7 +4,7 @@ use assay_twin::{
     Target,
     analytic::DeviceLoad,
     block::{
-        network::{Customer, Flow, Group, STATIONS, Visit, largest},
+        network::{Customer, Flow, Group, PLACES, STATIONS, Visit, largest},
         settle::settle,
     },
     document::StripeKind,
@@ -57,7 +57,7 @@ fn with_exponential_service_the_network_is_within_two_percent_of_exact_analysis(
                 ..Customer::default()
             };
             let mut flows = [Flow::default()];
-            settle(&exponential(dies), &[customer], &mut flows);
+            settle(&exponential(dies), &[customer], &mut flows, &mut [0.0; PLACES]);
             let known = exact(in_flight as usize, 20_000.0, 60_000.0, dies);
             near(&format!("{dies} dies, {in_flight} in flight"), flows[0].rate * 1e9, known * 1e9, 0.02);
         }
