@@ -44,12 +44,7 @@ python_format() { "$venv/bin/python" -m ruff format --check; }
 # The code, and the documentation as prose.
 python_lint() { "$venv/bin/python" -m ruff check && "$venv/bin/python" "$root/tools/prose.py"; }
 python_types() { "$venv/bin/python" -m mypy; }
-# Compiled once: an environment may forbid Python to keep what it compiles, and then each command that a test starts
-# would compile all of its modules again.
-python_tests() {
-    "$venv/bin/python" -m compileall -q -j 0 "$root/python/assay" >/dev/null 2>&1 || true
-    "$venv/bin/python" -m pytest -m "not e2e" --durations=5 --durations-min=5
-}
+python_tests() { "$venv/bin/python" -m pytest -m "not e2e" --durations=5 --durations-min=5; }
 e2e_tests() {
     if [[ ! -d tests/e2e ]]; then
         echo "skipped: there is no tests/e2e"
@@ -143,6 +138,9 @@ run_tests() {
     cd "$root" || exit 1
     find_cargo
     export CARGO_TARGET_DIR=$root/target CARGO_TERM_COLOR=never
+    # An environment may forbid Python to keep what it compiles: then each of the thousand commands that tests start would
+    # compile all of its modules again.
+    unset PYTHONDONTWRITEBYTECODE
     local beside behind=''
     beside=$(beside_steps "${1-all}")
     for step in $steps $beside; do
