@@ -11,6 +11,7 @@ from typing import Any, cast
 from assay.error import BAD_JOB, AssayError
 from assay.record import Record
 from assay.results import collector, work
+from assay.results.repeated import RepeatedTwins
 from assay.results.work import Work
 
 Json = dict[str, Any]
@@ -93,6 +94,7 @@ _MISSING = " is missing; what it would say is taken from the records."
 class _Reader:
     directory: Path
     problems: list[str] = field(default_factory=list)
+    twins: RepeatedTwins = field(default_factory=RepeatedTwins)
 
     def document(self, name: str) -> Json:
         path = self.directory / name
@@ -104,7 +106,7 @@ class _Reader:
     def parsed(self, path: Path, name: str) -> Json | None:
         """A JSON object; none, and a problem more, where the file holds none."""
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
+            found = self.twins.parsed(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             self.problems.append(f"{name} cannot be read ({error}); it is left out.")
             return None
