@@ -24,6 +24,7 @@ class Made:
     name: str = "scan-0001"
     factors: Json = field(default_factory=lambda: {"threads": 4})
     provenance: str = "measured"
+    band: float | None = None
     status: dict[int, tuple[str, str]] = field(default_factory=dict)
     environment: Json = field(default_factory=dict)
     closed: bool = True
@@ -104,7 +105,8 @@ def _result(value: float, made: Made) -> Json:
         "name": "scan",
         "operations": 10_000,
         "bandwidth": figure(value * 4096, "bytes/s", made.provenance),
-        "ops_rate": figure(value, "ops/s", made.provenance),
+        "ops_rate": figure(value, "ops/s", made.provenance)
+        | ({"band": {"low": value / made.band, "high": value * made.band}} if made.band else {}),
         "service": latency,
         "cpu": {"cycles_per_op": figure(9000.0 * 1000 / value, "cycles/op", made.provenance)},
         "intervals": [],

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from assay.compare import side, words
+from assay.compare import side, table, words
 from assay.compare.comparison import Comparison, compare
 from assay.compare.document import document as as_document
 from assay.compare.error import CompareError
@@ -240,6 +240,23 @@ def test_the_gate_fails_only_where_the_loss_is_shown(
     found = gate(sides(factor, Rules(bound=bound), metrics=["ops_rate"]), bound)
     assert found.exit_code(undecided_fails=False) == code, found.sentence
     assert found.exit_code(undecided_fails=True) == strict, found.sentence
+
+
+@pytest.mark.parametrize(("factor", "code"), [(0.3, MISSED), (3.0, DONE)])
+def test_the_gate_and_the_table_say_the_same_of_two_models(sides: Sides, factor: float, code: int) -> None:
+    rules = Rules(bound=0.05)
+    modelled = {"provenance": "modelled", "band": 1.2}
+    found = sides(factor, rules, metrics=["ops_rate"], a=modelled, b=modelled)
+    gated = gate(found, 0.05)
+    assert gated.exit_code(undecided_fails=True) == code, gated.sentence
+    assert "Modelled" in gated.sentence
+    assert table.entries(found)[0].outcome.startswith("A better" if code else "B better")
+
+
+def test_bands_that_leave_both_open_decide_nothing(sides: Sides) -> None:
+    modelled = {"provenance": "modelled", "band": 1.6}
+    found = sides(0.5, Rules(bound=0.05), metrics=["ops_rate"], a=modelled, b=modelled)
+    assert gate(found, 0.05).exit_code(undecided_fails=True) == UNDECIDED
 
 
 def test_a_bound_that_is_no_share_is_refused() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from assay.compare import judgement, words
+from assay.compare import bands, judgement, words
 from assay.compare.comparison import Comparison
 from assay.compare.error import CompareError
 from assay.compare.line import Line
@@ -48,13 +49,19 @@ class Gate:
         """The result in words."""
         bound = words.percent(self.bound)
         if self.slower:
-            worst = max(self.slower, key=lambda line: abs(line.evidence.median) if line.evidence else 0.0)
+            worst = max(self.slower, key=lambda line: abs(math.log(line.ratio or 1.0)))
             more = f" and {len(self.slower) - 1} more" if len(self.slower) > 1 else ""
-            return f"B is slower than A by more than {bound}: {worst.name}{more}."
+            return f"B is slower than A by more than {bound}: {worst.name}{more}.{self._by_what()}"
         if self.undecided:
             some, total = len(self.undecided), len(self.undecided) + len(self.within)
             return f"Whether B is slower by more than {bound} is undecided for {some} of {total} comparisons."
-        return f"B is not slower than A by more than {bound}: all {len(self.within)} comparisons show it."
+        return (
+            f"B is not slower than A by more than {bound}: all {len(self.within)} comparisons show it.{self._by_what()}"
+        )
+
+    def _by_what(self) -> str:
+        modelled = any(line.judgement is None for line in (*self.slower, *self.within))
+        return " Modelled: what the bands leave open shows it, and no test." if modelled else ""
 
     def document(self) -> Json:
         """As `--json` prints it."""
@@ -72,14 +79,32 @@ def gate(comparison: Comparison, bound: float) -> Gate:
 
 
 def _standing(line: Line, bound: float, level: float) -> str:
-    """Both proofs are asked for, as for any outcome: the corrected test and the interval."""
-    if line.judgement is None:
-        return "undecided"
-    interval = line.judgement.evidence.interval
-    worst, best = (interval.high, interval.low) if line.cost else (-interval.low, -interval.high)
+    """Both proofs are asked for, as for any outcome: the corrected test and the interval.
+
+    Of figures that a model computed on both sides no test speaks, and their bands do.
+    """
     at = judgement.loss_of(bound, line.cost)
+    if line.judgement is None:
+        return _by_bands(line, at)
+    worst, best = _losses(line, (line.judgement.evidence.interval.low, line.judgement.evidence.interval.high))
     if line.outcome == "different" and line.judgement.p_beyond <= level and best > at:
         return "slower"
     if line.judgement.p_within <= level and worst < at:
         return "within"
     return "undecided"
+
+
+def _by_bands(line: Line, at: float) -> str:
+    """What holds of every ratio that the bands leave open."""
+    alike = line.reason == "provenance" and len(set(line.provenance)) == 1
+    found = bands.of(line) if alike else None
+    if found is None or found[0] <= 0:
+        return "undecided"
+    worst, best = _losses(line, (math.log(found[0]), math.log(found[1])))
+    return "slower" if best > at else "within" if worst < at else "undecided"
+
+
+def _losses(line: Line, logs: tuple[float, float]) -> tuple[float, float]:
+    """The largest and the smallest loss between the logarithms of two ratios."""
+    low, high = logs
+    return (high, low) if line.cost else (-low, -high)

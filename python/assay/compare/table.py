@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
-from assay.compare import onedisk, questions, words
+from assay.compare import bands, onedisk, questions, words
 from assay.compare.comparison import Comparison
 from assay.compare.line import Line
 from assay.compare.side import run_id
 from assay.results import row
-from assay.results.row import Row
 from assay.stats import need
 from assay.units import show
 
@@ -81,34 +79,10 @@ def _times(line: Line) -> float | None:
 
 def _bounds(line: Line) -> tuple[float, float] | None:
     """95 % interval from pairs; of figures that a model computed what their bands leave open."""
-    found = line.bounds if line.evidence is not None else _bands(line)
+    found = line.bounds if line.evidence is not None else bands.of(line)
     if found is None:
         return None
     return (1 / found[1], 1 / found[0]) if line.cost else found
-
-
-def _bands(line: Line) -> tuple[float, float] | None:
-    """Lowest and highest ratio of B over A that the bands of modelled figures allow."""
-    sides = [[_band(one, line.metric) for one in side] for side in zip(*((p.a, p.b) for p in line.pairs), strict=True)]
-    if len(sides) != 2 or not line.mixed:
-        return None
-    (a_low, a_high), (b_low, b_high) = (
-        (median(low for low, _ in side), median(high for _, high in side)) for side in sides
-    )
-    return (b_low / a_high, b_high / a_low) if a_low > 0 and a_high > 0 else None
-
-
-def _band(one: Row, metric: str) -> tuple[float, float]:
-    """Band of a figure; one that was measured is its own."""
-    value = one.metric(metric) or 0.0
-    head, _, tail = row.canonical(metric).rpartition("_")
-    widths = (one.distribution(head) or {}).get("widths") if head else None
-    if widths is not None:
-        width = float((widths.get("tail") if tail.startswith("p99") else widths.get("latency")) or 0.0)
-        return value / (1 + width), value * (1 + width)
-    figure = one.result.get(row.canonical(metric))
-    band = figure.get("band") if isinstance(figure, dict) else None
-    return (float(band["low"]), float(band["high"])) if isinstance(band, dict) else (value, value)
 
 
 def _outcome(line: Line, comparison: Comparison) -> str:
