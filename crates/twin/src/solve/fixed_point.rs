@@ -213,7 +213,7 @@ fn rest(
         if advance(host, streams, loads, coupled, cores) < CLOSE_ENOUGH {
             break;
         }
-        if let Some(answer) = coupled.seats[0].trail.jump() {
+        if let Some(answer) = coupled.seats.first().and_then(|seat| seat.trail.jump()) {
             coupled.answers[0] = answer;
             seat_all(host, streams, loads, coupled, cores);
             break;
