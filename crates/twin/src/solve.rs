@@ -44,7 +44,14 @@ fn stream_solution(
     index: usize,
 ) -> StreamSolution {
     let (stream, answer, seat) = (&streams[index], &coupled.answers[index], &coupled.seats[index]);
-    let (extrapolated, stretch) = extent::outside(target, stream);
+    let (mut extrapolated, mut stretch) = extent::outside(target, stream);
+    if seat.unrest() > SWING_TOLD {
+        stretch += seat.unrest();
+        extrapolated.push(format!(
+            "reads and write-back of the page cache find no rest: the answer swings by {:.0} %",
+            seat.unrest() * 100.0
+        ));
+    }
     let band = widths(target, stream, streams.len() > 1, stretch);
     let cycles_per_op = seat.cycles(stream, host, answer);
     let mean_ns = mean(stream, answer, seat);
@@ -113,6 +120,9 @@ fn percentile(host_ns: f64, device: Percentile, width: f64) -> Percentile {
         high_ns: own.high_ns.max(host_ns + device.high_ns),
     }
 }
+
+/// A swing of an answer below this share says less than any band does.
+const SWING_TOLD: f64 = 0.01;
 
 /// A station is what sets the pace where it is busy beyond this share.
 const BUSY: f64 = 0.9;

@@ -21,6 +21,8 @@ const ROUNDS_AT_MOST: usize = 200;
 const LANES_AT_MOST: usize = 24;
 const LANES_CLOSE_ENOUGH: f64 = 1e-3;
 const CLOSE_ENOUGH: f64 = 1e-5;
+/// Rounds of the lanes at the end over which an answer that comes to no rest is seen to swing.
+const SWING_ROUNDS: usize = 8;
 /// Rounds in which the device's time is taken as what it was at the last rate; after them ends close in.
 const FORESEEN_ROUNDS: usize = 12;
 
@@ -53,9 +55,35 @@ pub struct Seat {
     /// Requests per second that the device served last.
     requests_per_s: f64,
     trail: Trail,
+    swing: Swing,
+}
+
+/// Operations per second between which an answer moved in the last rounds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Swing {
+    low: f64,
+    high: f64,
+}
+
+impl Swing {
+    fn take(&mut self, ops_per_s: f64) {
+        let first = self.high == 0.0;
+        self.low = if first { ops_per_s } else { self.low.min(ops_per_s) };
+        self.high = self.high.max(ops_per_s);
+    }
+
+    /// As a share of the lowest.
+    fn share(&self) -> f64 {
+        if self.low > 0.0 { self.high / self.low - 1.0 } else { 0.0 }
+    }
 }
 
 impl Seat {
+    /// How far the stream's operations per second moved in the last rounds, relative; 0 where they came to rest.
+    pub fn unrest(&self) -> f64 {
+        self.swing.share()
+    }
+
     /// Time that an operation spends in the host, ns.
     pub fn latency_ns(&self) -> f64 {
         self.cpu_ns + self.wakeup_ns + self.worker_ns + self.commit_ns
@@ -178,10 +206,15 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         coupled.seats.push(seat);
     }
     write_back(streams, &mut loads, &mut coupled);
-    for _ in 0..LANES_AT_MOST {
+    for round in 1..=LANES_AT_MOST {
         rest(target, host, streams, &mut loads, &mut coupled, cores)?;
         if follow(streams, &mut loads, &mut coupled) < LANES_CLOSE_ENOUGH {
+            coupled.seats.iter_mut().for_each(|seat| seat.swing = Swing::default());
             break;
+        }
+        if round > LANES_AT_MOST - SWING_ROUNDS {
+            let each = coupled.seats.iter_mut().zip(&coupled.answers);
+            each.for_each(|(seat, answer)| seat.swing.take(answer.ops_per_s));
         }
     }
     Ok(coupled)
@@ -385,4 +418,17 @@ fn thread_wait(busy: f64, depth: f64) -> f64 {
 /// Factor by which a customer's stay grows while a station is `busy`, from the point of view of one that arrives.
 fn waiting(busy: f64) -> f64 {
     1.0 / (1.0 - busy.min(0.999))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Swing;
+
+    #[test]
+    fn a_swing_is_the_share_by_which_the_highest_answer_lies_above_the_lowest() {
+        let mut swing = Swing::default();
+        assert_eq!(swing.share(), 0.0, "nobody looked");
+        [120.0, 100.0, 150.0, 110.0].into_iter().for_each(|rate| swing.take(rate));
+        assert!((swing.share() - 0.5).abs() < 1e-12);
+    }
 }

@@ -57,7 +57,7 @@ impl Played<'_> {
             let solved = solution.as_ref().map(|solution| &solution.streams[index]);
             reasons.push(self.modelled(index, class, judged, solved));
             reasons.extend(extrapolated(class, judged));
-            reasons.extend(solved.and_then(|solved| engines_differ(class, judged, solved.ops_per_s)));
+            reasons.extend(solved.and_then(|solved| engines_differ(class, judged, solved)));
         }
         reasons
     }
@@ -153,9 +153,9 @@ fn extrapolated(class: &ClassResult, judged: &Judged) -> Option<Reason> {
 const OPERATIONS_AT_LEAST: u64 = 200;
 
 /// Both engines have a band: one may be high by its own, the other one low by as much.
-fn engines_differ(class: &ClassResult, judged: &Judged, solved: f64) -> Option<Reason> {
-    let simulated = class.ops_rate.value;
-    let most = (1.0 + judged.widths.bandwidth).powi(2);
+fn engines_differ(class: &ClassResult, judged: &Judged, solution: &StreamSolution) -> Option<Reason> {
+    let (simulated, solved) = (class.ops_rate.value, solution.ops_per_s);
+    let most = (1.0 + judged.widths.bandwidth) * (1.0 + solution.band.bandwidth.max(judged.widths.bandwidth));
     let apart = (simulated / solved).max(solved / simulated);
     if class.operations < OPERATIONS_AT_LEAST || apart <= most {
         return None;
