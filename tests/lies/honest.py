@@ -66,18 +66,22 @@ def cells() -> list[Cell]:
         for path, kind, depth, size, rate in itertools.product(
             paths, ("read", "write", "commit"), (1, 8), (4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB), (False, True)
         )
-        if _makes_sense(target, path, kind, depth)
+        if _makes_sense(target, path, kind, depth, rate)
     ]
     mixed = sorted(found, key=lambda cell: hashlib.sha256(cell.name.encode()).digest())
     in_turn = itertools.zip_longest(*([cell for cell in mixed if cell.target == target] for target in PATHS))
     return [cell for turn in in_turn for cell in turn if cell is not None]
 
 
-def _makes_sense(target: str, path: str, kind: str, depth: int) -> bool:
-    """Paths that block know depth 1; nothing is durable in memory; the null path has only reads worth asking for."""
+def _makes_sense(target: str, path: str, kind: str, depth: int, rate: bool) -> bool:
+    """Paths that block know depth 1; nothing is durable in memory; the null path has only reads worth asking for.
+
+    Through a mapping, a slow rate touches pages for the first time until the window ends: that is not steady.
+    """
     queued = path.startswith(("io_uring+", "libaio+"))
     durable = target == "disk" and path != "mmap"
-    return (depth == 1 or queued) and (kind != "commit" or durable) and (target != "null" or kind == "read")
+    touched = path != "mmap" or not rate
+    return touched and (depth == 1 or queued) and (kind != "commit" or durable) and (target != "null" or kind == "read")
 
 
 @dataclass(frozen=True)
@@ -118,12 +122,29 @@ def _loop_s() -> float:
     return time.perf_counter() - begin
 
 
+@dataclass(frozen=True)
+class Look:
+    """What a thread of this process sees at one moment, some fifty times a second."""
+
+    at: float
+    requests: int
+    """Completed by the disk, ever."""
+    served_ms: int
+    """Time that they took, in sum."""
+    in_flight_ms: int
+    """Time of the disk, times requests in flight."""
+    copy_s: float
+    """A copy from memory to memory, as long each time."""
+    stall_s: float
+    """The longest time between two readings of the clock, in some."""
+
+
 @dataclass
 class Watch:
-    """Looks at the requests that the disk has completed, by the kernel's count, while a cell runs."""
+    """Looks at the disk's requests, by the kernel's count, and at the pace of memory and CPU, while a cell runs."""
 
     disk: Path
-    seen: list[tuple[float, int]] = field(default_factory=list)
+    seen: list[Look] = field(default_factory=list)
     _over: threading.Event = field(default_factory=threading.Event)
 
     def __enter__(self) -> Self:
@@ -136,13 +157,69 @@ class Watch:
         self._thread.join()
 
     def _look(self) -> None:
+        source, into = bytearray(COPIED), bytearray(COPIED)
         while not self._over.wait(LOOK_S):
-            words = self.disk.read_text().split()
-            self.seen.append((time.monotonic(), int(words[0]) + int(words[4])))
+            words = [int(word) for word in self.disk.read_text().split()]
+            begin = time.perf_counter()
+            into[:] = source
+            copied = time.perf_counter() - begin
+            one = Look(
+                time.monotonic(), words[0] + words[4], words[3] + words[7], words[10], copied, longest_stall_s(SPUN_S)
+            )
+            self.seen.append(one)
 
     def spread(self) -> float:
-        """How far the best and the worst fifth of the window are apart, as a share of the mean."""
-        return spread(self.seen, WINDOW_S)
+        """How far the best and the worst fifth of the window are apart in requests, as a share of the mean."""
+        return spread([(one.at, one.requests) for one in self.seen], WINDOW_S)
+
+    def spread_of_service(self) -> float:
+        """The same of the time that a request of the disk took."""
+        pairs = itertools.pairwise(self.seen)
+        busy = [
+            (after, after.requests - before.requests, after.served_ms - before.served_ms) for before, after in pairs
+        ]
+        return spread_of([(one.at, ms / number) for one, number, ms in busy if number > 0])
+
+    def spread_of_copies(self) -> float:
+        """The same of the time that a copy took."""
+        return spread_of([(one.at, one.copy_s) for one in self.seen])
+
+    def in_flight(self) -> float:
+        """Requests of the disk in flight while it had any: the median over quarters of a second."""
+        step = round(0.25 / LOOK_S)
+        pairs = zip(self.seen, self.seen[step:], strict=False)
+        means = sorted(
+            (b.in_flight_ms - a.in_flight_ms) / 1e3 / (b.at - a.at) for a, b in pairs if b.requests > a.requests
+        )
+        return means[len(means) // 2] if means else 0.0
+
+    def stalled(self, least_s: float) -> float:
+        """Share of the time in which a loop that only reads the clock stood still for so long."""
+        times = [one.stall_s for one in self.seen if one.stall_s >= least_s]
+        return sum(times) / (len(self.seen) * SPUN_S) if self.seen else 0.0
+
+
+def longest_stall_s(spun_s: float) -> float:
+    """The longest time between two readings of the clock."""
+    begin = before = time.perf_counter()
+    longest = 0.0
+    while before - begin < spun_s:
+        now = time.perf_counter()
+        longest, before = max(longest, now - before), now
+    return longest
+
+
+def spread_of(seen: Sequence[tuple[float, float]]) -> float:
+    """Of values at moments: the medians of fifths of the time, the largest less the least, as a share of their mean."""
+    if len(seen) < 10:
+        return 0.0
+    first, last = seen[0][0], seen[-1][0]
+    fifths: list[list[float]] = [[] for _ in range(5)]
+    for at, value in seen:
+        fifths[min(int((at - first) / (last - first) * 5), 4)].append(value)
+    medians = [sorted(part)[len(part) // 2] for part in fifths if part]
+    mean = sum(medians) / len(medians)
+    return (max(medians) - min(medians)) / mean if mean else 0.0
 
 
 def spread(seen: Sequence[tuple[float, int]], window_s: float) -> float:
@@ -194,19 +271,28 @@ def stat_of(folder: Path) -> Path:
 
 
 LOOK_S = 0.02
+COPIED = 256 * KIB
+SPUN_S = 0.0005
 # A second instrument, which looks at other moments, sees that much of what the record says.
 SEEN_BY_ANOTHER = 0.5
 
 
 def confirmed(reason: Mapping[str, Any], cell: Cell, watch: Watch, before: Reading, after: Reading) -> bool:
-    """Whether another instrument saw the same: the counters of the disk, or a loop of as many cycles each time."""
-    numbers = reason.get("numbers", {})
-    if reason["code"] in ("not-steady", "steadiness-lost") and cell.target == "disk":
-        said = float(numbers.get("spread_share", 1.0 - numbers.get("kept_share", 1.0)))
-        return 0.0 < SEEN_BY_ANOTHER * said <= watch.spread()
-    if reason["code"] == "frequency-changed" and "change_share" in numbers:
-        said, seen = float(numbers["change_share"]), before.loop_s / after.loop_s - 1.0
+    """Whether another instrument saw the same: the counters of the disk, a copy, or loops of Python's."""
+    numbers = {name: float(value) for name, value in reason.get("numbers", {}).items()}
+    code = reason["code"]
+    if code in ("not-steady", "steadiness-lost"):
+        said = numbers.get("spread_share", 1.0 - numbers.get("kept_share", 1.0))
+        of_disk = watch.spread_of_service() if cell.rate else watch.spread()
+        return 0.0 < SEEN_BY_ANOTHER * said <= (of_disk if cell.target == "disk" else watch.spread_of_copies())
+    if code == "frequency-changed" and "change_share" in numbers:
+        said, seen = numbers["change_share"], before.loop_s / after.loop_s - 1.0
         return said * seen > 0.0 and abs(seen) >= SEEN_BY_ANOTHER * abs(said)
+    if code == "depth-not-reached":
+        return watch.in_flight() < cell.depth * SEEN_BY_ANOTHER
+    if code == "generator-late":
+        share = 1.0 - numbers["percentile"] / 100.0
+        return watch.stalled(SEEN_BY_ANOTHER * numbers["lateness_ns"] * 1e-9) >= SEEN_BY_ANOTHER * share
     return False
 
 

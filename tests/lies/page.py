@@ -38,7 +38,17 @@ Other work ran beside them, so the records had further reasons, which are left o
 
 `pytest tests/lies/test_lies.py --said FILE` stages them, and `python -m lies.page FILE` writes this page.
 """
-TAIL = """## What no program can see
+TAIL = """## Honest cells
+
+The other way round: `pytest tests/lies/test_honest.py --cells 200` measures nothing at all, memory and a disk by
+honest paths, closed and at a rate, 1.2 s each, and counts reasons that are not true. A second instrument looks on:
+the disk's own counters, copies in memory and a loop that reads the clock. On 2026-11-26 that was a virtual machine
+with 2 CPUs (AMD EPYC, family 25) without a PMU, with ext4 on virtio and nothing beside it. Of 200 cells 3 carried a
+reason that nothing accounted for, and 22 one that the second instrument or other processes did: mostly
+`not-steady`, as the machine's own pace moved. The same cells had 35 false reasons as long as timers that end late
+counted for a late generator, and a CPU that wakes up for one whose frequency had changed.
+
+## What no program can see
 
 The host's cache beneath a virtual disk, the memory inside of a drive beyond what is said above, a drive that answers a
 flush and keeps the bytes in a cache, a hypervisor that lies about time to the whole machine. [Limits](limits.md) says

@@ -130,6 +130,22 @@ pub fn speed(intervals: &[IntervalPoint]) -> Vec<SeriesPoint> {
     points(intervals, |point| (point.operations > 0 && point.mean_ns > 0.0).then(|| 1e9 / point.mean_ns))
 }
 
+/// Distance between the lowest and the highest mean service time of the fifths of a window, ns; 0 where there are too few
+/// intervals to tell.
+pub fn latency_range_ns(intervals: &[IntervalPoint]) -> f64 {
+    if intervals.len() < PARTS {
+        return 0.0;
+    }
+    let means = (0..PARTS).filter_map(|part| {
+        let of = &intervals[part * intervals.len() / PARTS..(part + 1) * intervals.len() / PARTS];
+        let operations: u64 = of.iter().map(|point| point.operations).sum();
+        let sum: f64 = of.iter().map(|point| point.operations as f64 * point.mean_ns).sum();
+        (operations > 0 && sum.is_finite()).then(|| sum / operations as f64)
+    });
+    let (low, high) = means.fold((f64::INFINITY, 0.0_f64), |(low, high), mean| (low.min(mean), high.max(mean)));
+    (high - low).max(0.0)
+}
+
 fn points(intervals: &[IntervalPoint], value: impl Fn(&IntervalPoint) -> Option<f64>) -> Vec<SeriesPoint> {
     let usable = intervals.iter().filter(|point| point.length_s > 0.0);
     usable

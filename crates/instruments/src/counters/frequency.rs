@@ -10,6 +10,12 @@ pub const PROBE_STEPS: u32 = 65_536;
 const CYCLES_PER_STEP: f64 = 2.0;
 /// Runs of the chain; the median counts, so that an interrupt or two do not matter.
 const RUNS: usize = 15;
+/// Time for which the CPU is kept busy first, ns: one that slept runs at its base frequency for up to a millisecond.
+const AWAKE_NS: u64 = 3_000_000;
+/// A governor raises the frequency step by step: as long as each look finds it higher by this share, but not for longer
+/// than the bound, another look is taken.
+const RISES: f64 = 0.02;
+const RISES_FOR_NS: u64 = 50_000_000;
 
 /// What a probe found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,9 +27,27 @@ pub struct FrequencyProbe {
 }
 
 impl FrequencyProbe {
-    /// Runs it on the calling thread (about a millisecond).
+    /// Runs it on the calling thread (some milliseconds): the CPU is woken up first. Who slept through a window would
+    /// find it slower after than before.
     pub fn run(clock: &Clock) -> Self {
-        chain();
+        let begin = clock.now();
+        let busy_ns = || clock.ticks_to_ns(clock.now().wrapping_sub(begin));
+        while busy_ns() < AWAKE_NS {
+            chain();
+        }
+        let mut probe = Self::look(clock);
+        while busy_ns() < RISES_FOR_NS {
+            let next = Self::look(clock);
+            let rises = probe.change_to(&next) > RISES;
+            probe = next;
+            if !rises {
+                break;
+            }
+        }
+        probe
+    }
+
+    fn look(clock: &Clock) -> Self {
         let mut times: [u64; RUNS] = std::array::from_fn(|_| {
             let start = clock.now();
             chain();

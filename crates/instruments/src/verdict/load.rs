@@ -3,7 +3,7 @@
 use assay_record::{Cache, Overdue, PathKind, Reason, ReasonCode, Severity};
 
 use super::{
-    observation::{ClassObservation, RunObservation},
+    observation::{ClassObservation, Lateness, RunObservation},
     reason::{of_class, of_run, with},
     words::{percent, rate, time},
 };
@@ -158,21 +158,28 @@ fn rate_tolerance(class: &ClassObservation, due: f64) -> f64 {
 
 /// Operations started later than their schedule through the generator's own fault.
 pub(super) fn generator_late(class: &ClassObservation) -> Option<Reason> {
-    let late = class.lateness_p99_ns.filter(|&late| late >= LATE_AT_LEAST_NS && !class.null())?;
-    let share = late as f64 / class.latency_p99_ns.max(1) as f64;
-    if share < LATE_SHARE {
+    let late = class.lateness.filter(|_| !class.null())?;
+    let (share, Lateness { percentile, late_ns, response_ns, service_ns }) = (late.share(), late);
+    if late_ns < LATE_AT_LEAST_NS || share < LATE_SHARE {
         return None;
     }
     let evidence = format!(
-        "one operation in a hundred started {} or more after it was due though the class could have started it: {} \
-         of its p99 latency of {}",
-        time(late as f64),
-        percent(share),
-        time(class.latency_p99_ns as f64)
+        "one operation in {:.0} started {} or more after it was due though the class could have started it; one in as \
+         many answered after {} or more, and was served in {}: {} of the response time can be the generator's",
+        100.0 / (100.0 - percentile),
+        time(late_ns as f64),
+        time(response_ns as f64),
+        time(service_ns as f64),
+        percent(share)
     );
     let fix = "run fewer threads than CPUs, keep other work off this machine, and set the performance governor";
-    let numbers =
-        [("lateness_p99_ns", late as f64), ("latency_p99_ns", class.latency_p99_ns as f64), ("lateness_share", share)];
+    let numbers = [
+        ("percentile", percentile),
+        ("lateness_ns", late_ns as f64),
+        ("response_ns", response_ns as f64),
+        ("service_ns", service_ns as f64),
+        ("lateness_share", share),
+    ];
     Some(with(of_class(&class.name, ReasonCode::GeneratorLate, Severity::Suspect, evidence, fix), &numbers))
 }
 

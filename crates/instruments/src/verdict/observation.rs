@@ -237,11 +237,8 @@ pub struct ClassObservation {
     pub intervals: Vec<IntervalPoint>,
     /// Values in its latency histogram.
     pub latencies: u64,
-    /// 99th percentile of the latency that is reported first (response where there is a rate, service otherwise), ns.
-    pub latency_p99_ns: u64,
-    /// 99th percentile of how late the generator started operations by its own fault, ns; none where arrivals are
-    /// closed.
-    pub lateness_p99_ns: Option<u64>,
+    /// How late the generator started operations by its own fault; none where arrivals are closed.
+    pub lateness: Option<Lateness>,
     /// What was due in the window and ended after it; none where nothing was.
     pub overdue: Option<Overdue>,
     /// What its objective is about.
@@ -258,6 +255,35 @@ pub struct ClassObservation {
     pub played: bool,
     /// What is known of its hardware counters.
     pub counting: Option<CountingSeen>,
+}
+
+/// How late the generator started operations by its own fault, beside their latencies, at a percentile that the number of
+/// operations supports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lateness {
+    /// The percentile, 0..100.
+    pub percentile: f64,
+    /// Lateness at it, ns.
+    pub late_ns: u64,
+    /// Response time at it, ns.
+    pub response_ns: u64,
+    /// Service time at it, ns.
+    pub service_ns: u64,
+}
+
+impl Lateness {
+    /// The percentile to look at after so many operations: the 99th, or the highest one that ten values lie beyond. Of 300
+    /// operations three make the 99th, and three interrupts make those.
+    pub fn percentile(operations: u64) -> f64 {
+        (100.0 * (1.0 - super::window::BEYOND_PERCENTILE / operations.max(1) as f64)).clamp(0.0, 99.0)
+    }
+
+    /// Share of the response time that it can have made, 0..=1. What started late need not be what took long: where the
+    /// slowest are served as slowly as they answer, it made nothing of it.
+    pub fn share(&self) -> f64 {
+        let made_ns = self.late_ns.min(self.response_ns.saturating_sub(self.service_ns));
+        made_ns as f64 / self.response_ns.max(1) as f64
+    }
 }
 
 /// Bytes that the devices at the bottom moved.
@@ -321,8 +347,7 @@ impl ClassObservation {
             submit_share: None,
             intervals: Vec::new(),
             latencies: 0,
-            latency_p99_ns: 0,
-            lateness_p99_ns: None,
+            lateness: None,
             overdue: None,
             objective: None,
             errors: BTreeMap::new(),

@@ -17,6 +17,9 @@ const EDGE_SHARE: f64 = 0.01;
 pub const LATENCIES_AT_LEAST: u64 = 100;
 /// Values that must lie beyond a percentile for it to be more than an anecdote.
 pub const BEYOND_PERCENTILE: f64 = 10.0;
+/// A class with a rate lets its CPU sleep between operations: what waking up, a clock that rises and cold caches add is no
+/// news of the target, ns.
+pub const LATENCY_RANGE_AT_LEAST_NS: f64 = 20_000.0;
 /// Distance between the classes' window edges, as a share of the window: it bends a figure by about as much.
 pub const SKEW_SHARE: f64 = 0.02;
 
@@ -70,6 +73,9 @@ pub(super) fn steadiness(class: &ClassObservation) -> Option<Reason> {
     }
     // A class that keeps its rate shows in latency what a closed one shows in throughput.
     class.asked_rate?;
+    if steady::latency_range_ns(&class.intervals) < LATENCY_RANGE_AT_LEAST_NS {
+        return None;
+    }
     let speed = steady::assess(&steady::speed(&class.intervals), Limits::SPEED);
     unsteady(class, speed, "speed (the reciprocal of latency)", |value| {
         format!("one per {}", time(1e9 / value.max(1e-9)))

@@ -6,7 +6,7 @@ use assay_instruments::{
     compress::Compressibility,
     counters::{FrequencyProbe, OwnCpusUse, SystemUse, Throttle},
     verdict::{
-        ClassObservation, DeviceObservation, ExtentSurvey, Observation, OwnCpu, OwnTraffic, RunObservation,
+        ClassObservation, DeviceObservation, ExtentSurvey, Lateness, Observation, OwnCpu, OwnTraffic, RunObservation,
         cpu_taken_untold, judge, kernel_accounts,
     },
 };
@@ -83,7 +83,6 @@ fn ordinary() -> Observation {
         submit_share: Some(0.3),
         intervals: flat(40, 6000, 0.1),
         latencies: reads,
-        latency_p99_ns: 900_000,
         ..ClassObservation::new("read", path, TargetKind::Folder)
     };
     let own = OwnTraffic { read_bytes: reads * 4096, read_requests_at_most: Some(reads), ..OwnTraffic::default() };
@@ -306,16 +305,19 @@ fn steadiness_is_judged_by_throughput_and_with_a_rate_by_latency() {
         }
     });
     expect(&drift, ReasonCode::NotSteady, SUSPECT);
-    let slower = |rate| {
+    let slower = |rate, share: f64| {
         judged(move |_, class| {
             class.asked_rate = rate;
+            class.intervals.iter_mut().for_each(|point| point.mean_ns *= share);
             for point in &mut class.intervals[20..] {
                 point.mean_ns *= 4.0;
             }
         })
     };
-    expect(&slower(Some(60_000.0)), ReasonCode::SteadinessLost, SUSPECT);
-    expect(&slower(None), ReasonCode::SteadinessLost, None);
+    expect(&slower(Some(60_000.0), 1.0), ReasonCode::SteadinessLost, SUSPECT);
+    expect(&slower(None, 1.0), ReasonCode::SteadinessLost, None);
+    // From 2 us to 8: that is a CPU that slept.
+    expect(&slower(Some(60_000.0), 0.01), ReasonCode::SteadinessLost, None);
 }
 
 #[test]

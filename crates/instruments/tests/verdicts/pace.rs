@@ -65,17 +65,27 @@ fn operations_that_never_ended_leave_no_record_valid() {
 
 #[test]
 fn lateness_counts_when_it_makes_up_the_latency() {
-    let late = |ns| {
+    let late = |late_ns, response_ns, service_ns| {
         judged(move |_, class| {
-            (class.asked_rate, class.lateness_p99_ns) = (Some(60_000.0), Some(ns));
+            class.asked_rate = Some(60_000.0);
+            class.lateness = Some(Lateness { percentile: 99.0, late_ns, response_ns, service_ns });
         })
     };
-    expect(&late(600_000), ReasonCode::GeneratorLate, SUSPECT);
-    expect(&late(100_000), ReasonCode::GeneratorLate, None);
-    let fast = judged(|_, class| {
-        (class.asked_rate, class.lateness_p99_ns, class.latency_p99_ns) = (Some(60_000.0), Some(5_000), 6_000);
-    });
-    expect(&fast, ReasonCode::GeneratorLate, None);
+    expect(&late(600_000, 900_000, 400_000), ReasonCode::GeneratorLate, SUSPECT);
+    expect(&late(100_000, 900_000, 400_000), ReasonCode::GeneratorLate, None);
+    expect(&late(5_000, 6_000, 1_000), ReasonCode::GeneratorLate, None);
+    // Others started late than those that took long.
+    expect(&late(600_000, 900_000, 890_000), ReasonCode::GeneratorLate, None);
+}
+
+/// Of 360 operations three or four make the 99th percentile: an interrupt a second was the generator's fault.
+#[test]
+fn lateness_is_looked_at_where_ten_operations_lie_beyond() {
+    assert_eq!(Lateness::percentile(1_000_000), 99.0);
+    assert_eq!(Lateness::percentile(1000), 99.0);
+    assert!((Lateness::percentile(360) - 97.222).abs() < 0.001);
+    assert_eq!(Lateness::percentile(10), 0.0);
+    assert_eq!(Lateness::percentile(0), 0.0);
 }
 
 #[test]

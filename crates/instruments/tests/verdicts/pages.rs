@@ -69,7 +69,7 @@ fn every_code_has_its_page() {
 /// A page that names a threshold names the value that the code has.
 #[test]
 fn pages_state_the_thresholds_of_the_code() {
-    use assay_instruments::verdict as v;
+    use assay_instruments::{steady::Limits, verdict as v};
     let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
     for (page, wanted) in [
         ("page-cache-served", vec![percent(v::CACHE_SERVED_SUSPECT), percent(v::CACHE_SERVED_INVALID)]),
@@ -94,15 +94,6 @@ fn pages_state_the_thresholds_of_the_code() {
             ],
         ),
         (
-            "frequency-changed",
-            vec![
-                percent(v::FREQUENCY_CHANGE),
-                percent(v::PROBE_SPREAD),
-                percent(v::THROTTLED_SHARE),
-                percent(v::STOLEN_SHARE),
-            ],
-        ),
-        (
             "foreign-load",
             vec![
                 percent(v::FOREIGN_SHARE),
@@ -117,12 +108,13 @@ fn pages_state_the_thresholds_of_the_code() {
         ("counting-bends", vec![percent(assay_instruments::counters::BENDS_FROM)]),
         ("counters-disagree", vec![format!("{} s", v::COUNTED_AT_LEAST_S)]),
         ("windows-differ", vec![percent(v::SKEW_SHARE)]),
-        ("steadiness-lost", vec![percent(assay_instruments::steady::Limits::THROUGHPUT.drop)]),
+        ("steadiness-lost", vec![percent(Limits::THROUGHPUT.drop)]),
         (
             "not-steady",
             vec![
-                percent(assay_instruments::steady::Limits::THROUGHPUT.drift),
-                percent(assay_instruments::steady::Limits::THROUGHPUT.spread),
+                percent(Limits::THROUGHPUT.drift),
+                percent(Limits::THROUGHPUT.spread),
+                format!("{:.0} us", v::LATENCY_RANGE_AT_LEAST_NS / 1e3),
             ],
         ),
     ]
@@ -139,11 +131,20 @@ fn pages_state_the_thresholds_of_the_code() {
     }
 }
 
-/// Thresholds of the rules on what others do to a run, by page.
+/// Thresholds of the rules on what others and the machine do to a run, by page.
 fn of_what_others_do() -> Vec<(&'static str, Vec<String>)> {
     use assay_instruments::verdict as v;
     let percent = |share: f64| format!("{} %", (share * 1000.0).round() / 10.0);
     vec![
+        (
+            "frequency-changed",
+            vec![
+                percent(v::FREQUENCY_CHANGE),
+                percent(v::PROBE_SPREAD),
+                percent(v::THROTTLED_SHARE),
+                percent(v::STOLEN_SHARE),
+            ],
+        ),
         ("file-smaller-than-caches", vec![format!("{} MiB", v::DRIVE_CACHE_BYTES >> 20)]),
         ("flush-not-seen", vec![format!("{} flushes", v::FLUSHES_AT_LEAST)]),
         ("process-stopped", vec![format!("{} s", v::STOPPED_AT_LEAST_S)]),
@@ -194,8 +195,7 @@ fn any_class() -> impl Strategy<Value = ClassObservation> {
         content: Content::Random,
         null_ops_per_s: Some(s[7]),
         submit_share: Some(s[6]),
-        lateness_p99_ns: Some(n[7]),
-        latency_p99_ns: n[6],
+        lateness: Some(Lateness { percentile: 99.0, late_ns: n[7], response_ns: n[6], service_ns: n[5] }),
         latencies: n[0],
         ..ClassObservation::new("x", PathSpec { direct: b[0], ..PathSpec::plain(kind) }, TargetKind::Folder)
     })

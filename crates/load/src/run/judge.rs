@@ -321,10 +321,8 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     seen.intervals.clone_from(&result.intervals);
     seen.latencies = latency.count;
     seen.overdue = result.overdue;
-    seen.latency_p99_ns = latency.p99_ns;
     // A pause that lasts too long delays no operation that anybody waits for.
-    let due = result.lateness.as_ref().filter(|_| part.class.think.is_none());
-    seen.lateness_p99_ns = due.map(|lateness| lateness.p99_ns);
+    seen.lateness = if part.class.think.is_none() { part.lateness() } else { None };
     seen.errors.clone_from(&result.errors);
     seen.check.clone_from(&result.check);
     seen.emulated = part.outcomes.iter().any(|one| one.emulated);

@@ -9,6 +9,7 @@ use assay_instruments::{
     environment::own_provenance,
     series::sum_of,
     tally::{Latencies, Sum, Tally},
+    verdict::Lateness,
 };
 use assay_record::{
     Arrivals, Baseline, CheckOutcome, Class, CpuUse, Distribution, Figure, Job, Method, Operation, Overdue, Provenance,
@@ -113,6 +114,15 @@ impl Part<'_> {
         let completed = self.outcomes.iter().filter(|_| open || missing > 0).map(|one| one.overdue.completed()).sum();
         let waited = self.outcomes.iter().map(|one| one.overdue.waited).max().unwrap_or(0);
         (completed + missing > 0).then(|| Overdue { completed, missing, waited_s: waited as f64 / hz })
+    }
+
+    /// How late its workers started what was due, beside the response times; none where nothing was due.
+    pub fn lateness(&self) -> Option<Lateness> {
+        let late = self.sum(|tally| tally.lateness.as_ref())?;
+        let percentile = Lateness::percentile(late.count());
+        let response_ns = self.response()?.percentile(percentile);
+        let service_ns = self.sum(|tally| Some(&tally.service))?.percentile(percentile);
+        Some(Lateness { percentile, late_ns: late.percentile(percentile), response_ns, service_ns })
     }
 
     /// Distribution of one of the histograms; none where its class keeps none.

@@ -10,9 +10,10 @@ const SPIN_NS: u64 = 5_000;
 const LONGEST_SLEEP_NS: u64 = 20_000_000;
 
 /// Later than this a sleep ends for another reason than the machine's way of waking up.
-const LATEST_NS: f64 = 500_000.0;
-/// A late sleep is remembered for about so many sleeps: what fewer do shows in no 99th percentile.
-const REMEMBERED: f64 = 128.0;
+const LATEST_NS: f64 = 1_000_000.0;
+/// A late sleep is remembered for about so many sleeps. As many later ones are hardly begun less early, so that of a
+/// thousand some few end too late: with a memory of a hundred it is one of a hundred, and shows as the 99th percentile.
+const REMEMBERED: f64 = 1024.0;
 /// Spinning lets one forget, too, as if a sleep had ended: a machine that was late once is tried again.
 const SPIN_PER_SLEEP_NS: f64 = 1e6;
 
@@ -25,7 +26,8 @@ pub struct Pacer {
 
 impl Default for Pacer {
     fn default() -> Self {
-        Self { oversleep_ns: 60_000.0 }
+        // Learning upwards takes late sleeps: one of a hundred of them ends as late as this on virtual CPUs.
+        Self { oversleep_ns: 200_000.0 }
     }
 }
 
@@ -106,14 +108,33 @@ mod tests {
     }
 
     #[test]
-    fn what_was_late_once_is_forgotten_and_never_waited_for_longer_than_half_a_millisecond() {
+    fn what_was_late_once_is_forgotten_and_never_waited_for_longer_than_a_millisecond() {
         let mut pacer = Pacer::default();
         pacer.learn(80_000_000);
-        assert_eq!(1_000_000 - pacer.nap_ns(1_000_000), LATEST_NS as u64);
-        (0..500).for_each(|_| pacer.learn(10_000));
-        assert!(1_000_000 - pacer.nap_ns(1_000_000) < 20_000);
+        assert_eq!(2_000_000 - pacer.nap_ns(2_000_000), LATEST_NS as u64);
+        (0..5000).for_each(|_| pacer.learn(10_000));
+        assert!(2_000_000 - pacer.nap_ns(2_000_000) < 20_000);
         pacer.learn(400_000);
-        (0..10_000).for_each(|_| pacer.forget(0.1));
+        (0..50_000).for_each(|_| pacer.forget(0.1));
         assert!(pacer.nap_ns(100_000) > 0, "spinning alone must lead back to sleeping");
+    }
+
+    /// Late sleeps come by chance and a few of them are far later than the rest, as on an idle virtual CPU. Each was begun
+    /// early by what had been seen of a hundred others, and one of a hundred ended too late.
+    #[test]
+    fn of_sleeps_with_a_heavy_tail_fewer_than_one_in_two_hundred_end_too_late() {
+        let mut state = 7_u64;
+        let mut chance = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let (mut pacer, mut late) = (Pacer::default(), 0);
+        for _ in 0..20_000 {
+            // Half of them within 20 us, one of a hundred beyond 200 us.
+            let over_ns = (20_000.0 * (0.5 / (1.0 - chance())).powf(0.6)) as u64;
+            late += u32::from(5_000_000 - pacer.nap_ns(5_000_000) < over_ns);
+            pacer.learn(over_ns);
+        }
+        assert!(late < 100, "{late} of 20000");
     }
 }
