@@ -1,6 +1,6 @@
 //! What the parameters of drives mean: formulas that the stations share with answers in closed form (`crates/twin`).
 
-use crate::document::{CloudInstance, Disk, Nand, OptaneSsd, OrElse};
+use crate::document::{CloudInstance, Disk, Nand, OptaneSsd, OrElse, SlcCache};
 
 /// Bytes of an operation that data sheets count: IOPS are of this size.
 pub const UNIT_BYTES: f64 = 4096.0;
@@ -33,6 +33,11 @@ pub fn write_amplification(over_provisioning: f64) -> f64 {
 /// Bytes that a die programs at a time: what makes the sustained bandwidth of all dies together.
 pub fn program_bytes(nand: &Nand) -> f64 {
     nand.sustained_bytes_per_s.value * nand.program_ns.value / 1e9 / nand.dies.value
+}
+
+/// Bytes of the SLC cache of a drive of which the share `used` holds data: what is free adds to it.
+pub fn slc_bytes(slc: &SlcCache, used: f64) -> f64 {
+    slc.full_bytes.value + (slc.empty_bytes.value - slc.full_bytes.value) * (1.0 - used.clamp(0.0, 1.0))
 }
 
 /// Share of the drive that is spare, as collection feels it: the one with which greedy collection gives the amplification

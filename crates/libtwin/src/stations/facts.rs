@@ -4,9 +4,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::{ps, ps_per_byte, uniform};
 use crate::{
-    document::{Nand, OrElse, SlcCache},
+    document::{Nand, OrElse},
     request::Picoseconds,
-    rules::{UNIT_BYTES, program_bytes},
+    rules::{UNIT_BYTES, program_bytes, slc_bytes},
 };
 
 /// Most of the buffer that a write asks for at once.
@@ -162,9 +162,4 @@ impl Facts {
         let own = if quick { self.write_byte } else { self.sustained_byte };
         (bytes * own + copied * self.sustained_byte).max(bytes * self.write_byte).max(self.write_command as f64)
     }
-}
-
-/// Bytes of the SLC cache of a drive of which `used` holds data: what is free adds to it.
-fn slc_bytes(slc: &SlcCache, used: f64) -> f64 {
-    slc.full_bytes.value + (slc.empty_bytes.value - slc.full_bytes.value) * (1.0 - used.clamp(0.0, 1.0))
 }

@@ -1,6 +1,6 @@
 //! Flash drives: dies, channels, controller, link, write buffer, SLC cache, garbage collection, flush.
 
-use assay_libtwin::rules::{UNIT_BYTES, mapped, penalty_ns, program_bytes, spare, write_amplification};
+use assay_libtwin::rules::{UNIT_BYTES, mapped, penalty_ns, program_bytes, slc_bytes, spare, write_amplification};
 
 use super::{
     network::{At, Customer, Group, STATIONS, Visit},
@@ -41,7 +41,7 @@ pub fn wear(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_p
     let unit = program_bytes(nand);
     // What collection reads for its copies is small beside what it programs, and in the amplification that was measured.
     let direct = Wear { programs_per_byte: amplification / unit, program_ns: nand.program_ns.value };
-    let cached = slc_share(nand, load, written_bytes_per_s);
+    let cached = slc_share(nand, capacity_bytes, load, written_bytes_per_s);
     if cached == 0.0 {
         return direct;
     }
@@ -73,12 +73,13 @@ pub fn amplification(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, writte
 }
 
 /// Share of the written bytes that an SLC cache takes in the time of the load; 0 in steady state.
-fn slc_share(nand: &Nand, load: &DeviceLoad, written_bytes_per_s: f64) -> f64 {
+fn slc_share(nand: &Nand, capacity_bytes: f64, load: &DeviceLoad, written_bytes_per_s: f64) -> f64 {
     let Some(slc) = nand.slc.as_ref().filter(|_| load.duration_s > 0.0) else {
         return 0.0;
     };
     let written = written_bytes_per_s * load.duration_s;
-    if written <= 0.0 { 1.0 } else { (slc.full_bytes.value / written).min(1.0) }
+    let room = slc_bytes(slc, load.working_set_bytes / capacity_bytes);
+    if written <= 0.0 { 1.0 } else { (room / written).min(1.0) }
 }
 
 /// A group of equal drives.
