@@ -166,7 +166,8 @@ def test_what_differs_is_said_and_chance_is_not() -> None:
     cell = agreement.cells()[0]
 
     def figures(rate: float, p99: float) -> agreement.Figures:
-        return {"ops_per_s": rate, "mean_ns": 100.0, "p50_ns": 90.0, "p99_ns": p99}
+        cost = {"cpu_share": rate / 1004, "cpu_ns": 5000.0}
+        return {"ops_per_s": rate, "mean_ns": 1e6, "p50_ns": 90.0, "p99_ns": p99} | cost
 
     pairs_of = [(figures(1000 + one, 200), figures(1000 - one, 100 + one)) for one in range(5)]
     point = agreement.judged(cell, pairs_of)
@@ -176,7 +177,23 @@ def test_what_differs_is_said_and_chance_is_not() -> None:
     assert not found["p99_ns"]["close"]
     assert found["p99_ns"]["worst_cell"] == cell.name
     result = {"points": [point], "summary": found, "fio_version": "fio-9", "repeats": 5, "seconds": 1.0, "seed": 1}
-    assert f"more than chance: {cell.name}: p99_ns" in agreement.words(result)
+    said = agreement.words(result)
+    assert f"more than chance: {cell.name}: p99_ns" in said
+    assert (
+        "Assay had 1 in flight and its threads on a CPU for 100% of the time, 5 us an operation; fio had 0.998" in said
+    )
+    assert "the CPU set the pace of Assay and fio" in said
+
+
+def test_cpu_time_of_both_is_of_an_operation_and_of_a_thread() -> None:
+    cell = agreement.cells()[-1]
+    job = {"usr_cpu": 10.0, "sys_cpu": 40.0, "write": {"iops": 1000.0}}
+    assert agreement.cost_of_fio(cell, job) == {"cpu_share": 0.5, "cpu_ns": 0.5 * cell.threads / 1000.0 * 1e9}
+    cpu = {"user_s": {"value": 0.5}, "kernel_s": {"value": 1.5}}
+    record = {"window": {"measured_s": 2.0}, "classes": [{"cpu": cpu, "ops_rate": {"value": 1000.0}}]}
+    found = agreement.cost_of_assay(cell, record)
+    assert found["cpu_share"] == pytest.approx(1 / cell.threads)
+    assert found["cpu_ns"] == pytest.approx(1e6)
 
 
 def test_a_durable_write_is_its_write_and_its_sync() -> None:

@@ -27,6 +27,9 @@ CLOSE = 0.03
 """Distance of the ratio from 1 that half of the cells may have at most."""
 FAR = 0.10
 """Distance that no cell may have without an explanation."""
+ALWAYS_BUSY = 0.9
+"""Share of the time on a CPU from which a thread, and not the device, sets the pace."""
+_NAMES = {"assay": "Assay", "fio": "fio"}
 UNITS = {"ops_per_s": "ops/s", "mean_ns": "ns", "p50_ns": "ns", "p99_ns": "ns"}
 
 
@@ -120,10 +123,20 @@ def measure(repeats: int, seconds: float, folder: str, seed: int) -> Json:
 
 def _pair(cell: AgreementCell, job: Json, file: str, seconds: float, first: bool) -> tuple[Figures, Figures]:
     if first:
-        ours = by_assay(cell, process.assayer(job)[0])
-        return ours, by_fio(cell, process.fio(cell.fio(file, seconds))[0])
-    theirs = by_fio(cell, process.fio(cell.fio(file, seconds))[0])
-    return by_assay(cell, process.assayer(job)[0]), theirs
+        ours = _by_assay(cell, job)
+        return ours, _by_fio(cell, file, seconds)
+    theirs = _by_fio(cell, file, seconds)
+    return _by_assay(cell, job), theirs
+
+
+def _by_assay(cell: AgreementCell, job: Json) -> Figures:
+    record = process.assayer(job)[0]
+    return by_assay(cell, record) | cost_of_assay(cell, record)
+
+
+def _by_fio(cell: AgreementCell, file: str, seconds: float) -> Figures:
+    job = process.fio(cell.fio(file, seconds))[0]
+    return by_fio(cell, job) | cost_of_fio(cell, job)
 
 
 def by_assay(cell: AgreementCell, record: Json) -> Figures:
@@ -151,13 +164,37 @@ def by_fio(cell: AgreementCell, job: Json) -> Figures:
     }
 
 
+def cost_of_assay(cell: AgreementCell, record: Json) -> Figures:
+    """Share of the window that its threads were on a CPU, and CPU time of an operation, ns."""
+    found = record["classes"][0]
+    cpu_s = found["cpu"]["user_s"]["value"] + found["cpu"]["kernel_s"]["value"]
+    per_s = cpu_s / record["window"]["measured_s"]
+    return {"cpu_share": per_s / cell.threads, "cpu_ns": per_s / max(found["ops_rate"]["value"], 1e-9) * 1e9}
+
+
+def cost_of_fio(cell: AgreementCell, job: Json) -> Figures:
+    """The same of fio, which gives shares of the mean thread."""
+    share = (job["usr_cpu"] + job["sys_cpu"]) / 100
+    return {"cpu_share": share, "cpu_ns": share * cell.threads / max(job[cell.operation]["iops"], 1e-9) * 1e9}
+
+
 def judged(cell: AgreementCell, found: list[tuple[Figures, Figures]]) -> Json:
     """Ratios of a cell, and those that differ by more than chance and by more than they may."""
     figures = {
         name: pairs.compared([ours[name] for ours, _ in found], [theirs[name] for _, theirs in found], unit)
         for name, unit in UNITS.items()
     }
-    return {"cell": cell.name, "figures": figures, "differs": list(_differing(figures))}
+    sides = {"assay": [ours for ours, _ in found], "fio": [theirs for _, theirs in found]}
+    costs = {name: _cost(side) for name, side in sides.items()}
+    return {"cell": cell.name, "figures": figures, "differs": list(_differing(figures)), "costs": costs}
+
+
+def _cost(side: list[Figures]) -> Figures:
+    """Medians over the turns; in flight by Little's law."""
+    in_flight = [one["ops_per_s"] * one["mean_ns"] / 1e9 for one in side]
+    shares, times_ns = [one["cpu_share"] for one in side], [one["cpu_ns"] for one in side]
+    found = {"in_flight": in_flight, "cpu_share": shares, "cpu_ns": times_ns}
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
 def _differing(figures: dict[str, Json]) -> Iterator[str]:
@@ -200,6 +237,7 @@ def words(result: Json) -> str:
     differing = [f"{point['cell']}: {', '.join(point['differs'])}" for point in result["points"] if point["differs"]]
     known = "; ".join(differing) or "nothing"
     lines.append(f"differs by more than {FAR:.0%} and by more than chance: {known}")
+    lines += [_told(point) for point in result["points"] if point["differs"]]
     untold = sum(_wide(figure) for point in result["points"] for figure in point["figures"].values())
     if untold:
         lines.append(f"{untold} intervals reach beyond {FAR:.0%} to both sides: take more pairs, on a quieter machine")
@@ -207,3 +245,15 @@ def words(result: Json) -> str:
         f"{result['fio_version']}; {result['repeats']} pairs of {result['seconds']:g} s, seed {result['seed']}"
     )
     return "\n".join(lines)
+
+
+def _told(point: Json) -> str:
+    """What both did in a cell where they differ: who is always on a CPU is measured rather than the device."""
+    told = {
+        name: f"{_NAMES[name]} had {cost['in_flight']:.3g} in flight and its threads on a CPU for "
+        f"{cost['cpu_share']:.0%} of the time, {cost['cpu_ns'] / 1e3:.3g} us an operation"
+        for name, cost in point["costs"].items()
+    }
+    busy = [_NAMES[name] for name, cost in point["costs"].items() if cost["cpu_share"] >= ALWAYS_BUSY]
+    bound = f"; the CPU set the pace of {' and '.join(busy)}" if busy else ""
+    return f"  {point['cell']}: {'; '.join(told.values())}{bound}"
