@@ -53,10 +53,6 @@ impl Sizes {
     /// Keys and values of 8 bytes.
     pub const WORDS: Self = Self { key: Span::one(8), value: Span::one(8) };
 
-    /// Keys and values of any length that is allowed.
-    pub const ANY: Self =
-        Self { key: Span { least: 1, most: KEY_BYTES_AT_MOST }, value: Span { least: 0, most: VALUE_BYTES_AT_MOST } };
-
     /// Whether keys and values are single words, which an index may keep in place.
     pub fn words(&self) -> bool {
         *self == Self::WORDS

@@ -4,7 +4,7 @@
 //! off by a few parts per million; [`Clock::drift`] compares both clocks over a whole window, so that a counter that
 //! stops, jumps or changes speed does not go unnoticed.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, time::Duration};
 
 use crate::counters::Roots;
 
@@ -183,11 +183,6 @@ fn tsc_is_sound(cpuinfo: &str, current_source: &str) -> bool {
     let Some(flags) = cpuinfo.lines().find(|line| line.starts_with("flags")) else { return false };
     let has = |name: &str| flags.split_ascii_whitespace().any(|flag| flag == name);
     has("constant_tsc") && has("nonstop_tsc") && TSC_SOURCES.contains(&current_source)
-}
-
-/// The kernel's clock source under `sys` (`tsc`, `kvm-clock`, ...); empty where it does not say.
-pub fn kernel_clock_source(sys: &Path) -> String {
-    fs::read_to_string(sys.join(CURRENT_SOURCE)).unwrap_or_default().trim().to_owned()
 }
 
 #[inline(always)]

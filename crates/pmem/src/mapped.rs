@@ -58,12 +58,6 @@ impl Mapped {
         Ok(Self { start: region.start(), bytes: region.bytes(), persister, region })
     }
 
-    /// With another way to write back lines: one of [`Persister::available`].
-    #[must_use]
-    pub fn with_persister(self, persister: Persister) -> Self {
-        Self { persister, ..self }
-    }
-
     /// How lines are written back.
     pub fn persister(&self) -> Persister {
         self.persister

@@ -2,7 +2,10 @@
 
 mod common;
 
-use assay_pmem::crash::{CrashCase, Explorer, Recorder, Summary, hints};
+use assay_pmem::{
+    Medium,
+    crash::{CrashCase, Explorer, Recorder, Summary, hints},
+};
 use common::{Action, Case, Operation, by_chance, every_action};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -139,4 +142,23 @@ fn the_pool_flushes_and_fences_nothing_in_vain() {
     assert_eq!(hints.idle_flushes.keys().filter(in_pool).count(), 0, "{text}");
     assert!(hints.late_stores.is_empty(), "{text}");
     println!("{text}");
+}
+
+#[test]
+fn what_another_thread_reads_before_it_is_durable_is_named() {
+    let medium = Recorder::new(4096);
+    medium.start_recording();
+    medium.watch_reads();
+    medium.play_thread(0);
+    medium.write(64, &[1; 8]);
+    medium.play_thread(1);
+    let mut word = [0; 8];
+    medium.read(64, &mut word);
+    medium.play_thread(0);
+    medium.persist(64, 8);
+    medium.play_thread(1);
+    medium.read(64, &mut word);
+    let hints = hints(&medium.stop_recording());
+    let counts: Vec<u64> = hints.unpersisted_reads.values().copied().collect();
+    assert_eq!(counts, [1], "{hints}");
 }

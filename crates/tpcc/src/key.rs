@@ -161,12 +161,6 @@ pub fn u32_at(key: &[u8], at: usize) -> u32 {
     key.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_be_bytes)
 }
 
-/// The bytes of a key from `at` on as a number; 0 where there are fewer.
-#[inline]
-pub fn u16_at(key: &[u8], at: usize) -> u16 {
-    key.get(at..at + 2).and_then(|bytes| bytes.try_into().ok()).map_or(0, u16::from_be_bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

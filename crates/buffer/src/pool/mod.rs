@@ -35,13 +35,7 @@ use std::sync::{
 };
 
 use self::{
-    atomics::ZeroedArray,
-    frames::Frames,
-    gate::Gate,
-    header::{HEADER_BYTES, PageSlot},
-    places::Places,
-    slots::Slots,
-    word::Word,
+    atomics::ZeroedArray, frames::Frames, gate::Gate, header::PageSlot, places::Places, slots::Slots, word::Word,
 };
 use crate::{
     BufferError, Counters,
@@ -146,21 +140,10 @@ impl Pool {
         1 << self.shift
     }
 
-    /// Bytes of a page that are its owner's.
-    pub fn payload_bytes(&self) -> usize {
-        self.page_bytes() - HEADER_BYTES
-    }
-
     /// Frames for pages.
     #[inline]
     pub fn frames(&self) -> u32 {
         self.frames.count()
-    }
-
-    /// Frames without a page; others may take them meanwhile.
-    #[inline]
-    pub fn free_frames(&self) -> u32 {
-        self.frames.free()
     }
 
     /// The disk beneath.

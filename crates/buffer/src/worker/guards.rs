@@ -9,9 +9,7 @@ use super::{Attempt, Racy, Stop, Worker, Writing};
 use crate::{
     PageId,
     pool::{
-        Preserved,
-        header::HEADER_BYTES,
-        locked,
+        Preserved, locked,
         word::{Barrier, Word, WordValue},
     },
 };
@@ -296,16 +294,6 @@ impl Exclusive<'_> {
         // SAFETY: mapped as long as the pool; the latch is exclusive, and optimistic readers believe nothing of what they see
         // meanwhile.
         unsafe { std::slice::from_raw_parts_mut(self.start(), pool.page_bytes()) }
-    }
-
-    /// The owner's mark in the header.
-    pub fn mark(&self) -> u64 {
-        crate::pool::header::field(self.bytes(), 24)
-    }
-
-    /// Sets the owner's mark in the header, such as a place in a log.
-    pub fn set_mark(&mut self, mark: u64) {
-        self.bytes_mut()[24..HEADER_BYTES].copy_from_slice(&mark.to_le_bytes());
     }
 
     /// Ends the page. Its number may be given out again at once; those who still look at it find that it has changed.

@@ -62,11 +62,6 @@ pub struct Head {
     pub changes: u32,
 }
 
-/// Bytes that a change takes in a record.
-pub fn change_bytes(key: usize, value: usize) -> usize {
-    CHANGE_HEADER + key + value
-}
-
 /// Begins a record.
 pub fn begin(into: &mut Vec<u8>) {
     into.clear();

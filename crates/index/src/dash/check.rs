@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use assay_pmem::Medium;
 
 use super::{
-    bucket::{BUCKET_BYTES, SLOTS, matches},
+    bucket::{SLOTS, matches},
     directory::Directory,
     entry::EntryKey,
     table::Dash,
@@ -134,11 +134,5 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             Some(lost) => Err(format!("block {lost:#x} is in use and not allocated")),
             None => Ok(()),
         }
-    }
-
-    /// Bytes of segments, chains and directories.
-    pub fn structure_bytes(&self) -> u64 {
-        let filling = self.filling();
-        filling.segments * self.shape.segment_bytes() + filling.in_chain.div_ceil(SLOTS as u64) * BUCKET_BYTES
     }
 }
