@@ -51,7 +51,9 @@ pub use observation::{
 };
 pub use stopped::{EXCURSION_AT_LEAST_S, STOPPED_AT_LEAST_S, SUSPENDED_AT_LEAST_S};
 pub use taken::{COUNTED_ERROR, TAKEN_AT_LEAST_S, TAKEN_OF_WINDOW, TAKEN_SHARE, cpu_taken_untold};
-pub use window::{BEYOND_PERCENTILE, LATENCIES_AT_LEAST, LATENCY_RANGE_AT_LEAST_NS, SKEW_SHARE, WINDOW_AT_LEAST_S};
+pub use window::{
+    BEYOND_PERCENTILE, LATENCIES_AT_LEAST, LATENCY_RANGE_AT_LEAST_NS, SKEW_SHARE, SLEEPS_FROM_GAP_NS, WINDOW_AT_LEAST_S,
+};
 
 /// Judges a run. (`noisy-machine` compares repeats of a cell and is judged where the repeats are.)
 pub fn judge(observation: &Observation) -> Verdict {

@@ -17,8 +17,10 @@ const EDGE_SHARE: f64 = 0.01;
 pub const LATENCIES_AT_LEAST: u64 = 100;
 /// Values that must lie beyond a percentile for it to be more than an anecdote.
 pub const BEYOND_PERCENTILE: f64 = 10.0;
-/// A class with a rate lets its CPU sleep between operations: what waking up, a clock that rises and cold caches add is no
-/// news of the target, ns.
+/// Between operations of a thread that are at least so far apart its CPU sleeps, ns; it spins through shorter gaps.
+pub const SLEEPS_FROM_GAP_NS: f64 = 1e6;
+/// A CPU that sleeps between operations wakes up, raises its clock and fills its caches: what that adds to a mean latency is
+/// no news of the target, ns.
 pub const LATENCY_RANGE_AT_LEAST_NS: f64 = 20_000.0;
 /// Distance between the classes' window edges, as a share of the window: it bends a figure by about as much.
 pub const SKEW_SHARE: f64 = 0.02;
@@ -72,8 +74,8 @@ pub(super) fn steadiness(class: &ClassObservation) -> Option<Reason> {
         return Some(reason);
     }
     // A class that keeps its rate shows in latency what a closed one shows in throughput.
-    class.asked_rate?;
-    if steady::latency_range_ns(&class.intervals) < LATENCY_RANGE_AT_LEAST_NS {
+    let gap_ns = f64::from(class.threads.max(1)) / class.asked_rate? * 1e9;
+    if gap_ns >= SLEEPS_FROM_GAP_NS && steady::latency_range_ns(&class.intervals) < LATENCY_RANGE_AT_LEAST_NS {
         return None;
     }
     let speed = steady::assess(&steady::speed(&class.intervals), Limits::SPEED);

@@ -316,8 +316,10 @@ fn steadiness_is_judged_by_throughput_and_with_a_rate_by_latency() {
     };
     expect(&slower(Some(60_000.0), 1.0), ReasonCode::SteadinessLost, SUSPECT);
     expect(&slower(None, 1.0), ReasonCode::SteadinessLost, None);
-    // From 2 us to 8: that is a CPU that slept.
-    expect(&slower(Some(60_000.0), 0.01), ReasonCode::SteadinessLost, None);
+    // From 5 us to 20: that is a CPU that slept, or a target that became slower where it had no time to.
+    expect(&slower(Some(300.0), 0.01), ReasonCode::SteadinessLost, None);
+    expect(&slower(Some(300.0), 1.0), ReasonCode::SteadinessLost, SUSPECT);
+    expect(&slower(Some(60_000.0), 0.01), ReasonCode::SteadinessLost, SUSPECT);
 }
 
 #[test]

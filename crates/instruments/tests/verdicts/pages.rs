@@ -115,6 +115,7 @@ fn pages_state_the_thresholds_of_the_code() {
                 percent(Limits::THROUGHPUT.drift),
                 percent(Limits::THROUGHPUT.spread),
                 format!("{:.0} us", v::LATENCY_RANGE_AT_LEAST_NS / 1e3),
+                format!("{:.0} ms", v::SLEEPS_FROM_GAP_NS / 1e6),
             ],
         ),
     ]
