@@ -173,16 +173,21 @@ class Watch:
         return spread([(one.at, one.requests) for one in self.seen], WINDOW_S)
 
     def spread_of_service(self) -> float:
-        """The same of the time that a request of the disk took."""
-        pairs = itertools.pairwise(self.seen)
-        busy = [
-            (after, after.requests - before.requests, after.served_ms - before.served_ms) for before, after in pairs
+        """The same of the time that a request of the disk took, over each fifth: the kernel tells milliseconds."""
+        over = end_of([(one.at, one.requests) for one in self.seen])
+        edges = [over - WINDOW_S * (1 - part / 5) for part in range(6)]
+        looks = [min(self.seen, key=lambda one: abs(one.at - edge)) for edge in edges] if self.seen else []
+        took = [
+            (after.served_ms - before.served_ms) / max(after.requests - before.requests, 1)
+            for before, after in itertools.pairwise(looks)
         ]
-        return spread_of([(one.at, ms / number) for one, number, ms in busy if number > 0])
+        mean = sum(took) / max(len(took), 1)
+        return (max(took) - min(took)) / mean if mean else 0.0
 
     def spread_of_copies(self) -> float:
-        """The same of the time that a copy took."""
-        return spread_of([(one.at, one.copy_s) for one in self.seen])
+        """The same of the time that a copy took, in the window: the last that a run does, but for its record."""
+        over = self.seen[-1].at - WINDOW_S if self.seen else 0.0
+        return spread_of([(one.at, one.copy_s) for one in self.seen if one.at >= over])
 
     def in_flight(self) -> float:
         """Requests of the disk in flight while it had any: the median over quarters of a second."""
@@ -223,15 +228,9 @@ def spread_of(seen: Sequence[tuple[float, float]]) -> float:
 
 
 def spread(seen: Sequence[tuple[float, int]], window_s: float) -> float:
-    """Of completions `seen` at moments, in the window that ended with the last of them that moved the disk.
-
-    What moves it afterwards (a folder that is removed) is less than a twentieth of what the window did.
-    """
-    if len(seen) < 2:
-        return 0.0
-    steps = [(after[0], after[1] - before[1]) for before, after in itertools.pairwise(seen)]
-    usual = sorted(number for _, number in steps)[len(steps) * 9 // 10]
-    end = max((at for at, number in steps if number > usual / 20), default=seen[-1][0])
+    """Of completions `seen` at moments, in the window that ended with the last of them that moved the disk."""
+    steps = _steps(seen)
+    end = end_of(seen)
     fifths = [0] * 5
     for at, number in steps:
         place = int((at - (end - window_s)) / window_s * 5 - 1e-9)
@@ -239,6 +238,20 @@ def spread(seen: Sequence[tuple[float, int]], window_s: float) -> float:
             fifths[min(place, 4)] += number
     mean = sum(fifths) / 5
     return (max(fifths) - min(fifths)) / mean if mean else 0.0
+
+
+def _steps(seen: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    return [(after[0], after[1] - before[1]) for before, after in itertools.pairwise(seen)]
+
+
+def end_of(seen: Sequence[tuple[float, int]]) -> float:
+    """When the window ended of which completions were `seen`: the last moment that moved the disk as most did.
+
+    What moves it afterwards (a folder that is removed) is less than a twentieth of what the window did.
+    """
+    steps = _steps(seen)
+    usual = sorted(number for _, number in steps)[len(steps) * 9 // 10] if steps else 0
+    return max((at for at, number in steps if number > usual / 20), default=seen[-1][0] if seen else 0.0)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from e2e import places
 
-from .honest import Answer, ask, cells, spread, stat_of
+from .honest import Answer, Look, Watch, ask, cells, spread, stat_of
 
 A_FEW = 12
 FALSE_AT_MOST = 0.02
@@ -60,6 +60,20 @@ def test_the_disks_own_counters_show_a_window_that_was_not_steady_and_one_that_w
     slow = [(1.6 + 0.02 * step, 7900 + 50 * step) for step in range(20)]
     assert spread(steady + slow, 1.2) > 0.5
     assert spread([], 1.2) == 0.0
+
+
+def test_the_disks_own_counters_show_requests_that_took_longer() -> None:
+    def watch(slow_ms: float) -> Watch:
+        served, looks = 0.0, []
+        for step in range(100):
+            running = 20 <= step < 80
+            served += (6 * slow_ms if step < 40 else 6 * 0.1) if running else 0
+            done = 6 * min(max(step - 20, 0), 60)
+            looks.append(Look(0.02 * step, done, int(served), 0, 0.0, 0.0))
+        return Watch(Path("/dev/null"), looks)
+
+    assert watch(0.1).spread_of_service() < 0.3
+    assert watch(0.2).spread_of_service() > 0.5
 
 
 def test_the_cells_are_many_and_each_sort_is_among_the_few() -> None:

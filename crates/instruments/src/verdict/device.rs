@@ -1,6 +1,6 @@
 //! Block devices: who used them, and what of the bytes asked for reached them.
 
-use assay_record::{Cache, Layout, Reason, ReasonCode, Severity};
+use assay_record::{Cache, DeviceCounters, Layout, Reason, ReasonCode, Severity};
 
 use super::{
     observation::{ClassObservation, DeviceObservation, OwnTraffic, RunObservation},
@@ -100,7 +100,7 @@ fn foreign_evidence(device: &DeviceObservation, foreign: &Foreign, total: f64, s
 pub(super) fn device_bytes_differ(run: &RunObservation, class: &ClassObservation) -> Vec<Reason> {
     let direct = class.direct();
     let found = if direct {
-        vec![direct_reads(class), direct_writes(class)]
+        vec![direct_reads(run, class), direct_writes(run, class)]
     } else if class.buffered() {
         vec![read_ahead(class), not_written_back(run, class)]
     } else {
@@ -110,8 +110,9 @@ pub(super) fn device_bytes_differ(run: &RunObservation, class: &ClassObservation
 }
 
 /// More than asked. Less than asked means that memory served it, which has a name of its own.
-fn direct_reads(class: &ClassObservation) -> Option<Reason> {
-    let read = class.device_read_bytes?;
+fn direct_reads(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
+    let read =
+        not_counted_twice(class.device_read_bytes?, class.read_bytes, moved(run, class, |one| one.read_bytes.value));
     let share = read as f64 / class.read_bytes.max(1) as f64;
     if class.reads == 0 || share <= 1.0 + DIFFERENCE || read < class.read_bytes + DIFFERENCE_AT_LEAST {
         return None;
@@ -120,8 +121,9 @@ fn direct_reads(class: &ClassObservation) -> Option<Reason> {
     Some(differ(class, "read", read, class.read_bytes, Severity::Suspect, fix))
 }
 
-fn direct_writes(class: &ClassObservation) -> Option<Reason> {
-    let written = class.device_written_bytes?;
+fn direct_writes(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
+    let reached = moved(run, class, |one| one.written_bytes.value);
+    let written = not_counted_twice(class.device_written_bytes?, class.written_bytes, reached);
     let share = written as f64 / class.written_bytes.max(1) as f64;
     let near = (share - 1.0).abs() <= DIFFERENCE || written.abs_diff(class.written_bytes) < DIFFERENCE_AT_LEAST;
     // A growing or preallocated file makes metadata with every write; how much is the file system's affair.
@@ -132,6 +134,19 @@ fn direct_writes(class: &ClassObservation) -> Option<Reason> {
     let fix =
         "use operations of at least the file system's block size, at multiples of it, on a file that is fully written";
     Some(differ(class, "written", written, class.written_bytes, Severity::Suspect, fix))
+}
+
+/// What the class's devices moved, whoever asked; none where no device is known.
+fn moved(run: &RunObservation, class: &ClassObservation, of: impl Fn(&DeviceCounters) -> f64) -> Option<f64> {
+    let ours = run.devices.iter().filter(|device| class.devices.contains(&device.counters.device));
+    let counts: Vec<f64> = ours.map(|device| of(&device.counters)).collect();
+    (!counts.is_empty()).then(|| counts.iter().sum())
+}
+
+/// The kernel counts an operation for its process when it begins it, and once more where it has to begin again (a
+/// request of io_uring's that found no room in the device's queue): no more was moved than the devices moved.
+fn not_counted_twice(counted: u64, asked: u64, moved: Option<f64>) -> u64 {
+    moved.map_or(counted, |moved| counted.min(asked.max(moved as u64)))
 }
 
 /// Read-ahead is what buffered paths do; it is worth knowing how much of it there was.
@@ -151,12 +166,10 @@ fn not_written_back(run: &RunObservation, class: &ClassObservation) -> Option<Re
     if class.flushes > 0 || class.written_bytes < DIFFERENCE_AT_LEAST {
         return None;
     }
-    let ours = run.devices.iter().filter(|device| class.devices.contains(&device.counters.device));
-    let counts: Vec<f64> = ours.map(|device| device.counters.written_bytes.value).collect();
     // A loop device may have been given what its file's page cache still holds.
     let bottom = class.beneath.map_or(f64::INFINITY, |beneath| beneath.written_bytes);
-    let (reached, asked) = (counts.iter().sum::<f64>().min(bottom), class.written_bytes as f64);
-    if counts.is_empty() || reached >= WRITTEN_BACK * asked {
+    let (reached, asked) = (moved(run, class, |one| one.written_bytes.value)?.min(bottom), class.written_bytes as f64);
+    if reached >= WRITTEN_BACK * asked {
         return None;
     }
     let evidence = format!(

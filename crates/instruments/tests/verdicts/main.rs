@@ -371,18 +371,31 @@ fn bytes_that_differ_are_said_and_read_ahead_is_noted() {
     let doubled = judged(|run, class| {
         class.device_read_bytes = Some(class.read_bytes * 2);
         run.devices[0].own.as_mut().expect("own").read_bytes *= 2;
+        run.devices[0].counters.read_bytes.value *= 2.0;
     });
     expect(&doubled, ReasonCode::DeviceBytesDiffer, SUSPECT);
     let ahead = judge(&changed(cold(), |_, class| class.device_read_bytes = Some(class.read_bytes * 32)));
     expect(&ahead, ReasonCode::DeviceBytesDiffer, NOTE);
-    let writes = |layout, share: f64| {
-        judged(move |_, class| {
-            (class.writes, class.written_bytes, class.layout) = (class.reads, class.read_bytes, layout);
-            (class.reads, class.read_bytes, class.device_read_bytes) = (0, 0, Some(0));
-            class.device_written_bytes = Some((class.written_bytes as f64 * share) as u64);
-        })
-    };
+    let writes = |layout, share| written(layout, share, share);
     expect(&writes(Layout::Written, 1.02), ReasonCode::DeviceBytesDiffer, None);
     expect(&writes(Layout::Written, 2.0), ReasonCode::DeviceBytesDiffer, SUSPECT);
     expect(&writes(Layout::Grow, 2.0), ReasonCode::DeviceBytesDiffer, None);
+}
+
+/// Direct writes, of whose bytes the kernel counts `counted` times as many for the process, and the device `moved`.
+fn written(layout: Layout, counted: f64, moved: f64) -> Verdict {
+    judged(move |run, class| {
+        (class.writes, class.written_bytes, class.layout) = (class.reads, class.read_bytes, layout);
+        (class.reads, class.read_bytes, class.device_read_bytes) = (0, 0, Some(0));
+        class.device_written_bytes = Some((class.written_bytes as f64 * counted) as u64);
+        run.devices[0].counters.written_bytes.value = class.written_bytes as f64 * moved;
+    })
+}
+
+#[test]
+fn bytes_that_the_kernel_counted_twice_are_not_said_to_have_moved() {
+    expect(&written(Layout::Written, 2.0, 1.0), ReasonCode::DeviceBytesDiffer, None);
+    expect(&written(Layout::Written, 2.0, 1.5), ReasonCode::DeviceBytesDiffer, SUSPECT);
+    // Fewer than were asked for are told, whatever the device did meanwhile.
+    expect(&written(Layout::Written, 0.5, 1.0), ReasonCode::DeviceBytesDiffer, SUSPECT);
 }
