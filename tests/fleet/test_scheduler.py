@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import contextlib
+import http.client
 import os
+import re
+import socket
 import subprocess
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +57,55 @@ def test_a_host_with_another_fleets_certificate_is_refused(served: tuple[str, Pa
     assert "Traceback" not in done.stderr
     with pytest.raises(AssayError, match="certificates"), connected(served[0], Pair.of(tmp_path, "run"), "r", []):
         pass
+
+
+def test_dasks_live_pages_are_shown_on_this_machine_where_they_are_asked_for(tmp_path: Path) -> None:
+    pytest.importorskip("bokeh")
+    keys.make(tmp_path, ["a"], 2)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ("scheduler", "--listen", "tls://127.0.0.1:0", "--keys", tmp_path, "--pages", str(port))
+    with serving(*words) as address:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/status") as page:
+            text = page.read().decode()
+        assert "Dask" in text
+        # Another page of a browser there may not read along.
+        token = next(iter(re.findall(r'"token":"([^"]+)"', text)))
+        assert _socket_of_the_pages(port, f"http://127.0.0.1:{port}", token) == 101
+        assert _socket_of_the_pages(port, "http://elsewhere.example", token) == 403
+        done = subprocess.run(command(*words), capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert f"port {port} of 127.0.0.1" in done.stderr
+        with serving("worker", address, "--name", "a", "--listen", "127.0.0.1", "--keys", tmp_path):
+            with connected(address, Pair.of(tmp_path, "run"), "0123456789ab", ["a"]) as fleet:
+                assert fleet.pages() == port
+            done = subprocess.run(
+                command("run", HERE / "rate.toml", "--scheduler", address, "--keys", tmp_path, "--out", tmp_path / "o"),
+                capture_output=True, text=True, check=False,
+            )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert f"live: http://127.0.0.1:{port}/status" in done.stdout + done.stderr
+
+
+def _socket_of_the_pages(port: int, origin: str, token: str) -> int:
+    """The answer to the request for a page's web socket, by a page of `origin`."""
+    asked = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    key = base64.b64encode(os.urandom(16)).decode()
+    asked.request(
+        "GET",
+        "/status/ws",
+        headers={
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Origin": origin,
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": key,
+            "Sec-WebSocket-Protocol": f"bokeh, {token}",
+        },
+    )
+    with contextlib.closing(asked):
+        return asked.getresponse().status
 
 
 def test_code_of_strangers_is_not_run(fleet: Fleet) -> None:

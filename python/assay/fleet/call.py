@@ -142,6 +142,13 @@ class Fleet:
                 self.lost[host] = Lost(host, "comparing clocks", _short(error))
         return found
 
+    def pages(self) -> int | None:
+        """The port of the scheduler's own loopback that shows Dask's live pages; none where it shows none."""
+        return self.client.sync(self._pages) or None
+
+    async def _pages(self) -> int:
+        return int(await self.client.scheduler.assay_pages())
+
     async def _clock(self, worker: str) -> list[Json]:
         found: list[Json] = await self.client.scheduler.assay_clock(worker=worker)
         return found

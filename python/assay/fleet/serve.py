@@ -31,10 +31,16 @@ def ready() -> None:
     guard.install()
 
 
-def scheduler(address: Address, pair: Pair | None, told: Told) -> int:
-    """Serves until it is told to stop; `told` hears the address."""
+def scheduler(address: Address, pair: Pair | None, told: Told, pages: int | None = None) -> int:
+    """Serves until it is told to stop; `told` hears the address. Dask's pages, on this machine's port `pages` alone.
+
+    Raises:
+        FleetError: where pages are wanted and bokeh, which draws them, is not installed, or the port is taken.
+    """
     ready()
-    asyncio.run(_scheduler(address, pair, told))
+    if pages is not None:
+        settings.allow_pages(pages)
+    asyncio.run(_scheduler(address, pair, told, pages))
     return 0
 
 
@@ -63,7 +69,7 @@ def greet(where: Address, pair: Pair | None) -> None:
         raise not_taken(where, error) from error
 
 
-async def _scheduler(address: Address, pair: Pair | None, told: Told) -> None:
+async def _scheduler(address: Address, pair: Pair | None, told: Told, pages: int | None) -> None:
     from distributed import Scheduler
 
     security = pair.security() if pair else None
@@ -74,11 +80,12 @@ async def _scheduler(address: Address, pair: Pair | None, told: Told) -> None:
         security=security,
         # Locks, queues, events, shuffles: shared state that a measurement has no use for.
         extensions={},
-        dashboard=False,
-        dashboard_address=_NO_PAGES,
+        dashboard=pages is not None,
+        dashboard_address=_NO_PAGES if pages is None else f"127.0.0.1:{pages}",
     )
     opened.handlers["assay_clock"] = lambda worker: _exchanges(opened, worker)
     opened.handlers["assay_stop"] = lambda: _stop_all(opened)
+    opened.handlers["assay_pages"] = lambda: pages or 0
     async with opened:
         told(opened.address)
         await _until_told(opened.finished(), opened.close)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
+import socket
 from typing import Any
+
+from assay.fleet.error import FleetError
 
 WORKERS_TIMEOUT_S = 30
 """A cell whose host is gone waits no longer for it."""
@@ -31,7 +35,7 @@ CONFIG: dict[str, Any] = {
     "distributed.scheduler.worker-ttl": f"{WORKER_TTL_S}s",
     "distributed.scheduler.blocked-handlers": _REFUSED_BY_SCHEDULERS,
     "distributed.worker.blocked-handlers": _REFUSED_BY_WORKERS,
-    # No pages over HTTP: they would be open to everybody who reaches the port.
+    # No pages over HTTP but where they are asked for: they are open to everybody who reaches the port.
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     # Nothing of somebody's configuration is loaded as code.
@@ -62,3 +66,28 @@ def apply() -> None:
     import dask
 
     dask.config.set(CONFIG)
+
+
+def allow_pages(port: int) -> None:
+    """Dask's live pages on a port of the loopback, and their data to no other page of a browser there.
+
+    Raises:
+        FleetError: where bokeh, which draws them, is not installed, or the port is not free.
+    """
+    import dask
+
+    if importlib.util.find_spec("bokeh") is None:
+        raise FleetError("Dask's live pages are drawn by bokeh, which is not installed", "pip install 'bokeh>=3.1'")
+    try:
+        with socket.socket() as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(("127.0.0.1", port))
+    except OSError as error:
+        raise FleetError(f"port {port} of 127.0.0.1: {error.strerror}", "give another with --pages") from error
+    own = [f"{name}:{port}" for name in ("127.0.0.1", "localhost")]
+    dask.config.set(
+        {
+            "distributed.scheduler.http.routes": ["distributed.http.statics"],
+            "distributed.scheduler.dashboard.bokeh-application.allow_websocket_origin": own,
+        }
+    )

@@ -25,6 +25,14 @@ def first(hosts: Sequence[str], lost: Sequence[Json], totals: Sequence[Json]) ->
     return f"All {len(hosts)} hosts were there for the whole of every cell."
 
 
+def pages(port: int) -> str:
+    """Where Dask's live pages are seen."""
+    return (
+        f"live: http://127.0.0.1:{port}/status on the scheduler's machine; from another one after "
+        f"ssh -N -L {port}:127.0.0.1:{port} to it"
+    )
+
+
 def cell(total: Json) -> Iterator[str]:
     """A cell: who is in its sums, and the sums."""
     count, whole = len(total["hosts"]), len(total["in_total"])

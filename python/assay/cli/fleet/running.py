@@ -91,6 +91,8 @@ def measure(where: Where, asked: FleetFlags) -> int:
     with reached(where, run, names) as place:
         if place.note:
             output.tell(place.note)
+        if port := place.fleet.pages():
+            output.tell(words.pages(port))
         if asked.resume:
             found = runs.resume(asked.resume, place.fleet, asked.lead_s, output.tell)
         else:
