@@ -21,7 +21,7 @@ test_steps() {
     esac
 }
 
-# What runs beside the steps of `all`, one after the other: tests in Python mostly wait, and use one core of two. Tests of
+# What runs beside the steps of `all`, one after the other, on what tests in Python leave idle while they wait. Tests of
 # Rust are only compiled there: several look at the clock.
 beside_steps() {
     [[ ${1-all} != all ]] || echo rust_build rust_lint lab_tests
@@ -44,7 +44,8 @@ python_format() { "$venv/bin/python" -m ruff format --check; }
 # The code, and the documentation as prose.
 python_lint() { "$venv/bin/python" -m ruff check && "$venv/bin/python" "$root/tools/prose.py"; }
 python_types() { "$venv/bin/python" -m mypy; }
-python_tests() { "$venv/bin/python" -m pytest -m "not e2e" --durations=5 --durations-min=5; }
+# In two processes, a file in one of them: tests of a file share what they set up.
+python_tests() { "$venv/bin/python" -m pytest -m "not e2e" -n 2 --dist loadfile --durations=5 --durations-min=5; }
 e2e_tests() {
     if [[ ! -d tests/e2e ]]; then
         echo "skipped: there is no tests/e2e"
@@ -68,7 +69,7 @@ fleet_kills() { cd "$root/tests" && "$venv/bin/python" -m fleet.whole "${test_wo
 # 100,000 crash images of each structure, of which the ordinary tests make a twentieth or more.
 crash_images() {
     local where=(-p assay-pmem -p assay-index -p assay-engine)
-    where+=(--test crash_pool --test bztree_crash --test dash_crash --test fptree --test simulation)
+    where+=(--test crash_pool --test bztree --test dash --test fptree --test simulation)
     "$cargo" test --locked "${where[@]}" -- --include-ignored --nocapture a_hundred_thousand
 }
 

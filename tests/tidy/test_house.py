@@ -16,7 +16,8 @@ from tidy.floors import circles
 
 # Who may use whom. A crate that is not named here has no place yet: give it one.
 ARROWS: dict[str, set[str]] = {
-    "record": set(),
+    "features": set(),
+    "record": {"features"},
     "own": set(),
     "path": {"record", "own"},
     "instruments": {"record", "path"},

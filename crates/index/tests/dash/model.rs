@@ -1,13 +1,11 @@
 //! Dash against a map: growing, shrinking, opened again, closed or not.
 
-mod dash_common;
-
+use crate::common::{Action, Operation, State, key_bytes, state_of};
 use assay_index::{
     Index, IndexError, Session,
     dash::{Dash, DashEh, DashLh, DashShape, Directory, Extendible, Linear},
 };
 use assay_pmem::{Mapped, PmemError, Pool, PoolFile, Shape};
-use dash_common::{Action, Operation, State, key_bytes, state_of};
 use proptest::prelude::*;
 
 const KEYS: u64 = 600;

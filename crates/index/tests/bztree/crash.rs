@@ -1,9 +1,7 @@
 //! The tree survives every crash that was tried, with one thread and with several.
 
-mod bztree_common;
-
+use crate::common::some_case;
 use assay_pmem::crash::{Explorer, Summary};
-use bztree_common::some_case;
 
 fn explore(threads: u64, images: u64, seeds: std::ops::Range<u64>) -> Summary {
     let mut total = Summary::default();

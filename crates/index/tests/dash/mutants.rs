@@ -1,14 +1,12 @@
 //! Whoever leaves out a flush or a fence of Dash, or swaps two persists, is caught.
 
-mod dash_common;
-
 use std::collections::BTreeMap;
 
+use crate::common::Case;
 use assay_index::dash::{Directory, Extendible, Linear};
 use assay_pmem::crash::{
     CrashCase, Event, Explorer, Mark, MutantReport, Recorder, What, try_mutants, try_recovery_mutants,
 };
-use dash_common::Case;
 
 /// Lines that no crash shows to be needed, and why they are there.
 const NEVER_CAUGHT: &[(&str, &str)] = &[

@@ -1,15 +1,13 @@
 //! Whoever removes a flush or a fence of the tree, or swaps two persists, is caught. This program runs nothing else: blocks
 //! are used again only while no other thread reads anything.
 
-mod bztree_common;
-
 use std::collections::BTreeMap;
 
-use assay_pmem::crash::{Allowed, Explorer, MutantReport, try_mutants, try_recovery_mutants};
-use bztree_common::{
+use crate::common::{
     Action::{Insert, Lookup, Remove, Update, Upsert},
     Case, TINY, WIDE, code_at, some_case, steps,
 };
+use assay_pmem::crash::{Allowed, Explorer, MutantReport, try_mutants, try_recovery_mutants};
 
 /// Lines whose mutants may all live, by what stands beside them, and why.
 const ARGUED: &[(&str, &str)] = &[

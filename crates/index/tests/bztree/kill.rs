@@ -1,12 +1,13 @@
 //! A process that works on a tree in a file is killed at any moment, again and again; what it said is done must be there.
 
-mod bztree_common;
-
 use std::{collections::BTreeMap, io::Write, path::Path, time::Duration};
 
+use crate::{
+    child::killed,
+    common::{Tree, key},
+};
 use assay_index::{Index, Session, bztree::BzTree};
 use assay_pmem::{Mapped, PoolFile, Shape};
-use bztree_common::{Tree, child::killed, key};
 
 const CHILD: &str = "ASSAY_BZTREE_KILL_TEST";
 const THREADS: u64 = 2;
@@ -100,7 +101,7 @@ fn what_a_killed_process_said_is_there_and_nothing_leaked() {
     drop(PoolFile::create(&path, 64 << 20, &shape).unwrap());
     let mut turns = [0; THREADS as usize];
     for round in 0..ROUNDS {
-        killed("child", (CHILD, &path), Duration::from_micros(500 + round * 3100), |line| {
+        killed("kill::child", (CHILD, &path), Duration::from_micros(500 + round * 3100), |line| {
             let mut words = line.split(' ');
             if let (Some("done"), Some(thread), Some(turn), None) =
                 (words.next(), words.next(), words.next(), words.next())

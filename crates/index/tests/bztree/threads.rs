@@ -1,19 +1,17 @@
 //! Threads on one tree: each operation happens at one moment between its call and its answer, and a thread that stands
 //! still keeps nobody waiting.
 
-mod bztree_common;
-
 use std::{
     collections::HashSet,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use assay_index::{Index, Session, bztree::Nodes};
-use assay_pmem::{Medium, Pool, Shape, crash::Recorder};
-use bztree_common::{
-    TINY, Tree, open,
+use crate::{
+    common::{TINY, Tree, open},
     turns::{Stepped, Turns},
 };
+use assay_index::{Index, Session, bztree::Nodes};
+use assay_pmem::{Medium, Pool, Shape, crash::Recorder};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{RngCore, SeedableRng},

@@ -1,18 +1,16 @@
 //! A process that works on a table is killed at any moment, again and again; what it said is done must be there.
 
-#[path = "common/child.rs"]
-mod child;
-mod dash_common;
-
 use std::{io::Write, path::Path, time::Duration};
 
+use crate::{
+    child::killed,
+    common::{key_bytes, value_bytes},
+};
 use assay_index::{
     Index, Session,
     dash::{Dash, DashShape, Directory, Extendible, Linear},
 };
 use assay_pmem::{Mapped, PoolFile, Shape};
-use child::killed;
-use dash_common::{key_bytes, value_bytes};
 
 const CHILD: &str = "ASSAY_DASH_KILL_TEST";
 const KEYS: u64 = 1500;
@@ -100,7 +98,7 @@ fn what_a_killed_process_said_is_there_and_nothing_leaked() {
 /// The last turn that the child said before it was killed.
 fn last_turn(what: &str, after: Duration) -> u64 {
     let mut last = 0;
-    killed("child", (CHILD, what), after, |line| {
+    killed("kill::child", (CHILD, what), after, |line| {
         let turn = line.strip_prefix("done ").and_then(|number| number.parse().ok());
         last = turn.unwrap_or(last);
         turn.is_some()

@@ -1,13 +1,11 @@
 //! A thread stops just after each of its steps, so that what it stored is not durable; another one meets that, and what
 //! it answers must not be undone by a crash.
 
-mod bztree_common;
-
-use assay_pmem::crash::{Allowed, CrashCase, Explorer, Recorder, try_mutants};
-use bztree_common::{
+use crate::common::{
     Action::{Insert, Lookup, Remove, Update, Upsert},
     Case, WIDE, steps,
 };
+use assay_pmem::crash::{Allowed, CrashCase, Explorer, Recorder, try_mutants};
 
 /// Lines that only a thread reaches which meets what another one has stored and not made durable.
 const LINES: [&str; 3] = ["// dirty word", "// dirty word durable", "// earlier record of the tail"];
@@ -31,7 +29,7 @@ fn reached(case: &Case) -> Vec<&'static str> {
     medium.start_recording();
     case.run(medium.clone()).unwrap();
     let sites = medium.stop_recording();
-    let line = |text: &&&str| sites.iter().any(|event| bztree_common::line_of(event.site).ends_with(**text));
+    let line = |text: &&&str| sites.iter().any(|event| crate::common::line_of(event.site).ends_with(**text));
     LINES.iter().filter(line).copied().collect()
 }
 
@@ -49,7 +47,7 @@ fn what_others_have_not_made_durable_is_before_it_is_acted_upon() {
             let report = try_mutants(&case, &explorer, none)
                 .unwrap_or_else(|violation| panic!("pair {pair}, stopped before step {stop}: {violation}"));
             for (site, (found, _)) in &report.sites {
-                let code = bztree_common::code_at(site);
+                let code = crate::common::code_at(site);
                 LINES
                     .iter()
                     .zip(&mut caught)

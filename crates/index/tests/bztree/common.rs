@@ -1,13 +1,8 @@
 //! Histories of a tree: what each operation means, and threads that take turns step by step.
 
-#![allow(dead_code, reason = "each test uses a part")]
-
-#[path = "../common/child.rs"]
-pub mod child;
-pub mod turns;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::turns::{Stepped, Turns};
 use assay_index::{
     Index, Session,
     bztree::{BzTree, Nodes},
@@ -20,7 +15,6 @@ use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{RngCore, SeedableRng},
 };
-use turns::{Stepped, Turns};
 
 /// Nodes so small that a few operations split and merge them.
 pub const TINY: Nodes = Nodes { tail: 3, records: 4, record_words: 60, children: 4 };

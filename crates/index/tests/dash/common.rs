@@ -1,8 +1,5 @@
 //! Histories of a small table, and what must hold after a crash in any of them.
 
-// Each test uses a part of it.
-#![allow(dead_code)]
-
 use std::{collections::BTreeMap, marker::PhantomData};
 
 use assay_index::{

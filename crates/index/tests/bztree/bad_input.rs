@@ -1,15 +1,13 @@
 //! What cannot be is refused in a sentence, and nothing is lost.
 
-mod bztree_common;
-
 use std::time::Duration;
 
+use crate::common::Tree;
 use assay_index::{
     Index, IndexError, Session,
     bztree::{BzTree, LAYOUT},
 };
 use assay_pmem::{Mapped, Medium, PmemError, Pool, PoolFile, Shape, pin};
-use bztree_common::Tree;
 
 fn pool(bytes: u64) -> Box<Pool<Mapped>> {
     Box::new(Pool::create(Mapped::memory(bytes).unwrap(), &Tree::<Mapped>::pool_shape()).unwrap())

@@ -1,19 +1,17 @@
 //! The multi-word compare-and-swap alone: crashes, threads that meet, a thread that stands still, a process that is
 //! killed. What must hold: operations that raise all their words by one leave a sum that is a multiple of their length.
 
-mod bztree_common;
-
 use std::{path::Path, sync::Arc, time::Duration};
 
+use crate::{
+    child::killed,
+    turns::{Stepped, Turns},
+};
 use assay_index::pmwcas::{Block, CONTROL, CasOutcome, DescriptorTable, Fate, WordChange, Worker, area_bytes};
 use assay_pmem::{
     Medium, Offset, Pool, PoolFile, Shape,
     crash::{CrashCase, Explorer, Mark, Recorder},
     pin,
-};
-use bztree_common::{
-    child::killed,
-    turns::{Stepped, Turns},
 };
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -339,7 +337,9 @@ fn the_sum_of_the_words_survives_a_killed_process() {
     make(&*PoolFile::create(&path, 8 << 20, &shape).unwrap());
     let mut before = 0;
     for round in 0..12 {
-        killed("child", (CHILD, &path), Duration::from_micros(300 + round * 1700), |line| line.ends_with("ready"));
+        killed("pmwcas::child", (CHILD, &path), Duration::from_micros(300 + round * 1700), |line| {
+            line.ends_with("ready")
+        });
         let (pool, _lock) = PoolFile::open(&path, LAYOUT).unwrap().split();
         let words = Words::open(pool).unwrap();
         let values = words.values().unwrap();

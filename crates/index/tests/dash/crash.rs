@@ -1,10 +1,8 @@
 //! Dash survives every crash that was tried, crashes of its lazy recovery included.
 
-mod dash_common;
-
+use crate::common::Case;
 use assay_index::dash::{Directory, Extendible, Linear};
 use assay_pmem::crash::{Explorer, Summary};
-use dash_common::Case;
 
 /// Images of one kind of table in CI, and where somebody asks for all.
 const FEW: u64 = 5_000;

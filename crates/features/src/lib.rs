@@ -1,0 +1,1 @@
+//! No code: which features of libraries all programs share stands in its `Cargo.toml`.

@@ -1,0 +1,44 @@
+"""All programs ask the libraries that they share for the same, so that each crate is compiled once."""
+
+import shutil
+import subprocess
+from functools import cache
+
+import pytest
+
+from .files import ROOT
+
+Asked = dict[str, frozenset[str]]
+
+FIRST, LATER = "assayer", ("assayer-db", "assayer-mount")
+
+
+@cache
+def asked_by(program: str) -> Asked:
+    """The features that each package is built with for a program, here."""
+    words = ["cargo", "tree", "--locked", "-p", program, "-e", "normal,build", "--prefix", "none", "-f", "{p}|{f}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, set[str]] = {}
+    for line in done.stdout.splitlines():
+        package, features = line.removesuffix(" (*)").split("|")
+        found.setdefault(package, set()).add(features)
+    return {package: frozenset(features) for package, features in found.items()}
+
+
+def differing(first: Asked, later: Asked) -> list[str]:
+    """Packages of the first program that the other one wants otherwise: it may want them once more for its build."""
+    return sorted(package for package, features in first.items() if not features <= later.get(package, features))
+
+
+@pytest.mark.parametrize("program", LATER)
+def test_a_program_asks_what_it_shares_for_no_other_features(program: str) -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not on PATH")
+    found = differing(asked_by(FIRST), asked_by(program))
+    assert not found, f"name what {program} needs of these in crates/features/Cargo.toml: {found}"
+
+
+def test_a_feature_more_is_seen() -> None:
+    assert differing({"a": frozenset({"std"})}, {"a": frozenset({"std,more"}), "b": frozenset()}) == ["a"]
+    assert not differing({"a": frozenset({"std"})}, {"b": frozenset({"std"})})
