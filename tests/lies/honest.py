@@ -288,6 +288,8 @@ COPIED = 256 * KIB
 SPUN_S = 0.0005
 # A second instrument, which looks at other moments, sees that much of what the record says.
 SEEN_BY_ANOTHER = 0.5
+# From which share of the depth on it counts as reached, by either instrument.
+DEPTH_REACHED = 0.8
 
 
 def confirmed(reason: Mapping[str, Any], cell: Cell, watch: Watch, before: Reading, after: Reading) -> bool:
@@ -302,7 +304,7 @@ def confirmed(reason: Mapping[str, Any], cell: Cell, watch: Watch, before: Readi
         said, seen = numbers["change_share"], before.loop_s / after.loop_s - 1.0
         return said * seen > 0.0 and abs(seen) >= SEEN_BY_ANOTHER * abs(said)
     if code == "depth-not-reached":
-        return watch.in_flight() < cell.depth * SEEN_BY_ANOTHER
+        return watch.in_flight() < cell.depth * DEPTH_REACHED
     if code == "generator-late":
         share = 1.0 - numbers["percentile"] / 100.0
         return watch.stalled(SEEN_BY_ANOTHER * numbers["lateness_ns"] * 1e-9) >= SEEN_BY_ANOTHER * share

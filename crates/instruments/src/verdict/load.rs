@@ -43,26 +43,26 @@ pub(super) fn depth_not_reached(run: &RunObservation, class: &ClassObservation) 
 fn in_flight_too_few(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
     let asked = f64::from(class.threads) * f64::from(class.depth);
     let possible = f64::from(class.threads) * depth_with_batches(class);
-    if class.achieved_depth.max(depth_by_the_device(run, class)) >= DEPTH_REACHED * possible {
+    let reached = depth_reached(run, class);
+    if reached >= DEPTH_REACHED * possible {
         return None;
     }
     let evidence = format!(
         "{asked} operations in flight were asked for ({} threads, depth {}), {:.1} were in flight in the mean",
-        class.threads, class.depth, class.achieved_depth
+        class.threads, class.depth, reached
     );
     let fix = "ask for the depth that was reached, or use a path that keeps operations in flight (io_uring or \
         libaio with direct I/O)";
-    let numbers = [("asked_depth", asked), ("achieved_depth", class.achieved_depth)];
+    let numbers = [("asked_depth", asked), ("achieved_depth", reached)];
     Some(with(of_class(&class.name, ReasonCode::DepthNotReached, Severity::Suspect, evidence, fix), &numbers))
 }
 
-/// The loop takes operations inside the submitting call for not in flight. For direct operations the device's own counter
-/// knows better: on a fast device submission takes long and holds nothing up. 0 where the device does not say so.
-fn depth_by_the_device(run: &RunObservation, class: &ClassObservation) -> f64 {
+/// Mean operations in flight. The loop takes those inside the submitting call for not in flight; for direct operations the
+/// device's own counter knows better: on a fast device submission takes long and holds nothing up.
+pub fn depth_reached(run: &RunObservation, class: &ClassObservation) -> f64 {
     let asked = f64::from(class.threads) * f64::from(class.depth);
     let had_many = device_saw(run, class).is_some_and(|seen| seen >= DEVICE_DEPTH * asked);
-    let in_the_call = class.submit_share.unwrap_or(0.0) * (asked - f64::from(class.threads));
-    if class.direct() && had_many { class.achieved_depth + in_the_call } else { 0.0 }
+    if class.direct() && had_many { class.in_service.max(class.achieved_depth) } else { class.achieved_depth }
 }
 
 /// Mean depth that a thread can keep when it submits in batches: the queue runs down by a batch before it is filled.

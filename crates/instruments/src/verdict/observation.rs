@@ -181,6 +181,8 @@ pub struct ClassObservation {
     pub batch: u32,
     /// Mean operations in flight, all threads.
     pub achieved_depth: f64,
+    /// The same with those that the loop knows only to be inside of its submitting call: they may be under way, or held up.
+    pub in_service: f64,
     /// Rate asked for, operations per second of the whole class; none where arrivals are closed.
     pub asked_rate: Option<f64>,
     /// Operations that are due at the same instant, all threads (1 but for bursts).
@@ -320,6 +322,7 @@ impl ClassObservation {
             depth: 1,
             batch: 1,
             achieved_depth: 0.0,
+            in_service: 0.0,
             asked_rate: None,
             burst: 1,
             poisson: false,

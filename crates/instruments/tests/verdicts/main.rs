@@ -68,6 +68,7 @@ fn ordinary() -> Observation {
         threads: 2,
         depth: 16,
         achieved_depth: 31.2,
+        in_service: 31.2,
         active_s: 4.0,
         reads,
         read_bytes: reads * 4096,

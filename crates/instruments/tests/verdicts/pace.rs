@@ -4,9 +4,10 @@ use super::*;
 
 #[test]
 fn a_depth_that_was_not_reached_is_said() {
-    expect(&judged(|_, class| class.achieved_depth = 9.0), ReasonCode::DepthNotReached, SUSPECT);
+    let few = judged(|_, class| (class.achieved_depth, class.in_service) = (9.0, 18.0));
+    expect(&few, ReasonCode::DepthNotReached, SUSPECT);
     // A batch as deep as the queue empties it before it is filled again.
-    valid(&judged(|_, class| (class.batch, class.achieved_depth) = (16, 15.0)));
+    valid(&judged(|_, class| (class.batch, class.achieved_depth, class.in_service) = (16, 15.0, 15.0)));
     // With a rate the depth follows from it.
     valid(&judged(|_, class| (class.asked_rate, class.achieved_depth) = (Some(60_000.0), 2.0)));
     let buffered = |kind, cache| {
@@ -27,6 +28,17 @@ fn direct_submission_is_doubted_only_when_the_device_saw_little_in_flight() {
     valid(&judged(|_, class| class.submit_share = Some(0.95)));
     // Half of the time inside the call of a device that had them all the same.
     valid(&judged(|_, class| (class.submit_share, class.achieved_depth) = (Some(0.45), 17.7)));
+    // It had most of them, and not all: that is the number which is said.
+    let busy = judged(|run, class| {
+        (class.submit_share, class.achieved_depth, class.in_service) = (Some(0.65), 1.0, 20.5);
+        run.devices[0].counters.mean_in_flight.value = 18.0;
+    });
+    expect(&busy, ReasonCode::DepthNotReached, SUSPECT);
+    assert!(
+        busy.reasons.iter().any(|reason| reason.numbers.get("achieved_depth") == Some(&20.5)),
+        "{:?}",
+        busy.reasons
+    );
     let blocked = judged(|run, class| {
         class.submit_share = Some(0.95);
         run.devices[0].counters.mean_in_flight.value = 1.1;

@@ -6,7 +6,7 @@ use assay_instruments::{
     environment::usable_memory_bytes,
     verdict::{
         Beneath, ClassObservation, CountingSeen, DeviceObservation, ExtentSurvey, FlushObservation, Observation,
-        OwnCpu, OwnTraffic, RunObservation, judge, kernel_accounts,
+        OwnCpu, OwnTraffic, RunObservation, depth_reached, judge, kernel_accounts,
     },
 };
 use assay_path::prepare::PreparedDataset;
@@ -25,19 +25,28 @@ use crate::{
 };
 
 /// The reasons that the rules find.
-pub fn reasons(
+pub fn judged(
     finished: &Finished<'_>,
     parts: &[Part<'_>],
     classes: &[ClassResult],
     window: &WindowOutcome,
     devices: &[DeviceCounters],
-) -> Vec<Reason> {
+) -> Judged {
     let observe = Observe { around: &finished.around, finished };
     let observation = Observation {
         run: observe.run(parts, classes, window, devices),
         classes: observe.classes(parts, classes, devices),
     };
-    judge(&observation).reasons
+    let depths = observation.classes.iter().map(|class| depth_reached(&observation.run, class)).collect();
+    Judged { reasons: judge(&observation).reasons, depths }
+}
+
+/// What a run is said to be.
+pub struct Judged {
+    /// All that speaks against it, and notes.
+    pub reasons: Vec<Reason>,
+    /// Mean operations in flight of each class, as far as the devices' counters tell.
+    pub depths: Vec<f64>,
 }
 
 struct Observe<'a> {
@@ -310,6 +319,7 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     let (read_bytes, written_bytes) = bytes_by_kind(result);
     let cpu_s = result.cpu.user_s.value + result.cpu.kernel_s.value - part.wait_s(hz);
     seen.achieved_depth = result.achieved_depth.value;
+    seen.in_service = part.in_service(result.service.mean_ns * result.service.count as f64, hz);
     seen.active_s = part.elapsed_s;
     (seen.reads, seen.writes) = (result.reads, result.writes);
     (seen.read_bytes, seen.written_bytes) = (read_bytes, written_bytes);

@@ -130,12 +130,16 @@ impl Part<'_> {
         self.sum(of).map(|sum| distribution(&sum, self.provenance))
     }
 
-    /// Little's law: the time that operations spent in service, per second. For a path that blocks in its submit call the
-    /// operations waited in the program, not at the device; that time does not count.
-    pub fn achieved_depth(&self, service: &Sum, hz: f64) -> f64 {
+    /// Little's law: the time that operations spent in service, ns together, per second.
+    pub fn in_service(&self, service_ns: f64, hz: f64) -> f64 {
+        (service_ns / 1e9 + self.at_edges_s(hz)).max(0.0) / self.elapsed_s.max(1e-9)
+    }
+
+    /// The same without what others of its thread's operations wait meanwhile: where a path blocks in its submit call they
+    /// wait in the program, not at the device. Whether it blocks, the device knows ([`super::judge`]).
+    pub fn achieved_depth(&self, in_service: f64) -> f64 {
         let threads = f64::from(self.class.threads);
         let waiting = self.submit_share() * f64::from(self.class.depth.saturating_sub(1)) * threads;
-        let in_service = (service.sum as f64 / 1e9 + self.at_edges_s(hz)).max(0.0) / self.elapsed_s.max(1e-9);
         (in_service - waiting).max(in_service.min(threads))
     }
 

@@ -16,7 +16,7 @@ use assay_record::{
 
 use super::{
     crew::ThreadOutcome,
-    judge,
+    judge::{self, Judged},
     part::{Finished, Part, total},
 };
 use crate::arrivals::total_rate;
@@ -27,11 +27,14 @@ impl Finished<'_> {
         self.close_series();
         let helpers = self.around.helpers(self.job, &self.outcomes);
         let parts: Vec<Part<'_>> = (0..self.job.classes.len()).map(|index| self.part(index, helpers[index])).collect();
-        let classes: Vec<ClassResult> =
+        let mut classes: Vec<ClassResult> =
             parts.iter().zip(&self.watched.series).map(|(part, series)| self.class_result(part, series)).collect();
         let window = self.window();
         let devices = self.around.device_counters();
-        let reasons = judge::reasons(&self, &parts, &classes, &window, &devices);
+        let Judged { reasons, depths } = judge::judged(&self, &parts, &classes, &window, &devices);
+        for (class, depth) in classes.iter_mut().zip(depths) {
+            class.achieved_depth.value = depth;
+        }
         Record {
             version: FORMAT_VERSION,
             run: RunInfo {
@@ -109,7 +112,7 @@ impl Finished<'_> {
                 .map(|rate| Figure::new(rate, Unit::OpsPerSecond, Provenance::Assumed, Method::Derived)),
             asked_depth: part.class.threads * part.class.depth,
             achieved_depth: Figure::new(
-                part.achieved_depth(&series.total, self.clock.hz()),
+                part.achieved_depth(part.in_service(series.total.sum as f64, self.clock.hz())),
                 Unit::Count,
                 part.provenance,
                 Method::Derived,
