@@ -42,13 +42,13 @@ TAIL = """## Honest cells
 
 The other way round: `pytest tests/lies/test_honest.py --cells 200` measures nothing at all, memory and a disk by
 honest paths, closed and at a rate, 1.2 s each, and counts reasons that are not true. A second instrument looks on:
-the disk's own counters, copies in memory and a loop that reads the clock. On 2026-11-26 that was a virtual machine
-with 2 CPUs (AMD EPYC, family 25) without a PMU, with ext4 on virtio. With nothing beside it 3 of 200 cells carried
-a reason that nothing accounted for, and 22 one that the second instrument or other processes did, mostly
-`not-steady`. Since then workers with a rate spin less; 3 of 105 cells carried such a reason, with some other work
-beside, and 15 only the other kind. The same cells had 35 of 200 as long as timers that end late counted for a late
-generator, and a CPU that wakes up for one whose frequency had changed. The second instrument is coarse: copies
-spread by themselves, and confirm more than they should.
+the disk's own counters, copies in memory and a loop that reads the clock. On 2026-11-26, on a virtual machine with 2
+CPUs (AMD EPYC, family 25) without a PMU, with ext4 on virtio and nothing beside it, 4 of 200 cells carried a reason
+that nothing accounted for: `frequency-changed` three times and `steadiness-lost` once, of a memory's reads. Another
+26 had one that the second instrument or other processes confirm. Three runs of the 200 that day
+before the last changes had 3 to 6 such cells; it was 35 as long as timers that end late counted for a late generator,
+and a CPU that wakes up for one whose frequency had changed. What a neighbour on the host does to a CPU for a fifth of
+a second, no second instrument that looks now and then can confirm.
 
 ## What no program can see
 
