@@ -111,8 +111,11 @@ pub(super) fn device_bytes_differ(run: &RunObservation, class: &ClassObservation
 
 /// More than asked. Less than asked means that memory served it, which has a name of its own.
 fn direct_reads(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
-    let read =
-        not_counted_twice(class.device_read_bytes?, class.read_bytes, moved(run, class, |one| one.read_bytes.value));
+    let read = not_counted_twice(
+        class.device_read_bytes?,
+        class.read_bytes,
+        of_devices(run, class, |one| one.read_bytes.value),
+    );
     let share = read as f64 / class.read_bytes.max(1) as f64;
     if class.reads == 0 || share <= 1.0 + DIFFERENCE || read < class.read_bytes + DIFFERENCE_AT_LEAST {
         return None;
@@ -122,7 +125,7 @@ fn direct_reads(run: &RunObservation, class: &ClassObservation) -> Option<Reason
 }
 
 fn direct_writes(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
-    let reached = moved(run, class, |one| one.written_bytes.value);
+    let reached = of_devices(run, class, |one| one.written_bytes.value);
     let written = not_counted_twice(class.device_written_bytes?, class.written_bytes, reached);
     let share = written as f64 / class.written_bytes.max(1) as f64;
     let near = (share - 1.0).abs() <= DIFFERENCE || written.abs_diff(class.written_bytes) < DIFFERENCE_AT_LEAST;
@@ -136,8 +139,12 @@ fn direct_writes(run: &RunObservation, class: &ClassObservation) -> Option<Reaso
     Some(differ(class, "written", written, class.written_bytes, Severity::Suspect, fix))
 }
 
-/// What the class's devices moved, whoever asked; none where no device is known.
-fn moved(run: &RunObservation, class: &ClassObservation, of: impl Fn(&DeviceCounters) -> f64) -> Option<f64> {
+/// A counter of the class's devices together, whoever caused it; none where no device is known.
+pub(super) fn of_devices(
+    run: &RunObservation,
+    class: &ClassObservation,
+    of: impl Fn(&DeviceCounters) -> f64,
+) -> Option<f64> {
     let ours = run.devices.iter().filter(|device| class.devices.contains(&device.counters.device));
     let counts: Vec<f64> = ours.map(|device| of(&device.counters)).collect();
     (!counts.is_empty()).then(|| counts.iter().sum())
@@ -168,7 +175,8 @@ fn not_written_back(run: &RunObservation, class: &ClassObservation) -> Option<Re
     }
     // A loop device may have been given what its file's page cache still holds.
     let bottom = class.beneath.map_or(f64::INFINITY, |beneath| beneath.written_bytes);
-    let (reached, asked) = (moved(run, class, |one| one.written_bytes.value)?.min(bottom), class.written_bytes as f64);
+    let (reached, asked) =
+        (of_devices(run, class, |one| one.written_bytes.value)?.min(bottom), class.written_bytes as f64);
     if reached >= WRITTEN_BACK * asked {
         return None;
     }

@@ -3,6 +3,7 @@
 use assay_record::{Cache, Overdue, PathKind, Reason, ReasonCode, Severity};
 
 use super::{
+    device::of_devices,
     observation::{ClassObservation, Lateness, RunObservation},
     reason::{of_class, of_run, with},
     words::{percent, rate, time},
@@ -98,9 +99,7 @@ fn done_while_submitted(run: &RunObservation, class: &ClassObservation) -> Optio
 /// Mean requests that the devices of a class saw in flight; none where none has counters. Others' requests on the same
 /// device add to it, so they can only silence the rule.
 fn device_saw(run: &RunObservation, class: &ClassObservation) -> Option<f64> {
-    let own = run.devices.iter().filter(|device| class.devices.contains(&device.counters.device));
-    let seen: Vec<f64> = own.map(|device| device.counters.mean_in_flight.value).collect();
-    (!seen.is_empty()).then(|| seen.iter().sum())
+    of_devices(run, class, |one| one.mean_in_flight.value)
 }
 
 /// The rate asked for was not reached, or was passed.

@@ -209,6 +209,11 @@ impl Observe<'_> {
         devices: &[DeviceCounters],
     ) -> Vec<ClassObservation> {
         let mut seen: Vec<_> = parts.iter().zip(results).map(|(part, class)| self.class(part, class)).collect();
+        let hz = self.finished.clock.hz();
+        // Of the window alone: what was due in it and done later counts where it was cut off.
+        for ((class, part), series) in seen.iter_mut().zip(parts).zip(&self.finished.watched.series) {
+            class.in_service = part.in_service(series.total.sum as f64, hz);
+        }
         let shares: Vec<_> = seen.iter().map(|class| beneath(class, &seen, devices)).collect();
         seen.iter_mut().zip(shares).for_each(|(class, share)| class.beneath = share);
         seen
@@ -319,7 +324,6 @@ fn done(seen: &mut ClassObservation, part: &Part<'_>, result: &ClassResult, hz: 
     let (read_bytes, written_bytes) = bytes_by_kind(result);
     let cpu_s = result.cpu.user_s.value + result.cpu.kernel_s.value - part.wait_s(hz);
     seen.achieved_depth = result.achieved_depth.value;
-    seen.in_service = part.in_service(result.service.mean_ns * result.service.count as f64, hz);
     seen.active_s = part.elapsed_s;
     (seen.reads, seen.writes) = (result.reads, result.writes);
     (seen.read_bytes, seen.written_bytes) = (read_bytes, written_bytes);
