@@ -36,8 +36,10 @@ set_up() {
     if ! { python_ready "$stamp" "$lock" && rust_ready && system_ready "$kind"; }; then
         : >"$log"
         set_up_system "$kind"
+        # Packages come over the network while the compiler works.
+        rust_ready || begin_beside set_up_rust
         python_ready "$stamp" "$lock" || set_up_python "$stamp" "$lock"
-        rust_ready || set_up_rust
+        await_beside
     fi
     # Tests ask for everything; whoever only measures a drive need not wait for what runs databases.
     if [[ $kind == test ]]; then
@@ -45,6 +47,28 @@ set_up() {
         rust_ready assayer-mount || set_up_program assayer-mount
     fi
     exec 9>&-
+}
+
+# begin_beside STEP: begins a step with a log of its own. It is a process group of its own, which ends whole where this
+# set-up ends early: what runs in the background would not hear an interrupt.
+begin_beside() {
+    set -m
+    (
+        log=$state/setup-beside.log
+        : >"$log"
+        "$@"
+    ) &
+    beside=$!
+    set +m
+    trap 'kill -TERM -- "-$beside" 2>/dev/null' EXIT
+}
+
+# What failed there has been said there.
+await_beside() {
+    [[ -n ${beside-} ]] || return 0
+    wait "$beside" || exit
+    trap - EXIT
+    beside=
 }
 
 # One sentence where this user can change nothing here: another one's checkout is used as it is, or not at all.
