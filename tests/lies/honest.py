@@ -297,7 +297,7 @@ def confirmed(reason: Mapping[str, Any], cell: Cell, watch: Watch, before: Readi
     numbers = {name: float(value) for name, value in reason.get("numbers", {}).items()}
     code = reason["code"]
     if code in ("not-steady", "steadiness-lost"):
-        said = numbers.get("spread_share", 1.0 - numbers.get("kept_share", 1.0))
+        said = numbers.get("spread_share", step_share(numbers))
         of_disk = watch.spread_of_service() if cell.rate else watch.spread()
         return 0.0 < SEEN_BY_ANOTHER * said <= (of_disk if cell.target == "disk" else watch.spread_of_copies())
     if code == "frequency-changed" and "change_share" in numbers:
@@ -309,6 +309,12 @@ def confirmed(reason: Mapping[str, Any], cell: Cell, watch: Watch, before: Readi
         share = 1.0 - numbers["percentile"] / 100.0
         return watch.stalled(SEEN_BY_ANOTHER * numbers["lateness_ns"] * 1e-9) >= SEEN_BY_ANOTHER * share
     return False
+
+
+def step_share(numbers: Mapping[str, float]) -> float:
+    """By how much of the higher level a step lies apart; 0 where the reason names none."""
+    before, after = numbers.get("before", 0.0), numbers.get("after", 0.0)
+    return abs(after - before) / max(before, after) if max(before, after) > 0.0 else 0.0
 
 
 # What a machine that is not quiet can really do to a record.

@@ -52,12 +52,21 @@ impl Limits {
 pub enum Steadiness {
     /// Nothing was found against it (also where there are too few points to tell).
     Steady,
-    /// It drifted, stepped up, or jumped about.
+    /// It drifted, or jumped about.
     NeverSteady {
         /// Difference between the best and the worst fifth of the window, relative to the mean.
         spread: f64,
         /// Rise (or fall, negative) of the straight line over the window, relative to the mean.
         drift: f64,
+    },
+    /// It stepped up.
+    Rose {
+        /// When, seconds since the window opened.
+        at_s: f64,
+        /// Mean value of the level that ended there.
+        before: f64,
+        /// Mean value of all that came after.
+        after: f64,
     },
     /// It was steady and then dropped, and stayed down.
     Lost {
@@ -111,13 +120,13 @@ pub fn assess(series: &[SeriesPoint], limits: Limits) -> Steadiness {
     let spread = level::spread_of_parts(&values, PARTS);
     let scattered = spread.range > limits.spread * average && spread.range > SPREAD_SIGNIFICANCE * spread.error;
     let drifted = drift.abs() > limits.drift && line.significance(&values) > DRIFT_SIGNIFICANCE;
-    let stepped = splits.iter().any(|split| {
-        split.after > split.before / (1.0 - limits.drop) && split.significance(&values) > LEVEL_SIGNIFICANCE
-    });
-    if drifted || stepped || scattered {
-        return Steadiness::NeverSteady { spread: spread.range / average, drift };
+    // A slow rise looks like a step, too: where a straight line describes it better, that is said.
+    let step_is_better = level::squares_of_best_step(&values) <= line.squares(&values);
+    match find_rise(&points, &values, &splits, limits) {
+        Some(rose) if step_is_better || !(drifted || scattered) => rose,
+        _ if drifted || scattered => Steadiness::NeverSteady { spread: spread.range / average, drift },
+        _ => stall::find(series).unwrap_or(Steadiness::Steady),
     }
-    stall::find(series).unwrap_or(Steadiness::Steady)
 }
 
 /// Throughput of a class's intervals, operations per second.
@@ -168,14 +177,31 @@ fn find_loss(
             && level::last_level(values, split.at) < bound * split.before
             && split.significance(values) > LEVEL_SIGNIFICANCE
     };
-    // The clearest one: a spurious step just before the real one mixes both levels, and is less clear.
-    let clearer = |a: &&Split, b: &&Split| a.significance(values).total_cmp(&b.significance(values));
-    let split = splits.iter().filter(lasting).max_by(clearer)?;
+    let split = clearest(values, splits, lasting)?;
     if line.squares(values) < level::squares_of_best_step(values) {
         return None;
     }
-    let first = &points[split.at];
-    Some(Steadiness::Lost { at_s: (first.at_s - first.length_s).max(0.0), before: split.before, after: split.after })
+    Some(Steadiness::Lost { at_s: begin_of(&points[split.at]), before: split.before, after: split.after })
+}
+
+/// A clear step up.
+fn find_rise(points: &[SeriesPoint], values: &[f64], splits: &[Split], limits: Limits) -> Option<Steadiness> {
+    let rising = |split: &&Split| {
+        split.after > split.before / (1.0 - limits.drop) && split.significance(values) > LEVEL_SIGNIFICANCE
+    };
+    let split = clearest(values, splits, rising)?;
+    Some(Steadiness::Rose { at_s: begin_of(&points[split.at]), before: split.before, after: split.after })
+}
+
+/// The clearest change of those that are wanted: a spurious step just before the real one mixes both levels, and is less
+/// clear.
+fn clearest<'a>(values: &[f64], splits: &'a [Split], wanted: impl Fn(&&Split) -> bool) -> Option<&'a Split> {
+    splits.iter().filter(wanted).max_by(|a, b| a.significance(values).total_cmp(&b.significance(values)))
+}
+
+/// When an interval began, s since the window opened.
+fn begin_of(point: &SeriesPoint) -> f64 {
+    (point.at_s - point.length_s).max(0.0)
 }
 
 /// Drops cut intervals, replaces single outliers by their neighbours, averages down to a handy number of points.

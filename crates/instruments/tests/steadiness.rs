@@ -103,13 +103,32 @@ fn a_slow_decline_is_a_drift_and_not_a_step() {
 fn a_dip_that_recovers_is_not_lost_steadiness() {
     let mut noise = Noise::new(2, 0.03, 0.0);
     let made = series(80, |x| if (0.4..0.6).contains(&x) { 4_000.0 } else { 10_000.0 } * noise.factor());
-    assert!(matches!(assess(&made, Limits::THROUGHPUT), Steadiness::NeverSteady { .. }));
+    assert_rose(&made, (4_000.0, 10_000.0), 0.6);
 }
 
 #[test]
 fn a_rise_is_not_steady() {
     let mut noise = Noise::new(3, 0.03, 0.0);
     let made = series(80, |x| if x < 0.3 { 5_000.0 } else { 10_000.0 } * noise.factor());
+    assert_rose(&made, (5_000.0, 10_000.0), 0.3);
+}
+
+/// A step up is told by when it was and by its levels, at a share of the window.
+fn assert_rose(made: &[SeriesPoint], levels: (f64, f64), share: f64) {
+    let length_s = made.last().unwrap().at_s;
+    match assess(made, Limits::THROUGHPUT) {
+        Steadiness::Rose { at_s, before, after } => {
+            assert!((at_s / length_s - share).abs() < 0.03, "{at_s} of {length_s}");
+            assert!((before / levels.0 - 1.0).abs() < 0.05 && (after / levels.1 - 1.0).abs() < 0.05, "{before} {after}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_slow_rise_is_a_drift_and_not_a_step() {
+    let mut noise = Noise::new(4, 0.03, 0.0);
+    let made = series(80, |x| 5_000.0 * (1.0 + x) * noise.factor());
     assert!(matches!(assess(&made, Limits::THROUGHPUT), Steadiness::NeverSteady { .. }));
 }
 

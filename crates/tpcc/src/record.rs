@@ -361,6 +361,10 @@ fn steadiness(driven: &Driven) -> Option<Reason> {
             );
             (ReasonCode::NotSteady, text)
         }
+        Steadiness::Rose { at_s, before, after } => {
+            let text = format!("throughput rose from {before:.0} to {after:.0} transactions/s at {at_s:.0} s");
+            (ReasonCode::NotSteady, text)
+        }
         Steadiness::Stalled { at_s, for_s, .. } => {
             (ReasonCode::NotSteady, format!("from {at_s:.1} s on no transaction ended for {for_s:.1} s"))
         }

@@ -88,6 +88,10 @@ fn unsteady(class: &ClassObservation, found: Steadiness, what: &str, show: impl 
     match found {
         Steadiness::Steady => None,
         Steadiness::NeverSteady { spread, drift } => Some(never_steady(class, what, spread, drift)),
+        Steadiness::Rose { at_s, before, after } => {
+            let evidence = format!("{what} rose after {at_s:.1} s from {} to {}", show(before), show(after));
+            Some(not_steady(class, evidence, &[("at_s", at_s), ("before", before), ("after", after)]))
+        }
         // Between two bursts nothing is due.
         Steadiness::Stalled { expected, .. } if expected < 2.0 * f64::from(class.burst) => None,
         Steadiness::Stalled { at_s, for_s, expected } => Some(stalled(class, at_s, for_s, expected)),
@@ -113,9 +117,12 @@ fn never_steady(class: &ClassObservation, what: &str, spread: f64, drift: f64) -
         percent(spread),
         percent(drift.abs())
     );
+    not_steady(class, evidence, &[("spread_share", spread), ("drift_share", drift)])
+}
+
+fn not_steady(class: &ClassObservation, evidence: String, numbers: &[(&str, f64)]) -> Reason {
     let fix = "warm up longer (window.warmup_s), measure longer, or precondition the device";
-    let numbers = [("spread_share", spread), ("drift_share", drift)];
-    with(of_class(&class.name, ReasonCode::NotSteady, Severity::Suspect, evidence, fix), &numbers)
+    with(of_class(&class.name, ReasonCode::NotSteady, Severity::Suspect, evidence, fix), numbers)
 }
 
 fn stalled(class: &ClassObservation, at_s: f64, for_s: f64, expected: f64) -> Reason {
