@@ -4,6 +4,7 @@ use std::{fmt::Display, fs};
 
 use assay_engine::{log::record, run::job::EngineJob};
 use assay_index::IndexJob;
+use assay_libtwin::Op;
 use assay_pmem::{Header, Medium, Offset, Pool, crash::Recorder};
 use assay_record::{Event, Job, Record, WorkRecord};
 use assay_soak::{SoakJob, journal};
@@ -29,6 +30,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "engine", parse: |bytes| of_text(bytes, EngineJob::parse), few: 20_000 },
     Target { name: "soak", parse: |bytes| of_text(bytes, SoakJob::parse), few: 20_000 },
     Target { name: "twin", parse: twin, few: 5_000 },
+    Target { name: "drive", parse: drive, few: 2_000 },
     Target { name: "pool", parse: pool, few: 300 },
     Target { name: "log", parse: log, few: 50_000 },
     Target { name: "journal", parse: a_journal, few: 500 },
@@ -91,6 +93,22 @@ fn of_json<T: Serialize + DeserializeOwned>(bytes: &[u8]) -> bool {
 fn twin(bytes: &[u8]) -> bool {
     let Ok(twin) = serde_json::from_slice::<Twin>(bytes) else { return false };
     twin.validate().map_or_else(|error| refused(&error), |()| true)
+}
+
+/// A drive's file as other programs open it: what is accepted answers each request at a moment that is not before it.
+fn drive(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    let mut drive = match assay_libtwin::Twin::open(text, 1) {
+        Ok(drive) => drive,
+        Err(error) => return refused(&error),
+    };
+    assert!(!drive.describe().to_string().is_empty());
+    for (place, op) in [Op::Read, Op::Write, Op::Trim].into_iter().cycle().take(60).enumerate() {
+        let (now_ns, offset) = (place as u64 * 1_000, place as u64 * 40_503 * 4096);
+        assert!(drive.submit(now_ns, op, offset, 4096 << (place % 5)) >= now_ns, "an answer before its question");
+    }
+    assert!(drive.flush(60_000) >= 60_000);
+    true
 }
 
 /// A pool whose tables are any bytes is used without harm.

@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use assay_record::WorkCheck;
 use assay_tpcc::{Result, Scale, Store, TpccError};
-use postgres::{Client, NoTls, error::SqlState};
+use postgres::{Client, NoTls, Row, error::SqlState, types::FromSql};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +76,11 @@ pub(crate) fn failure(error: postgres::Error) -> TpccError {
     }
 }
 
+/// A value of an answer; a server may answer with a column of another type, or with fewer of them.
+fn cell<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T> {
+    row.try_get(at).map_err(failure)
+}
+
 /// An error of the server with its own words, which the library's short form leaves out.
 #[derive(Debug)]
 struct Spoken(postgres::Error);
@@ -116,7 +121,7 @@ impl PostgresStore {
     pub fn version(&self) -> Result<String> {
         let mut client = self.client()?;
         let row = client.query_one("show server_version", &[]).map_err(failure)?;
-        Ok(row.get::<_, String>(0).split(' ').next().unwrap_or_default().to_owned())
+        Ok(cell::<String>(&row, 0)?.split(' ').next().unwrap_or_default().to_owned())
     }
 
     /// What makes a commit durable, as the server is set.
@@ -132,7 +137,7 @@ impl PostgresStore {
                 &[],
             )
             .map_err(failure)?;
-        let (fsync, commit, method): (String, String, String) = (row.get(0), row.get(1), row.get(2));
+        let (fsync, commit, method) = (cell::<String>(&row, 0)?, cell::<String>(&row, 1)?, cell::<String>(&row, 2)?);
         Ok(match (fsync.as_str(), commit.as_str()) {
             ("off", _) => "none".to_owned(),
             (_, "off") => format!("{method}, later than the commit"),
@@ -163,7 +168,7 @@ impl Store for PostgresStore {
         let mut ask = client.build_transaction().read_only(true).start().map_err(failure)?;
         conditions::check(scale, delivered, |sql| {
             let row = ask.query_one(sql, &[]).map_err(failure)?;
-            Ok((row.get(0), row.get(1)))
+            Ok((cell(&row, 0)?, cell(&row, 1)?))
         })
     }
 
@@ -175,6 +180,6 @@ impl Store for PostgresStore {
     fn orders_taken(&self, scale: &Scale) -> Result<u64> {
         let sql = format!("select ({})::bigint", conditions::orders_taken(scale));
         let row = self.client()?.query_one(&sql, &[]).map_err(failure)?;
-        Ok(row.get::<_, i64>(0).unsigned_abs())
+        Ok(cell::<i64>(&row, 0)?.unsigned_abs())
     }
 }
