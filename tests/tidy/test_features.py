@@ -10,7 +10,7 @@ from .files import ROOT
 
 Asked = dict[str, frozenset[str]]
 
-FIRST, LATER = "assayer", ("assayer-db", "assayer-mount")
+FIRST, LATER = "assayer", ("assayer-db", "assayer-mount", "assay-faultfs")
 
 
 @cache
