@@ -10,7 +10,7 @@ from .files import ROOT
 
 Asked = dict[str, frozenset[str]]
 
-FIRST, LATER = "assayer", ("assayer-db", "assayer-mount", "assay-faultfs")
+FIRST, LATER = "assayer", ("assayer-db", "assayer-mount", "assay-faultfs", "assay-libtwin-c")
 
 
 @cache

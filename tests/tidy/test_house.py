@@ -23,7 +23,7 @@ ARROWS: dict[str, set[str]] = {
     "instruments": {"record", "path"},
     "load": {"record", "path", "instruments"},
     "libtwin": set(),
-    "libtwin-c": {"libtwin"},
+    "libtwin-c": {"features", "libtwin"},
     "twin": {"record", "path", "instruments", "load", "libtwin"},
     "pmem": {"record", "path"},
     "buffer": {"record", "path"},

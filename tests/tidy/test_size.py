@@ -56,6 +56,16 @@ def test_files_hold_no_more_code_than_can_be_kept_in_mind() -> None:
     assert not found, "\n".join(found)
 
 
+#: Of code that plays a drive, whoever builds it into his own program can read it all.
+PLAYING_LINES = 2000
+
+
+def test_what_plays_a_twin_stays_small() -> None:
+    files = [path for path in matching("crates/libtwin/src/**/*.rs") if "document" not in path.parts]
+    assert len(files) > 5
+    assert sum(code_lines(path.name, text(path)) for path in files) < PLAYING_LINES
+
+
 def test_blank_lines_and_comments_are_no_code() -> None:
     assert code_lines("x.rs", "//! About.\n\n/* a\n b */\nfn a() {\n    // why\n}\n") == 2
     assert code_lines("x.py", '"""About."""\n\n# why\nx = 1\n') == 2

@@ -119,7 +119,10 @@ fn assert_rose(made: &[SeriesPoint], levels: (f64, f64), share: f64) {
     match assess(made, Limits::THROUGHPUT) {
         Steadiness::Rose { at_s, before, after } => {
             assert!((at_s / length_s - share).abs() < 0.03, "{at_s} of {length_s}");
-            assert!((before / levels.0 - 1.0).abs() < 0.05 && (after / levels.1 - 1.0).abs() < 0.05, "{before} {after}");
+            assert!(
+                (before / levels.0 - 1.0).abs() < 0.05 && (after / levels.1 - 1.0).abs() < 0.05,
+                "{before} {after}"
+            );
         }
         other => panic!("{other:?}"),
     }
