@@ -82,6 +82,11 @@ impl Drop for FirstInLine {
     }
 }
 
+/// This thread runs where nobody else wants the CPU. False where the kernel does not allow it.
+pub fn last_in_line() -> bool {
+    schedule(libc::SCHED_IDLE, 0)
+}
+
 fn schedule(policy: i32, sched_priority: i32) -> bool {
     let wanted = libc::sched_param { sched_priority };
     // SAFETY: the structure outlives the call, which changes how this thread is scheduled.

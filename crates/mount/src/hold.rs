@@ -16,6 +16,7 @@ use std::{
 use fuser::{Errno, ReplyAttr, ReplyData, ReplyEmpty, ReplyWrite};
 
 use crate::{
+    awake::Spinners,
     clock::{self, Clock},
     lateness::{Class, Lateness, Told},
 };
@@ -113,6 +114,8 @@ struct Shared {
     injected_ns: u64,
     /// The power was cut: every answer is EIO.
     dead: Arc<AtomicBool>,
+    /// Who keeps CPUs awake while somebody waits.
+    spinners: Option<Arc<Spinners>>,
 }
 
 /// Takes answers and says them at their moments.
@@ -126,7 +129,12 @@ impl Holder {
     ///
     /// # Errors
     /// Where no thread can be started.
-    pub fn start(clock: Clock, injected_ns: u64, dead: Arc<AtomicBool>) -> std::io::Result<Self> {
+    pub fn start(
+        clock: Clock,
+        injected_ns: u64,
+        dead: Arc<AtomicBool>,
+        spinners: Option<Arc<Spinners>>,
+    ) -> std::io::Result<Self> {
         let watched_ns = clock::oversleep_ns().clamp(*WATCHED.start(), *WATCHED.end());
         let shared = Arc::new(Shared {
             clock,
@@ -138,6 +146,7 @@ impl Holder {
             watched_ns,
             injected_ns,
             dead,
+            spinners,
         });
         let own = Arc::clone(&shared);
         let thread = thread::Builder::new().name("holder".to_owned()).spawn(move || own.work())?;
@@ -147,6 +156,9 @@ impl Holder {
     /// Says it at its moment.
     pub fn hold(&self, held: Held) {
         let due_ns = held.due_ns;
+        if let Some(spinners) = &self.shared.spinners {
+            spinners.expect(due_ns);
+        }
         let mut queue = self.shared.queue();
         queue.held.push(held);
         let first = queue.held.peek().map_or(NEVER, |held| held.due_ns);

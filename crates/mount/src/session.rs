@@ -30,6 +30,8 @@ use crate::{
 
 /// Threads that answer the kernel at least.
 const THREADS: usize = 4;
+/// What is learnt of this machine at the start takes some 50 ms, ns.
+const LEARNS_NS: u64 = 100_000_000;
 /// What lies open on the mount when it ends has so long to be closed.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
@@ -42,7 +44,7 @@ pub struct MountSession {
     state: State,
     state_path: PathBuf,
     began: Instant,
-    _awake: Awake,
+    awake: Awake,
 }
 
 impl MountSession {
@@ -59,10 +61,13 @@ impl MountSession {
         let clock = Clock::start();
         let failed = |source| MountError::Io { action: "mounting", path: noted.path().to_owned(), source };
         // Before anything learns how long this machine takes.
-        let awake = Awake::begin();
+        let awake = Awake::begin(clock);
+        if let Some(spinners) = awake.spinners() {
+            spinners.expect(clock.now_ns() + LEARNS_NS);
+        }
         let first = FirstInLine::begin();
         let dead = Arc::new(AtomicBool::new(false));
-        let holder = Holder::start(clock, job.injected_ns, Arc::clone(&dead)).map_err(failed)?;
+        let holder = Holder::start(clock, job.injected_ns, Arc::clone(&dead), awake.spinners()).map_err(failed)?;
         let capacity = drive.as_ref().map_or(1 << 50, |drive| drive.capacity_bytes());
         let nodes = Nodes::new(below, capacity).map_err(|error| failed(error.into()))?;
         let mut stage = Stage::new(nodes, holder, clock, job.sync_below, dead);
@@ -80,7 +85,7 @@ impl MountSession {
         let floor_ns = probe::floor(&stage, noted.path()).map_err(|error| failed(error.into()))?;
         let mut state = first_state(job, noted.path(), &over, floor_ns, stage.holder.watched_ns());
         state.first_in_line = first_in_line;
-        state.awake = awake.is_allowed();
+        state.awake = awake.is_kept();
         if let Some(drive) = drive {
             let fits = fits(job, drive.idle_ns(), &mut state);
             let way = Way { there_ns: floor_ns / 2, back_ns: floor_ns - floor_ns / 2 };
@@ -95,7 +100,7 @@ impl MountSession {
         let first = FirstInLine::begin();
         let probe = Probe::start(Arc::clone(&stage), noted.path()).map_err(failed)?;
         drop(first);
-        let session = Self { stage, fuse, probe, noted, state, state_path, began: Instant::now(), _awake: awake };
+        let session = Self { stage, fuse, probe, noted, state, state_path, began: Instant::now(), awake };
         session.state().write(&session.state_path)?;
         Ok(session)
     }
@@ -137,6 +142,7 @@ impl MountSession {
             seconds: self.began.elapsed().as_secs_f64(),
             cpu_s: clock::process_cpu_ns() as f64 / 1e9,
             holder_cpu_s: self.stage.holder.cpu_ns() as f64 / 1e9,
+            awake_cpu_s: self.awake.cpu_ns() as f64 / 1e9,
             played: self.stage.holder.told(),
             way_p50_ns: way_p50.saturating_sub(self.state.floor_ns),
             way_p99_ns: way_p99.saturating_sub(self.state.floor_ns),

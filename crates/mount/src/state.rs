@@ -43,7 +43,7 @@ pub struct State {
     pub watched_ns: u64,
     /// Its threads run before others that wait for a CPU (SCHED_FIFO).
     pub first_in_line: bool,
-    /// Idle CPUs wake up at once meanwhile (`/dev/cpu_dma_latency`).
+    /// Idle CPUs wake up at once meanwhile: the kernel was asked (`/dev/cpu_dma_latency`), or they are kept busy.
     #[serde(default)]
     pub awake: bool,
     /// Seconds since it was mounted.
@@ -52,6 +52,9 @@ pub struct State {
     pub cpu_s: f64,
     /// Of them, those of the thread that waits for moments.
     pub holder_cpu_s: f64,
+    /// Of them, those that kept idle CPUs busy, which anybody else had at once.
+    #[serde(default)]
+    pub awake_cpu_s: f64,
     /// Lateness by class.
     pub played: Vec<Told>,
     /// What is odd about it.

@@ -141,6 +141,8 @@ def playing(job: Json) -> Iterator[Playing]:
 def told(state: Json) -> Sequence[str]:
     """Sentences about what was played."""
     cpu = f"{state['cpu_s']:.1f} s of CPU, {state['holder_cpu_s']:.1f} s of it waiting for moments"
+    if state.get("awake_cpu_s"):
+        cpu += f", {state['awake_cpu_s']:.1f} s keeping idle CPUs awake"
     late = [f"suspect: {reason} (docs/verdicts/{reason}.md)" for reason in state["reasons"]]
     cut = state["cut"]
     if cut:
