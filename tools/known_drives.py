@@ -20,6 +20,7 @@ NAMES = {
     "disk-7200": "7200 rpm disk",
     "gp3": "AWS gp3, 3000 IOPS",
     "io2": "AWS io2",
+    "dc600m-960g": "SATA drive (server)",
     "970evoplus": "970 EVO Plus (consumer)",
     "pm9a3-960g": "PM9A3 (server)",
     "p5800x": "Optane P5800X",

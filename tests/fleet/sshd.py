@@ -72,10 +72,10 @@ class Host:
     @property
     def busy(self) -> list[str]:
         """Commands of all processes that came by its server and are there."""
-        return [command for parent, command in _processes().values() if self._is_below(parent)]
-
-    def _is_below(self, number: int) -> bool:
         known = _processes()
+        return [command for parent, command in known.values() if self._is_below(parent, known)]
+
+    def _is_below(self, number: int, known: dict[int, tuple[int, str]]) -> bool:
         while number > 1:
             if number == self.process.pid:
                 return True

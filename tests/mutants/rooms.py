@@ -47,7 +47,7 @@ ROOMS = (
 CRATES = (
     Crate("histograms and percentiles", "assay-instruments", ("tally.rs", "distribution.rs", "series.rs"), ("--lib",)),
     Crate("arrivals and what is overdue", "assay-load", ("arrivals.rs", "overdue.rs"), ("--lib",)),
-    Crate("steadiness", "assay-instruments", ("steady.rs", "steady/*.rs"), ("--lib",)),
+    Crate("steadiness", "assay-instruments", ("steady.rs", "steady/*.rs"), ("--lib", "--test", "steadiness")),
     Crate("verdicts", "assay-instruments", ("verdict/*.rs", "work/verdict.rs"), ("--lib", "--test", "verdicts")),
     Crate(
         "log records", "assay-engine", ("log/record.rs", "log/reader.rs", "log/merge.rs"), ("--lib", "--test", "logs")

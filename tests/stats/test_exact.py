@@ -46,6 +46,8 @@ def test_blocks_are_neighbours_around_the_circle() -> None:
     assert (drawn[:, 1] == (drawn[:, 0] + 1) % 7).all()
     assert (drawn[:, 5] == (drawn[:, 3] + 2) % 7).all()
     assert not (drawn[:, 3] == (drawn[:, 2] + 1) % 7).all(), "each block is drawn by itself"
+    starts = np.random.default_rng(bootstrap._SEED).integers(0, 7, size=(bootstrap.RESAMPLES, 3, 1))
+    assert (drawn[:, ::3] == starts[:, :, 0]).all(), "no more blocks are drawn than are used"
 
 
 def test_an_interval_of_a_median_is_the_same_on_all_machines() -> None:
@@ -122,6 +124,11 @@ def test_wilcoxons_chances_are_those_of_fair_coins(
 def test_many_ties_are_reckoned_exactly() -> None:
     """Forty of sixty fair coins; the normal approximation says 0.0098."""
     assert signed_rank.p_value(np.array([1.0] * 40 + [-1.0] * 20)) == close(0.0134886)
+
+
+def test_one_zero_among_many_is_reckoned_exactly() -> None:
+    """All fifteen others on one side; the normal approximation says 0.0005."""
+    assert signed_rank.p_value(np.arange(16.0)) == close(2 / 2**15)
 
 
 def test_a_shift_moves_what_is_asked() -> None:

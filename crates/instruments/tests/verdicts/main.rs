@@ -306,6 +306,11 @@ fn steadiness_is_judged_by_throughput_and_with_a_rate_by_latency() {
         }
     });
     expect(&drift, ReasonCode::NotSteady, SUSPECT);
+    // Nothing at first: the levels are named, and no share of nothing is taken.
+    let rise = judged(|_, class| class.intervals[..10].iter_mut().for_each(|point| point.operations = 0));
+    let rise = rise.reasons.iter().find(|reason| reason.code == ReasonCode::NotSteady).expect("it rose");
+    assert!(rise.evidence.starts_with("throughput rose after 1.0 s from 0"), "{}", rise.evidence);
+    assert!(rise.numbers["after"] > 0.0 && rise.numbers.values().all(|number| number.is_finite()), "{rise:?}");
     let slower = |rate, share: f64| {
         judged(move |_, class| {
             class.asked_rate = rate;
