@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from assay.error import NOT_POSSIBLE
 from assay.fio import engine as engines
 from assay.target.target import parse
+from assay.twin.predict import host_ns
 
 Json = dict[str, Any]
 SIZE = 8 << 30
@@ -38,7 +40,9 @@ def built() -> engines.FioEngine:
 def by_fio(engine: engines.FioEngine, twin: str, depth: int, *more: str) -> Json:
     words = ["fio", "--name=a", f"--ioengine=external:{engine.path}", f"--filename=twin:{twin}", "--rw=randread"]
     words += ["--bs=4k", f"--iodepth={depth}", f"--size={SIZE}", "--norandommap", "--time_based", "--runtime=2"]
-    done = subprocess.run([*words, "--output-format=json", *more], capture_output=True, text=True, check=False)
+    environment = {**os.environ, engines.HOST_NS: str(host_ns(f"twin:{twin}"))}
+    words += ["--output-format=json", *more]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     found: Json = json.loads(done.stdout[done.stdout.index("{") :])["jobs"][0]
     return found

@@ -44,6 +44,9 @@ struct flight {
 static struct drive *drives;
 static pthread_mutex_t drives_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* What the way through a host adds to each request; the twin is the drive alone. */
+static uint64_t host_ns;
+
 static uint64_t now_ns(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -145,8 +148,9 @@ static const char *name_of(struct thread_data *td) {
 
 /* Tells fio how large the drive is. It has taken the name apart at its colon: one file is left. */
 static int assay_setup(struct thread_data *td) {
-    const char *name = name_of(td);
+    const char *name = name_of(td), *host = getenv("ASSAY_HOST_NS");
     struct drive *drive = name ? drive_of(name, 42) : NULL;
+    host_ns = host ? strtoull(host, NULL, 10) : 0;
     if (name == NULL)
         log_err("assay: there is no twin in the file name; write --filename=twin:NAME\n");
     if (drive == NULL)
@@ -188,6 +192,7 @@ static enum fio_q_status assay_queue(struct thread_data *td, struct io_u *io_u) 
         io_u->error = EIO;
         return FIO_Q_COMPLETED;
     }
+    one.due_ns += host_ns;
     push(flight, one);
     return FIO_Q_QUEUED;
 }

@@ -20,6 +20,8 @@ from assay.error import FAILED, NOT_POSSIBLE, AssayError
 
 _SOURCE = Path("crates/libtwin-c/fio/engine.c")
 _LISTS = (Path("/etc/apt/sources.list"), Path("/etc/apt/sources.list.d"))
+#: The variable by which the engine is told what a host adds to each request.
+HOST_NS = "ASSAY_HOST_NS"
 # fio asks for the next request a little after it is answered; below this that is more than a few percent.
 LEAST_US = 50
 _TIMEOUT_S = 600
@@ -36,10 +38,10 @@ class FioEngine:
     path: Path
     version: str
 
-    def line(self, twin: str) -> str:
-        """A line to try it with."""
+    def line(self, twin: str, host_ns: int) -> str:
+        """A line to try it with, where the way through the host takes each request so many ns."""
         return (
-            f"fio --name=try --ioengine=external:{self.path} --filename=twin:{twin} --rw=randread --bs=4k "
+            f"{HOST_NS}={host_ns} fio --name=try --ioengine=external:{self.path} --filename=twin:{twin} --rw=randread --bs=4k "
             "--iodepth=8 --norandommap --time_based --runtime=10"
         )
 

@@ -208,3 +208,13 @@ def shown(point: Point, host: str, solution: Json) -> Json:
 
 def _around(value: float, width: float) -> list[float]:
     return [value / (1 + width), value * (1 + width)]
+
+
+def host_ns(on: str) -> int:
+    """What the usual host of a twin adds to a lone read of 4 KiB by libaio, ns.
+
+    Raises:
+        AssayError: as `predict`.
+    """
+    times = predict(Point(on=on, path="libaio+direct"))["time_ns"]
+    return round(times["host_ns"] + times["wait_ns"])
