@@ -13,10 +13,14 @@ Asked = dict[str, frozenset[str]]
 FIRST, LATER = "assayer", ("assayer-db", "assayer-mount", "assay-faultfs", "assay-libtwin-c")
 
 
+#: What a program holds, and that with what its build runs.
+HELD, ALL = "normal,no-proc-macro", "normal,build"
+
+
 @cache
-def asked_by(program: str) -> Asked:
+def asked_by(program: str, edges: str) -> Asked:
     """The features that each package is built with for a program, here."""
-    words = ["cargo", "tree", "--locked", "-p", program, "-e", "normal,build", "--prefix", "none", "-f", "{p}|{f}"]
+    words = ["cargo", "tree", "--locked", "-p", program, "-e", edges, "--prefix", "none", "-f", "{p}|{f}"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     found: dict[str, set[str]] = {}
@@ -35,7 +39,12 @@ def differing(first: Asked, later: Asked) -> list[str]:
 def test_a_program_asks_what_it_shares_for_no_other_features(program: str) -> None:
     if shutil.which("cargo") is None:
         pytest.skip("cargo is not on PATH")
-    found = differing(asked_by(FIRST), asked_by(program))
+    held, later = asked_by(FIRST, HELD), asked_by(program, HELD)
+    run = [
+        {name: features for name, features in asked_by(one, ALL).items() if name not in held | later}
+        for one in (FIRST, program)
+    ]
+    found = differing(held, later) + differing(*run)
     assert not found, f"name what {program} needs of these in crates/features/Cargo.toml: {found}"
 
 
