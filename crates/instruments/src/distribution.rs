@@ -68,6 +68,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_only_known_to_be_longer_is_told() {
+        let latencies = Latencies::new();
+        latencies.record(100);
+        let mut sum = Sum::default();
+        latencies.drain_into(&mut Snapshot::default(), &mut sum);
+        assert_eq!(distribution(&sum, Provenance::Measured).at_least, None);
+        sum.at_least.add(crate::tally::AtLeast { count: 2, from_ns: 70 });
+        let told = distribution(&sum, Provenance::Measured).at_least.expect("two");
+        assert_eq!((told.count, told.from_ns), (2, 70));
+    }
+
+    #[test]
     fn nothing_recorded_gives_zeros() {
         let summary = distribution(&Sum::default(), Provenance::Measured);
         assert_eq!((summary.count, summary.min_ns, summary.max_ns), (0, 0, 0));
