@@ -1,5 +1,7 @@
 """How far repeats lie apart, however many there are."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from assay.stats.spread import LIMIT, spread
@@ -19,3 +21,8 @@ def test_repeating_more_often_makes_nothing_noisier() -> None:
     }
     assert max(mean.values()) < LIMIT
     assert max(mean.values()) / min(mean.values()) < 1.1, mean
+
+
+def test_what_is_noise_is_what_its_page_says() -> None:
+    page = Path(__file__).parents[2] / "docs" / "verdicts" / "noisy-machine.md"
+    assert f"{LIMIT:.0%}".replace("%", " %") in page.read_text()
