@@ -383,8 +383,9 @@ def test_what_is_missing_is_installed_where_that_is_allowed(bare: Checkout) -> N
     bare.program("sudo", '#!/bin/sh\nshift\nexec "$@"\n')
     done = bare.call("x", PATH=str(bare.bin))
     assert done.returncode == 0, done.stderr
-    done = bare.done()
-    assert done[:2] == ["update", "gcc"] and sorted(done[2:]) == FIRST
+    steps = bare.done()
+    assert steps[:2] == ["update", "gcc"]
+    assert sorted(steps[2:]) == FIRST
 
 
 def test_all_that_is_missing_is_named_at_once(bare: Checkout) -> None:

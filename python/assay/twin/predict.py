@@ -217,4 +217,4 @@ def host_ns(on: str) -> int:
         AssayError: as `predict`.
     """
     times = predict(Point(on=on, path="libaio+direct"))["time_ns"]
-    return round(times["host_ns"] + times["wait_ns"])
+    return round(float(times["host_ns"]) + float(times["wait_ns"]))
