@@ -327,7 +327,8 @@ def test_packages_that_fail_end_the_build_and_a_build_that_fails_is_shown(checko
     assert (failed.returncode, lives(mark)) == (1, []), failed.stderr
     failed = checkout.call(CARGO_FAILS="1")
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert "does not compile" in failed.stderr and ".assay/setup-beside.log" in failed.stderr
+    assert "does not compile" in failed.stderr
+    assert ".assay/setup-beside.log" in failed.stderr
     assert checkout.call().returncode == 0
 
 

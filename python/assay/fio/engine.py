@@ -41,8 +41,8 @@ class FioEngine:
     def line(self, twin: str, host_ns: int) -> str:
         """A line to try it with, where the way through the host takes each request so many ns."""
         return (
-            f"{HOST_NS}={host_ns} fio --name=try --ioengine=external:{self.path} --filename=twin:{twin} --rw=randread --bs=4k "
-            "--iodepth=8 --norandommap --time_based --runtime=10"
+            f"{HOST_NS}={host_ns} fio --name=try --ioengine=external:{self.path} --filename=twin:{twin} "
+            "--rw=randread --bs=4k --iodepth=8 --norandommap --time_based --runtime=10"
         )
 
 
