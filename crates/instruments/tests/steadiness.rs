@@ -1,6 +1,7 @@
 //! Steadiness on made series: quiet where nothing happens, and never silent when something does.
 
-use assay_instruments::steady::{Limits, SeriesPoint, Steadiness, assess};
+use assay_instruments::steady::{Limits, SeriesPoint, Steadiness, assess, latency_range_ns, speed, throughput};
+use assay_record::IntervalPoint;
 use proptest::prelude::*;
 use rand_distr::{Distribution, LogNormal, Normal};
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
@@ -216,4 +217,67 @@ fn recorded_windows_of_a_shared_machine_are_judged_as_a_person_would() {
         }
     }
     assert!(wrong.len() <= 1, "{wrong:?}");
+}
+
+fn intervals(of: &[(u64, f64)]) -> Vec<IntervalPoint> {
+    let one = |(index, &(operations, mean_ns)): (usize, &(u64, f64))| IntervalPoint {
+        at_s: (index + 1) as f64 * 0.5,
+        length_s: 0.5,
+        operations,
+        bytes: 0,
+        mean_ns,
+        p50_ns: 0,
+        p99_ns: 0,
+        max_ns: 0,
+    };
+    of.iter().enumerate().map(one).collect()
+}
+
+#[test]
+fn speed_is_one_over_the_mean_where_something_was_done() {
+    let made = intervals(&[(10, 2000.0), (0, 0.0), (5, 0.0), (1, 500.0)]);
+    let seen: Vec<(f64, f64)> = speed(&made).iter().map(|point| (point.at_s, point.value)).collect();
+    assert_eq!(seen, [(0.5, 1e9 / 2000.0), (2.0, 1e9 / 500.0)]);
+    let rates: Vec<f64> = throughput(&made).iter().map(|point| point.value).collect();
+    assert_eq!(rates, [20.0, 0.0, 10.0, 2.0]);
+    let mut cut = made;
+    cut[0].length_s = 0.0;
+    assert_eq!(throughput(&cut).len(), 3, "an interval without length has no rate");
+}
+
+#[test]
+fn the_range_of_latency_is_that_of_the_means_of_fifths_by_operations() {
+    // Fifths of two intervals each: means of 1000, 1500 (of one and three operations), nothing, 500 and 4000.
+    let made = intervals(&[
+        (2, 1000.0),
+        (2, 1000.0),
+        (1, 3000.0),
+        (3, 1000.0),
+        (0, 0.0),
+        (0, 9999.0),
+        (4, 500.0),
+        (0, 0.0),
+        (1, 2000.0),
+        (1, 6000.0),
+    ]);
+    assert_eq!(latency_range_ns(&made), 3500.0);
+    assert_eq!(latency_range_ns(&made[..5]), 2000.0, "five intervals are five fifths");
+    assert_eq!(latency_range_ns(&made[..4]), 0.0);
+    assert_eq!(latency_range_ns(&intervals(&[(0, 0.0); 10])), 0.0);
+}
+
+#[test]
+fn ten_intervals_are_enough_to_judge_and_nine_are_not() {
+    let rising = |count| series(count, |x| if x < 0.5 { 1_000.0 } else { 2_000.0 });
+    assert!(matches!(assess(&rising(10), Limits::THROUGHPUT), Steadiness::Rose { .. }));
+    assert_eq!(assess(&rising(9), Limits::THROUGHPUT), Steadiness::Steady);
+}
+
+#[test]
+fn a_step_up_of_a_quarter_is_none_and_a_little_more_is_one() {
+    let stepped = |high: f64| series(40, move |x| if x < 0.5 { 1_000.0 } else { high });
+    // The mean of both levels is 1,125: a spread of 22 %, and a straight line that rises by half as much again.
+    let limits = Limits { drift: 1.0, spread: 1.0, ..Limits::THROUGHPUT };
+    assert_eq!(assess(&stepped(1_250.0), limits), Steadiness::Steady);
+    assert!(matches!(assess(&stepped(1_251.0), limits), Steadiness::Rose { .. }));
 }
