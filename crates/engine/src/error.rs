@@ -6,6 +6,7 @@ use assay_buffer::BufferError;
 use assay_own::OwnError;
 use assay_path::PathError;
 use assay_pmem::PmemError;
+use assay_tpcc::TpccError;
 use assay_twin::TwinError;
 use thiserror::Error;
 
@@ -109,6 +110,9 @@ pub enum EngineError {
     /// Persistent memory.
     #[error(transparent)]
     Pmem(#[from] PmemError),
+    /// TPC-C, which was to run on it.
+    #[error(transparent)]
+    Tpcc(#[from] TpccError),
 }
 
 impl EngineError {
@@ -138,6 +142,7 @@ impl EngineError {
         match self {
             Self::Unfit { .. } | Self::Buffer(BufferError::Unfit { .. }) => 2,
             Self::Gone { error } => error.exit_code(),
+            Self::Tpcc(error) => error.exit_code(),
             Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. } | BufferError::Foreign { .. }) => 4,
             Self::Pmem(PmemError::InUse { .. } | PmemError::Exists { .. } | PmemError::Version { .. }) => 4,
             Self::Buffer(BufferError::Path(error)) | Self::Pmem(PmemError::Path(error)) => error.exit_code() as u8,
@@ -176,6 +181,7 @@ impl EngineError {
             Self::Foreign { fix, .. } | Self::Unfit { fix, .. } => fix.clone(),
             Self::Buffer(error) => error.fix(),
             Self::Pmem(error) => error.fix(),
+            Self::Tpcc(error) => error.fix().to_owned(),
         }
     }
 }
@@ -247,6 +253,17 @@ mod tests {
             gone.fix()
         );
         assert_eq!(gone.exit_code(), 1);
+    }
+
+    #[test]
+    fn tpcc_that_was_interrupted_is_no_bad_job() {
+        let of = |error: TpccError| {
+            let error = EngineError::from(error);
+            (error.exit_code(), error.fix())
+        };
+        assert_eq!(of(TpccError::Interrupted), (3, "run it again".to_owned()));
+        assert_eq!(of(TpccError::damaged("a row")).0, 1);
+        assert_eq!(of(TpccError::Asked { reason: "no".to_owned(), fix: "mend it" }), (2, "mend it".to_owned()));
     }
 
     #[test]

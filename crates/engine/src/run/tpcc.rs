@@ -78,9 +78,9 @@ pub(super) fn told(error: TpccError) -> EngineError {
     match error {
         TpccError::Store(source) => match source.downcast::<EngineError>() {
             Ok(error) => *error,
-            Err(other) => EngineError::unfit(other.to_string(), "read the words"),
+            Err(other) => TpccError::Store(other).into(),
         },
-        other => EngineError::unfit(other.to_string(), other.fix()),
+        other => other.into(),
     }
 }
 
