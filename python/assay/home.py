@@ -2,11 +2,12 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 _DATA = _PACKAGE / "_data"
+#: Standard error by its number: in a notebook, and under tests, `sys.stderr` is no file that a process could write to.
+STDERR = 2
 
 
 class HomeError(Exception):
@@ -50,7 +51,7 @@ def _beside(name: str) -> Path:
 def _build(root: Path, name: str) -> None:
     """What it prints while it builds goes to standard error."""
     script = root / "setup" / "second.sh"
-    done = subprocess.run([str(script), name], stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run([str(script), name], stdout=STDERR, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise HomeError(f"the program {name} could not be built; the lines above say why")
 

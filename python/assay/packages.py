@@ -80,7 +80,7 @@ def bring(part: str) -> None:
             code=NOT_POSSIBLE,
         )
     script = root / "setup" / "packages.sh"
-    done = subprocess.run([str(script), part], stdout=sys.stderr, stdin=subprocess.DEVNULL, check=False)
+    done = subprocess.run([str(script), part], stdout=home.STDERR, stdin=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise PackagesError(
             f"the packages of the part `{part}` could not be installed; the lines above say why",
