@@ -85,6 +85,15 @@ def test_flushes_and_threads_meet_one_drive(built: engines.FioEngine) -> None:
     assert found["sync"]["lat_ns"]["mean"] > 400_000, "a consumer drive takes most of a millisecond for a flush"
 
 
+def test_a_host_that_is_no_number_is_refused(built: engines.FioEngine, need: Callable[[str], str]) -> None:
+    words = [need("fio"), "--name=a", f"--ioengine=external:{built.path}", "--filename=twin:gp3", "--size=1m"]
+    for wrong in ("5us", "", "-5"):
+        environment = {**os.environ, engines.HOST_NS: wrong}
+        done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode != 0
+        assert "nanoseconds as a whole number" in done.stdout + done.stderr
+
+
 def test_what_cannot_be_played_is_said(built: engines.FioEngine, need: Callable[[str], str]) -> None:
     for name, said in (("ddr4-2666-32g", "only drives"), ("no-such", "cannot be read")):
         words = [need("fio"), "--name=a", f"--ioengine=external:{built.path}", f"--filename=twin:{name}", "--size=1m"]

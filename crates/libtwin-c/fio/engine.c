@@ -150,7 +150,12 @@ static const char *name_of(struct thread_data *td) {
 static int assay_setup(struct thread_data *td) {
     const char *name = name_of(td), *host = getenv("ASSAY_HOST_NS");
     struct drive *drive = name ? drive_of(name, 42) : NULL;
-    host_ns = host ? strtoull(host, NULL, 10) : 0;
+    char *end = NULL;
+    host_ns = host ? strtoull(host, &end, 10) : 0;
+    if (host && (host[0] < '0' || host[0] > '9' || *end)) {
+        log_err("assay: ASSAY_HOST_NS is %s; write nanoseconds as a whole number\n", host);
+        return 1;
+    }
     if (name == NULL)
         log_err("assay: there is no twin in the file name; write --filename=twin:NAME\n");
     if (drive == NULL)

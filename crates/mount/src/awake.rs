@@ -41,6 +41,8 @@ pub struct Spinners {
     ended: AtomicBool,
     asleep: AtomicUsize,
     threads: OnceLock<Vec<Thread>>,
+    /// Threads that the kernel lets wait behind all others.
+    allowed: AtomicUsize,
     cpu_ns: AtomicU64,
 }
 
@@ -59,7 +61,8 @@ impl Awake {
 
     /// Idle CPUs wake up at once.
     pub fn is_kept(&self) -> bool {
-        self.asked.is_some() || self.spinners.is_some()
+        let spinning = self.spinners.as_ref().is_some_and(|(spinners, _)| spinners.allowed.load(SeqCst) > 0);
+        self.asked.is_some() || spinning
     }
 
     /// Who is to be told of requests.
@@ -103,6 +106,7 @@ impl Spinners {
             ended: AtomicBool::new(false),
             asleep: AtomicUsize::new(0),
             threads: OnceLock::new(),
+            allowed: AtomicUsize::new(0),
             cpu_ns: AtomicU64::new(0),
         });
         let start = |cpu: usize| {
@@ -140,6 +144,7 @@ impl Spinners {
         if !clock::last_in_line() || sched_setaffinity(None, &only).is_err() {
             return;
         }
+        self.allowed.fetch_add(1, SeqCst);
         let mut noted_ns = 0;
         while !self.ended.load(SeqCst) {
             let mut looks = 0;

@@ -85,7 +85,6 @@ impl MountSession {
         let floor_ns = probe::floor(&stage, noted.path()).map_err(|error| failed(error.into()))?;
         let mut state = first_state(job, noted.path(), &over, floor_ns, stage.holder.watched_ns());
         state.first_in_line = first_in_line;
-        state.awake = awake.is_kept();
         if let Some(drive) = drive {
             let fits = fits(job, drive.idle_ns(), &mut state);
             let way = Way { there_ns: floor_ns / 2, back_ns: floor_ns - floor_ns / 2 };
@@ -142,6 +141,7 @@ impl MountSession {
             seconds: self.began.elapsed().as_secs_f64(),
             cpu_s: clock::process_cpu_ns() as f64 / 1e9,
             holder_cpu_s: self.stage.holder.cpu_ns() as f64 / 1e9,
+            awake: self.awake.is_kept(),
             awake_cpu_s: self.awake.cpu_ns() as f64 / 1e9,
             played: self.stage.holder.told(),
             way_p50_ns: way_p50.saturating_sub(self.state.floor_ns),
@@ -261,7 +261,21 @@ fn fits(job: &Job, (read_ns, write_ns): (u64, u64), state: &mut State) -> Result
             floor / 1e3,
         ));
     }
+    state.notes.extend([("read", read), ("write", write)].into_iter().filter_map(|(what, ns)| near(what, ns, floor)));
     Ok(())
+}
+
+/// What is said of a request that is hardly longer than the way, which is not the same each time: it may end too early,
+/// which lateness does not show.
+fn near(what: &str, ns: f64, floor_ns: f64) -> Option<String> {
+    (floor_ns..2.0 * floor_ns).contains(&ns).then(|| {
+        format!(
+            "a {what} of 4 KiB takes {:.1} \u{b5}s, and {:.1} \u{b5}s of that are the way here: it may be played too fast or \
+             late by as much as the way varies",
+            ns / 1e3,
+            floor_ns / 1e3,
+        )
+    })
 }
 
 /// Each file and folder that the kernel knows is held open.
