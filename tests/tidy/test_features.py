@@ -51,3 +51,12 @@ def test_a_program_asks_what_it_shares_for_no_other_features(program: str) -> No
 def test_a_feature_more_is_seen() -> None:
     assert differing({"a": frozenset({"std"})}, {"a": frozenset({"std,more"}), "b": frozenset()}) == ["a"]
     assert not differing({"a": frozenset({"std"})}, {"b": frozenset({"std"})})
+
+
+def test_the_lock_file_of_the_rivals_knows_what_our_crates_need() -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("cargo is not on PATH")
+    manifest = ["--manifest-path", "crates/rivals/Cargo.toml"]
+    words = ["cargo", "metadata", "--locked", "--format-version", "1", *manifest]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, f"{done.stderr}\nrun `cargo metadata {' '.join(manifest)}` and commit its lock file"
