@@ -10,11 +10,16 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True)
 class Room:
-    """Files of Python, as patterns below `python/assay`, and the tests of them, folders or files below `tests`."""
+    """Files of Python, as patterns below `python/assay`, and the tests of them, folders or files below `tests`.
+
+    `without` are tests that take seconds, by how their names begin: every mutant that survives would wait for them, and
+    a quick test should notice what they notice.
+    """
 
     name: str
     patterns: tuple[str, ...]
     tests: tuple[str, ...]
+    without: tuple[str, ...] = ()
 
     def files(self) -> list[str]:
         """Its files, from the root of the checkout."""
@@ -40,8 +45,18 @@ ROOMS = (
     ),
     Room("units", ("units/*.py",), ("units",)),
     Room("comparisons", ("compare/*.py",), ("compare", "stats")),
-    Room("prices", ("price/*.py", "price/choose/*.py"), ("price",)),
-    Room("advice", ("advise/rules/*.py",), ("advise",)),
+    Room(
+        "prices",
+        ("price/*.py", "price/choose/*.py"),
+        ("price",),
+        (
+            "price/test_cli.py::test_choose",
+            "price/test_cli.py::test_a_choice",
+            "price/test_choose.py::test_every_instance_that_lost",
+            "price/test_choose.py::test_clouds_whose_volumes",
+        ),
+    ),
+    Room("advice", ("advise/rules/*.py",), ("advise",), ("advise/test_alike.py", "advise/test_cli.py")),
 )
 
 CRATES = (

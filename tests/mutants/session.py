@@ -10,7 +10,6 @@ import os
 import pickle
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,15 +20,16 @@ from typing import Any
 
 import pytest
 
-from . import watch
+from . import alone, watch
 from .mutate import Mutant
-from .rooms import ROOT
 from .swap import SwapError, swap
 from .watch import Ran
 
 KILLED, SURVIVED, TIMED_OUT, NOT_RUN = "killed", "survived", "timed out", "run by no test"
 # How a process ends whose function could not be changed.
 _NOT_HELD = 70
+# Of a property: a mutant that survives runs all of them.
+_EXAMPLES = 20
 # Times as long as the tests took alone, and seconds more, after which a mutant is taken for one that never ends.
 _PATIENCE, _MORE_S = 5.0, 15.0
 
@@ -53,12 +53,13 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self) -> None:
-        """The same examples in every process, and no search for the smallest that fails."""
+        """The same examples in every process, few of them, and no search for the smallest that fails."""
         # Read here: pytest wants to see it first.
         from hypothesis import Phase, settings
 
         phases = (Phase.explicit, Phase.generate)
-        settings.register_profile("mutants", deadline=None, derandomize=True, database=None, phases=phases)
+        alike: dict[str, Any] = {"derandomize": True, "database": None, "phases": phases}
+        settings.register_profile("mutants", deadline=None, max_examples=_EXAMPLES, **alike)
         settings.load_profile("mutants")
 
     @pytest.hookimpl(wrapper=True)
@@ -91,7 +92,7 @@ class Session:
         lines = {name: one.get(mutant.file, set()) for name, one in self.read.items()}
         modules = [name for name, one in lines.items() if (mutant.line in one if mutant.begins else one)]
         inside = [name for name in ran if name.partition("::")[0] in modules]
-        return _in_a_new_process(mutant, inside, _longest_s(inside, ran)) if inside else verdict
+        return _read_anew(mutant, inside, _longest_s(inside, ran)) if inside else verdict
 
 
 def _longest_s(tests: Iterable[str], ran: dict[str, Ran]) -> float:
@@ -101,7 +102,7 @@ def _longest_s(tests: Iterable[str], ran: dict[str, Ran]) -> float:
 def _judge(mutant: Mutant, items: list[pytest.Item], ran: dict[str, Ran]) -> str:
     longest_s = _longest_s([item.nodeid for item in items], ran)
     if not mutant.begins:
-        return _in_a_new_process(mutant, [item.nodeid for item in items], longest_s)
+        return _read_anew(mutant, [item.nodeid for item in items], longest_s)
 
     def work() -> int:
         swap(mutant)
@@ -109,18 +110,12 @@ def _judge(mutant: Mutant, items: list[pytest.Item], ran: dict[str, Ran]) -> str
 
     status = _status(_fork(work), longest_s)
     tests = [item.nodeid for item in items]
-    return _in_a_new_process(mutant, tests, longest_s) if status == _NOT_HELD else _verdict(status)
+    return _read_anew(mutant, tests, longest_s) if status == _NOT_HELD else _verdict(status)
 
 
-def _in_a_new_process(mutant: Mutant, tests: list[str], longest_s: float) -> str:
+def _read_anew(mutant: Mutant, tests: list[str], longest_s: float) -> str:
     """What is computed while a module is read is computed before a test can change it."""
-    words = [sys.executable, "-m", "mutants.alone", mutant.file, str(mutant.number), *tests]
-    quiet: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    process = subprocess.Popen(words, cwd=ROOT / "tests", start_new_session=True, **quiet)
-    status = _status(process.pid, longest_s + 3 * _MORE_S)
-    # It was waited for here, which it cannot know.
-    process.returncode = -signal.SIGKILL if status is None else status
-    return _verdict(status)
+    return _verdict(_status(_fork(lambda: alone.run(mutant, tests)), longest_s + 3 * _MORE_S))
 
 
 def _run(item: pytest.Item) -> bool:

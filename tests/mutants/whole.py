@@ -76,6 +76,7 @@ def _of_python(room: Room, seconds: float) -> Result:
     drawn = random.Random(_SEED).sample(every, len(every))  # noqa: S311
     session = Session(drawn, files, seconds)
     options = ["-q", "-q", "-s", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "-m", "not e2e"]
+    options += [word for name in room.without for word in ("--deselect", f"tests/{name}")]
     pytest.main([*options, *(str(ROOT / "tests" / name) for name in room.tests)], plugins=[session])
     if not session.passed:
         raise SystemExit(f"no test of {room.name} passes, so none can notice anything: .venv/bin/python -m pytest them")
