@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from assay.results import folder, group, pick, row
+from assay.results import folder, group, labels, pick, row
 from assay.results.folder import Folder
 from assay.results.group import Point
 from assay.results.row import Row
@@ -73,6 +73,11 @@ def without(*names: str) -> tuple[str, ...]:
 def of_path(one: Row) -> str:
     """Kind of the path."""
     return str((one.asked.get("path") or {}).get("kind") or "")
+
+
+def sizes(one: Row) -> str:
+    """Size of its operations, or the mix of sizes, in words."""
+    return labels.sizes(one.asked.get("size"))
 
 
 def where(rows: Sequence[Row], wanted: Callable[[Row], bool]) -> list[Row]:

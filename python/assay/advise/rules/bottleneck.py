@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.advise.advice import Evidence, Gain, Outcome, RuleFinding, gain
-from assay.advise.facts import RuleFacts, ids, of_path, where
+from assay.advise.facts import RuleFacts, ids, of_path, sizes, where
 from assay.advise.rule import Rule
 from assay.advise.usage import Usage, usages
 from assay.results import group, pick
@@ -105,9 +105,8 @@ def utilisation(point: Point) -> float | None:
 
 def _said(slow: Point, fast: Point) -> str:
     one, other = slow.rows[0], fast.rows[0]
-    size = show.block(float(pick.size(one) or 0))
     return (
-        f"{size}: {one.path_label} with {pick.in_flight(one)} in flight {show.rate(slow.value)},"
+        f"{sizes(one)}: {one.path_label} with {pick.in_flight(one)} in flight {show.rate(slow.value)},"
         f" {other.path_label} with {pick.in_flight(other)} in flight {show.rate(fast.value)}"
     )
 

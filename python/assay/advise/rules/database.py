@@ -59,7 +59,7 @@ def _gain(drive: Sequence[Work], memory: Sequence[Work]) -> Gain:
 
 
 def _evidence(drive: Sequence[Work], memory: Sequence[Work]) -> Evidence:
-    name = (drive[0].rate or ("", 0.0))[0].replace("_per_s", "/s")
+    name = next(one.rate[0] for one in drive if one.rate is not None).replace("_per_s", "/s")
     rates = [show.count(statistics.median(_rates(side))) for side in (drive, memory)]
     problem = ", ".join(("", *drive[0].problem))
     return Evidence(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
-from assay.advise.facts import RuleFacts, ids, of_path, where
+from assay.advise.facts import RuleFacts, ids, of_path, sizes, where
 from assay.advise.rule import Rule
 from assay.results import group, pick
 from assay.results.group import Point
@@ -12,7 +12,10 @@ from assay.units import show
 
 def _find(facts: RuleFacts) -> RuleFinding | None:
     """A read that memory serves against the same read from the device."""
-    reads = where(facts.lone, lambda one: pick.does(one, "read") and pick.in_flight(one) == 1)
+    reads = where(
+        facts.lone,
+        lambda one: pick.does(one, "read") and pick.in_flight(one) == 1 and pick.size(one) is not None,
+    )
     found = []
     for part in group.by(reads, ("study", "on", "pattern", "size")).values():
         warm = _best([one for one in part if pick.cache(one) == "warm" and of_path(one) == "pread"])
@@ -21,8 +24,7 @@ def _find(facts: RuleFacts) -> RuleFinding | None:
             found.append((device, warm))
     if not found:
         return None
-    page = show.block(float(pick.size(found[0][0].rows[0]) or 0))
-    page = "".join(page.split())
+    page = "".join(sizes(found[0][0].rows[0]).split())
     says = (
         "A page in memory spares the whole read. Whether it earns its place is a matter of price: `assay cost"
         f" break-even --in DIR --page {page}` says how often it must be used, by the reads of these records and dated"
@@ -48,7 +50,7 @@ def _best(rows: list) -> Point | None:  # type: ignore[type-arg]
 
 
 def _said(device: Point, warm: Point) -> str:
-    size = show.block(float(pick.size(warm.rows[0]) or 0))
+    size = sizes(warm.rows[0])
     return f"{size}: {show.time(warm.value)} from a warm cache, {show.time(device.value)} from the device"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
-from assay.advise.facts import RuleFacts, ids, pairs, where
+from assay.advise.facts import RuleFacts, ids, pairs, sizes, where
 from assay.advise.rule import Rule
 from assay.results import group, pick
 from assay.results.group import Point
@@ -42,11 +42,10 @@ def _keyed(rows: list[Row]) -> list[Row]:
 
 def _said(growing: Point, recycled: Point) -> str:
     one = growing.rows[0]
-    size = show.block(float(pick.size(one) or 0))
     times = [_median(point) for point in (growing, recycled)]
     took = f": {show.time(times[0])} against {show.time(times[1])} at the median" if all(times) else ""
     return (
-        f"{size}, {one.asked.get('threads', 1)} thread(s): {show.count(growing.value)}/s to a growing file,"
+        f"{sizes(one)}, {one.asked.get('threads', 1)} thread(s): {show.count(growing.value)}/s to a growing file,"
         f" {show.count(recycled.value)}/s to a recycled one{took}"
     )
 

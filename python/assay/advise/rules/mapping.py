@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
-from assay.advise.facts import RuleFacts, ids, of_path, pairs, where
+from assay.advise.facts import RuleFacts, ids, of_path, pairs, sizes, where
 from assay.advise.rule import Rule
 from assay.results import pick
 from assay.results.group import Point
@@ -42,10 +42,9 @@ def _share(one: Row) -> int:
 
 def _said(mapped: Point, called: Point) -> str:
     one = mapped.rows[0]
-    size = show.block(float(pick.size(one) or 0))
     return (
-        f"{size} pages, {_share(one)} % written, {one.asked.get('threads', 1)} thread(s): {show.count(mapped.value)}/s"
-        f" by mmap and msync, {show.count(called.value)}/s by calls and fdatasync"
+        f"{sizes(one)} pages, {_share(one)} % written, {one.asked.get('threads', 1)} thread(s):"
+        f" {show.count(mapped.value)}/s by mmap and msync, {show.count(called.value)}/s by calls and fdatasync"
     )
 
 

@@ -50,7 +50,7 @@ def _size(point: Point) -> float:
 
 def _lookup(point: Point) -> float:
     """Nanoseconds of a lookup: levels of a tree over a billion records of 64 bytes, times a page's latency."""
-    fanout = max(2.0, _size(point) / _RECORD)
+    fanout = _size(point) / _RECORD
     return math.ceil(math.log(_RECORDS) / math.log(fanout)) * point.value
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.advise.advice import Evidence, RuleFinding, Trial, gain, joined
-from assay.advise.facts import RuleFacts, ids, of_path, where
+from assay.advise.facts import RuleFacts, ids, of_path, sizes, where
 from assay.advise.rule import Rule
 from assay.results import group, paths, pick
 from assay.results.group import Point
@@ -50,9 +50,8 @@ def _said(blocking: Point, direct: Point) -> str:
     cost = ""
     if cycles[0] is not None and cycles[1] is not None:
         cost = f", at {show.significant(cycles[0].value)} and {show.significant(cycles[1].value)} cycles/byte"
-    size = show.block(float(pick.size(one) or 0))
     return (
-        f"{size} at a time: {one.path_label} {show.rate(blocking.value)},"
+        f"{sizes(one)} at a time: {one.path_label} {show.rate(blocking.value)},"
         f" {direct.rows[0].path_label} {show.rate(direct.value)}{cost}"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.advise.advice import Evidence, Outcome, RuleFinding, gain
-from assay.advise.facts import RuleFacts, ids, where
+from assay.advise.facts import RuleFacts, ids, sizes, where
 from assay.advise.rule import Rule
 from assay.results import group, pick
 from assay.results.group import Point
@@ -48,7 +48,7 @@ def _drives(one: Row) -> int:
 def _said(one: Point, many: Point) -> str:
     row = one.rows[0]
     return (
-        f"{row.name}, {show.block(float(pick.size(row) or 0))}, {pick.in_flight(row)} in flight:"
+        f"{row.name}, {sizes(row)}, {pick.in_flight(row)} in flight:"
         f" {show.rate(one.value)} on {_drives(row)}, {show.rate(many.value)} on {_drives(many.rows[0])}"
     )
 
