@@ -54,9 +54,11 @@ def test_a_mix_of_sizes_is_said_as_one() -> None:
 
 
 def test_of_several_pairs_the_one_with_the_least_share_is_shown() -> None:
-    made = shelf(SLOW, FAST)
+    made = shelf(("pread+direct", 1e6), ("io_uring+direct", 4e6), depth=4)
+    for path, bandwidth in (SLOW, FAST):
+        made.add(path, {"bandwidth": bandwidth})
     for path, bandwidth in (("pread+direct", 1e6), ("io_uring+direct", 4e6)):
-        made.add(path, {"bandwidth": bandwidth}, depth=4)
+        made.add(path, {"bandwidth": bandwidth}, depth=8)
     assert made.ratio("bottleneck")[0] == pytest.approx(10)
 
 
@@ -79,6 +81,7 @@ def test_a_pair_whose_band_spans_one_gives_way_to_one_that_does_not() -> None:
     [
         ("mmap", {}),
         ("pread", {}),
+        ("pread", {"cache": "bypassed"}),
         ("pread", {"cache": "warm"}),
         ("pread+direct", {"study": "another"}),
         ("pread+direct", {"on": "elsewhere"}),
@@ -199,6 +202,13 @@ def test_what_a_database_moves_is_held_against_the_best_of_all_reads() -> None:
     assert " Of plain reads: pread direct uses 20 % of what" in found.says.replace("\u00a0", " ")
     assert found.gain is not None
     assert [one.records for one in found.evidence] == [("work-w0",), ("r0", "r1")]
+
+
+def test_what_a_database_moves_is_held_against_nothing_where_no_read_has_a_bandwidth() -> None:
+    made = Shelf()
+    made.add("pread", {"ops_rate": 5.0})
+    busy(made, "postgres", 1.0, 0.9)
+    assert "5.00 MB/s moved;" in made.texts("bottleneck")[0]
 
 
 def test_the_first_of_several_databases_is_in_the_sentence() -> None:

@@ -180,6 +180,14 @@ def test_without_a_log_of_each_kind_there_is_no_evidence(slow: list[Json], fast:
     assert beside(beside(Shelf(), 1e9, *slow), 3e9, *fast).found("flush-off-path") is None
 
 
+def test_a_log_alone_is_no_company() -> None:
+    made = Shelf()
+    for kind, bandwidth in (("fdatasync", 1e9), ("none", 3e9)):
+        wanted: Json = {"operation": "write", "pattern": "sequential", "durability": durable(kind)}
+        made.add("pread", {"bandwidth": bandwidth}, **wanted)
+    assert made.found("flush-off-path") is None
+
+
 def test_a_class_that_has_a_rate_can_gain_nothing() -> None:
     made = beside(beside(Shelf(), 1e9, log(), arrivals=RATED), 3e9, log("none"))
     assert made.found("flush-off-path") is None

@@ -161,8 +161,6 @@ class Planner:
         keeping reads off them, until the instances alone cost more than the best so far.
         """
         best = self._fewest(candidate, volume, prices)
-        if volume is None or not best.feasible:
-            return best
         for instances in range(best.instances + 1, self.workload.most_instances + 1):
             if candidate.usd_per_month * instances >= best.usd_per_month:
                 break
@@ -173,7 +171,7 @@ class Planner:
         most = self.workload.most_instances
         low = self.workload.copies
         last = self.plan(candidate, most, volume, prices)
-        if not last.feasible or low >= most:
+        if not last.feasible:
             return last
         high = most
         while low < high:
