@@ -63,9 +63,10 @@ def test_those_tests_are_run_that_run_the_line() -> None:
         "quick": Ran(1.0, {"x.py": {inside.line}}),
         "other": Ran(0.1, {"x.py": {1}}),
         "elsewhere": Ran(0.1, {"y.py": {inside.line}}),
+        "other::refused": Ran(0.2, {}),
     }
     assert watch.tests_of(inside, ran) == ["quick", "slow"]
-    assert watch.tests_of(outside, ran) == ["other", "quick", "slow"]
+    assert watch.tests_of(outside, ran) == ["other", "other::refused", "quick", "slow"]
     assert module_of("python/assay/stats/__init__.py") == "assay.stats"
 
 

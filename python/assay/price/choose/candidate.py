@@ -85,11 +85,11 @@ class OwnMachine(Table):
             raise PriceError(f"the machine `{self.name}` has no price, or two", hint)
         if self.twin and self.read_latency is not None:
             raise PriceError(f"the machine `{self.name}` has two latencies", "give read_latency or twin")
-        rent = self.usd_per_month if self.price_usd is None else self.price_usd / self.lifetime_months
+        bought = 0.0 if self.price_usd is None else self.price_usd / self.lifetime_months
         return Candidate(
             name=self.name,
             cloud="own",
-            usd_per_month=(rent or 0.0) + self.running_usd_per_month,
+            usd_per_month=(self.usd_per_month or 0.0) + bought + self.running_usd_per_month,
             cores=self.cores,
             memory_bytes=self.memory,
             local_bytes=self.local,
