@@ -69,9 +69,10 @@ def test_a_twin_or_a_latency_but_not_both() -> None:
 def test_a_file_of_machines_holds_one_at_least(write: Write) -> None:
     text = '[[machine]]\nname="m"\ncores=8\nmemory=64\nsource="s"\ndate="2026-10"\nkind="quote"\nusd_per_month=30\n'
     assert [one.name for one in own(write("h.toml", text))] == ["m"]
-    for wrong in ({"machine": []}, {"machine": [LEAST | {"name": ""}]}, {"machine": [LEAST | {"source": ""}]}):
+    machines: list[list[dict[str, Any]]] = [[], [LEAST | {"name": ""}], [LEAST | {"source": ""}]]
+    for wrong in machines:
         with pytest.raises(ValidationError):
-            Hardware.model_validate(wrong)
+            Hardware.model_validate({"machine": wrong})
 
 
 def instances(*names: str, clouds: tuple[str, ...] = ("aws",), arch: str | None = None) -> list[Candidate]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from assay.price.book import open_book
 from assay.price.choose import decision as decisions
-from assay.price.choose.candidate import Candidate
+from assay.price.choose.candidate import Candidate, snapshot
 from assay.price.choose.decision import Chooser, choose, decide
 from assay.price.choose.latency import LatencyFigure
 from assay.price.choose.plan import FleetPlan, Limit
@@ -223,7 +223,7 @@ def test_prices_of_instances_that_are_old_warn() -> None:
         choose(chooser, [machine(cloud="aws")], "cost", 2.0)
         return any("the prices of instances are" in line for line in chooser.ledger.warnings)
 
-    first = decisions.snapshot().date
+    first = snapshot().date
     assert (warned(first), warned("2099-01-01")) == (False, True)
 
 

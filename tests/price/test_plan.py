@@ -160,7 +160,8 @@ def test_two_copies_need_the_network() -> None:
 
 def test_iops_of_both_kinds_are_needed_to_know_their_time() -> None:
     for missing in ("read_iops", "write_iops"):
-        found = Planner(workload(), Noting()).plan(machine(**{missing: None}), 1)
+        unstated: dict[str, Any] = {missing: None}
+        found = Planner(workload(), Noting()).plan(machine(**unstated), 1)
         assert not any(name.startswith("time") for name in amounts(found))
 
 

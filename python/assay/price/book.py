@@ -137,17 +137,10 @@ class Book:
         usd = self._usd(entry)
         if entry.unit == unit:
             return usd
-        sizes = {"GiB": _GIB, "GB": _GB}
-        capacity = self._capacity(entry.item)
-        if capacity is None:
-            return None
-        if unit == "each" and entry.unit in sizes:
-            return usd * capacity / sizes[entry.unit]
-        if entry.unit == "each" and unit in sizes:
-            return usd * sizes[unit] / capacity
-        if entry.unit in sizes and unit in sizes:
-            return usd * sizes[unit] / sizes[entry.unit]
-        return None
+        # Bytes of what is priced, and of what is asked for; of a part as many as it holds.
+        sizes = {"GiB": _GIB, "GB": _GB, "each": self._capacity(entry.item)}
+        priced, asked = sizes.get(entry.unit), sizes.get(unit)
+        return None if priced is None or asked is None else usd * asked / priced
 
     def _capacity(self, item: str) -> Decimal | None:
         part = self.parts.get(item)

@@ -62,11 +62,14 @@ class Curves:
         return {"memory": (memory, cpu / store.rops_mm), "device": (flash, cpu / store.rops_ss + device)}
 
     def crossing(self, prices: Prices) -> float | None:
-        """Operations a second above which memory is cheaper; none where the lines do not cross."""
+        """Operations a second above which memory is cheaper; none where it always is.
+
+        The device's line is the steeper one: an operation that reaches it costs no less of the processor, and I/O.
+        """
         lines = self.slopes(prices)
         fixed = lines["memory"][0] - lines["device"][0]
         slope = lines["device"][1] - lines["memory"][1]
-        return fixed / slope if slope > 0 and fixed > 0 else None
+        return fixed / slope if fixed > 0 else None
 
     def cost(self, prices: Prices, rate: float) -> dict[str, float]:
         """Dollars of both at a rate."""
@@ -87,10 +90,8 @@ def lomet(ledger: Ledger, store: PricedStore, page_bytes: float, factor: float) 
     crossing = curves.crossing(prices)
     figures: dict[str, Any] = {"size_bytes": store.size_bytes, "iops": iops, "crossing_ops_per_s": crossing}
     if crossing is None:
-        dearer = curves.cost(prices, 0)
-        cheaper = min(dearer, key=lambda name: dearer[name])
-        figures |= {"points": _points(curves, prices, iops), "band": None, "always_cheaper": cheaper}
-        return Answer("cost lomet", figures, [f"The lines do not cross: {cheaper} is always cheaper."], ledger, FORMULA)
+        figures |= {"points": _points(curves, prices, iops), "band": None, "always_cheaper": "memory"}
+        return Answer("cost lomet", figures, ["The lines do not cross: memory is always cheaper."], ledger, FORMULA)
     interval = store.size_bytes / page_bytes / crossing
     band = swing(lambda moved: curves.crossing(moved) or 0.0, prices, factor)
     figures |= {"interval_s": interval, "page_bytes": page_bytes, "band": band}
