@@ -80,8 +80,21 @@ mod tests {
     }
 
     #[test]
+    fn a_summary_has_the_figures_of_its_values() {
+        let latencies = Latencies::new();
+        [100, 300].iter().for_each(|value| latencies.record(*value));
+        let mut sum = Sum::default();
+        latencies.drain_into(&mut Snapshot::default(), &mut sum);
+        let summary = distribution(&sum, Provenance::Measured);
+        assert_eq!((summary.min_ns, summary.max_ns, summary.p50_ns, summary.p90_ns), (100, 300, 100, 300));
+        assert_eq!((summary.mean_ns, summary.stdev_ns), (200.0, 100.0));
+        assert_eq!(summary.supported_percentile, 0.0, "two values support none");
+    }
+
+    #[test]
     fn nothing_recorded_gives_zeros() {
         let summary = distribution(&Sum::default(), Provenance::Measured);
         assert_eq!((summary.count, summary.min_ns, summary.max_ns), (0, 0, 0));
+        assert_eq!((summary.mean_ns, summary.stdev_ns, summary.supported_percentile), (0.0, 0.0, 0.0));
     }
 }

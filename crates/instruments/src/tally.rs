@@ -137,7 +137,7 @@ impl Latencies {
             return;
         }
         let (mut first, mut last) = (None, 0);
-        for index in lowest..=highest.min(COUNTERS - 1) {
+        for index in lowest..=highest {
             let count = self.counts[index].load(Relaxed);
             let fresh = count.wrapping_sub(seen.counts[index]);
             if fresh != 0 {
@@ -397,5 +397,82 @@ mod tests {
             whole.merge(&interval);
         }
         assert_eq!(whole.count(), latencies.count());
+    }
+
+    /// Values below 2048 have a counter each; then a counter holds 2, 4, 8 values, with 1024 of them per power of two.
+    #[test]
+    fn counters_lie_as_the_layout_says() {
+        let top = 2047 << 25;
+        for (value, index, lowest, highest) in [
+            (0, 0, 0, 0),
+            (2047, 2047, 2047, 2047),
+            (2048, 2048, 2048, 2049),
+            (2049, 2048, 2048, 2049),
+            (4095, 3071, 4094, 4095),
+            (4096, 3072, 4096, 4099),
+            (top - 1, COUNTERS - 2, 2046 << 25, top - 1),
+            (RANGE_NS, COUNTERS - 1, top, u64::MAX),
+        ] {
+            assert_eq!(index_of(value), index, "{value}");
+            assert_eq!((lowest_value(index), highest_value(index)), (lowest, highest), "{value}");
+        }
+        assert_eq!(RANGE_NS, 68_719_476_735, "2^36 - 1");
+        assert_eq!((COUNTERS, Latencies::BYTES), (27 * 1024, 27 * 1024 * 8));
+    }
+
+    #[test]
+    fn a_value_that_came_many_times_counts_as_often() {
+        let (latencies, mut sum) = (Latencies::new(), Sum::default());
+        latencies.record_many(9, 0);
+        assert_eq!(latencies.count(), 0);
+        latencies.record_many(300, 5);
+        latencies.record_many(RANGE_NS + 7, 3);
+        latencies.drain_into(&mut Snapshot::default(), &mut sum);
+        assert_eq!((sum.count(), latencies.count(), sum.above), (8, 8, 3));
+        assert_eq!((sum.sum, sum.min, sum.max), (5 * 300 + 3 * (RANGE_NS + 7), 300, RANGE_NS + 7));
+    }
+
+    #[test]
+    fn values_of_one_counter_are_drained() {
+        let sum = sum_of(&[5, 5, 5]);
+        assert_eq!((sum.count(), sum.sum, sum.min, sum.max), (3, 15, 5, 5));
+    }
+
+    fn bounded(values: &[u64], count: u64, from_ns: u64) -> Sum {
+        Sum { at_least: AtLeast { count, from_ns }, ..sum_of(values) }
+    }
+
+    #[test]
+    fn sums_are_added_and_emptied() {
+        let mut sum = bounded(&[100, RANGE_NS * 2], 2, 70);
+        sum.merge(&bounded(&[50, RANGE_NS * 3, RANGE_NS * 3], 3, 60));
+        assert_eq!((sum.count(), sum.above, sum.sum), (5, 3, 150 + 8 * RANGE_NS));
+        assert_eq!((sum.min, sum.max), (50, RANGE_NS * 3));
+        assert_eq!(sum.at_least, AtLeast { count: 5, from_ns: 60 });
+        sum.clear();
+        assert_eq!((sum.count(), sum.above, sum.sum, sum.min, sum.max), (0, 0, 0, u64::MAX, 0));
+        assert_eq!(sum.at_least, AtLeast { count: 0, from_ns: u64::MAX });
+    }
+
+    #[test]
+    fn a_sum_without_a_part_is_what_was_counted_beside_it() {
+        let rest = sum_of(&[5, 7, 9, 11, RANGE_NS * 2, RANGE_NS * 2]).without(&sum_of(&[5, 11, RANGE_NS * 2]));
+        assert_eq!((rest.count(), rest.above, rest.sum), (3, 1, 7 + 9 + RANGE_NS * 2));
+        assert_eq!((rest.min, rest.max), (7, RANGE_NS), "of the largest the histogram knows no more than its range");
+    }
+
+    #[test]
+    fn a_mean_is_exact_and_percentiles_are_values() {
+        let sum = sum_of(&[100, 200, 600]);
+        assert_eq!((sum.mean(), sum.percentile(50.0), sum.percentile(100.0)), (300.0, 200, 600));
+        assert_eq!(Sum::default().mean(), 0.0);
+    }
+
+    #[test]
+    fn a_counter_of_a_tally_is_added_to() {
+        let tally = Tally::default();
+        Tally::add(&tally.bytes, 5);
+        Tally::add(&tally.bytes, 7);
+        assert_eq!(tally.bytes.load(Relaxed), 12);
     }
 }
