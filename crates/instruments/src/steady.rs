@@ -8,6 +8,8 @@
 mod detector;
 mod level;
 mod stall;
+#[cfg(test)]
+mod tests;
 
 pub use detector::{Interval, SteadyDetector};
 

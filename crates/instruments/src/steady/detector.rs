@@ -112,7 +112,9 @@ mod tests {
     #[test]
     fn a_constant_load_is_steady_at_the_minimum_time_and_not_before() {
         let at = run(&mut SteadyDetector::new(5.0), |_| 10_000.0, 60.0).expect("steady");
-        assert!((5.0..5.3).contains(&at), "{at}");
+        assert_eq!(at, 5.0);
+        // Five rounds of half a second, the shortest.
+        assert_eq!(run(&mut SteadyDetector::new(1.0), |_| 10_000.0, 60.0), Some(2.5));
         assert_eq!(run(&mut SteadyDetector::new(0.0), |_| 10_000.0, 60.0), None);
     }
 
@@ -137,5 +139,51 @@ mod tests {
             detector.push(Interval { at_s, length_s: 0.1, operations: 100, mean_ns: 1e5 * (1.0 + at_s / 5.0) })
         });
         assert!(!steady);
+    }
+
+    fn interval(at_s: f64, length_s: f64) -> Interval {
+        Interval { at_s, length_s, operations: 10, mean_ns: 3.0 }
+    }
+
+    /// Intervals of 0.4 s close a round of a second after 0.8 s, so that five rounds have passed at 4 s.
+    #[test]
+    fn five_rounds_that_agree_too_early_are_not_enough() {
+        let mut detector = SteadyDetector::new(5.0);
+        let steady = (1..20).find(|&step| detector.push(interval(f64::from(step) * 0.4, 0.4)));
+        assert_eq!(steady, Some(13), "5.2 s");
+    }
+
+    #[test]
+    fn a_round_is_the_sum_of_its_intervals() {
+        let mut detector = SteadyDetector::new(5.0);
+        detector.push(interval(0.35, 0.35));
+        detector.push(Interval { operations: 4, mean_ns: 5.0, ..interval(0.70, 0.35) });
+        let open = detector.open;
+        assert_eq!((open.length_s, open.operations, open.latency_sum), (0.7, 14.0, 50.0));
+        // 0.7 s and half an interval are no second, 1.05 s are.
+        assert_eq!(detector.rounds.len(), 0);
+        detector.push(interval(1.05, 0.35));
+        assert_eq!((detector.rounds.len(), detector.open.operations), (1, 0.0));
+    }
+
+    #[test]
+    fn a_round_has_a_rate_and_a_latency_where_something_was_done() {
+        let round = Round { length_s: 2.0, operations: 6.0, latency_sum: 30.0 };
+        assert_eq!((round.rate(), round.latency()), (3.0, 5.0));
+        assert_eq!((Round::default().rate(), Round::default().latency()), (0.0, 0.0));
+    }
+
+    #[test]
+    fn rounds_agree_within_a_fifth_and_about_a_line_that_moves_by_a_tenth() {
+        for (rounds, agreed) in [
+            ([90.0, 110.0, 100.0, 100.0, 100.0], true),
+            ([88.0, 110.0, 100.0, 101.0, 101.0], false),
+            ([95.0, 97.5, 100.0, 102.5, 105.0], true),
+            ([94.0, 97.0, 100.0, 103.0, 106.0], false),
+            ([106.0, 103.0, 100.0, 97.0, 94.0], false),
+            ([0.0; 5], false),
+        ] {
+            assert_eq!(agree(&rounds), agreed, "{rounds:?}");
+        }
     }
 }

@@ -246,4 +246,114 @@ mod tests {
         assert_eq!(TrendLine::through(&values).significance(&values), 0.0);
         assert!(splits(&[]).is_empty());
     }
+
+    /// Levels of 2 and 12 after a value that belongs to neither; residuals -1, 0, 1 and 3, 0, -1, -2.
+    #[test]
+    fn a_change_of_level_is_held_against_its_standard_error() {
+        let split = Split { at: 4, before: 2.0, after: 12.0, start: 1 };
+        let found = split.significance(&[100.0, 1.0, 2.0, 3.0, 15.0, 12.0, 11.0, 10.0]);
+        // Squares sum up to 16, products of neighbours to 3 + 2: a memory of 5/16, five degrees of freedom.
+        let error = (16.0 / 5.0 * (21.0 / 11.0) * (1.0 / 3.0 + 1.0 / 4.0_f64)).sqrt();
+        assert!((found - 10.0 / error).abs() < 1e-9, "{found}");
+    }
+
+    /// A line that rises by 2 a step, with residuals 2, 1, -3, -3, 1, 2 that lie across no line.
+    #[test]
+    fn a_line_has_the_slope_of_least_squares_and_its_standard_error() {
+        let values = [7.0, 8.0, 6.0, 8.0, 14.0, 17.0];
+        let line = TrendLine::through(&values);
+        assert!((line.excursion() - 10.0).abs() < 1e-12 && (line.squares(&values) - 28.0).abs() < 1e-9);
+        // Products of neighbours sum up to 7, a memory of 1/4; the squares of the indices about their middle to 17.5.
+        let error = (28.0 / 4.0 * (1.25 / 0.75) / 17.5_f64).sqrt();
+        assert!((line.significance(&values) - 2.0 / error).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_ratio_to_nothing_is_infinite_or_nothing() {
+        assert_eq!([ratio(3.0, 2.0), ratio(3.0, 0.0), ratio(0.0, 0.0)], [1.5, f64::INFINITY, 0.0]);
+        assert_eq!([ratio_or_zero(3.0, 2.0), ratio_or_zero(3.0, 0.0)], [1.5, 0.0]);
+        assert_eq!([mean(&[]), mean(&[1.0, 2.0, 6.0])], [0.0, 3.0]);
+    }
+
+    #[test]
+    fn noise_has_a_memory_of_four_fifths_at_most() {
+        assert!((inflation(&[1.0; 100]) - 1.8 / 0.2).abs() < 1e-9);
+        assert_eq!(inflation(&[1.0, -1.0, 1.0, -1.0]), 1.0, "and none below zero");
+    }
+
+    /// Seven values make parts of two, two and three, with means of 2, 6 and 12; residuals -1, 1, 2, -2, -3, 0, 3.
+    #[test]
+    fn parts_lie_as_far_apart_as_their_means() {
+        let spread = spread_of_parts(&[1.0, 3.0, 8.0, 4.0, 9.0, 12.0, 15.0], 3);
+        assert_eq!(spread.range, 10.0);
+        // Squares sum up to 28 with four degrees of freedom, products of neighbours to 3.
+        let error = (28.0 / 4.0 * (31.0 / 25.0) * 3.0 / 7.0_f64).sqrt();
+        assert!((spread.error - error).abs() < 1e-9, "{spread:?}");
+    }
+
+    #[test]
+    fn noise_is_the_median_difference_of_neighbours() {
+        // Differences of 1, 2, 3 and 4: the upper of the middle two counts.
+        let deviation = 3.0 / 0.6745;
+        assert!((noise_variance(&[0.0, 1.0, 3.0, 6.0, 10.0]) - deviation * deviation / 2.0).abs() < 1e-9);
+        assert_eq!(noise_variance(&[5.0]), 0.0);
+    }
+
+    /// Twenty values that swing by 1 have differences of 1, a noise of (1 / 0.6745)^2 / 2 and a penalty of four times that
+    /// times ln 20: 13.17. A step in their middle saves five times its square.
+    #[test]
+    fn a_step_must_save_more_than_the_penalty() {
+        let stepped =
+            |step: f64| -> Vec<f64> { (0..20).map(|i| f64::from(i % 2) + if i < 10 { 0.0 } else { step }).collect() };
+        assert!(splits(&stepped(1.62)).is_empty());
+        assert_eq!(splits(&stepped(1.63)).iter().map(|split| (split.at, split.start)).collect::<Vec<_>>(), [(10, 0)]);
+    }
+
+    #[test]
+    fn a_range_is_divided_where_that_saves_more_than_the_penalty_and_not_as_much() {
+        let divided = |penalty| {
+            let mut bounds = Vec::new();
+            // Two levels about their mean of 3: squares of 24.
+            divide(&Sums::of(&[1.0, 1.0, 1.0, 5.0, 5.0, 5.0]), 0, 6, 3, penalty, &mut bounds);
+            bounds
+        };
+        assert_eq!((divided(23.9), divided(24.0)), (vec![3], vec![]));
+    }
+
+    #[test]
+    fn no_level_is_shorter_than_a_tenth() {
+        // Five values of sixty are no level: six are taken for it.
+        let values: Vec<f64> = (0..60).map(|i| if i < 5 { 100.0 } else { f64::from(i % 2) }).collect();
+        assert_eq!(splits(&values)[0].at, 6);
+    }
+
+    #[test]
+    fn the_best_step_leaves_the_shortest_level_on_both_sides() {
+        let best = |values: &[f64], start| best_step(&Sums::of(values), start, values.len(), 3).map(|(at, _)| at);
+        assert_eq!(best(&[0.0, 0.0, 0.0, 0.0, 0.0, 6.0, 6.0, 6.0], 0), Some(5));
+        assert_eq!(best(&[50.0, 50.0, 6.0, 6.0, 6.0, 0.0, 0.0, 0.0, 0.0, 0.0], 2), Some(5));
+        assert_eq!(best(&[0.0, 0.0, 9.0, 9.0, 9.0], 0), None);
+    }
+
+    #[test]
+    fn a_step_saves_what_its_levels_explain() {
+        let values = [1.0, 2.0, 3.0, 15.0, 12.0, 11.0, 10.0];
+        let (at, saved) = best_step(&Sums::of(&values), 0, 7, 3).unwrap();
+        // Levels of three and of four values that lie 10 apart: 3 * 4 / 7 * 10^2.
+        assert!(at == 3 && (saved - 1200.0 / 7.0).abs() < 1e-9, "{at} {saved}");
+        assert!((squares_of_best_step(&values) - 16.0).abs() < 1e-9);
+        assert!((squares_of_best_step(&[1.0, 3.0]) - 2.0).abs() < 1e-12, "where no step fits, those about the mean");
+    }
+
+    #[test]
+    fn the_last_level_is_a_third_of_what_follows_and_three_values_at_least() {
+        let values: Vec<f64> = (1..=20).map(f64::from).collect();
+        assert_eq!([last_level(&values, 5), last_level(&values, 18)], [18.0, 19.0]);
+    }
+
+    #[test]
+    fn squares_of_a_range_are_exact_beside_large_values() {
+        let sums = Sums::of(&[1e9 + 100.0, 1e9 + 1.0, 1e9 + 3.0, 1e9 + 2.0]);
+        assert!((sums.squares(1, 4) - 2.0).abs() < 1e-6, "{}", sums.squares(1, 4));
+    }
 }
