@@ -167,7 +167,8 @@ pub(super) fn file_smaller_than_caches(run: &RunObservation, class: &ClassObserv
 /// Buffered reads of a file that fits into memory, with nobody having said that memory is what should be measured.
 /// Where the kernel shows that the device served them all the same, there is nothing to say.
 fn smaller_than_page_cache(run: &RunObservation, class: &ClassObservation) -> Option<Reason> {
-    let fits = run.memory_bytes > 0 && class.dataset_bytes < run.memory_bytes;
+    // Memory of unknown size, which is 0, holds nothing.
+    let fits = class.dataset_bytes < run.memory_bytes;
     let wanted = run.cache == Cache::Warm || !class.buffered() || class.reads == 0 || class.emulated;
     if wanted || !fits || class.read_bytes < CACHE_BYTES_AT_LEAST {
         return None;

@@ -46,7 +46,7 @@ fn uncounted(one: &FlushObservation) -> Option<Reason> {
     let asked = if one.cache.writes_through { one.asked } else { one.asked + one.through };
     let counts = one.cache.counted && one.cache.flushed == Some(true);
     let expected = FLUSHES_SEEN * asked as f64 / f64::from(one.in_flight.max(1));
-    if asked < FLUSHES_AT_LEAST || !counts || (one.seen > 0 && one.seen as f64 >= expected) {
+    if asked < FLUSHES_AT_LEAST || !counts || one.seen as f64 >= expected {
         return None;
     }
     let evidence = format!(

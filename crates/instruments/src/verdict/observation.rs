@@ -420,3 +420,6 @@ pub fn kernel_accounts(path: PathKind, file_system: Option<&str>) -> bool {
     let known = file_system.is_none_or(|kind| !UNACCOUNTED.contains(&kind) && !kind.starts_with("fuse."));
     by_path && known
 }
+
+#[cfg(test)]
+mod tests;

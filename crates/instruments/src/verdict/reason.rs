@@ -28,3 +28,24 @@ pub(super) fn graded(value: f64, suspect: f64, invalid: f64) -> Option<Severity>
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_belongs_to_what_lies_above_it() {
+        let found = [0.049, 0.05, 0.19, 0.2, f64::NAN].map(|value| graded(value, 0.05, 0.2));
+        let (suspect, invalid) = (Some(Severity::Suspect), Some(Severity::Invalid));
+        assert_eq!(found, [None, suspect, suspect, invalid, None]);
+    }
+
+    #[test]
+    fn what_json_cannot_write_is_left_out() {
+        let reason = of_class("read", ReasonCode::Errors, Severity::Note, "seen".to_owned(), "mend");
+        let reason = with(reason, &[("a", 1.5), ("b", f64::NAN), ("c", f64::INFINITY)]);
+        assert_eq!(reason.numbers.into_iter().collect::<Vec<_>>(), [("a".to_owned(), 1.5)]);
+        assert_eq!((reason.class.as_deref(), reason.code), (Some("read"), ReasonCode::Errors));
+        assert_eq!((reason.severity, &*reason.evidence, &*reason.fix), (Severity::Note, "seen", "mend"));
+    }
+}

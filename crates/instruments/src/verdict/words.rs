@@ -62,4 +62,19 @@ mod tests {
         assert_eq!((percent(0.973), percent(0.0123), percent(0.0)), ("97 %".into(), "1.2 %".into(), "0 %".into()));
         assert_eq!(percent(0.00002), "0.0020 %");
     }
+
+    #[test]
+    fn units_change_at_a_thousand_and_the_largest_goes_on() {
+        assert_eq!([rate(999.0), rate(1000.0), rate(1e12)], ["999/s", "1 k/s", "1000 G/s"]);
+        assert_eq!([bytes(1023.0), bytes(1024.0), bytes(2_f64.powi(50))], ["1023 B", "1 KiB", "1024 TiB"]);
+        assert_eq!([time(-1_500.0), time(2e12), hertz(5e6)], ["-1.50 us", "2000 s", "5 MHz"]);
+    }
+
+    #[test]
+    fn digits_are_three_and_none_is_a_zero_alone() {
+        assert_eq!([rate(250.25), rate(99.5), rate(10.5)], ["250/s", "99.5/s", "10.5/s"]);
+        assert_eq!([rate(9.25), rate(9.0), rate(0.5)], ["9.25/s", "9/s", "0.50/s"]);
+        assert_eq!([percent(0.1), percent(0.099), percent(-0.25)], ["10 %", "9.9 %", "-25 %"]);
+        assert_eq!([percent(0.001), percent(0.0005)], ["0.1 %", "0.0500 %"]);
+    }
 }

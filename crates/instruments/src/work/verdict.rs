@@ -59,7 +59,8 @@ pub fn emulated(targets: &[WorkTarget]) -> Option<Reason> {
     if names.is_empty() {
         return None;
     }
-    let evidence = format!("{} stands in for a device: the code is real, the hardware is not", names.join(" and "));
+    let stand = if names.len() == 1 { "stands" } else { "stand" };
+    let evidence = format!("{} {stand} in for a device: the code is real, the hardware is not", names.join(" and "));
     let fix = "measure on the device itself; use these figures for the cost of the software only";
     Some(reason(ReasonCode::EmulatedTarget, Severity::Note, evidence, fix, &[]))
 }
@@ -126,5 +127,54 @@ mod tests {
         let target = WorkTarget { role: "data".to_owned(), target: "a folder in memory".to_owned(), emulated: true };
         let verdict = work_verdict(Vec::new(), &[], &[], &[target]);
         assert_eq!((verdict.status, verdict.reasons[0].code), (Status::Valid, ReasonCode::EmulatedTarget));
+    }
+
+    fn only(found: Option<Reason>) -> (ReasonCode, Severity, String, Vec<(String, f64)>) {
+        let found = found.expect("a reason");
+        assert!(found.fix.len() > 20 && found.class.is_none());
+        (found.code, found.severity, found.evidence, found.numbers.into_iter().collect())
+    }
+
+    fn numbers(of: &[(&str, f64)]) -> Vec<(String, f64)> {
+        of.iter().map(|&(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn failures_are_told_by_part_and_among_all_operations() {
+        let parts = [WorkPart { empty: 4, ..part(986, 6) }, part(0, 4), part(7, 0)];
+        let found = only(failures(&parts[..2]));
+        let evidence = "10 of 1000 operations failed (6 insert, 4 insert)".to_owned();
+        let told = numbers(&[("failed", 10.0), ("failed_share", 0.01)]);
+        assert_eq!(found, (ReasonCode::Errors, Severity::Invalid, evidence, told));
+        assert_eq!(only(failures(&parts)).1, Severity::Suspect, "10 of 1007");
+        assert_eq!(failures(&[part(10, 0)]), None);
+    }
+
+    #[test]
+    fn what_never_ended_is_told_among_all_parts() {
+        let overdue = |completed, missing, waited_s| Some(Overdue { completed, missing, waited_s });
+        let parts = [
+            WorkPart { overdue: overdue(10, 3, 1.5), empty: 5, ..part(900, 0) },
+            WorkPart { overdue: overdue(20, 2, 2.5), ..part(60, 0) },
+        ];
+        let (code, severity, evidence, told) = only(operations_missing(&parts));
+        assert_eq!((code, severity), (ReasonCode::OperationsMissing, Severity::Suspect));
+        assert!(
+            evidence.starts_with("5 operations, 0.5 % of all that were due, had not ended 2.50 s after"),
+            "{evidence}"
+        );
+        assert_eq!(told, numbers(&[("missing_operations", 5.0), ("missing_share", 0.005), ("waited_s", 2.5)]));
+    }
+
+    #[test]
+    fn checks_and_stand_ins_are_told_in_words() {
+        let failed = only(check_failed(&[check(true), check(false), check(false)]));
+        let evidence = "2 of 3 checks failed, first consistency-1: the sums differ by 3".to_owned();
+        assert_eq!(failed, (ReasonCode::CheckFailed, Severity::Invalid, evidence, numbers(&[("failed", 2.0)])));
+        let target = |role: &str, emulated| WorkTarget { role: role.to_owned(), target: "memory".to_owned(), emulated };
+        let found = only(emulated(&[target("data", true), target("log", true), target("temp", false)]));
+        let evidence = "memory (data) and memory (log) stand in for a device: the code is real, the hardware is not";
+        assert_eq!(found, (ReasonCode::EmulatedTarget, Severity::Note, evidence.to_owned(), Vec::new()));
+        assert_eq!((check_failed(&[check(true)]), emulated(&[target("data", false)])), (None, None));
     }
 }

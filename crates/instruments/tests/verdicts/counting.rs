@@ -43,3 +43,39 @@ fn cycles_and_cpu_time_must_be_those_of_one_clock() {
     expect(&seen(None, Some((0.1e9 * little, little))), ReasonCode::CountersDisagree, None);
     valid(&seen(None, Some((2.6e9, 1.0))));
 }
+
+#[test]
+fn what_counting_adds_is_told_and_may_be_a_hundredth() {
+    let evidence = "hardware counters ran in the window: a context switch takes 1.70 us without them and 28.7 us with them, \
+        which is 27 us for each operation of 90 us, or 30 %";
+    let numbers = [
+        ("added_ns_per_op", 27_000.0),
+        ("ns_per_op", 90_000.0),
+        ("switch_plain_ns", 1_700.0),
+        ("switch_counted_ns", 28_700.0),
+        ("switches_per_op", 1.0),
+    ];
+    told(&seen(Some(27_000.0), None), ReasonCode::CountingBends, evidence, &numbers);
+    expect(&seen(Some(900.0), None), ReasonCode::CountingBends, None);
+    expect(&seen(Some(901.0), None), ReasonCode::CountingBends, SUSPECT);
+}
+
+/// Two CPU seconds for 240,000 operations.
+#[test]
+fn a_clock_that_cannot_be_is_told_with_what_it_would_be() {
+    let evidence = "counters say 50000 cycles for an operation and its CPU time is 8.33 us: that would be a clock of 6 GHz, \
+        and this machine's lies between 800 MHz and 5 GHz";
+    let numbers = [
+        ("cycles_per_op", 50_000.0),
+        ("cpu_ns_per_op", 2e9 / 240_000.0),
+        ("implied_hz", 6e9),
+        ("lowest_hz", 0.8e9),
+        ("highest_hz", 5e9),
+    ];
+    told(&seen(None, Some((12e9, 2.0))), ReasonCode::CountersDisagree, evidence, &numbers);
+    for (cycles, cpu_s, wanted) in
+        [(5e9, 1.0, None), (0.8e9, 1.0, None), (0.79e9, 1.0, SUSPECT), (2e6, 0.02, SUSPECT), (2e6, 0.019, None)]
+    {
+        expect(&seen(None, Some((cycles, cpu_s))), ReasonCode::CountersDisagree, wanted);
+    }
+}

@@ -16,15 +16,26 @@ use assay_record::{
 };
 use proptest::prelude::*;
 
+mod cached;
+mod clock;
+mod contents;
 mod counting;
+mod flushes;
 mod layers;
+mod limits;
+mod load;
 mod machine;
+mod memory;
+mod moved;
 mod pace;
 mod pages;
 mod standing;
 mod taken;
+mod told;
+mod window;
 
 use layers::cached_loop;
+use told::told;
 
 const MIB: u64 = 1 << 20;
 

@@ -120,3 +120,71 @@ fn where_the_kernels_counters_are_hidden_it_could_not_be_told() {
     let nothing_lost = on(&ALONE, |run| run.system.own_cpus = None);
     assert_eq!(cpu_taken_untold(&nothing_lost), None, "nobody waited");
 }
+
+#[test]
+fn what_was_taken_is_told_in_full() {
+    let verdict = taken(&Machine { own_s: 4.0, waited_s: Some(3.0), all_s: 6.0 });
+    let evidence = "other processes used 0.5 of the 2 CPUs that this one may use, and it had 1.0: its threads could have run \
+        for 2.0 s more, 33 % of the CPU time that was theirs to have";
+    let numbers =
+        [("taken_s", 2.0), ("taken_share", 1.0 / 3.0), ("others_cpu_s", 2.0), ("own_cpu_s", 4.0), ("waited_s", 3.0)];
+    told(&verdict, ReasonCode::CpuTaken, evidence, &numbers);
+}
+
+/// A twentieth of four seconds are 0.2 s, and 0.1 s count in any case; a tenth of what could have been had must be gone.
+#[test]
+fn little_that_was_taken_is_not_worth_a_word() {
+    for (own_s, waited_s, measured_s, wanted) in [
+        (1.0, 0.201, 4.0, SUSPECT),
+        (1.0, 0.199, 4.0, None),
+        (0.5, 0.101, 1.5, SUSPECT),
+        (0.5, 0.099, 1.5, None),
+        (5.39, 0.6, 4.0, SUSPECT),
+        (5.41, 0.6, 4.0, None),
+    ] {
+        let machine = Machine { own_s, waited_s: Some(waited_s), all_s: own_s + 2.0 };
+        let run = on(&machine, |run| {
+            run.measured_s = measured_s;
+            run.system.own_cpus.iter_mut().for_each(|one| one.total_s = 2.0 * measured_s);
+        });
+        expect(&judged_on(&run), ReasonCode::CpuTaken, wanted);
+    }
+}
+
+/// Eight seconds of two CPUs passed: a quarter and 0.1 s may be missing or too many.
+#[test]
+fn counted_time_is_believed_within_a_quarter() {
+    let half = Machine { own_s: 4.0, waited_s: Some(3.9), all_s: 6.0 };
+    for (total_s, told) in [(5.91, true), (5.89, false), (10.09, true), (10.11, false)] {
+        let run = on(&half, |run| run.system.own_cpus.iter_mut().for_each(|one| one.total_s = total_s));
+        assert_eq!(cpu_taken_untold(&run).is_none(), told, "{total_s} s");
+    }
+    // Work of 3.12 s with a quarter and 0.1 s more is what this process did, 3.11 s is less.
+    for (all_s, told) in [(3.13, true), (3.11, false)] {
+        let run = on(&half, |run| run.system.own_cpus = Some(cpus(all_s)));
+        assert_eq!(cpu_taken_untold(&run).is_none(), told, "{all_s} s");
+    }
+}
+
+/// From a mebibyte a second on, the kernel may have worked for a device.
+#[test]
+fn time_in_the_kernel_counts_where_hardly_anything_was_moved() {
+    let others_s = |read: u64, written: u64| {
+        let run = on(&Machine { own_s: 4.0, waited_s: Some(3.9), all_s: 8.0 }, |run| {
+            run.devices = ordinary().run.devices;
+            let counters = &mut run.devices[0].counters;
+            (counters.read_bytes.value, counters.written_bytes.value) = (read as f64, written as f64);
+        });
+        let verdict = judged_on(&run);
+        let found = verdict.reasons.iter().find(|reason| reason.code == ReasonCode::CpuTaken).expect("taken");
+        found.numbers["others_cpu_s"]
+    };
+    assert!((others_s(3 * MIB, MIB) - 4.0).abs() < 1e-9, "4 of 8 s");
+    assert!((others_s(3 * MIB, MIB + 1) - 3.6).abs() < 1e-9, "3.6 of 7.2 s in user mode");
+}
+
+#[test]
+fn devices_hide_what_others_did_in_the_kernel_and_never_make_it_negative() {
+    let run = on(&Machine { own_s: 4.0, waited_s: Some(3.9), all_s: 3.9 }, |_| ());
+    valid(&judged_on(&run));
+}
