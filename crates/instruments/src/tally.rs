@@ -148,10 +148,10 @@ impl Latencies {
         }
         let (min, max) = (self.min.load(Relaxed), self.max.load(Relaxed));
         if let Some(first) = first {
-            into.min = into.min.min(if min < seen.min { min } else { lowest_value(first).max(min) });
-            into.max = into.max.max(if max > seen.max { max } else { highest_value(last).min(max) });
+            // A new extreme lies in the outermost counter, of which it bounds the part that was met.
+            into.min = into.min.min(lowest_value(first).max(min));
+            into.max = into.max.max(highest_value(last).min(max));
         }
-        (seen.min, seen.max) = (min, max);
     }
 }
 
@@ -183,13 +183,11 @@ impl AtLeast {
 pub struct Snapshot {
     counts: Vec<u64>,
     sum: u64,
-    min: u64,
-    max: u64,
 }
 
 impl Default for Snapshot {
     fn default() -> Self {
-        Self { counts: vec![0; COUNTERS], sum: 0, min: u64::MAX, max: 0 }
+        Self { counts: vec![0; COUNTERS], sum: 0 }
     }
 }
 
