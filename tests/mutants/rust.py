@@ -72,7 +72,9 @@ def _work(crate: Crate, drawn: list[str], out: Path, seconds: float) -> None:
     chosen = [word for name in drawn for word in ("--re", f"^{re.escape(name)}$")]
     options = ["--jobs", "1", "--timeout", "120", "--no-times", "--output", str(out), *chosen]
     environment = os.environ | {"CARGO_TARGET_DIR": str(ROOT / "target" / "mutants"), "CARGO_INCREMENTAL": "1"}
-    words = [*_words(crate), *options, "--", *crate.tests]
+    # Words after `--` would choose what runs alone: all other tests of the package would be built for each mutant.
+    tests = [f"--cargo-arg={word}" for word in crate.tests]
+    words = [*_words(crate), *options, *tests]
     process = subprocess.Popen(words, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         process.wait(seconds)
