@@ -112,7 +112,7 @@ def test_a_class_that_trims_gives_the_ranges_of_its_data_back_and_moves_nothing(
         trims = klass("trims", "pread", operation={"kind": "trim"}, size=64 * KIB, pattern={"kind": "sequential"})
         outcome = program.run(job(all_of(device), trims, measure_s=0.5))
         result = outcome.result()
-        assert result["operations"] > 100
+        assert result["operations"] > 10
         assert result["bytes"] == result["operations"] * 64 * KIB
         assert (result["reads"], result["writes"]) == (0, 0)
         assert result.get("device_written_bytes", {"value": 0})["value"] < MIB

@@ -146,7 +146,7 @@ def read(directories: Sequence[Path], name: str, over: str) -> History:
 def _keyed(each: Folder) -> dict[Hashable, list[Row]]:
     found: dict[Hashable, list[Row]] = {}
     for one in row.rows(each.cells):
-        key = (one.cell.study, one.cell.scenario, group.key(one.cell.factors), one.name)
+        key = (one.cell.study, one.cell.scenario, row.hashable(one.cell.factors), one.name)
         found.setdefault(key, []).append(one)
     return found
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from assay.compare.error import CompareError
 from assay.compare.pair import Pair
 from assay.compare.side import Side
-from assay.results import group, labels
+from assay.results import labels, row
 from assay.results.row import Row
 
 Key = tuple[Hashable, ...]
@@ -63,7 +63,7 @@ def _grouped(side: Side) -> dict[Key, list[Row]]:
     for one in side.rows:
         factors = {name: value for name, value in one.cell.factors.items() if name not in left_out}
         planned = (one.record["job"].get("labels") or {}).get(CELL_LABEL)
-        key = (planned,) if planned else (one.cell.study, one.cell.scenario, group.key(factors))
+        key = (planned,) if planned else (one.cell.study, one.cell.scenario, row.hashable(factors))
         found.setdefault((*key, one.name), []).append(one)
     return found
 

@@ -15,7 +15,7 @@ from assay.compare import side
 from assay.compare.error import CompareError
 from assay.compare.side import Side
 from assay.fleet.folder import FILE
-from assay.results import group, histogram
+from assay.results import histogram, row
 from assay.results.files import read_json
 from assay.results.folder import Cell
 from assay.results.row import rows
@@ -71,7 +71,7 @@ def _read(directory: Path) -> _Run:
 def _key(cell: Cell) -> Key:
     """What it is, wherever it ran: where a host's data lies is its own matter."""
     factors = {name: value for name, value in cell.factors.items() if name != "on"}
-    return cell.study, cell.scenario, cell.repeat, group.key(factors)
+    return cell.study, cell.scenario, cell.repeat, row.hashable(factors)
 
 
 def _of(host: str, cell: Cell) -> Cell:

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import median
-from typing import Any
 
 from assay.results import labels, row
 from assay.results.interval import Interval, over_runs, over_runs_above
@@ -81,20 +80,8 @@ def by(rows: Iterable[Row], dimensions: Sequence[str]) -> dict[tuple[Hashable, .
     """Rows that agree on all of `dimensions`, in order of first appearance."""
     found: dict[tuple[Hashable, ...], list[Row]] = {}
     for one in rows:
-        found.setdefault(tuple(key(one.dimension(name)) for name in dimensions), []).append(one)
+        found.setdefault(tuple(one.key(name) for name in dimensions), []).append(one)
     return found
-
-
-def key(value: Any) -> Hashable:
-    """A factor's value as something that can be a key."""
-    return tuple(key(part) for part in value) if isinstance(value, list) else _dict_key(value)
-
-
-def _dict_key(value: Any) -> Hashable:
-    if isinstance(value, dict):
-        return tuple(sorted((name, key(part)) for name, part in value.items()))
-    hashable: Hashable = value
-    return hashable
 
 
 def ordered(values: Iterable[Hashable]) -> list[Hashable]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, cast
@@ -181,7 +181,15 @@ class Row:
 
     def metric(self, name: str) -> float | None:
         """Value of a metric in its base unit; none where it was not measured."""
-        name = canonical(name)
+        if name not in self._metrics:
+            self._metrics[name] = self._metric(canonical(name))
+        return self._metrics[name]
+
+    @cached_property
+    def _metrics(self) -> dict[str, float | None]:
+        return {}
+
+    def _metric(self, name: str) -> float | None:
         head, _, tail = name.rpartition("_")
         if _is_latency(name):
             return _plain((self.distribution(head) or {}).get(f"{tail}_ns"))
@@ -240,6 +248,16 @@ class Row:
             return "beside " + " ".join(name for name in scenario[5:].split("+") if name != self.name)
         return "all together" if scenario == "all" and len(self.record["classes"]) > 1 else "alone"
 
+    def key(self, name: str) -> Hashable:
+        """A factor's value as something that can be a key: rows are put together by it again and again."""
+        if name not in self._keys:
+            self._keys[name] = hashable(self.dimension(name))
+        return self._keys[name]
+
+    @cached_property
+    def _keys(self) -> dict[str, Hashable]:
+        return {}
+
     def dimension(self, name: str) -> Any:
         """Value of a factor, or of what the class says where the study has no such factor."""
         if name in self.cell.factors:
@@ -269,6 +287,16 @@ _DIMENSIONS: dict[str, Callable[[Row], Any]] = {
     "cache": lambda one: (one.record.get("job") or {}).get("cache", "as-found"),
     "on": lambda one: (one.record["job"].get("labels") or {}).get("on") or _target(one.record),
 }
+
+
+def hashable(value: Any) -> Hashable:
+    """A factor's value, or one of its kind that can be a key."""
+    if isinstance(value, list):
+        return tuple(hashable(part) for part in value)
+    if isinstance(value, dict):
+        return tuple(sorted((name, hashable(part)) for name, part in value.items()))
+    plain: Hashable = value
+    return plain
 
 
 def _target(record: Record) -> str:

@@ -50,7 +50,7 @@ def _said(name: str, value: Hashable) -> str:
 
 def varying(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     """Dimensions with more than one value."""
-    return [name for name in names if len({group.key(one.dimension(name)) for one in rows}) > 1]
+    return [name for name in names if len({one.key(name) for one in rows}) > 1]
 
 
 def factors(rows: Sequence[Row]) -> list[str]:
@@ -100,13 +100,13 @@ def _independent(rows: Sequence[Row], free: list[str], taken: list[str]) -> list
     kept: list[str] = []
     for name in free:
         found = group.by(rows, [*fixed, *kept])
-        if any(len({group.key(one.dimension(name)) for one in part}) > 1 for part in found.values()):
+        if any(len({one.key(name) for one in part}) > 1 for part in found.values()):
             kept.append(name)
     return kept
 
 
 def _best_series(rows: Sequence[Row], free: list[str]) -> str:
     """Series are told apart by words rather than numbers, and there are few of them."""
-    few = [name for name in free if len({group.key(one.dimension(name)) for one in rows}) <= 6] or free
+    few = [name for name in free if len({one.key(name) for one in rows}) <= 6] or free
     words = [name for name in few if any(isinstance(one.dimension(name), str) for one in rows)]
     return next((name for name in ("path", "class") if name in words), (words or few)[0])

@@ -9,7 +9,7 @@ from assay.charts.model import Ask, Figure, Key, Panel
 from assay.charts.palette import Palette
 from assay.report.figures import bar, cdf, heat, interference, ladder, latency, line, series
 from assay.report.figures.choose import View, choose
-from assay.results import group, labels, row
+from assay.results import labels, row
 from assay.results.folder import Cell, Study
 from assay.results.row import Row
 from assay.units import show
@@ -66,7 +66,7 @@ def _view(ask: Ask, rows: Sequence[Row]) -> View | None:
 def _without_width(view: View) -> Ask | None:
     """Bars in place of lines where all points stand above one value of x."""
     ask, names = view.ask, [name for name in (view.ask.series, *view.facets) if name]
-    values = {group.key(one.dimension(ask.x)) for one in view.rows}
+    values = {one.key(ask.x) for one in view.rows}
     if len(values) != 1 or not names or ask.x == "class":
         return None
     only = f"{labels.dimension(ask.x)}: {labels.value(ask.x, next(iter(values)))} alone was measured."

@@ -48,7 +48,7 @@ def draw(view: View) -> Figure | None:
 
 
 def _values(view: View, name: str) -> list[object]:
-    return [value for value in group.ordered(group.key(one.dimension(name)) for one in view.rows) if value is not None]
+    return [value for value in group.ordered(one.key(name) for one in view.rows) if value is not None]
 
 
 def _data(view: View, title: str, rows: Sequence[Row]) -> list[Datum]:

@@ -59,15 +59,13 @@ def _data(view: View, title: str, rows: Sequence[Row]) -> list[Datum]:
 def _in_order(view: View, names: list[str]) -> list[str]:
     if not view.ask.series:
         return names
-    values = group.ordered(group.key(one.dimension(view.ask.series)) for one in view.rows)
+    values = group.ordered(one.key(view.ask.series) for one in view.rows)
     said = [labels.value(view.ask.series, value) for value in values]
     return [name for name in dict.fromkeys(said) if name in names]
 
 
 def _xs(view: View) -> list[Hashable]:
-    return [
-        value for value in group.ordered(group.key(one.dimension(view.ask.x)) for one in view.rows) if value is not None
-    ]
+    return [value for value in group.ordered(one.key(view.ask.x) for one in view.rows) if value is not None]
 
 
 def _panel(

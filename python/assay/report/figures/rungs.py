@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assay.charts.model import Ask
 from assay.record import Record
 from assay.report.figures.choose import facet_title, factors, varying
-from assay.results import group, labels, pick
+from assay.results import group, labels, pick, row
 from assay.results.folder import Cell
 from assay.results.group import Point
 from assay.results.row import Row
@@ -52,7 +52,7 @@ def steps(cells: Sequence[Cell], rows: Sequence[Row], name: str) -> list[LadderS
 
 
 def _of(cell: Cell, name: str) -> Hashable:
-    return group.key(cell.scenario if name == "scenario" else cell.factors.get(name))
+    return row.hashable(cell.scenario if name == "scenario" else cell.factors.get(name))
 
 
 def _step(value: Hashable, name: str, cells: Sequence[Cell], rows: list[Row]) -> LadderStep:
@@ -89,7 +89,7 @@ def places(ask: Ask, cells: Sequence[Cell], rows: Sequence[Row]) -> list[tuple[s
         own = [
             cell
             for cell in cells
-            if all(group.key(cell.factors.get(one)) == at for one, at in fixed.items() if one != "on")
+            if all(row.hashable(cell.factors.get(one)) == at for one, at in fixed.items() if one != "on")
         ]
         found.append((facet_title(others, key), steps(own, part, name)))
     return found
