@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from assay.price.answer import Answer
-from assay.price.book import Price
+from assay.price.book import Price, open_book
 from assay.price.budget import _assembly, budget
 from assay.price.error import PriceError
 from assay.price.ledger import Ledger
@@ -146,6 +146,11 @@ def test_power_lies_between_idle_and_active(idle: float, active: float, watts: f
         bill(energy={"idle_w": 101, "active_w": 100, "utilisation": 0.5})
 
 
+def test_a_system_that_takes_no_power_at_rest_and_never_works_costs_no_energy() -> None:
+    found = bill(months=1, energy={"idle_w": 0, "active_w": 50, "utilisation": 0}).figures
+    assert found["breakdown_usd"]["energy"] == 0.0
+
+
 def test_what_an_order_takes_where_nothing_is_said() -> None:
     order = Order.model_validate({"parts": [{"item": "drive"}]})
     assert (order.months, order.lifetime_months, order.sockets, order.copies) == (36.0, 60.0, 1, 1)
@@ -279,6 +284,12 @@ def test_a_set_is_of_its_item_its_day_and_the_catalog(item: str, day: str, origi
     priced = entry(item, 1, date=day)
     found = _assembly(part("dimm").model_copy(update={"item": item}), Price(priced, priced.value, "each", 0, origin))
     assert (None if found is None else found.count) == count
+
+
+@pytest.mark.parametrize(("usd", "basis"), [(2000, "printed for 20"), (4000, "printed for 20, scaled by the count")])
+def test_a_set_that_was_printed_says_of_how_many(usd: float, basis: str) -> None:
+    rows = budget(Ledger(open_book(as_of="2019-12")), usd, 2.0, "2019-12").figures["rows"]
+    assert [row["basis"] for row in rows if row["item"] == "disk-4t"] == [basis]
 
 
 def test_the_list_of_prices() -> None:

@@ -64,7 +64,8 @@ def test_a_class_has_one_thread_where_nothing_is_said(tmp_path: Path) -> None:
     [
         ({"user_s": figure(0.5), "kernel_s": figure(0.25)}, 0.75 / 20, False),
         ({"helper_s": figure(4.0), "wait_s": figure(5.0)}, 2 / 20, False),
-        ({"helper_s": None, "wait_s": None}, 3 / 20, False),
+        ({"helper_s": None, "wait_s": figure(1.0)}, 2 / 20, False),
+        ({"helper_s": figure(1.0), "wait_s": None}, 4 / 20, False),
         ({"wait_s": figure(5.0)}, 0.0, False),
         ({"user_s": figure(19.0)}, 1.0, False),
         ({"user_s": figure(25.0)}, 1.0, True),

@@ -11,7 +11,7 @@ from advise.folders import Bench, read
 from assay.price.breakeven import Host, Pair, break_even
 from assay.price.curve import DEPTHS, Curve, Point, of_file, of_records, of_twin, usable_iops
 from assay.price.error import PriceError
-from assay.price.history import CapacityPrice, _capacity, capacity, spoken
+from assay.price.history import CapacityPrice, Rule, _capacity, capacity, spoken
 from assay.price.interval import interval_s
 from assay.price.lomet import PricedStore, _grid, lomet
 from assay.twin.predict import Point as Asked
@@ -215,6 +215,34 @@ def test_capacity_per_dollar_of_the_book() -> None:
     }  # fmt: skip
     table = capacity(ledger()).table
     assert ["ssd", "2026-01", "10", "dollars of the day", "drive"] in table
+
+
+@pytest.mark.parametrize(
+    ("inputs", "seconds"),
+    [
+        # Two dollars a MB of a million bytes: a page of 1000 B costs 0.002.
+        ({"usd_per_access_per_s": 4.0}, 2000.0),
+        ({"device_usd": 30.0, "device_iops": 5.0}, 3000.0),
+        ({"usd_per_access_per_s": 4.0, "device_usd": 30.0, "device_iops": 5.0}, 2000.0),
+        ({"device_usd": 30.0}, None),
+        ({"device_iops": 5.0}, None),
+        ({}, None),
+        ({"usd_per_access_per_s": 4.0, "usd_per_mb": None}, None),
+        ({"usd_per_access_per_s": 4.0, "mb_bytes": None}, None),
+    ],
+)
+def test_an_interval_is_computed_where_its_inputs_are_known(inputs: dict[str, Any], seconds: float | None) -> None:
+    known = {
+        "year": 1987,
+        "upper": "a",
+        "lower": "b",
+        "page_bytes": 1000,
+        "interval_s": 1,
+        "source": "s",
+        "date": "1987",
+    }
+    found = Rule.model_validate(known | {"usd_per_mb": 2.0, "mb_bytes": 1e6} | inputs).computed_s()
+    assert found == (None if seconds is None else close(seconds))
 
 
 def test_capacity_per_dollar_of_a_year() -> None:

@@ -54,7 +54,7 @@ class Bill:
         self.drives = sum(one.count for one in storage)
         self.lines = [self._line(one) for one in order.parts]
         self.prices = {one.item: ledger.usd(one.item) for one in order.parts}
-        if self.energy_kwh is not None and order.energy is not None:
+        if order.energy is not None:
             self.prices[order.energy.item] = ledger.usd(order.energy.item, "kWh")
 
     def _part(self, item: str) -> Part | None:
