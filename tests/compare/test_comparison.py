@@ -198,7 +198,9 @@ def test_nothing_in_common_is_a_sentence(sides: Sides) -> None:
         sides(b={"factors": {"threads": 9}})
 
 
-def test_two_cells_of_one_folder_are_compared_by_repeat(tmp_path: Path) -> None:
+def test_two_cells_of_one_folder_are_compared_by_repeat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Where a folder of records lies in the way, a cell without a folder is one of it.
+    monkeypatch.chdir(tmp_path)
     other = Made(values(1, 0.9), AT[1], name="scan-0002", factors={"threads": 8})
     folder = write(tmp_path / "both", Made(values(0), AT[0]), other)
     a, b = side.read("A", f"{folder}/scan-0001", None), side.read("B", "scan-0002-r1", folder)

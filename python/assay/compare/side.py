@@ -44,10 +44,10 @@ def read(name: str, text: str, inside: Path | None) -> Side:
     path = Path(text)
     if path.is_dir():
         return of_folder(name, text, opened(path), lambda _: True)
-    if path.parent.is_dir() and any((path.parent / one).exists() for one in ("plan.json", work.FOLDER)):
-        return of_cell(name, text, path.parent, path.name)
     if inside is not None and "/" not in text:
         return of_cell(name, text, inside, text)
+    if any((path.parent / one).exists() for one in ("plan.json", work.FOLDER)):
+        return of_cell(name, text, path.parent, path.name)
     hint = "name a result folder, a cell as FOLDER/CELL, or a cell of the folder that --in names"
     raise CompareError(f"`{text}` is neither a result folder nor a cell of one", hint)
 
