@@ -18,18 +18,23 @@ def likeness(log_ratios: Floats) -> float:
     """Correlation of neighbouring pairs (lag 1), on ranks so that one wild pair does not decide; 0 for a constant."""
     from scipy import stats
 
-    ranks = stats.rankdata(log_ratios) if len(log_ratios) else np.zeros(0)
-    centred = ranks - ranks.mean() if len(ranks) else ranks
+    if not len(log_ratios):
+        return 0.0
+    ranks = stats.rankdata(log_ratios)
+    centred = ranks - ranks.mean()
     power = float(centred @ centred)
     return float(centred[1:] @ centred[:-1]) / power if power > 0 else 0.0
 
 
 def length(log_ratios: Floats) -> int:
-    """Pairs to a block: 1 unless neighbours are alike beyond chance (5 %, one-sided), else n^(1/3), at least 2."""
+    """Pairs to a block: 1 unless neighbours are alike beyond chance (5 %, one-sided), else n^(1/3).
+
+    Fewer than seven pairs are never so much alike, so that a block has at least two.
+    """
     count = len(log_ratios)
-    if count < 4 or likeness(log_ratios) <= 1.645 / math.sqrt(count):
+    if likeness(log_ratios) * math.sqrt(count) <= 1.645:
         return 1
-    return max(2, round(math.cbrt(count)))
+    return round(math.cbrt(count))
 
 
 def merged(log_ratios: Floats, block: int) -> Floats:
@@ -37,6 +42,5 @@ def merged(log_ratios: Floats, block: int) -> Floats:
     values = np.asarray(log_ratios, dtype=np.float64)
     if block == 1:
         return values
-    edges = list(range(0, len(values) - block + 1, block)) or [0]
-    parts = np.split(values, edges[1:])
-    return np.array([part.mean() for part in parts])
+    edges = list(range(block, len(values) - block + 1, block))
+    return np.array([part.mean() for part in np.split(values, edges)])

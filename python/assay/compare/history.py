@@ -235,10 +235,10 @@ def sentences(series: Series) -> list[str]:
 
 
 def _said(series: Series, one: FigureChange, say: Any) -> str:
-    ratio = math.exp(one.shift)
-    better = "better" if (ratio < 1) == row.is_cost(series.metric) else "worse"
+    gain = -one.shift if row.is_cost(series.metric) else one.shift
+    word = "Better" if gain > 0 else "Worse" if gain < 0 else "Changed"
     first, last = series.steps[max(0, one.first - 1)].name, series.steps[one.last].name
     return (
-        f"{better.capitalize()} from {series.steps[one.at].name} on: {say(ratio)} ({say(math.exp(one.low))} to "
+        f"{word} from {series.steps[one.at].name} on: {say(math.exp(one.shift))} ({say(math.exp(one.low))} to "
         f"{say(math.exp(one.high))}), p = {one.p:.3g}; it lies between {first} and {last}."
     )

@@ -37,7 +37,7 @@ class Line:
     outcome: str = "undecided"
     reason: str = "no-pairs"
     evidence: Evidence | None = None
-    judgement: Judgement | None = field(default=None, repr=False)
+    judgement: Judgement | None = None
 
     @property
     def name(self) -> str:
@@ -70,9 +70,10 @@ class Line:
     def better(self) -> str:
         """The side with the better median; empty where both are equal."""
         ratio = self.ratio
-        if ratio is None or ratio == 1:
+        if ratio is None:
             return ""
-        return "B" if (ratio < 1) == self.cost else "A"
+        times = 1 / ratio if self.cost else ratio
+        return "B" if times > 1 else "A" if times < 1 else ""
 
     @property
     def mixed(self) -> bool:

@@ -35,7 +35,7 @@ class Pair:
     def log_ratio(self, metric: str) -> float | None:
         """Logarithm of B over A; none where a side has no value above zero."""
         a, b = self.a.metric(metric), self.b.metric(metric)
-        return math.log(b / a) if a and b and a > 0 and b > 0 else None
+        return math.log(b / a) if a is not None and b is not None and a > 0 and b > 0 else None
 
 
 @dataclass(frozen=True)
