@@ -111,6 +111,9 @@ def test_how_many_pairs_would_decide() -> None:
     assert "1 pair," in said(**few | {"pairs": [None], "bounds": None})
     assert "Too few: 9 pairs at least can reach 5 % among 10 comparisons." in said(10, **few)
     assert "6 pairs at least can reach 5 %." in said(1, **few)
+    # Two comparisons at 20 % ask for five pairs each, fewer than any test is made of.
+    wide: Any = SimpleNamespace(rules=Rules(level=0.2), tested=2)
+    assert "Too few: 6 pairs at least can reach 20 %." in words.sentence(line(**few), wide)
     assert needed(20, reason="few-pairs", pairs=[None] * 6).endswith("; at this scatter about 20 would decide.")
 
 
