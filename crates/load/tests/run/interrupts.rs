@@ -1,15 +1,13 @@
 //! One interrupt ends a run in good order, in whatever phase it comes; failures end all classes.
 
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support::{assert_empty, class, job, on_disk, parse, run_interrupted};
 use assay_instruments::Watch;
 use assay_load::{LoadError, run};
 use assay_path::PathError;
 use assay_record::{Event, Stop};
 use serde_json::{Value, json};
-use support::{assert_empty, class, job, on_disk, parse, run_interrupted};
 
 fn long(folder: &std::path::Path) -> Value {
     let mut job = job(folder);
@@ -63,7 +61,7 @@ fn an_interrupt_in_the_window_keeps_what_was_measured() {
     assert_eq!(record.window.stop, Stop::Interrupted);
     assert!(record.window.measured_s > 0.0 && record.window.measured_s < 10.0);
     for class in &record.classes {
-        support::assert_consistent(class, 4096);
+        crate::support::assert_consistent(class, 4096);
         assert!(class.operations > 0);
     }
     assert!(record.verdict.reasons.iter().any(|reason| reason.code == assay_record::ReasonCode::Interrupted));
@@ -108,7 +106,7 @@ fn a_file_that_is_cut_short_ends_all_classes_and_names_itself() {
     job["classes"] = json!([class("c"), other]);
     let victim = folder.path().join("s").join("d.0.0.data");
     let began = Instant::now();
-    let outcome = support::run_watched(&job, |event, _| {
+    let outcome = crate::support::run_watched(&job, |event, _| {
         if matches!(event, Event::Interval { .. }) {
             std::fs::File::options().write(true).open(&victim).and_then(|file| file.set_len(0)).expect("cut short");
         }

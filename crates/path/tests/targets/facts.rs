@@ -1,13 +1,12 @@
 //! What targets lie on, what is in the page cache, and where the bytes of a file are.
 
-mod targets_support;
-
 use std::{
     fs::{self, File},
     os::unix::fs::FileExt,
     path::Path,
 };
 
+use crate::support::{Loop, Machine, Mounted, disk_folder, memory_folder, run};
 use assay_path::{
     extents,
     facts::{self, Block, DeviceNumber},
@@ -15,7 +14,6 @@ use assay_path::{
 };
 use assay_record::Array;
 use rustix::fs::{FallocateFlags, fallocate};
-use targets_support::{Loop, Machine, Mounted, disk_folder, memory_folder, run};
 
 #[test]
 fn leaves_are_found_through_partitions_dm_and_md() {

@@ -1,10 +1,8 @@
 //! Rates, objectives, late classes and edges of the window.
 
-mod support;
-
+use crate::support::{assert_consistent, class, job, on_disk, run_job};
 use assay_record::Stop;
 use serde_json::json;
-use support::{assert_consistent, class, job, on_disk, run_job};
 
 #[test]
 fn a_fixed_a_poisson_and_a_burst_rate_are_kept() {

@@ -1,13 +1,11 @@
 //! The data check and the acknowledgement journal.
 
-mod support;
-
 use std::os::unix::fs::FileExt;
 
+use crate::support::{class, job, on_disk, parse, run_job, run_watched};
 use assay_load::verify;
 use assay_record::Event;
 use serde_json::{Value, json};
-use support::{class, job, on_disk, parse, run_job, run_watched};
 
 fn stamped(folder: &std::path::Path) -> Value {
     let mut job = job(folder);

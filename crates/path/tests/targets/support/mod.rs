@@ -1,5 +1,4 @@
 //! Loop devices, mounts, swap and fake trees of the kernel's files, all undone when dropped.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::{
     fs::{self, File},

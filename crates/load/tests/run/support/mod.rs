@@ -1,8 +1,5 @@
 //! Jobs for real runs, in folders that go away.
 
-// Each test binary uses its own part of this.
-#![allow(dead_code)]
-
 use std::{
     path::Path,
     sync::atomic::{AtomicBool, Ordering::Relaxed},

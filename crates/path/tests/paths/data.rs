@@ -1,12 +1,10 @@
 //! What a path writes is what is read back, and a class that reads changes nothing.
 
-mod ground;
-
 use std::path::Path;
 
+use crate::ground::{BLOCK, Ground, available, durabilities, random, request};
 use assay_path::{OpenParameters, Opened, PathError};
 use assay_record::{Advice, DurabilityKind, Layout, PathKind, PathSpec, PollMode, Reach};
-use ground::{BLOCK, Ground, available, durabilities, random, request};
 use proptest::prelude::*;
 
 const FILE_BYTES: u64 = 256 << 10;

@@ -1,20 +1,18 @@
 //! Devices in use are recognised, whatever hides their use.
 
-mod targets_support;
-
 use std::{
     fs::{self, File},
     os::unix::fs::symlink,
     path::Path,
 };
 
+use crate::support::{Loop, Machine, Mounted, Swapped, disk_folder, run, target};
 use assay_path::{
     PathError,
     facts::{Block, DeviceNumber},
     guard::{self, admit, in_use, uses},
 };
 use assay_record::{Target, TargetKind};
-use targets_support::{Loop, Machine, Mounted, Swapped, disk_folder, run, target};
 
 const IMAGE: u64 = 64 << 20;
 

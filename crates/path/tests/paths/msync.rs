@@ -1,15 +1,13 @@
 //! A sync of a mapping writes the pages that were written, and no others.
 
-mod ground;
-
 use std::{
     fs::File,
     os::{fd::AsRawFd, unix::fs::FileExt},
 };
 
+use crate::ground::{BLOCK, Ground};
 use assay_path::{Blocking, Mmap, OpenParameters, mmap::DirtyRange};
 use assay_record::{Durability, DurabilityKind, PathKind, PathSpec};
-use ground::{BLOCK, Ground};
 
 const SYS_CACHESTAT: libc::c_long = 451;
 

@@ -1,16 +1,14 @@
 //! What goes wrong beneath a path becomes a sentence that names the file, never a crash and never silence.
 
-mod ground;
-
 use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::Command,
 };
 
+use crate::ground::{BLOCK, Ground, available, is_root, request};
 use assay_path::{OpenParameters, Opened, PathError, Segment, SegmentKind, open::operation_error};
 use assay_record::{DurabilityKind, Layout, PathKind, PathSpec};
-use ground::{BLOCK, Ground, available, is_root, request};
 
 /// The error of an operation, as a run reports it.
 fn sentence(ground: &Ground, write: bool, error: std::io::Error) -> String {
@@ -159,7 +157,7 @@ impl Loop {
     fn attach(bytes: u64) -> Option<Self> {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let backing = folder.path().join("backing");
-        fs::write(&backing, ground::random(5, bytes as usize)).unwrap();
+        fs::write(&backing, crate::ground::random(5, bytes as usize)).unwrap();
         let output = Command::new("losetup").args(["--find", "--show"]).arg(&backing).output().ok();
         let Some(output) = output.filter(|output| is_root() && output.status.success()) else {
             eprintln!("skipped: no loop device can be attached here");
@@ -227,7 +225,7 @@ fn touch_a_lost_page() {
 fn a_folder_that_is_not_there_is_named() {
     let mut ground = Ground::new(1, 8192);
     ground.segments[0].path = Path::new("/nowhere/data").to_owned();
-    for (name, spec) in ground::moving() {
+    for (name, spec) in crate::ground::moving() {
         let error = ground.open(&spec, DurabilityKind::None, false).expect_err(&name);
         assert!(error.to_string().contains("/nowhere/data"), "{name}: {error}");
     }

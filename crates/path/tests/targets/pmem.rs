@@ -1,20 +1,18 @@
 //! Load and store on files in memory, which stand in for persistent memory, and on memory itself.
 
-mod targets_support;
-
 use std::{
     fs::{self, File},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
+use crate::support::{Mounted, disk_folder, memory_folder};
 use assay_path::{
     Arena, Blocking, OpenParameters, PathError, Pmem, Segment, SegmentKind,
     pmem::{Isa, Mapping, features},
 };
 use assay_record::{Advice, Durability, DurabilityKind, Layout, PathKind, PathSpec, Persist};
 use proptest::prelude::*;
-use targets_support::{Mounted, disk_folder, memory_folder};
 
 const BYTES: u64 = 3 << 20;
 const ARENA: usize = 4 << 20;

@@ -1,12 +1,10 @@
 //! A depth of 32 has 32 operations at the device at once.
 
-mod ground;
-
 use std::{fs, os::unix::fs::MetadataExt, path::PathBuf};
 
+use crate::ground::{Ground, request};
 use assay_path::{Completion, Libaio, OpenParameters, Queued, Request, Uring, Wait};
 use assay_record::{DurabilityKind, PathKind, PathSpec};
-use ground::{Ground, request};
 
 const DEPTH: u32 = 32;
 const LENGTH: u32 = 32 << 10;

@@ -2,9 +2,6 @@
 
 mod devices;
 mod memory;
-#[path = "../targets_support/mod.rs"]
-mod targets_support;
-
 use std::{
     fs::{self, File},
     os::unix::fs::{FileExt, MetadataExt},
@@ -12,6 +9,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use crate::support::{Loop, Mounted, class, dataset, disk_folder, job, memory_folder, prepared, run, target};
 use assay_path::{
     PathError, SegmentKind, guard,
     prepare::{Prepared, PreparedDataset, plan, prepare, refusals},
@@ -20,7 +18,6 @@ use assay_path::{
 use assay_record::{Content, Job, Layout, Operation, PathKind, Placement, TargetKind};
 use proptest::prelude::*;
 use rustix::fs::{FallocateFlags, fallocate};
-use targets_support::{Loop, Mounted, class, dataset, disk_folder, job, memory_folder, prepared, run, target};
 
 const MIB: u64 = 1 << 20;
 

@@ -1,12 +1,10 @@
 //! Real runs of every path, operation and means of durability, on a disk and in memory.
 
-mod support;
-
+use crate::support::{assert_consistent, assert_empty, in_memory, job, on_disk, run_job};
 use assay_load::LoadError;
 use assay_path::PathError;
 use assay_record::{ClassResult, Record};
 use serde_json::{Value, json};
-use support::{assert_consistent, assert_empty, in_memory, job, on_disk, run_job};
 
 /// Windows to try on a machine that is so busy that nothing gets done in one.
 const WINDOWS: usize = 20;

@@ -1,10 +1,8 @@
 //! Paths make the system calls that they count, and no more than they need; depth is real.
 
-mod ground;
-
+use crate::ground::{BLOCK, Ground, request};
 use assay_path::{Blocking, Completion, Libaio, Mmap, OpenParameters, Pread, Queued, Uring, Wait};
 use assay_record::{DurabilityKind, PathKind, PathSpec, PollMode};
-use ground::{BLOCK, Ground, request};
 
 const DEPTH: u32 = 32;
 const FOREVER: Wait = Wait { at_least: DEPTH, timeout_ns: u64::MAX };
