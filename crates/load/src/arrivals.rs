@@ -282,4 +282,69 @@ mod tests {
         let dues = dues(&arrivals, 0, 1, 3_000_001, 1);
         assert!(dues[3_000_000].abs_diff(1_000_000_000) <= 1);
     }
+
+    fn rng() -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(1)
+    }
+
+    /// The thread of so many that stands third begins three quarters of a period late; a burst of five has five periods.
+    #[test]
+    fn a_class_has_the_schedule_of_its_arrivals_or_of_its_thoughts() {
+        let (rate_per_s, scope) = (400.0, RateScope::Total);
+        let think = Some(Think { pause_s: 0.002, every: 0 });
+        for (arrivals, think, due) in [
+            (Arrivals::Closed, None, None),
+            (Arrivals::Closed, think, Some(0)),
+            (Arrivals::Fixed { rate_per_s, scope }, None, Some(7_500_000)),
+            (Arrivals::Fixed { rate_per_s, scope: RateScope::Thread }, None, Some(1_875_000)),
+            (Arrivals::Burst { rate_per_s, scope, burst: 5 }, None, Some(37_500_000)),
+            (Arrivals::Burst { rate_per_s, scope, burst: 0 }, None, Some(7_500_000)),
+        ] {
+            let class = Class { arrivals, think, threads: 4, ..crate::seat::null_class(false) };
+            assert_eq!(Schedule::of(&class, 3, HZ, &mut rng()).map(|schedule| schedule.due()), due, "{arrivals:?}");
+        }
+    }
+
+    #[test]
+    fn nobody_knows_what_is_left_of_a_schedule_without_an_end() {
+        let arrivals = Arrivals::Fixed { rate_per_s: 1000.0, scope: RateScope::Total };
+        let mut schedule = Schedule::new(&arrivals, 0, 1, HZ, &mut rng()).unwrap();
+        assert_eq!((schedule.due(), schedule.end(), schedule.left()), (0, u64::MAX, 0));
+        schedule.end_at(2_500_000);
+        assert_eq!((schedule.end(), schedule.left()), (2_500_000, 3), "0, 1 and 2 ms");
+        (0..3).for_each(|_| schedule.advance(&mut rng()));
+        assert_eq!((schedule.due(), schedule.left()), (u64::MAX, 0));
+    }
+
+    #[test]
+    fn one_that_thinks_has_one_operation_left_and_none_that_is_due_at_the_end() {
+        let mut schedule = Schedule::thinking(Think { pause_s: 0.001, every: 2 }, HZ);
+        // Eight pauses long.
+        schedule.end_at(8_000_000);
+        assert_eq!((schedule.due(), schedule.left()), (0, 1));
+        schedule.advance(&mut rng());
+        schedule.completed(7_999_999);
+        assert_eq!((schedule.due(), schedule.left()), (7_999_999, 1));
+        schedule.completed(8_000_000);
+        assert_eq!((schedule.due(), schedule.left()), (u64::MAX, 0));
+    }
+
+    #[test]
+    fn a_schedule_goes_on_where_it_was() {
+        let arrivals = Arrivals::Fixed { rate_per_s: 1000.0, scope: RateScope::Total };
+        let mut schedule = Schedule::new(&arrivals, 0, 1, HZ, &mut rng()).unwrap();
+        schedule.begin(500);
+        (0..3).for_each(|_| schedule.advance(&mut rng()));
+        assert_eq!(schedule.due(), 3_000_500);
+        schedule.resume(9_000_700);
+        schedule.advance(&mut rng());
+        assert_eq!((schedule.due(), schedule.end()), (10_000_700, u64::MAX));
+    }
+
+    #[test]
+    fn closed_arrivals_have_no_rate() {
+        assert_eq!(total_rate(&Arrivals::Closed, 4), None);
+        let burst = Arrivals::Burst { rate_per_s: 5.0, scope: RateScope::Thread, burst: 9 };
+        assert_eq!((total_rate(&burst, 4), total_rate(&burst, 1)), (Some(20.0), Some(5.0)));
+    }
 }

@@ -143,4 +143,46 @@ mod tests {
         assert_eq!(start_until(100, 101, 10), 101 + 10);
         assert_eq!(start_until(0, 10_000, 10), 10_000 + 100);
     }
+
+    /// A thousand a second from 10 ms on, until `end`.
+    fn walked_through(end: u64, walked: u64) -> Vec<(u64, u64)> {
+        let arrivals = Arrivals::Fixed { rate_per_s: 1000.0, scope: RateScope::Total };
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut schedule = Schedule::new(&arrivals, 0, 1, 1e9, &mut rng).expect("a rate");
+        schedule.begin(10_000_000);
+        schedule.end_at(end);
+        let mut seen = Vec::new();
+        never_started(&mut schedule, &mut rng, walked, |due, times| seen.push((due, times)));
+        seen
+    }
+
+    #[test]
+    fn each_operation_is_walked_through_or_so_many_stand_for_all() {
+        let each = [(10_000_000, 1), (11_000_000, 1), (12_000_000, 1)];
+        assert_eq!(walked_through(12_500_000, 3), each);
+        assert_eq!(walked_through(12_500_000, 4), each);
+        // Seven in as many milliseconds, by three that lie a third of them apart.
+        assert_eq!(walked_through(17_000_000, 3), [(10_000_000, 3), (12_333_333, 2), (14_666_666, 2)]);
+    }
+
+    #[test]
+    fn what_is_stuck_counts_as_its_service_and_its_response() {
+        let mut overdue = Overdue::new(seat::tally_for(&seat::null_class(true)));
+        overdue.tally.service.record(5);
+        overdue.tally.service.record(6);
+        overdue.stuck(100, Some(300));
+        overdue.stuck(50, None);
+        assert_eq!((overdue.missing(), overdue.completed()), (2, 2));
+        assert_eq!(overdue.service, AtLeast { count: 2, from_ns: 50 });
+        assert_eq!(overdue.response, AtLeast { count: 1, from_ns: 300 });
+        assert_eq!(overdue.tally.service.count(), 4);
+        assert_eq!(overdue.tally.response.as_ref().map(Latencies::count), Some(1));
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_response_to_count() {
+        let mut overdue = Overdue::new(seat::tally_for(&seat::null_class(false)));
+        overdue.stuck(100, Some(300));
+        assert_eq!((overdue.missing(), overdue.response), (1, AtLeast::default()));
+    }
 }
