@@ -69,6 +69,14 @@ fn a_step_is_told_as_one_though_it_is_a_drift_too() {
     assert_eq!(judged(&steps(&[(10, 200.0), (10, 100.0)]), limits), lost);
 }
 
+#[test]
+fn nine_values_say_nothing_and_ten_do() {
+    let limits = Limits { drop: 0.2, ..WIDE };
+    assert_eq!(judged(&steps(&[(5, 100.0), (4, 200.0)]), limits), Steadiness::Steady);
+    let rose = Steadiness::Rose { at_s: 2.5, before: 100.0, after: 200.0 };
+    assert_eq!(judged(&steps(&[(5, 100.0), (5, 200.0)]), limits), rose);
+}
+
 /// Residuals 11, -10, 8, -6, -3 and back: they follow no line, have no memory, and squares of 660. The standard error of the
 /// slope is the root of 660 / 8 / 82.5, which is one.
 #[test]
@@ -174,4 +182,10 @@ fn the_range_of_latency_leaves_out_what_is_no_number() {
     // Means of 30, 40, (50 + 3 * 10) / 4, `third` and (2 * 90 + 60) / 3.
     assert_eq!(made(100.0), 80.0);
     assert_eq!(made(f64::INFINITY), 60.0);
+}
+
+#[test]
+fn five_intervals_have_a_range_of_latency_and_four_have_none() {
+    let made = intervals(&[(1, 10.0), (1, 20.0), (1, 30.0), (1, 40.0), (1, 60.0)]);
+    assert_eq!([latency_range_ns(&made), latency_range_ns(&made[..4])], [50.0, 0.0]);
 }

@@ -146,7 +146,12 @@ mod tests {
         let evidence = "10 of 1000 operations failed (6 insert, 4 insert)".to_owned();
         let told = numbers(&[("failed", 10.0), ("failed_share", 0.01)]);
         assert_eq!(found, (ReasonCode::Errors, Severity::Invalid, evidence, told));
-        assert_eq!(only(failures(&parts)).1, Severity::Suspect, "10 of 1007");
+        let (_, severity, evidence, _) = only(failures(&parts));
+        assert_eq!(severity, Severity::Suspect);
+        assert_eq!(
+            evidence, "10 of 1007 operations failed (6 insert, 4 insert)",
+            "a part without failures is not named"
+        );
         assert_eq!(failures(&[part(10, 0)]), None);
     }
 

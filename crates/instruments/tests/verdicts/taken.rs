@@ -188,3 +188,13 @@ fn devices_hide_what_others_did_in_the_kernel_and_never_make_it_negative() {
     let run = on(&Machine { own_s: 4.0, waited_s: Some(3.9), all_s: 3.9 }, |_| ());
     valid(&judged_on(&run));
 }
+
+/// The same bounds where others' time is hidden: who waited less has lost nothing, and there is nothing to tell.
+#[test]
+fn what_cannot_matter_is_not_said_to_be_untold() {
+    for (own_s, waited_s, untold) in [(5.39, 0.6, true), (5.41, 0.6, false), (1.0, 0.201, true), (1.0, 0.199, false)] {
+        let machine = Machine { own_s, waited_s: Some(waited_s), all_s: own_s };
+        let run = on(&machine, |run| run.system.own_cpus = None);
+        assert_eq!(cpu_taken_untold(&run).is_some(), untold, "{waited_s} s beside {own_s} s");
+    }
+}
