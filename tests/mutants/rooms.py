@@ -29,7 +29,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Crate:
-    """Files of a crate, and the programs of tests that must notice (`--lib`, `--test NAME`)."""
+    """Files of a crate, and the tests that must notice: programs (`--lib`, `--test NAME`), and a part of their names."""
 
     name: str
     package: str
@@ -64,9 +64,7 @@ CRATES = (
     Crate("arrivals and what is overdue", "assay-load", ("arrivals.rs", "overdue.rs"), ("--lib",)),
     Crate("steadiness", "assay-instruments", ("steady.rs", "steady/*.rs"), ("--lib", "--test", "steadiness")),
     Crate("verdicts", "assay-instruments", ("verdict/*.rs", "work/verdict.rs"), ("--lib", "--test", "verdicts")),
-    Crate(
-        "log records", "assay-engine", ("log/record.rs", "log/reader.rs", "log/merge.rs"), ("--lib", "--test", "logs")
-    ),
-    Crate("recovery", "assay-engine", ("recovery.rs",), ("--lib", "--test", "simulation")),
-    Crate("guards", "assay-path", ("guard/*.rs",), ("--lib",)),
+    Crate("log records", "assay-engine", ("log/record.rs", "log/reader.rs", "log/merge.rs"), ("--lib", "log::")),
+    Crate("recovery", "assay-engine", ("recovery.rs",), ("--lib", "recovery::")),
+    Crate("guards", "assay-path", ("guard/*.rs",), ("--lib", "guard::")),
 )

@@ -170,3 +170,6 @@ fn deal_out(logs: &mut [Stream<'_>], after: u64, workers: &[SyncSender<Parcel>])
     parcels.into_iter().zip(workers).try_for_each(|(parcel, worker)| worker.send(parcel).map_err(gone))?;
     Ok(ends)
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,16 +95,15 @@ impl<'a> Reader<'a> {
         Ok(None)
     }
 
-    /// Looks for a mark beyond the end: everything before a mark had been durable when it was written.
+    /// Looks for a mark beyond the end, where no record is: everything before a mark had been durable when it was written.
     pub(super) fn look_for_later(&mut self, end: u64, limit: u64) -> Result<()> {
         let mut position = end.next_multiple_of(BLOCK);
         let mut bytes = vec![0; HEADER];
         while position < limit {
             for from_tail in [false, true] {
                 self.fetch(position, &mut bytes, from_tail)?;
-                let is_mark = record::head(&bytes, position)
-                    .is_some_and(|head| head.kind == RecordKind::Mark && head.length == HEADER);
-                if is_mark && record::is_whole(&bytes, self.area.seal()) && position > end {
+                let is_mark = record::head(&bytes, position).is_some_and(|head| head.kind == RecordKind::Mark);
+                if is_mark && record::is_whole(&bytes, self.area.seal()) {
                     let log = self.disk.name().to_owned();
                     return Err(EngineError::LostMiddle { log, lost: end, seen: position });
                 }
@@ -152,3 +151,6 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

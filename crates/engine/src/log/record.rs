@@ -160,48 +160,4 @@ fn split(bytes: &[u8]) -> Option<(Change<'_>, &[u8])> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    type Owned = (u16, Vec<u8>, Option<Vec<u8>>);
-
-    fn made(changes: &[Owned]) -> Vec<u8> {
-        let mut record = Vec::new();
-        begin(&mut record);
-        for (table, key, value) in changes {
-            add(&mut record, &Change { table: *table, key, value: value.as_deref() });
-        }
-        pad(&mut record);
-        seal(&mut record, 77, 4096, 5, RecordKind::Commit, changes.len() as u32);
-        record
-    }
-
-    proptest! {
-        #[test]
-        fn changes_come_back_and_every_flipped_bit_is_seen(
-            given in prop::collection::vec((any::<u16>(), prop::collection::vec(any::<u8>(), 0..40),
-                prop::option::of(prop::collection::vec(any::<u8>(), 0..40))), 0..6),
-            bit in any::<prop::sample::Index>(),
-        ) {
-            let mut record = made(&given);
-            let head = head(&record, 4096).unwrap();
-            prop_assert!(is_whole(&record, 77));
-            prop_assert!(!is_whole(&record, 78), "another log");
-            prop_assert_eq!(super::head(&record, 8192), None, "another place");
-            let mut found: Vec<Owned> = Vec::new();
-            changes(&record, &head, |change| {
-                found.push((change.table, change.key.to_vec(), change.value.map(<[u8]>::to_vec)));
-                Ok(())
-            }).unwrap();
-            prop_assert_eq!(found, given);
-            let bit = bit.index(record.len() * 8);
-            record[bit / 8] ^= 1 << (bit % 8);
-            let seen = super::head(&record, 4096).is_some_and(|head| {
-                record.get(..head.length).is_some_and(|record| is_whole(record, 77))
-            });
-            prop_assert!(!seen, "bit {}", bit);
-        }
-    }
-}
+mod tests;

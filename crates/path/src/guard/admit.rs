@@ -246,3 +246,6 @@ fn device_dax(target: &Target, index: usize, path: &Path, writes: bool) -> Resul
     };
     Ok(Member { path: node.path, kind: SegmentKind::DeviceDax, bytes: node.bytes, block: None, hold })
 }
+
+#[cfg(test)]
+mod tests;

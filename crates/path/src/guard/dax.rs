@@ -85,25 +85,4 @@ fn maps(process: &Path, node: &Path, number: DeviceNumber) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::{fs, os::unix::fs::symlink};
-
-    use super::*;
-
-    #[test]
-    fn a_mapping_by_another_node_of_the_device_is_seen() {
-        let process = tempfile::tempdir().unwrap();
-        let (null, number) = (Path::new("/dev/null"), DeviceNumber(Path::new("/dev/null").metadata().unwrap().rdev()));
-        fs::create_dir(process.path().join("map_files")).unwrap();
-        symlink(null, process.path().join("map_files/7f0000000000-7f0000200000")).unwrap();
-        let table = |access: &str, name: &str| {
-            let line = format!("7f0000000000-7f0000200000 {access} 00000000 00:05 4 {name}\n");
-            fs::write(process.path().join("maps"), line).unwrap();
-        };
-        table("r--s", "/tmp/another");
-        assert!(maps(process.path(), Path::new("/dev/dax0.0"), number), "by its number");
-        assert!(!maps(process.path(), Path::new("/dev/dax0.0"), DeviceNumber(number.0 + 1)), "another device");
-        table("r--s", "/dev/dax0.0");
-        assert!(maps(process.path(), Path::new("/dev/dax0.0"), DeviceNumber(number.0 + 1)), "by its name");
-    }
-}
+mod tests;

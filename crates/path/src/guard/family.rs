@@ -119,13 +119,44 @@ fn asked_of_loop(node: &Path, number: DeviceNumber) -> Option<DeviceNumber> {
     let mut info = LoopInfo { device: 0, inode: 0, block_device: 0, rest: [0; 26] };
     // SAFETY: the kernel fills a `loop_info64` (232 bytes), which is what `info` has room for.
     let answer = unsafe { libc::ioctl(file.as_raw_fd(), LOOP_GET_STATUS64 as _, &raw mut info) };
-    // The kernel encodes the number as it does for user space elsewhere (huge_encode_dev): minor, major, minor.
-    (answer == 0 && info.block_device != 0).then(|| {
-        let encoded = info.block_device;
-        let major = (encoded >> 8) & 0xfff;
-        let minor = (encoded & 0xff) | ((encoded >> 12) & 0xffff_ff00);
-        DeviceNumber::new(major as u32, minor as u32)
-    })
+    (answer == 0).then(|| decoded(info.block_device))?
+}
+
+/// A device number as the loop driver tells it (`huge_encode_dev`): minor, major, minor. 0 stands for none: it is on a file.
+fn decoded(told: u64) -> Option<DeviceNumber> {
+    let major = (told >> 8) & 0xfff;
+    let minor = (told & 0xff) | ((told >> 12) & 0xffff_ff00);
+    (told != 0).then(|| DeviceNumber::new(major as u32, minor as u32))
 }
 
 const _: () = assert!(size_of::<LoopInfo>() == 232);
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::tests::support::{Loop, image},
+        *,
+    };
+
+    /// Eight bits of the minor number, twelve of the major, and the rest of the minor one.
+    #[test]
+    fn the_number_beneath_a_loop_device_is_put_together_of_its_three_parts() {
+        assert_eq!(decoded(0), None);
+        assert_eq!(decoded(0x0000_0815), Some(DeviceNumber::new(8, 0x15)));
+        assert_eq!(decoded(0x0123_4567), Some(DeviceNumber::new(0x345, 0x1267)));
+        assert_eq!(decoded(0x0abc_de01_0312), Some(DeviceNumber::new(0x103, 0xabcd_e012)));
+    }
+
+    #[test]
+    fn the_driver_says_what_a_loop_device_lies_on() {
+        let image = image();
+        let Some(below) = Loop::over(image.path()) else { return };
+        let Some(above) = Loop::over(&below.device) else { return };
+        let number = |one: &Loop| DeviceNumber(one.device.metadata().unwrap().rdev());
+        assert_eq!(asked_of_loop(&above.device, number(&above)), Some(number(&below)));
+        assert_eq!(asked_of_loop(&above.device, number(&below)), None, "a node of another device");
+        assert_eq!(asked_of_loop(&below.device, number(&below)), None, "it lies on a file");
+        let null = Path::new("/dev/null");
+        assert_eq!(asked_of_loop(null, DeviceNumber(null.metadata().unwrap().rdev())), None, "it is no loop device");
+    }
+}

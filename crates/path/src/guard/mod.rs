@@ -9,6 +9,8 @@ mod dax;
 mod family;
 mod signature;
 mod swap;
+#[cfg(test)]
+mod tests;
 mod uses;
 
 use std::{
@@ -132,10 +134,10 @@ fn refused(path: &Path, reason: impl Into<String>, fix: impl Into<String>) -> Pa
 ///
 /// Programs that only probe a device hold it for moments, so one refusal is asked about again.
 fn open_exclusive(node: &Path) -> io::Result<File> {
-    const ATTEMPTS: u64 = 5;
+    const WAITS_MS: [u64; 5] = [0, 5, 10, 15, 20];
     let mut answer = Err(Errno::BUSY);
-    for attempt in 0..ATTEMPTS {
-        thread::sleep(Duration::from_millis(attempt * 5));
+    for wait in WAITS_MS {
+        thread::sleep(Duration::from_millis(wait));
         answer = open(node, OFlags::RDWR | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty());
         if !matches!(answer, Err(Errno::BUSY)) {
             break;

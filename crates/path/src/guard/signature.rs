@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
     path::Path,
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
 };
 
 /// Something that is recognised on a device.
@@ -221,104 +221,19 @@ fn has_pool(ends: &Ends, label: u64) -> bool {
 pub(super) fn seen_by_blkid(node: &Path) -> Vec<String> {
     let mut command = Command::new("blkid");
     command.args(["-p", "-o", "value", "-s", "TYPE", "-s", "PTTYPE"]).arg(node).stdin(Stdio::null());
-    let Ok(output) = command.output() else { return Vec::new() };
+    command.output().map_or_else(|_| Vec::new(), |output| said(&output))
+}
+
+/// The kinds in an answer of `blkid`.
+fn said(answer: &Output) -> Vec<String> {
     let mut seen: Vec<_> =
-        String::from_utf8_lossy(&output.stdout).lines().map(|line| format!("{line} (blkid)")).collect();
+        String::from_utf8_lossy(&answer.stdout).lines().map(|line| format!("{line} (blkid)")).collect();
     // 8: it saw more than one kind and cannot decide.
-    if output.status.code() == Some(8) {
+    if answer.status.code() == Some(8) {
         seen.push("several kinds (blkid)".to_owned());
     }
     seen
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::FileExt;
-
-    use super::*;
-
-    const BYTES: u64 = 8 << 20;
-
-    fn image(at: u64, magic: &[u8]) -> File {
-        let file = tempfile::tempfile().unwrap();
-        file.set_len(BYTES).unwrap();
-        file.write_all_at(magic, at).unwrap();
-        file
-    }
-
-    fn names(file: &File) -> Vec<&'static str> {
-        signatures(file).unwrap().into_iter().map(|signature| signature.name).collect()
-    }
-
-    #[test]
-    fn an_empty_device_has_none() {
-        assert!(names(&image(0, &[0])).is_empty());
-    }
-
-    #[test]
-    fn every_magic_of_the_tables_is_found() {
-        for Magic(name, at, magic) in FROM_START {
-            assert!(names(&image(*at, magic)).contains(name), "{name} at {at}");
-        }
-        for Magic(name, at, magic) in FROM_END {
-            assert!(names(&image(BYTES - at, magic)).contains(name), "{name} at {at} from the end");
-        }
-    }
-
-    #[test]
-    fn random_bytes_are_not_taken_for_a_signature() {
-        use rand_xoshiro::rand_core::{RngCore, SeedableRng};
-        for seed in 0..16 {
-            let mut bytes = vec![0; BYTES as usize];
-            rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes);
-            assert_eq!(names(&image(0, &bytes)), Vec::<&str>::new(), "seed {seed}");
-        }
-    }
-
-    #[test]
-    fn journals_on_devices_of_their_own_are_found() {
-        let file = image(1080, &[0x53, 0xEF]);
-        assert!(names(&file).is_empty());
-        file.write_all_at(&[8], 1024 + 96).unwrap();
-        assert_eq!(names(&file), ["a journal of ext3 or ext4"]);
-        for at in [0, 7 * 512] {
-            let file = image(at, &[0xFE, 0xED, 0xBA, 0xBE]);
-            assert!(names(&file).is_empty(), "a version is missing");
-            file.write_all_at(&[0, 0, 0, 2], at + 8).unwrap();
-            assert_eq!(names(&file), ["a log of xfs"], "a record at {at}");
-        }
-    }
-
-    #[test]
-    fn lvm_needs_label_and_type() {
-        let file = image(512, b"LABELONE");
-        assert!(names(&file).is_empty());
-        file.write_all_at(b"LVM2 001", 512 + 24).unwrap();
-        assert_eq!(names(&file), ["an LVM physical volume"]);
-    }
-
-    #[test]
-    fn md_superblocks_near_the_end_are_found() {
-        assert_eq!(names(&image(BYTES - 8192, MD)), ["md RAID 1.0"]);
-        assert_eq!(names(&image(BYTES - 65_536, MD)), ["md RAID 0.90"]);
-        assert_eq!(names(&image(BYTES - 65_536, MD_BIG_ENDIAN)), ["md RAID 0.90"]);
-    }
-
-    #[test]
-    fn each_of_the_four_zfs_labels_is_enough() {
-        for label in [0, ZFS_LABEL, BYTES - 2 * ZFS_LABEL, BYTES - ZFS_LABEL] {
-            let uberblock = image(label + (128 << 10) + 5 * 1024, &[0x0C, 0xB1, 0xBA, 0, 0, 0, 0, 0]);
-            assert_eq!(names(&uberblock), ["a member of a ZFS pool"], "uberblock of the label at {label}");
-            let list = image(label + (16 << 10) + 300, b"pool_guid");
-            assert_eq!(names(&list), ["a member of a ZFS pool"], "list of the label at {label}");
-        }
-    }
-
-    #[test]
-    fn a_boot_sector_without_partitions_is_no_partition_table() {
-        let file = image(510, &[0x55, 0xAA]);
-        assert!(names(&file).is_empty());
-        file.write_all_at(&[0, 0, 0, 0, 0x83, 0, 0, 0, 0, 8, 0, 0, 0, 0, 1, 0], 446).unwrap();
-        assert_eq!(names(&file), ["a DOS partition table"]);
-    }
-}
+mod tests;

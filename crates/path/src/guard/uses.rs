@@ -139,3 +139,6 @@ fn add_chain(system: &System, block: &Block, into: &mut BTreeSet<DeviceNumber>) 
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

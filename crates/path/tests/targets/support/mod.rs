@@ -1,10 +1,11 @@
 //! Loop devices, mounts, swap and fake trees of the kernel's files, all undone when dropped.
 
+mod loops;
+mod machine;
+
 use std::{
-    fs::{self, File},
-    os::unix::fs::{FileExt, symlink},
+    fs,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     sync::atomic::AtomicBool,
 };
 
@@ -19,11 +20,8 @@ use assay_record::{
 };
 use tempfile::TempDir;
 
-/// Runs a program; its standard output, or none where it fails or is missing.
-pub fn run(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-}
+pub use loops::{Loop, run};
+pub use machine::Machine;
 
 /// A folder on the disk that holds the build, not in memory.
 pub fn disk_folder() -> TempDir {
@@ -37,54 +35,6 @@ pub fn memory_folder() -> Option<TempDir> {
         eprintln!("skipped: /dev/shm is not there or not writable");
     }
     folder
-}
-
-/// A loop device, detached when dropped.
-pub struct Loop {
-    pub device: PathBuf,
-    pub backing: PathBuf,
-}
-
-impl Loop {
-    /// Over a new image of this many bytes.
-    pub fn new(folder: &Path, name: &str, bytes: u64) -> Option<Self> {
-        let image = folder.join(name);
-        File::create(&image).unwrap().set_len(bytes).unwrap();
-        Self::over(&image)
-    }
-
-    /// Over an existing file or device.
-    pub fn over(backing: &Path) -> Option<Self> {
-        let device = run("losetup", &["--find", "--show", backing.to_str()?]);
-        if device.is_none() {
-            eprintln!("skipped: losetup is not there or not permitted");
-        }
-        Some(Self { device: device?.into(), backing: backing.canonicalize().unwrap() })
-    }
-
-    pub fn text(&self) -> &str {
-        self.device.to_str().unwrap()
-    }
-
-    pub fn name(&self) -> String {
-        self.device.file_name().unwrap().to_string_lossy().into_owned()
-    }
-
-    /// Writes bytes to the device itself.
-    pub fn put(&self, at: u64, bytes: &[u8]) {
-        let device = File::options().write(true).open(&self.device).unwrap();
-        device.write_all_at(bytes, at).unwrap();
-        device.sync_all().unwrap();
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        // The mark would outlive the detaching and hit whoever gets this device next.
-        run("blockdev", &["--setrw", self.text()]);
-        run("partx", &["--delete", self.text()]);
-        run("losetup", &["--detach", self.text()]);
-    }
 }
 
 /// A mount, undone when dropped.
@@ -125,64 +75,6 @@ impl Swapped {
 impl Drop for Swapped {
     fn drop(&mut self) {
         run("swapoff", &[&self.0]);
-    }
-}
-
-/// A made-up machine: block devices, mount table, swap.
-pub struct Machine {
-    folder: TempDir,
-}
-
-impl Machine {
-    pub fn new() -> Self {
-        let machine = Self { folder: tempfile::tempdir().unwrap() };
-        machine.file("proc/self/mountinfo", "");
-        machine.file("proc/swaps", "Filename Type Size Used Priority\n");
-        fs::create_dir_all(machine.path("sys/dev/block")).unwrap();
-        fs::create_dir_all(machine.path("sys/class/block")).unwrap();
-        fs::create_dir_all(machine.path("dev")).unwrap();
-        machine
-    }
-
-    fn path(&self, at: &str) -> PathBuf {
-        self.folder.path().join(at)
-    }
-
-    pub fn system(&self) -> System {
-        let at = |name| self.path(name);
-        System { sys: at("sys"), proc: at("proc"), dev: at("dev"), run: at("run") }
-    }
-
-    pub fn file(&self, at: &str, text: &str) {
-        let path = self.path(at);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    /// A whole device, `at` below `sys/devices`.
-    pub fn device(&self, at: &str, number: &str) {
-        let folder = self.path(&format!("sys/devices/{at}"));
-        for inner in ["holders", "slaves", "queue"] {
-            fs::create_dir_all(folder.join(inner)).unwrap();
-        }
-        fs::write(folder.join("dev"), format!("{number}\n")).unwrap();
-        fs::write(folder.join("size"), "2097152\n").unwrap();
-        symlink(&folder, self.path(&format!("sys/dev/block/{number}"))).unwrap();
-        let name = folder.file_name().unwrap().to_str().unwrap();
-        symlink(&folder, self.path(&format!("sys/class/block/{name}"))).unwrap();
-    }
-
-    /// A partition of a device.
-    pub fn partition(&self, at: &str, number: &str) {
-        self.device(at, number);
-        self.file(&format!("sys/devices/{at}/partition"), "1\n");
-    }
-
-    /// `above` is built on `below`.
-    pub fn built_on(&self, above: &str, below: &str) {
-        let (up, down) = (self.path(&format!("sys/devices/{above}")), self.path(&format!("sys/devices/{below}")));
-        symlink(&up, down.join("holders").join(up.file_name().unwrap())).unwrap();
-        symlink(&down, up.join("slaves").join(down.file_name().unwrap())).unwrap();
     }
 }
 
