@@ -29,7 +29,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Crate:
-    """Files of a crate, and the tests that must notice: programs (`--lib`, `--test NAME`), and a part of their names."""
+    """Files of a crate, and the tests that must notice: programs (`--lib`, `--test NAME`), a part of their names."""
 
     name: str
     package: str
