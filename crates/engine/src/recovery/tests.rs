@@ -5,7 +5,7 @@ use std::{
 
 use assay_btree::Finger;
 use assay_buffer::disk::{
-    Action, Disk, DiskRequest, Memory, carry_out,
+    self, Action, Disk, DiskRequest, Memory,
     sim::{SimDisk, World},
 };
 
@@ -35,11 +35,8 @@ impl Held {
     }
 }
 
-impl Trees for &Held {
-    type Leave<'a>
-        = ()
-    where
-        Self: 'a;
+impl Trees for Arc<Held> {
+    type Leave<'a> = ();
 
     fn read(&self, table: u16, key: &[u8], _finger: &mut Finger, mut copy: impl FnMut(&[u8])) -> Result<bool> {
         Ok(self.rows.lock().unwrap().get(&(table, key.to_vec())).map(|row| copy(row)).is_some())
@@ -133,17 +130,17 @@ fn logged(commits: &[(u64, Vec<Change<'_>>)]) -> Logged {
     }
     let end = all.len() as u64;
     all.resize((4 * RING) as usize, 0);
-    let disk = World::new(1).add("log", FRONT + 4 * RING);
+    let drive = World::new(1).add("log", FRONT + 4 * RING);
     let memory = Arc::new(Memory::new(all.len()).unwrap());
     // SAFETY: nobody else has the memory, and nothing is in flight.
     unsafe { std::slice::from_raw_parts_mut(memory.start(), all.len()) }.copy_from_slice(&all);
-    let mut queue = disk.queue(1, &memory).unwrap();
+    let mut queue = drive.queue(1, &memory).unwrap();
     let request = DiskRequest { action: Action::Write, offset: FRONT, memory: 0, bytes: all.len() as u32, token: 0 };
     // SAFETY: as above.
-    unsafe { carry_out(&mut *queue, &*disk, request) }.unwrap();
+    unsafe { disk::carry_out(&mut *queue, &*drive, request) }.unwrap();
     drop(queue);
-    let area = Area::plan(&*disk, 77, RING).unwrap();
-    Logged { disk, area, end }
+    let area = Area::plan(&*drive, 77, RING).unwrap();
+    Logged { disk: drive, area, end }
 }
 
 impl Logged {
@@ -157,9 +154,9 @@ fn row(table: u16, key: &[u8], commit: u64, value: &[u8]) -> (Key, (u64, Vec<u8>
 }
 
 fn damage(commit: u64, there: u64) -> (String, String) {
-    let held = Held::default();
-    carry_out(&&held, there, &of(3, b"k", Some(b"old"))).unwrap();
-    match carry_out(&&held, commit, &of(3, b"k", Some(b"new"))) {
+    let held = Arc::new(Held::default());
+    carry_out(&held, there, &of(3, b"k", Some(b"old"))).unwrap();
+    match carry_out(&held, commit, &of(3, b"k", Some(b"new"))) {
         Err(EngineError::Damaged { place, what }) => {
             assert_eq!(held.rows(), BTreeMap::from([row(3, b"k", there, b"old")]), "it stays");
             (place, what)
@@ -170,13 +167,13 @@ fn damage(commit: u64, there: u64) -> (String, String) {
 
 #[test]
 fn a_change_is_carried_out_where_the_row_is_older_and_is_damage_where_it_is_not() {
-    let held = Held::default();
-    carry_out(&&held, 7, &of(3, b"k", Some(b"one"))).unwrap();
-    carry_out(&&held, 8, &of(3, b"k", Some(b"two"))).unwrap();
-    carry_out(&&held, 8, &of(4, b"k", Some(b""))).unwrap();
+    let held = Arc::new(Held::default());
+    carry_out(&held, 7, &of(3, b"k", Some(b"one"))).unwrap();
+    carry_out(&held, 8, &of(3, b"k", Some(b"two"))).unwrap();
+    carry_out(&held, 8, &of(4, b"k", Some(b""))).unwrap();
     assert_eq!(held.rows(), BTreeMap::from([row(3, b"k", 8, b"two"), row(4, b"k", 8, b"")]));
-    carry_out(&&held, 9, &of(3, b"k", None)).unwrap();
-    carry_out(&&held, 9, &of(5, b"none", None)).unwrap();
+    carry_out(&held, 9, &of(3, b"k", None)).unwrap();
+    carry_out(&held, 9, &of(5, b"none", None)).unwrap();
     assert_eq!(held.rows(), BTreeMap::from([row(4, b"k", 8, b"")]));
     for (commit, there) in [(8, 8), (8, 9)] {
         let (place, what) = damage(commit, there);
@@ -187,16 +184,16 @@ fn a_change_is_carried_out_where_the_row_is_older_and_is_damage_where_it_is_not(
 
 #[test]
 fn a_row_that_is_newer_than_its_deletion_is_kept_and_is_damage() {
-    let held = Held::default();
-    carry_out(&&held, 9, &of(3, b"k", Some(b"new"))).unwrap();
-    assert!(matches!(carry_out(&&held, 9, &of(3, b"k", None)), Err(EngineError::Damaged { .. })));
+    let held = Arc::new(Held::default());
+    carry_out(&held, 9, &of(3, b"k", Some(b"new"))).unwrap();
+    assert!(matches!(carry_out(&held, 9, &of(3, b"k", None)), Err(EngineError::Damaged { .. })));
     assert_eq!(held.rows(), BTreeMap::from([row(3, b"k", 9, b"new")]));
 }
 
 /// Keys and values of several lengths, one after the other: the second group begins after the first of `LANES`.
 #[test]
 fn a_parcel_is_carried_out_in_its_order_group_by_group_and_then_settled() {
-    let held = Held::default();
+    let held = Arc::new(Held::default());
     let mut parcel = Parcel::default();
     let key = |number: usize| vec![number as u8; 1 + number % 3];
     let value = |number: usize| vec![number as u8; number % 5];
@@ -206,7 +203,7 @@ fn a_parcel_is_carried_out_in_its_order_group_by_group_and_then_settled() {
     }
     parcel.push(90, &of(0, &key(0), None));
     parcel.push(91, &of(1, &key(1), Some(b"again")));
-    parcel.carry_out(&&held).unwrap();
+    parcel.carry_out(&held).unwrap();
     let mut expected: BTreeMap<_, _> =
         (1..count).map(|number| row(number as u16 % 2, &key(number), number as u64 + 1, &value(number))).collect();
     expected.extend([row(1, &key(1), 91, b"again")]);
@@ -231,14 +228,14 @@ fn what_logs_have_is_carried_out_by_one_thread_and_by_several_alike() {
     let (odd, even): (Vec<_>, Vec<_>) = commits.into_iter().partition(|(commit, _)| commit % 2 == 1);
     let (odd, even) = (logged(&odd), logged(&even));
     for threads in [0, 1, 2, 3] {
-        let held = Held::default();
-        let ends = recover(&mut [alone.stream()], 5, threads, || Ok(&held)).unwrap();
+        let held = Arc::new(Held::default());
+        let ends = recover(&mut [alone.stream()], 5, threads, || Ok(Arc::clone(&held))).unwrap();
         assert_eq!(ends, Ends { positions: vec![alone.end], commit: 25, commits: 20 });
         assert_eq!(held.rows(), expected, "{threads} threads");
         // Only threads of their own get parcels, each one at the end.
         assert_eq!(*held.settled.lock().unwrap(), if threads > 1 { threads as u32 } else { 0 });
-        let held = Held::default();
-        let ends = recover(&mut [odd.stream(), even.stream()], 5, threads, || Ok(&held)).unwrap();
+        let held = Arc::new(Held::default());
+        let ends = recover(&mut [odd.stream(), even.stream()], 5, threads, || Ok(Arc::clone(&held))).unwrap();
         assert_eq!(ends, Ends { positions: vec![odd.end, even.end], commit: 25, commits: 20 });
         assert_eq!(held.rows(), expected, "{threads} threads, two logs");
     }
@@ -248,9 +245,9 @@ fn what_logs_have_is_carried_out_by_one_thread_and_by_several_alike() {
 fn damage_that_a_thread_finds_ends_the_recovery() {
     let log = logged(&[(6, vec![of(1, b"k", Some(b"v"))])]);
     for threads in [1, 2] {
-        let held = Held::default();
-        carry_out(&&held, 9, &of(1, b"k", Some(b"new"))).unwrap();
-        let ended = recover(&mut [log.stream()], 5, threads, || Ok(&held));
+        let held = Arc::new(Held::default());
+        carry_out(&held, 9, &of(1, b"k", Some(b"new"))).unwrap();
+        let ended = recover(&mut [log.stream()], 5, threads, || Ok(Arc::clone(&held)));
         assert!(matches!(ended, Err(EngineError::Damaged { .. })), "{threads} threads: {ended:?}");
     }
 }
