@@ -152,7 +152,7 @@ fn as_many_changes_are_read_as_the_header_says_and_no_more() {
     let record = two_changes();
     let first = (0x0102, b"ab".to_vec(), Some(b"xyz".to_vec()));
     assert_eq!(found(&record, 0).0, []);
-    assert_eq!(found(&record, 1).0, [first.clone()]);
+    assert_eq!(found(&record, 1).0, std::slice::from_ref(&first));
     let (both, ended) = found(&record, 2);
     assert_eq!(both, [first, (3, b"c".to_vec(), None)]);
     ended.unwrap();
