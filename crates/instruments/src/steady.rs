@@ -175,7 +175,9 @@ fn find_loss(
 ) -> Option<Steadiness> {
     let bound = 1.0 - limits.drop;
     let lasting = |split: &&Split| {
-        split.after < bound * split.before
+        // A load with a rate catches up after a stall, and falls back to its rate then: nothing is lost.
+        let before = split.before.min(mean(&values[..split.at]));
+        split.after < bound * before
             && level::last_level(values, split.at) < bound * split.before
             && split.significance(values) > LEVEL_SIGNIFICANCE
     };

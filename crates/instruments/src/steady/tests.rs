@@ -115,6 +115,15 @@ fn a_level_is_lost_where_it_lies_lower_than_the_limit_and_in_the_end_too() {
     assert!(lost(&[(10, 1000.0), (7, 500.0), (3, 798.0)]));
 }
 
+/// Two hundred operations a second, of which those of the first 0.4 s were done in the 0.4 s after them.
+#[test]
+fn a_load_that_catches_up_after_a_stall_and_falls_back_to_its_rate_lost_nothing() {
+    let caught_up = |rate: f64| judged(&steps(&[(4, 0.0), (4, 400.0), (12, rate)]), Limits::THROUGHPUT);
+    assert!(!matches!(caught_up(200.0), Steadiness::Lost { .. } | Steadiness::Steady), "{:?}", caught_up(200.0));
+    assert!(!matches!(caught_up(160.0), Steadiness::Lost { .. }), "four fifths of the mean before it");
+    assert!(matches!(caught_up(159.0), Steadiness::Lost { .. }));
+}
+
 #[test]
 fn what_is_much_shorter_than_usual_or_no_number_is_left_out() {
     let mut made = series(&[10.0; 14]);
