@@ -200,7 +200,7 @@ fn a_fault_elsewhere_still_ends_a_process() {
     }
     let this = std::env::current_exe().unwrap();
     let output = Command::new(this)
-        .args(["--exact", "a_fault_elsewhere_still_ends_a_process", "--test-threads=1"])
+        .args(["--exact", "faults::a_fault_elsewhere_still_ends_a_process", "--test-threads=1"])
         .env("ASSAY_TEST_TOUCH", "1")
         .output()
         .unwrap();

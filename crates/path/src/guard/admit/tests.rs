@@ -1,6 +1,8 @@
 use std::{
     fs,
     os::unix::fs::{PermissionsExt, symlink},
+    thread,
+    time::Duration,
 };
 
 use rustix::fs::FileType;
@@ -171,7 +173,7 @@ fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         rustix::process::geteuid().is_root()
             && unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) } != 0
     };
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let thread = scope.spawn(|| {
             assert!(!become_nobody(), "this thread is still root");
             work()
@@ -291,6 +293,12 @@ fn a_device_that_is_used_carries_a_signature_or_is_read_only_is_not_written() {
     let reason = refusal(admit(&target, true)).0;
     assert_eq!(reason, format!("the loop device {} is built on it", above.name()));
     drop(above);
+    // The kernel takes it off when nobody has it open any more, and others look at all loop devices.
+    let gone = (0..500).any(|_| {
+        thread::sleep(Duration::from_millis(10));
+        admit(&target, true).is_ok()
+    });
+    assert!(gone, "{:?}", admit(&target, true));
     device.put(4086, b"S1SUSPEND");
     let reason = refusal(admit(&target, true)).0;
     assert!(reason.starts_with("it carries a signature of a suspended system"), "{reason}");
