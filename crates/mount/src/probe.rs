@@ -16,7 +16,7 @@ use rustix::{
     io::Errno,
 };
 
-use crate::stage::{PROBE_HELD_NS, Stage};
+use crate::stage::Stage;
 
 /// Questions at the start, the first of them to warm up.
 const FIRST: usize = 600;
@@ -37,7 +37,7 @@ pub struct Probe {
 fn ask(at: &Path) -> Result<u64, Errno> {
     let begin = Instant::now();
     let _ = statx(CWD, at, AtFlags::STATX_FORCE_SYNC | AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BASIC_STATS)?;
-    Ok((begin.elapsed().as_nanos() as u64).saturating_sub(PROBE_HELD_NS))
+    Ok(begin.elapsed().as_nanos() as u64)
 }
 
 /// The way and back when nothing else goes on, ns: one in ten of some hundred questions is quicker. Others may use the CPUs

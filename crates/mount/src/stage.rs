@@ -28,10 +28,6 @@ use crate::{
     volatile::{Left, Volatile},
 };
 
-/// So long is the probe's answer held, ns, which it takes off: the thread that holds answers is then awake before they
-/// are due, as it is for a drive's. What wakes it is no part of the way.
-pub const PROBE_HELD_NS: u64 = 100_000;
-
 /// All that threads share which answer the kernel.
 pub struct Stage {
     /// Files that the kernel knows.
@@ -118,10 +114,9 @@ impl Stage {
         thread != 0 && thread == self.probe.load(Ordering::Relaxed)
     }
 
-    /// The probe's answer goes the way of all that are held, for [`PROBE_HELD_NS`].
+    /// The probe's answer goes the way of all that are held, and is due at once.
     pub fn answer_probe(&self, facts: FileAttr, reply: ReplyAttr) {
-        let seen_ns = self.clock.now_ns();
-        self.hold(seen_ns, Some(seen_ns + PROBE_HELD_NS), None, HeldAnswer::Facts(reply, Box::new(facts)));
+        self.hold(self.clock.now_ns(), None, None, HeldAnswer::Facts(reply, Box::new(facts)));
     }
 
     /// Keeps an open file; its handle.
