@@ -27,7 +27,7 @@ def played(room: Room) -> Iterator[tuple[FaultFs, Path]]:
 @lie(
     "flush-that-a-file-system-swallows",
     "A FUSE file system answers fdatasync with success and does nothing. From inside that looks like one that does it: "
-    "what is told is that nothing shows a flush to have reached a device.",
+    "the record says that nothing shows a flush to have reached a device.",
     "flush-not-seen",
     says="a program or another machine answers them",
 )
