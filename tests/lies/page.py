@@ -31,8 +31,8 @@ HEAD = """# The gallery of lies
 
 This page answers which {count} ways to bend a number were staged, each for real, and what Assay says to each. The tests
 stage all of them (`tests/lies`); none may end `valid`, and each must have the reason that is its own. The sentences
-come from real runs on a virtual machine with {cpus} CPUs ({model}), {memory:.0f} GiB of memory and Linux {kernel}; further
-reasons that the records had are left out. `pytest tests/lies/test_lies.py --said FILE` stages them, and
+come from real runs on a virtual machine with {cpus} CPUs ({model}), {memory:.0f} GiB of memory and Linux {kernel};
+further reasons that the records had are left out. `pytest tests/lies/test_lies.py --said FILE` stages them, and
 `python -m lies.page FILE` writes this page.
 """
 TAIL = """## Honest cells
