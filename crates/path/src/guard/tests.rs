@@ -4,7 +4,7 @@ use std::os::unix::fs::{FileExt, symlink};
 
 use rustix::fs::FileType;
 
-use self::support::{Loop, Machine, image, node, refusal, three_disks, told};
+use self::support::{Loop, Machine, image, node, refusal, told};
 use super::*;
 
 const NO_BLOCK_DEVICE: &str = "it is no block device";
@@ -32,7 +32,7 @@ fn what_to_name_in_its_place_is_said_of_what_is_no_block_device() {
 
 #[test]
 fn a_node_is_traced_through_links_to_its_device_and_one_that_sysfs_does_not_show_is_refused() {
-    let (machine, folder) = (three_disks(), tempfile::tempdir().unwrap());
+    let (machine, folder) = (Machine::of_three_disks(), tempfile::tempdir().unwrap());
     let at = |name: &str| folder.path().canonicalize().unwrap().join(name);
     let made = node(&at("sdb"), FileType::BlockDevice, 8, 16) && node(&at("other"), FileType::BlockDevice, 8, 48);
     if !made {

@@ -172,12 +172,7 @@ fn signatures_by_bytes(folder: &Path) {
 
 /// The kernel here may have no dm and no md, so its tables are made up: what is read from them is what is tested.
 fn kernel_tables_of_a_made_up_machine() {
-    let machine = Machine::new();
-    machine.device("pci/sda", "8:0");
-    machine.partition("pci/sda/sda1", "8:1");
-    machine.partition("pci/sda/sda2", "8:2");
-    machine.device("pci/sdb", "8:16");
-    machine.device("pci/sdc", "8:32");
+    let machine = Machine::of_three_disks();
     machine.device("virtual/md0", "9:0");
     machine.device("virtual/dm-0", "252:0");
     machine.device("virtual/dm-1", "252:1");

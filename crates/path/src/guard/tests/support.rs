@@ -30,17 +30,6 @@ pub(in crate::guard) fn node(at: &Path, kind: FileType, major: u32, minor: u32) 
     made.inspect_err(|error| eprintln!("skipped: a device node cannot be made: {error}")).is_ok()
 }
 
-/// A whole machine with one disk, sda (8:0), of two partitions (8:1, 8:2), and two more, sdb (8:16) and sdc (8:32).
-pub(in crate::guard) fn three_disks() -> Machine {
-    let machine = Machine::new();
-    machine.device("pci/sda", "8:0");
-    machine.partition("pci/sda/sda1", "8:1");
-    machine.partition("pci/sda/sda2", "8:2");
-    machine.device("pci/sdb", "8:16");
-    machine.device("pci/sdc", "8:32");
-    machine
-}
-
 /// Reasons and fixes.
 pub(in crate::guard) fn told(found: &[InUse]) -> Vec<(&str, &str)> {
     found.iter().map(|one| (one.reason.as_str(), one.fix.as_str())).collect()

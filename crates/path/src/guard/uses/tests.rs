@@ -3,7 +3,7 @@ use std::{fs, io::ErrorKind};
 use rustix::fs::FileType;
 
 use super::{
-    super::tests::support::{Machine, node, three_disks, told},
+    super::tests::support::{Machine, node, told},
     *,
 };
 
@@ -34,12 +34,12 @@ fn mounted_at(machine: &Machine, mounts: &[(&str, &str, &str)]) {
 
 #[test]
 fn a_device_without_any_use_has_none() {
-    assert_eq!(found(&three_disks(), "8:16"), []);
+    assert_eq!(found(&Machine::of_three_disks(), "8:16"), []);
 }
 
 #[test]
 fn a_mount_of_a_device_its_partition_its_whole_or_what_is_built_on_it_is_a_use() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     machine.device("virtual/md0", "9:0");
     machine.partition("virtual/md0/md0p1", "9:1");
     machine.device("virtual/dm-0", "252:0");
@@ -76,7 +76,7 @@ fn a_mount_of_a_device_its_partition_its_whole_or_what_is_built_on_it_is_a_use()
 /// btrfs and others give their mounts a number of their own; the source names a device then.
 #[test]
 fn a_mount_without_a_device_number_is_known_by_its_source() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     let folder = tempfile::tempdir().unwrap();
     let (block, character) = (folder.path().join("block"), folder.path().join("character"));
     if !node(&block, FileType::BlockDevice, 8, 16) || !node(&character, FileType::CharacterDevice, 8, 32) {
@@ -93,7 +93,7 @@ fn a_mount_without_a_device_number_is_known_by_its_source() {
 
 #[test]
 fn each_device_of_a_mounted_btrfs_belongs_to_it() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     machine.file("sys/fs/btrfs/features/x", "1");
     machine.file("sys/fs/btrfs/uuid-1/devices/sda2/size", "1");
     machine.file("sys/fs/btrfs/uuid-2/devices/sdb/size", "1");
@@ -109,7 +109,7 @@ fn swapping(machine: &Machine, lines: &[String]) {
 
 #[test]
 fn swap_is_known_by_its_node_or_where_there_is_none_by_its_name() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     machine.device("virtual/dm-0", "252:0");
     machine.file("sys/devices/virtual/dm-0/dm/name", "vg-swap\n");
     machine.built_on("virtual/dm-0", "pci/sdc");
@@ -154,7 +154,7 @@ fn a_swap_file_is_a_use_of_the_device_that_holds_it() {
 
 #[test]
 fn a_kernel_without_swap_has_no_table_of_it_and_any_other_lack_of_a_table_is_an_error() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     let system = machine.system();
     let block = Block::find(&system, DeviceNumber::new(8, 16)).unwrap();
     fs::remove_file(system.proc.join("swaps")).unwrap();
@@ -171,8 +171,8 @@ fn a_kernel_without_swap_has_no_table_of_it_and_any_other_lack_of_a_table_is_an_
 #[test]
 fn a_device_with_partitions_is_in_use() {
     let fix = "name one of them that is free, or remove the partition table if nothing on it is needed";
-    assert_eq!(told(&found(&three_disks(), "8:0")), [("it has partitions: sda1, sda2", fix)]);
-    assert_eq!(found(&three_disks(), "8:1"), []);
+    assert_eq!(told(&found(&Machine::of_three_disks(), "8:0")), [("it has partitions: sda1, sda2", fix)]);
+    assert_eq!(found(&Machine::of_three_disks(), "8:1"), []);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn what_is_built_on_it_is_called_what_it_is_with_the_command_that_ends_it() {
         ("drbd0", "", "", "", "the device drbd0", "end the use of /dev/drbd0"),
     ];
     for (name, uuid, mapped, backing, called, end) in cases {
-        let machine = three_disks();
+        let machine = Machine::of_three_disks();
         let at = format!("virtual/{name}");
         machine.device(&at, "250:0");
         machine.built_on(&at, "pci/sdb");
@@ -204,7 +204,7 @@ fn what_is_built_on_it_is_called_what_it_is_with_the_command_that_ends_it() {
 
 #[test]
 fn layers_upon_layers_are_seen_and_what_is_built_on_a_disk_is_built_on_its_partitions() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     for number in 0..4 {
         machine.device(&format!("virtual/drbd{number}"), &format!("147:{number}"));
     }
@@ -216,7 +216,7 @@ fn layers_upon_layers_are_seen_and_what_is_built_on_a_disk_is_built_on_its_parti
     assert_eq!(of_others(&machine, "8:0"), all);
     assert_eq!(of_others(&machine, "8:2"), all);
     assert_eq!(of_others(&machine, "147:2"), all[3..]);
-    let sister = three_disks();
+    let sister = Machine::of_three_disks();
     sister.device("virtual/drbd0", "147:0");
     sister.built_on("virtual/drbd0", "pci/sda/sda1");
     assert_eq!(of_others(&sister, "8:0"), all[..1]);
@@ -225,7 +225,7 @@ fn layers_upon_layers_are_seen_and_what_is_built_on_a_disk_is_built_on_its_parti
 
 #[test]
 fn a_loop_device_over_a_device_is_built_on_it() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     let folder = tempfile::tempdir().unwrap();
     let (block, character) = (folder.path().join("block"), folder.path().join("character"));
     if !node(&block, FileType::BlockDevice, 8, 16) || !node(&character, FileType::CharacterDevice, 8, 32) {
@@ -244,7 +244,7 @@ fn a_loop_device_over_a_device_is_built_on_it() {
 #[test]
 fn the_disk_beneath_a_folder_of_the_system_is_never_free_nor_is_a_free_partition_of_it() {
     for point in ["/", "/usr", "/boot", "/boot/efi", "/var", "/home"] {
-        let machine = three_disks();
+        let machine = Machine::of_three_disks();
         mounted_at(&machine, &[("8:1", point, "a")]);
         let mounted = format!("its partition sda1 is mounted at {point}");
         assert_eq!(of_others(&machine, "8:0"), [mounted.as_str(), SYSTEM]);
@@ -252,14 +252,14 @@ fn the_disk_beneath_a_folder_of_the_system_is_never_free_nor_is_a_free_partition
         assert_eq!(told(&sister), [(SYSTEM, "name a device that the system does not run from")], "{point}");
         assert_eq!(reasons(&machine, "8:16"), [] as [&str; 0]);
     }
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     mounted_at(&machine, &[("8:1", "/srv", "a")]);
     assert_eq!(reasons(&machine, "8:2"), [] as [&str; 0], "a folder that is none of the system's");
 }
 
 #[test]
 fn of_mounts_on_one_folder_the_last_is_what_the_system_runs_from() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     mounted_at(&machine, &[("8:16", "/", "a"), ("8:1", "/", "a")]);
     assert_eq!(reasons(&machine, "8:2"), [SYSTEM]);
     assert_eq!(reasons(&machine, "8:16"), ["it is mounted at /"]);
@@ -267,7 +267,7 @@ fn of_mounts_on_one_folder_the_last_is_what_the_system_runs_from() {
 
 #[test]
 fn the_system_runs_from_all_disks_beneath_its_volumes() {
-    let machine = three_disks();
+    let machine = Machine::of_three_disks();
     machine.device("virtual/md0", "9:0");
     machine.device("virtual/dm-0", "252:0");
     machine.built_on("virtual/md0", "pci/sda/sda2");

@@ -22,6 +22,17 @@ impl Machine {
         machine
     }
 
+    /// With a disk, sda (8:0), of two partitions (8:1, 8:2), and two more, sdb (8:16) and sdc (8:32).
+    pub fn of_three_disks() -> Self {
+        let machine = Self::new();
+        machine.device("pci/sda", "8:0");
+        machine.partition("pci/sda/sda1", "8:1");
+        machine.partition("pci/sda/sda2", "8:2");
+        machine.device("pci/sdb", "8:16");
+        machine.device("pci/sdc", "8:32");
+        machine
+    }
+
     fn path(&self, at: &str) -> PathBuf {
         self.folder.path().join(at)
     }
