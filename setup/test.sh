@@ -44,8 +44,8 @@ python_format() { "$venv/bin/python" -m ruff format --check; }
 # The code, and the documentation as prose.
 python_lint() { "$venv/bin/python" -m ruff check && "$venv/bin/python" "$root/tools/prose.py"; }
 python_types() { "$venv/bin/python" -m mypy; }
-# In two processes, a file in one of them: tests of a file share what they set up.
-python_tests() { "$venv/bin/python" -m pytest -m "not e2e" -n 2 --dist loadfile --durations=5 --durations-min=5; }
+# In two processes, a file in one of them: tests of a file share what they set up. tests/conftest.py makes the groups.
+python_tests() { "$venv/bin/python" -m pytest -m "not e2e" -n 2 --dist loadgroup --durations=5 --durations-min=5; }
 e2e_tests() {
     if [[ ! -d tests/e2e ]]; then
         echo "skipped: there is no tests/e2e"

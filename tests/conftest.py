@@ -28,11 +28,17 @@ os.environ["XDG_STATE_HOME"] = _STATE
 ROOT = Path(__file__).resolve().parent.parent
 
 
+# A mount answers from threads that run before all others; what is measured meanwhile has a CPU less, or none.
+ONE_AT_A_TIME = {"kills", "lies", "mount"}
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything under tests/e2e drives the whole program."""
+    """Everything under tests/e2e drives the whole program; where tests run in several processes, a file is for one."""
     for item in items:
         if (ROOT / "tests" / "e2e") in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+        folder = item.path.parent.name
+        item.add_marker(pytest.mark.xdist_group("alone" if folder in ONE_AT_A_TIME else str(item.path)))
 
 
 @pytest.fixture(scope="session")
