@@ -14,7 +14,7 @@ ARROWS: dict[str, set[str]] = {
     "crew": GROUND | {"binary"},
     "soak": GROUND | {"binary", "own", "crew"},
     "own": GROUND | {"binary"},
-    "mount": GROUND,
+    "mount": GROUND | {"target", "twin"},
     "document": GROUND,
     "machine": GROUND,
     "units": GROUND,

@@ -112,6 +112,8 @@ struct Shared {
     cpu_ns: AtomicU64,
     watched_ns: u64,
     injected_ns: u64,
+    /// How late the last answer was that is not counted.
+    uncounted_late_ns: AtomicU64,
     /// The power was cut: every answer is EIO.
     dead: Arc<AtomicBool>,
     /// Who keeps CPUs awake while somebody waits.
@@ -125,7 +127,7 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Begins to hold. Every answer comes `injected_ns` too late, for tests of what judges that.
+    /// Begins to hold. Every answer that is counted comes `injected_ns` too late, for tests of what judges that.
     ///
     /// # Errors
     /// Where no thread can be started.
@@ -145,6 +147,7 @@ impl Holder {
             cpu_ns: AtomicU64::new(0),
             watched_ns,
             injected_ns,
+            uncounted_late_ns: AtomicU64::new(0),
             dead,
             spinners,
         });
@@ -154,7 +157,10 @@ impl Holder {
     }
 
     /// Says it at its moment.
-    pub fn hold(&self, held: Held) {
+    pub fn hold(&self, mut held: Held) {
+        if held.class.is_none() {
+            held.due_ns = held.due_ns.saturating_sub(self.shared.injected_ns);
+        }
         let due_ns = held.due_ns;
         if let Some(spinners) = &self.shared.spinners {
             spinners.expect(due_ns);
@@ -173,6 +179,11 @@ impl Holder {
     /// What was late so far.
     pub fn told(&self) -> Vec<Told> {
         self.shared.lateness.lock().expect("no thread panics").told()
+    }
+
+    /// How late the last answer was that is not counted, the probe's, ns.
+    pub fn uncounted_late_ns(&self) -> u64 {
+        self.shared.uncounted_late_ns.load(Ordering::Relaxed)
     }
 
     /// CPU time of the thread that waits, ns.
@@ -255,6 +266,10 @@ impl Shared {
         let answered_ns = self.clock.now_ns();
         if self.dead.load(Ordering::SeqCst) && held.class.is_some() {
             return held.answer.refuse();
+        }
+        if held.class.is_none() {
+            let late_ns = answered_ns.saturating_sub(held.due_ns + self.injected_ns);
+            self.uncounted_late_ns.store(late_ns, Ordering::Relaxed);
         }
         held.answer.say();
         if let Some(class) = held.class {

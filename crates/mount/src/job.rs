@@ -56,7 +56,17 @@ pub enum PlayedBy {
     Twin {
         /// The file's text, TOML or JSON.
         text: String,
+        /// What software takes of a request beside the drive where no FUSE is in between, ns.
+        #[serde(default)]
+        host_ns: u64,
     },
+}
+
+impl PlayedBy {
+    /// What software takes of a request beside the drive, ns.
+    pub fn host_ns(&self) -> u64 {
+        if let Self::Twin { host_ns, .. } = self { *host_ns } else { 0 }
+    }
 }
 
 fn one() -> f64 {

@@ -98,13 +98,14 @@ impl One {
 
 impl Told {
     /// More than a twentieth of its requests' time went by late, on the way there and back (`way_ns` more than the
-    /// `floor_ns` at the start, which is part of the time) or waiting to be answered. A flush that takes the drive no time,
+    /// `floor_ns` at the start, which is part of the time) or waiting to be answered; or the way has become so much shorter
+    /// that they end too early by as much. A flush that takes the drive no time,
     /// as a volume's, takes the way alone, and is not held to a share of nothing.
-    pub fn is_late(&self, floor_ns: u64, way_ns: u64) -> bool {
+    pub fn is_late(&self, floor_ns: u64, way_ns: i64) -> bool {
         if self.time_p50_ns == 0 && self.class == NAMES[Class::Flush as usize] {
             return false;
         }
-        self.late_share + way_ns as f64 / (self.time_p50_ns + floor_ns).max(1) as f64 > LATE_SHARE
+        (self.late_share + way_ns as f64 / (self.time_p50_ns + floor_ns).max(1) as f64).abs() > LATE_SHARE
     }
 
     /// As `reads p50 +0.4 us late, p99 +3.0 us`, with a micro sign.
@@ -128,7 +129,10 @@ mod tests {
         let told = lateness.told();
         assert_eq!(told.iter().map(|one| one.class.as_str()).collect::<Vec<_>>(), ["reads", "flushes"]);
         assert_eq!((told[0].count, told[0].late_p50_ns, told[0].time_p50_ns), (100, 400, 100_031));
-        assert!(!told[0].is_late(0, 0) && told[0].is_late(0, 6_000) && told[1].is_late(0, 0), "{told:?}");
+        assert!(
+            !told[0].is_late(0, 0) && told[0].is_late(0, 6_000) && told[0].is_late(0, -7_000) && told[1].is_late(0, 0),
+            "{told:?}"
+        );
         assert_eq!(told[0].sentence(), "reads p50 +0.4 \u{b5}s late, p99 +0.4 \u{b5}s");
     }
 }

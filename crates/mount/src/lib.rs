@@ -20,3 +20,4 @@ mod open;
 mod probe;
 mod stage;
 mod volatile;
+pub mod way;

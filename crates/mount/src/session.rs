@@ -21,11 +21,12 @@ use crate::{
     hold::Holder,
     job::{Cut, Job, PlayedBy},
     node::Nodes,
-    player::{Player, Way},
+    player::Player,
     probe::{self, Probe},
     stage::Stage,
     state::State,
     twin,
+    way::Way,
 };
 
 /// Threads that answer the kernel at least.
@@ -82,13 +83,14 @@ impl MountSession {
         let first_in_line = first.is_allowed();
         drop(first);
         let state_path = mount_state(noted.path())?;
-        let floor_ns = probe::floor(&stage, noted.path()).map_err(|error| failed(error.into()))?;
+        let way = probe::learn(&stage, noted.path()).map_err(|error| failed(error.into()))?;
+        let read_ns = drive.as_ref().map_or(0, |drive| takes_ns(job, drive.idle_ns().0) as u64);
+        let floor_ns = way.of(read_ns);
         let mut state = first_state(job, noted.path(), &over, floor_ns, stage.holder.watched_ns());
         state.first_in_line = first_in_line;
         if let Some(drive) = drive {
-            let fits = fits(job, drive.idle_ns(), &mut state);
-            let way = Way { there_ns: floor_ns / 2, back_ns: floor_ns - floor_ns / 2 };
-            stage.play(Player::new(clock, drive, job.slow, way));
+            let fits = fits(job, drive.idle_ns(), &way, &mut state);
+            stage.play(Player::new(clock, drive, job.slow, way.clone(), job.drive.host_ns()));
             if let Err(error) = fits {
                 let _ = take_off(fuse, noted.path());
                 noted.end()?;
@@ -97,7 +99,7 @@ impl MountSession {
         }
         // What the asking thread waits for a CPU is no part of the way; and while it asks, nobody can unmount.
         let first = FirstInLine::begin();
-        let probe = Probe::start(Arc::clone(&stage), noted.path()).map_err(failed)?;
+        let probe = Probe::start(Arc::clone(&stage), noted.path(), way, read_ns).map_err(failed)?;
         drop(first);
         let session = Self { stage, fuse, probe, noted, state, state_path, began: Instant::now(), awake };
         session.state().write(&session.state_path)?;
@@ -144,8 +146,8 @@ impl MountSession {
             awake: self.awake.is_kept(),
             awake_cpu_s: self.awake.cpu_ns() as f64 / 1e9,
             played: self.stage.holder.told(),
-            way_p50_ns: way_p50.saturating_sub(self.state.floor_ns),
-            way_p99_ns: way_p99.saturating_sub(self.state.floor_ns),
+            way_p50_ns: way_p50 as i64 - self.state.floor_ns as i64,
+            way_p99_ns: way_p99 as i64 - self.state.floor_ns as i64,
             ..self.state.clone()
         }
         .judged()
@@ -193,7 +195,7 @@ fn drive_of(job: &Job) -> Result<Option<Box<dyn DriveModel>>, MountError> {
         PlayedBy::Fixed { read_ns, write_ns, flush_ns } => {
             Some(Box::new(Fixed { read_ns: *read_ns, write_ns: *write_ns, flush_ns: *flush_ns }))
         }
-        PlayedBy::Twin { text } => Some(Box::new(twin::Played::open(text, job.seed)?)),
+        PlayedBy::Twin { text, .. } => Some(Box::new(twin::Played::open(text, job.seed)?)),
     })
 }
 
@@ -244,36 +246,42 @@ fn first_state(job: &Job, at: &Path, over: &Path, floor_ns: u64, watched_ns: u64
     }
 }
 
+/// What a request takes as a whole, of which the drive takes so much, ns.
+fn takes_ns(job: &Job, drive_ns: u64) -> f64 {
+    drive_ns as f64 * job.slow + job.drive.host_ns() as f64
+}
+
 /// Whether this machine can answer as fast as the drive would.
-fn fits(job: &Job, (read_ns, write_ns): (u64, u64), state: &mut State) -> Result<(), MountError> {
-    let (read, write) = (read_ns as f64 * job.slow, write_ns as f64 * job.slow);
-    let floor = state.floor_ns as f64;
-    if read < floor {
-        return Err(MountError::TooFast { drive_us: read / job.slow / 1e3, floor_us: floor / 1e3, slow: job.slow });
+fn fits(job: &Job, (read_ns, write_ns): (u64, u64), way: &Way, state: &mut State) -> Result<(), MountError> {
+    let (read, write) = (takes_ns(job, read_ns), takes_ns(job, write_ns));
+    let (read_way, write_way) = (way.of(read as u64) as f64, way.of(write as u64) as f64);
+    if read < read_way {
+        return Err(MountError::TooFast { drive_us: read / job.slow / 1e3, floor_us: read_way / 1e3, slow: job.slow });
     }
-    if write < floor {
-        let wanted = (2.0 * floor / write * job.slow).ceil();
+    if write < write_way {
+        let wanted = (2.0 * write_way / write * job.slow).ceil();
         state.slow_wanted = Some(wanted);
         state.notes.push(format!(
             "a write of 4 KiB takes the drive {:.1} \u{b5}s, and the way alone takes {:.1} \u{b5}s here: writes are \
              late; --slow {wanted:.0} plays them",
             write / 1e3,
-            floor / 1e3,
+            write_way / 1e3,
         ));
     }
-    state.notes.extend([("read", read), ("write", write)].into_iter().filter_map(|(what, ns)| near(what, ns, floor)));
+    let both = [("read", read, read_way), ("write", write, write_way)];
+    state.notes.extend(both.into_iter().filter_map(|(what, ns, way_ns)| near(what, ns, way_ns)));
     Ok(())
 }
 
 /// What is said of a request that is hardly longer than the way, which is not the same each time: it may end too early,
 /// which lateness does not show.
-fn near(what: &str, ns: f64, floor_ns: f64) -> Option<String> {
-    (floor_ns..2.0 * floor_ns).contains(&ns).then(|| {
+fn near(what: &str, ns: f64, way_ns: f64) -> Option<String> {
+    (way_ns..2.0 * way_ns).contains(&ns).then(|| {
         format!(
             "a {what} of 4 KiB takes {:.1} \u{b5}s, and {:.1} \u{b5}s of that are the way here: it may be played too fast or \
              late by as much as the way varies",
             ns / 1e3,
-            floor_ns / 1e3,
+            way_ns / 1e3,
         )
     })
 }

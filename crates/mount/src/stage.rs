@@ -40,6 +40,7 @@ pub struct Stage {
     opened: RwLock<HashMap<u64, Arc<Open>>>,
     next_handle: AtomicU64,
     probe: AtomicU32,
+    probe_held_ns: AtomicU64,
     dead: Arc<AtomicBool>,
     /// What a loss of power would take; none where none is wanted.
     volatile: Option<Mutex<Volatile>>,
@@ -62,6 +63,7 @@ impl Stage {
             opened: RwLock::default(),
             next_handle: AtomicU64::new(1),
             probe: AtomicU32::new(0),
+            probe_held_ns: AtomicU64::new(0),
             dead,
             volatile: None,
             requests: AtomicU64::new(0),
@@ -104,8 +106,9 @@ impl Stage {
         if self.dead.load(Ordering::Relaxed) { Err(Errno::IO) } else { Ok(()) }
     }
 
-    /// A thread of this process asks for facts only to learn how long that takes.
-    pub fn probe_by(&self, thread: u32) {
+    /// A thread of this process asks for facts only to learn how long that takes when the answer is held for so long, ns.
+    pub fn probe_by(&self, thread: u32, held_ns: u64) {
+        self.probe_held_ns.store(held_ns, Ordering::Relaxed);
         self.probe.store(thread, Ordering::Relaxed);
     }
 
@@ -114,9 +117,11 @@ impl Stage {
         thread != 0 && thread == self.probe.load(Ordering::Relaxed)
     }
 
-    /// The probe's answer goes the way of all that are held, and is due at once.
+    /// The probe's answer goes the way of all that are held.
     pub fn answer_probe(&self, facts: FileAttr, reply: ReplyAttr) {
-        self.hold(self.clock.now_ns(), None, None, HeldAnswer::Facts(reply, Box::new(facts)));
+        let seen_ns = self.clock.now_ns();
+        let due_ns = seen_ns + self.probe_held_ns.load(Ordering::Relaxed);
+        self.hold(seen_ns, Some(due_ns), None, HeldAnswer::Facts(reply, Box::new(facts)));
     }
 
     /// Keeps an open file; its handle.

@@ -33,12 +33,12 @@ pub struct State {
     pub mounted: bool,
     /// The power was cut, and this became of writes that no flush had covered.
     pub cut: Option<Left>,
-    /// The way through FUSE and back when nothing else went on, taken off each request: measured at the start.
+    /// The way through FUSE and back of a read of 4 KiB when nothing else went on: measured at the start.
     pub floor_ns: u64,
-    /// How much longer than at the start the way was while it played: the middle of all probes.
-    pub way_p50_ns: u64,
+    /// How much longer than at the start the way was while it played (less than zero: shorter): the middle of all probes.
+    pub way_p50_ns: i64,
     /// The same of the slowest in a hundred.
-    pub way_p99_ns: u64,
+    pub way_p99_ns: i64,
     /// The clock is watched for so long before an answer is due.
     pub watched_ns: u64,
     /// Its threads run before others that wait for a CPU (SCHED_FIFO).
@@ -73,7 +73,7 @@ impl State {
             "played: nothing".to_owned()
         } else {
             format!(
-                "played: {}; way p50 +{:.1} \u{b5}s, p99 +{:.1} \u{b5}s",
+                "played: {}; way p50 {:+.1} \u{b5}s, p99 {:+.1} \u{b5}s",
                 classes.join("; "),
                 self.way_p50_ns as f64 / 1e3,
                 self.way_p99_ns as f64 / 1e3

@@ -7,6 +7,8 @@ from typing import Any
 
 from assay import home
 from assay.error import BAD_JOB, AssayError, did_you_mean
+from assay.target import names
+from assay.twin.predict import Point, predict
 
 Json = dict[str, Any]
 
@@ -24,7 +26,7 @@ def drive(name: str) -> Json:
     """
     if name.startswith(_FIXED):
         return {"fixed": _fixed(name)}
-    return {"twin": {"text": text(name)}}
+    return {"twin": {"text": text(name), "host_ns": _host_ns(name)}}
 
 
 def _fixed(name: str) -> Json:
@@ -34,6 +36,14 @@ def _fixed(name: str) -> Json:
         hint = "write three times in microseconds: fixed:READ,WRITE,FLUSH"
         raise AssayError(f"`{name}` is no drive", hint=hint, code=BAD_JOB) from error
     return {"read_ns": read, "write_ns": write, "flush_ns": flush}
+
+
+def _host_ns(name: str) -> int:
+    """What software takes of a read of 4 KiB beside the drive on its host, as `assay run` plays it; memory has no such way."""
+    if names.is_memory(names.target(name)):
+        return 0
+    time = predict(Point(on=name, path="libaio+direct"))["time_ns"]
+    return round(time["host_ns"] + time["wait_ns"])
 
 
 def text(name: str) -> str:
