@@ -39,11 +39,11 @@ def _fixed(name: str) -> Json:
 
 
 def _host_ns(name: str) -> int:
-    """What software takes of a read of 4 KiB beside the drive on its host, as `assay run` plays it; memory has no such way."""
+    """What software takes of a read of 4 KiB beside the drive on its host, as `assay run` plays it; none for memory."""
     if names.is_memory(names.target(name)):
         return 0
     time = predict(Point(on=name, path="libaio+direct"))["time_ns"]
-    return round(time["host_ns"] + time["wait_ns"])
+    return round(float(time["host_ns"] + time["wait_ns"]))
 
 
 def text(name: str) -> str:
