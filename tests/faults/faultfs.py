@@ -109,7 +109,8 @@ def _end(process: subprocess.Popen[str], at: Path) -> None:
     except subprocess.TimeoutExpired:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    if at.is_mount() or _is_dead(at):
+    # A connection may end between two looks.
+    if _is_dead(at) or os.path.ismount(at) or _is_dead(at):
         subprocess.run(["umount", "--lazy", str(at)], capture_output=True, check=False)
     at.rmdir()
 

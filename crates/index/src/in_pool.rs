@@ -288,7 +288,9 @@ fn place(job: &IndexJob, bytes: u64) -> Result<Backing, IndexError> {
     }
     assay_path::space::reserve([(job.target.as_path(), bytes)]).map_err(assay_pmem::PmemError::from)?;
     let failed = |error| assay_pmem::PmemError::from(assay_path::PathError::from(error));
-    let mut scratch = Scratch::fresh(&job.target, "assay-index", &Plan::measured()).map_err(failed)?;
+    // What a twin plays is not measured in the folder where its bytes lie: others may measure there.
+    let plan = if job.twin.is_some() { Plan::default() } else { Plan::measured() };
+    let mut scratch = Scratch::fresh(&job.target, "assay-index", &plan).map_err(failed)?;
     let file = scratch.claim("pool").map_err(failed)?;
     Ok(Backing::Own { _scratch: scratch, file })
 }
