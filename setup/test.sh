@@ -92,8 +92,13 @@ have_cargo_mutants() {
     rm -rf "$into/build"
 }
 
-# One guest for every check of `ci`; where QEMU cannot be had, the test says so.
-lab_tests() { "$venv/bin/python" -m pytest -m e2e tests/lab; }
+# One guest for every check of `ci`; where QEMU cannot be had, the test says so. Its temporary files lie apart: two runs of
+# pytest that end at once tidy up the same folder, and one of them fails at what the other has removed.
+lab_tests() (
+    room=$(mktemp -d) || exit
+    trap 'rm -rf "$room"' EXIT
+    PYTEST_DEBUG_TEMPROOT=$room "$venv/bin/python" -m pytest -m e2e tests/lab
+)
 # Not in `all`: the code that differs by architecture, on an emulated machine of the other one.
 arm_tests() { "$root/tests/arm/run"; }
 
