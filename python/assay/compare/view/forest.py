@@ -20,7 +20,7 @@ MOST = 40
 _NARROWEST = 1.03
 _ABOVE = (1.02, 1.05, 1.1, 1.2, 1.4, 2, 3, 5, 10, 20, 50, 100)
 _BELOW = (0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98)
-PERCENT = "datum.value == 1 ? 'as A' : (datum.value > 1 ? '+' : '') + format(100 * (datum.value - 1), '.3~g') + ' %'"
+PERCENT = "datum.value == 1 ? 'as A' : (datum.value > 1 ? '+' : '') + format(100 * (datum.value - 1), '.3~r') + ' %'"
 
 
 def draw(comparison: Comparison) -> Figure:
