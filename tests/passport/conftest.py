@@ -12,7 +12,7 @@ from commands import assay
 
 Json = dict[str, Any]
 
-SHORT = ("measure=100ms", "sustained=1s", "first=32MiB", "data=64MiB", "repeats=2")
+SHORT = ("measure=250ms", "sustained=1s", "first=32MiB", "data=64MiB", "repeats=2")
 
 
 def taken(on: str, out: Path, *more: str) -> Json:
