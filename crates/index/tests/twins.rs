@@ -68,6 +68,16 @@ fn every_index_is_played_and_found_right() {
     }
 }
 
+#[test]
+fn a_twin_is_played_beside_somebody_who_measures_where_its_bytes_lie() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let measured = std::fs::File::open(place.path()).unwrap();
+    rustix::fs::flock(&measured, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+    let mut wanted = document(Kind::DashEh, "lookup", 1, 1);
+    wanted["target"] = json!(place.path());
+    assert_eq!(play_of(&wanted).verdict.status, Status::Valid);
+}
+
 /// Of a process of its own this holds of each index (`tests/index/test_twins.py`). What others here still look at is given back
 /// to a pool later, and BzTree then takes other blocks.
 #[test]
