@@ -32,11 +32,13 @@ ROOT = Path(__file__).resolve().parent.parent
 ONE_AT_A_TIME = {"kills", "lies", "mount"}
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Everything under tests/e2e drives the whole program; where tests run in several processes, a file is for one."""
     for item in items:
         if (ROOT / "tests" / "e2e") in item.path.parents:
             item.add_marker(pytest.mark.e2e)
+        if not config.pluginmanager.hasplugin("xdist"):
+            continue
         folder = item.path.parent.name
         item.add_marker(pytest.mark.xdist_group("alone" if folder in ONE_AT_A_TIME else str(item.path)))
 

@@ -158,6 +158,7 @@ impl Holder {
 
     /// Says it at its moment.
     pub fn hold(&self, mut held: Held) {
+        // What is injected is a drive's lateness: a probe that came late by it would have it taken off again.
         if held.class.is_none() {
             held.due_ns = held.due_ns.saturating_sub(self.shared.injected_ns);
         }

@@ -97,10 +97,9 @@ impl One {
 }
 
 impl Told {
-    /// More than a twentieth of its requests' time went by late, on the way there and back (`way_ns` more than the
-    /// `floor_ns` at the start, which is part of the time) or waiting to be answered; or the way has become so much shorter
-    /// that they end too early by as much. A flush that takes the drive no time,
-    /// as a volume's, takes the way alone, and is not held to a share of nothing.
+    /// More than a twentieth of its requests' time went by late, on the way there and back (`way_ns` more than was taken
+    /// off for it; `floor_ns` of it is part of the time) or waiting to be answered; or the way took so much less that they end
+    /// too early by as much. A flush that takes the drive no time, as a volume's, takes the way alone, and is not held to a share of nothing.
     pub fn is_late(&self, floor_ns: u64, way_ns: i64) -> bool {
         if self.time_p50_ns == 0 && self.class == NAMES[Class::Flush as usize] {
             return false;

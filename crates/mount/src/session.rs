@@ -256,7 +256,7 @@ fn fits(job: &Job, (read_ns, write_ns): (u64, u64), way: &Way, state: &mut State
     let (read, write) = (takes_ns(job, read_ns), takes_ns(job, write_ns));
     let (read_way, write_way) = (way.of(read as u64) as f64, way.of(write as u64) as f64);
     if read < read_way {
-        return Err(MountError::TooFast { drive_us: read / job.slow / 1e3, floor_us: read_way / 1e3, slow: job.slow });
+        return Err(MountError::TooFast { drive_us: read_ns as f64 / 1e3, floor_us: read_way / 1e3, slow: job.slow });
     }
     if write < write_way {
         let wanted = (2.0 * write_way / write * job.slow).ceil();
@@ -264,7 +264,7 @@ fn fits(job: &Job, (read_ns, write_ns): (u64, u64), way: &Way, state: &mut State
         state.notes.push(format!(
             "a write of 4 KiB takes the drive {:.1} \u{b5}s, and the way alone takes {:.1} \u{b5}s here: writes are \
              late; --slow {wanted:.0} plays them",
-            write / 1e3,
+            write_ns as f64 * job.slow / 1e3,
             write_way / 1e3,
         ));
     }

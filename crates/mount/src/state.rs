@@ -35,7 +35,8 @@ pub struct State {
     pub cut: Option<Left>,
     /// The way through FUSE and back of a read of 4 KiB when nothing else went on: measured at the start.
     pub floor_ns: u64,
-    /// How much longer than at the start the way was while it played (less than zero: shorter): the middle of all probes.
+    /// How much longer the way was while it played than what was taken off for it (less than zero: shorter): the middle of all
+    /// probes.
     pub way_p50_ns: i64,
     /// The same of the slowest in a hundred.
     pub way_p99_ns: i64,

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 /// What of a request's time passes on the way, ns of this machine's clock. It depends on how long the answer is held: a thread
-/// that slept for long wakes up later than one that has just gone to sleep.
+/// that slept for long wakes up later than one that has just gone to sleep. Its clones know of each other how long it is now.
 #[derive(Clone, Debug, Default)]
 pub struct Way {
     /// Whole times of requests and how much of each the way was, the shortest first.
