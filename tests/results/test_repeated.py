@@ -20,7 +20,7 @@ def record(*twins: Any, note: str = "") -> dict[str, Any]:
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
 def test_a_twin_that_repeats_is_parsed_once(separators: tuple[str, str]) -> None:
     twins = RepeatedTwins()
-    texts = [json.dumps(record(TWIN, TWIN, note=str(at)), separators=separators) for at in range(3)]
+    texts = [json.dumps(record(TWIN, TWIN, note=str(at)), separators=separators).encode() for at in range(3)]
     read = [twins.parsed(text) for text in texts]
     assert read == [json.loads(text) for text in texts]
     assert read[1]["job"]["targets"][0]["twin"] is read[2]["job"]["targets"][1]["twin"]
@@ -28,7 +28,7 @@ def test_a_twin_that_repeats_is_parsed_once(separators: tuple[str, str]) -> None
 
 def test_what_only_looks_like_a_repeated_twin_stays_what_it_is() -> None:
     twins = RepeatedTwins()
-    first = json.dumps(record(TWIN))
+    first = json.dumps(record(TWIN)).encode()
     assert twins.parsed(first) == json.loads(first)
     odd = [
         {"job": {"targets": []}, "elsewhere": {"twin": TWIN}},
@@ -39,7 +39,7 @@ def test_what_only_looks_like_a_repeated_twin_stays_what_it_is() -> None:
         [TWIN, {"twin": TWIN}],
     ]
     for one in odd:
-        text = json.dumps(one)
+        text = json.dumps(one).encode()
         assert twins.parsed(text) == json.loads(text)
 
 
@@ -57,13 +57,20 @@ def test_what_only_looks_like_a_repeated_twin_stays_what_it_is() -> None:
 def test_any_documents_in_any_order_are_read_as_they_are(documents: list[Any]) -> None:
     twins = RepeatedTwins()
     for one in [record(TWIN), *documents, *(record(one) for one in documents)]:
-        text = json.dumps(one)
+        text = json.dumps(one).encode()
+        assert twins.parsed(text) == json.loads(text)
+
+
+def test_letters_beyond_ascii_cut_no_twin_short() -> None:
+    twins = RepeatedTwins()
+    for note in ("µs", "Größe", ""):
+        text = json.dumps(record({"name": "Ø " + "é" * 9}, note=note), ensure_ascii=False).encode()
         assert twins.parsed(text) == json.loads(text)
 
 
 def test_a_text_that_is_cut_is_refused_as_ever() -> None:
     twins = RepeatedTwins()
-    text = json.dumps(record(TWIN))
+    text = json.dumps(record(TWIN)).encode()
     assert twins.parsed(text)
     with pytest.raises(ValueError, match=r"Expecting|Unterminated|delimiter"):
         twins.parsed(text[:-9])

@@ -106,7 +106,7 @@ class _Reader:
     def parsed(self, path: Path, name: str) -> Json | None:
         """A JSON object; none, and a problem more, where the file holds none."""
         try:
-            found = self.twins.parsed(path.read_text(encoding="utf-8"))
+            found = self.twins.parsed(path.read_bytes())
         except (OSError, ValueError) as error:
             self.problems.append(f"{name} cannot be read ({error}); it is left out.")
             return None

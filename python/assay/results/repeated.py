@@ -11,7 +11,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any
 
-_TWIN = re.compile(r'"twin":\s*\{')
+_TWIN = re.compile(rb'"twin":\s*\{')
 _DECODER = json.JSONDecoder()
 # Each is looked for in each text.
 _KNOWN_AT_MOST = 8
@@ -19,43 +19,59 @@ _KNOWN_AT_MOST = 8
 
 @dataclass
 class RepeatedTwins:
-    """Twins that were parsed, by their key and text."""
+    """Twins that were parsed, by their key and text.
 
-    _known: dict[str, Any] = field(default_factory=dict)
+    Texts stay bytes until their twins are taken out: most of a text is never decoded.
+    """
+
+    _known: dict[bytes, Any] = field(default_factory=dict)
     _stand_in: str = field(default_factory=lambda: secrets.token_hex(16))
 
-    def parsed(self, text: str) -> Any:
-        """What `json.loads` gives; raises what it raises."""
-        short = text
-        twins: list[tuple[int, Any]] = []
-        for known, twin in self._known.items():
-            count = short.count(known)
-            if count:
-                short = short.replace(known, f'"twin":"{self._stand_in}{len(twins)}"')
-                twins.append((count, twin))
-        found = json.loads(short)
+    def parsed(self, text: bytes) -> Any:
+        """What `json.loads` gives of UTF-8; raises what it raises."""
+        short, twins = self._taken_out(text)
+        found = json.loads(short.decode())
         if twins and not self._put_back(found, twins):
-            found = json.loads(text)
+            found = json.loads(text.decode())
         if not twins and len(self._known) < _KNOWN_AT_MOST:
             self._learn(found, text)
         return found
 
-    def _put_back(self, found: Any, twins: list[tuple[int, Any]]) -> bool:
+    def _taken_out(self, text: bytes) -> tuple[bytes, list[Any]]:
+        """The text with a name in place of each known twin, and those twins by the number in their names.
+
+        A twin is compared where its key stands: a search for tens of kilobytes takes longer than all else here.
+        """
+        parts: list[bytes] = []
+        twins: list[Any] = []
+        copied, at = 0, _TWIN.search(text)
+        while at:
+            known = next((known for known in self._known if text.startswith(known, at.start())), None)
+            if known is not None:
+                parts += [text[copied : at.start()], f'"twin":"{self._stand_in}{len(twins)}"'.encode()]
+                twins.append(self._known[known])
+                copied = at.start() + len(known)
+            at = _TWIN.search(text, max(copied, at.end()))
+        return b"".join((*parts, text[copied:])), twins
+
+    def _put_back(self, found: Any, twins: list[Any]) -> bool:
         """Whether each twin was where a target has its own."""
-        missing = sum(count for count, _ in twins)
+        missing = len(twins)
         for target in _targets(found):
             name = target.get("twin")
             if isinstance(name, str) and name.startswith(self._stand_in):
-                target["twin"] = twins[int(name[len(self._stand_in) :])][1]
+                target["twin"] = twins[int(name[len(self._stand_in) :])]
                 missing -= 1
         return missing == 0
 
-    def _learn(self, found: Any, text: str) -> None:
+    def _learn(self, found: Any, text: bytes) -> None:
         """The first twin of a text, as it is written there."""
         at = _TWIN.search(text)
         if at and _targets(found):
-            twin, end = _DECODER.raw_decode(text, at.end() - 1)
-            self._known[text[at.start() : end]] = twin
+            opened = at.end() - 1
+            rest = text[opened:].decode()
+            twin, end = _DECODER.raw_decode(rest)
+            self._known[text[at.start() : opened] + rest[:end].encode()] = twin
 
 
 def _targets(found: Any) -> list[dict[str, Any]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
 
 from assay.error import FAILED, AssayError
 
@@ -24,6 +26,22 @@ def merge(encoded: Sequence[str]) -> HdrHistogram:
     for part in parts:
         merged.add(part)
     return merged
+
+
+def percentiles_of(histogram: HdrHistogram) -> dict[str, int]:
+    """The named percentiles, each the highest value of its bucket.
+
+    The library's own search adds up bucket by bucket in Python, for each percentile anew: nine tenths of what a table
+    of a folder took. Its rules for a percentile's count and a bucket's value are asked.
+    """
+    upto = np.cumsum(np.ctypeslib.as_array(histogram.counts), dtype=np.int64)
+    return {name: _value_at(histogram, upto, share) for name, share in PERCENTILES.items()}
+
+
+def _value_at(histogram: HdrHistogram, upto: NDArray[np.int64], share: float) -> int:
+    index = int(np.searchsorted(upto, histogram.get_target_count_at_percentile(share)))
+    value: int = histogram.get_highest_equivalent_value(histogram.get_value_from_index(index))
+    return value
 
 
 def _decoded(text: str) -> HdrHistogram:
@@ -45,10 +63,11 @@ def merged_summary(distributions: Sequence[Json]) -> Json:
     count = sum(one["count"] for one in counted)
     largest = max(one["max_ns"] for one in counted)
     merged = merge([one["histogram"] for one in counted])
+    percentiles = percentiles_of(merged)
     return {
         "count": count,
         "min_ns": min(one["min_ns"] for one in counted),
         "mean_ns": sum(one["mean_ns"] * one["count"] for one in counted) / count,
-        **{name: min(largest, merged.get_value_at_percentile(share)) for name, share in PERCENTILES.items()},
+        **{name: min(largest, value) for name, value in percentiles.items()},
         "max_ns": largest,
     }
