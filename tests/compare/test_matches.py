@@ -240,11 +240,12 @@ def test_how_far_a_folder_was_cut_short_is_said(tmp_path: Path) -> None:
     assert f"{where}: 3 of 5 cells left no record; the first, scan-0001-r3: " in problem
 
 
-def test_a_record_that_cannot_be_read_has_no_version(tmp_path: Path) -> None:
-    path = tmp_path / "x.json"
-    for text, version in (('{"version": 2}', 2), ("{}", "none"), ("[]", None), ("{", None)):
-        path.write_text(text)
-        assert sides._version(path) == version
+def test_a_record_without_a_version_is_refused_and_one_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     where = folder(tmp_path)
-    (where / "records" / "scan-0001-r1.json").write_text("[]")
-    assert len(sides.read("A", str(where), None).rows) == 2
+    for text in ("[]", "{"):
+        (where / "records" / "scan-0001-r1.json").write_text(text)
+        assert len(sides.read("A", str(where), None).rows) == 2
+    for text, version in (('{"version": 2}', "2"), ("{}", "none")):
+        (where / "records" / "scan-0001-r1.json").write_text(text)
+        with pytest.raises(CompareError, match=f"scan-0001-r1.json has version {version}, "):
+            sides.read("A", str(where), None)

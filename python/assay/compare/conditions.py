@@ -37,12 +37,12 @@ class Difference:
 
 def environment(a: Side, b: Side) -> list[Difference]:
     """Facts of machine, target and measuring program that differ between the sides, or change within one."""
-    return _differences(*(_facts(_records(side.rows), _environment, _VOLATILE) for side in (a, b)))
+    return _between([[_environment(one) for one in _records(side.rows)] for side in (a, b)], _VOLATILE)
 
 
 def asked(a: Sequence[Row], b: Sequence[Row]) -> list[Difference]:
     """What the jobs of both sides ask for differently."""
-    return _differences(*(_facts(_records(rows), lambda record: record["job"], _OWN) for rows in (a, b)))
+    return _between([[one["job"] for one in _records(rows)] for rows in (a, b)], _OWN)
 
 
 def _records(rows: Iterable[Row]) -> list[Record]:
@@ -53,10 +53,28 @@ def _environment(record: Record) -> Json:
     return {**record["environment"], "assayer_version": record["run"].get("assayer_version")}
 
 
-def _facts(records: Iterable[Record], part: Any, without: set[str]) -> dict[str, dict[str, None]]:
+def _between(sides: Sequence[Sequence[Mapping[str, Any]]], without: set[str]) -> list[Difference]:
+    a, b = sides
+    apart = _apart([*a, *b])
+    return _differences(*(_facts(part, without) for part in (apart[: len(a)], apart[len(a) :])))
+
+
+def _apart(nodes: Sequence[Mapping[str, Any]]) -> list[Json]:
+    """Documents without what all of them hold alike, down to what differs: a job holds its whole twin, which is one."""
+    first, *rest = nodes or [{}]
+    alike = {name for name, value in first.items() if all(name in node and node[name] == value for node in rest)}
+    found = [{name: value for name, value in node.items() if name not in alike} for node in nodes]
+    for name in list(found[0]) if found else ():
+        if all(isinstance(node.get(name), dict) for node in found):
+            for node, value in zip(found, _apart([node[name] for node in found]), strict=True):
+                node[name] = value
+    return found
+
+
+def _facts(documents: Iterable[Json], without: set[str]) -> dict[str, dict[str, None]]:
     found: dict[str, dict[str, None]] = {}
-    for record in records:
-        for path, value in _flat(part(record), without):
+    for document in documents:
+        for path, value in _flat(document, without):
             found.setdefault(path, {})[value] = None
     return found
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -111,24 +110,13 @@ def _problems(found: Folder, planned: tuple[Cell, ...]) -> list[str]:
 
 
 def opened(directory: Path) -> Folder:
-    """A result folder whose records are of the version that this program reads."""
-    _same_version(directory)
-    return folder.read(directory)
+    """A result folder whose records are of the version that this program reads.
 
-
-def _same_version(directory: Path) -> None:
-    """Records of another version are refused: their fields may mean something else."""
-    for path in sorted((directory / "records").glob("*.json")):
-        version = _version(path)
-        if version is not None and version != VERSION:
-            message = f"{path} has version {version}, and this program compares records of version {VERSION}"
-            raise CompareError(message, "compare with the assay that wrote both sides, or measure both sides anew")
-
-
-def _version(path: Path) -> object:
-    """Version of a record; none where it cannot be read, which the folder tells by itself."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return document.get("version", "none") if isinstance(document, dict) else None
+    Raises `CompareError` where one is of another version: its fields may mean something else.
+    """
+    found = folder.read(directory)
+    if found.others:
+        path, version = found.others[0]
+        message = f"{path} has version {version}, and this program compares records of version {VERSION}"
+        raise CompareError(message, "compare with the assay that wrote both sides, or measure both sides anew")
+    return found

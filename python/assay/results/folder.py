@@ -76,6 +76,8 @@ class Folder:
     created_at: str
     problems: tuple[str, ...]
     works: tuple[Work, ...] = ()
+    others: tuple[tuple[Path, object], ...] = ()
+    """Records that were left out as they are of another version, and their versions."""
 
     @property
     def measured(self) -> tuple[Cell, ...]:
@@ -95,6 +97,7 @@ class _Reader:
     directory: Path
     problems: list[str] = field(default_factory=list)
     twins: RepeatedTwins = field(default_factory=RepeatedTwins)
+    others: list[tuple[Path, object]] = field(default_factory=list)
 
     def document(self, name: str) -> Json:
         path = self.directory / name
@@ -127,6 +130,7 @@ class _Reader:
             return None
         if record.get("version") != VERSION:
             seen = record.get("version", "none")
+            self.others.append((path, seen))
             self.problems.append(
                 f"{name} has version {seen}, this report reads version {VERSION}; use the assay that wrote it."
             )
@@ -191,6 +195,7 @@ def read(directory: Path) -> Folder:
         created_at=str(study.get("created_at") or ""),
         problems=tuple(dict.fromkeys(reader.problems)),
         works=works,
+        others=tuple(reader.others),
     )
 
 
