@@ -30,7 +30,7 @@ fn job(folder: &Path) -> Value {
             "name": "c", "dataset": "d", "path": {"kind": "pread"}, "operation": {"kind": "read"},
             "pattern": {"kind": "uniform"}, "size": 4096
         }],
-        "window": {"measure_s": 0.2, "interval_ms": 20}
+        "window": {"measure_s": 0.5, "interval_ms": 20}
     })
 }
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 
 use crate::support::{class, job, on_disk, parse, run_job, run_watched};
-use assay_load::verify;
+use assay_load::{LoadError, verify};
 use assay_record::Event;
 use serde_json::{Value, json};
 
@@ -111,5 +111,21 @@ fn what_was_acknowledged_is_there() {
         std::fs::File::options().write(true).open(&victim).unwrap().set_len(4096).unwrap();
         let seen = verify(&parse(&job)).unwrap();
         assert!(seen.lost >= seen.acknowledged - 1 && !seen.examples.is_empty(), "{path}: {seen:?}");
+    }
+}
+
+#[test]
+fn a_job_that_completes_nothing_fails_each_time_it_is_run_and_as_such() {
+    for kept in [false, true] {
+        let folder = on_disk();
+        let mut job = stamped(folder.path());
+        job["keep_scratch"] = json!(kept);
+        job["checks"]["acknowledgements"] = json!(folder.path().join("acknowledged"));
+        job["classes"][0]["operation"] = json!({"kind": "write"});
+        job["classes"][0]["durability"] = json!({"kind": "fdatasync", "every": 1});
+        job["classes"][0]["arrivals"] = json!({"kind": "fixed", "rate_per_s": 0.01, "scope": "total"});
+        job["window"] = json!({"warmup_s": 0.05, "measure_s": 0.05, "interval_ms": 10});
+        let error = run_job(&job).unwrap_err();
+        assert!(matches!(error, LoadError::NothingDone { .. }), "{kept}: {error}");
     }
 }
