@@ -1,5 +1,6 @@
 //! Host and device together: a fixed point between what the device gives and what the host's cores allow.
 
+mod ahead;
 pub(crate) mod commit;
 pub(crate) mod extent;
 mod fixed_point;

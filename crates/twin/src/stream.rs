@@ -120,11 +120,11 @@ impl Stream {
         }
     }
 
-    /// Operations that one read of the kernel's read-ahead holds; 1 where it does not read ahead.
-    pub fn ahead(&self) -> f64 {
+    /// Bytes of the requests in which the kernel reads ahead what is not in memory; none where it does not read ahead.
+    pub fn ahead_bytes(&self) -> Option<f64> {
+        let reads = self.path.key.is_buffered() && self.sequential && self.write_share == 0.0;
         let bytes = self.read_ahead_bytes.unwrap_or(READ_AHEAD_BYTES);
-        let reads = self.path.key.is_buffered() && self.sequential && self.write_share == 0.0 && !self.warm;
-        if reads { (bytes / self.size_bytes).max(1.0) } else { 1.0 }
+        (reads && bytes > 0.0).then_some(bytes)
     }
 
     /// The file system fills new blocks with zeros before the bytes are stored, so that what is written is written twice.

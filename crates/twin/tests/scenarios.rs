@@ -60,5 +60,7 @@ fn rates_are_no_more_than_asked(pair: &Pair, said: &dyn Fn() -> String) {
     let Some(asked) = pair.asked else { return };
     assert!(pair.solved <= asked * 1.001, "the solution does more than is asked: {}", said());
     let chance = 6.0 / (pair.operations.max(1) as f64).sqrt();
-    assert!(pair.simulated <= asked * (1.02 + chance), "the simulation does more than is asked: {}", said());
+    // What was due while the page cache filled is made up for when it is full.
+    let due = if said().contains("buffered") { 1.0 + scenario::WARMUP_S / scenario::MEASURE_S } else { 1.0 };
+    assert!(pair.simulated <= asked * (due + 0.02 + chance), "the simulation does more than is asked: {}", said());
 }

@@ -4,6 +4,9 @@
 pub(super) const PAGE_BYTES: u64 = 4096;
 /// Pages that are told apart at most; larger data sets are followed in larger units.
 const UNITS_AT_MOST: u64 = 1 << 28;
+/// Bytes of a read-ahead request, and how many are asked for before they are needed (Linux: 128 KiB, doubled once).
+pub(crate) const AHEAD_BYTES: u64 = 128 << 10;
+pub(crate) const AHEAD_REQUESTS: f64 = 2.0;
 /// Bytes of a write-back request, and how many are under way.
 pub(crate) const BEHIND_BYTES: u64 = 256 << 10;
 pub(crate) const BEHIND_REQUESTS: u32 = 16;
@@ -108,8 +111,16 @@ impl Pages {
 
     /// Makes a range resident; true where it was already.
     pub fn touch(&mut self, offset: u64, bytes: u64) -> bool {
-        let first = offset.saturating_sub(self.begin);
-        let (first, bytes) = (if self.lapse > 1 { first * self.lapse % self.bytes } else { first }, bytes * self.lapse);
+        self.touch_from(self.begin, offset, bytes)
+    }
+
+    /// The same for a reader that began at `start`, from where on a cache that fills faster counts what it passed: readers
+    /// that began apart stay apart.
+    pub fn touch_from(&mut self, start: u64, offset: u64, bytes: u64) -> bool {
+        let (first, start) = (offset.saturating_sub(self.begin), start.saturating_sub(self.begin));
+        let passed = (first + self.bytes - start) % self.bytes;
+        let first = if self.lapse > 1 { (start + passed * self.lapse) % self.bytes } else { first };
+        let bytes = bytes * self.lapse;
         let last = ((first + bytes.max(1) - 1) / self.unit).min(self.units - 1);
         let first = (first / self.unit).min(self.units - 1);
         let mut there = true;

@@ -6,13 +6,9 @@ use crate::simulated::{Action, Picoseconds, Request, Simulated};
 
 use super::{
     engine::Engine,
-    pages::{BEHIND_BYTES, BEHIND_REQUESTS, PAGE_BYTES},
+    pages::{AHEAD_BYTES, AHEAD_REQUESTS, BEHIND_BYTES, BEHIND_REQUESTS, PAGE_BYTES},
     seat::{Flight, Phase},
 };
-
-/// Bytes of a read-ahead request, and how many are asked for before they are needed (Linux: 128 KiB, doubled once).
-const AHEAD_BYTES: u64 = 128 << 10;
-const AHEAD_REQUESTS: u64 = 2;
 
 impl<M: Simulated> Engine<M> {
     /// An operation whose path goes through the page cache; its CPU work before the device ends at `at`.
@@ -23,8 +19,8 @@ impl<M: Simulated> Engine<M> {
         let (sequential, every) = (class.sequential, class.flush_every);
         let (offset, bytes) = (flight.request.offset, u64::from(flight.bytes));
         if flight.write {
-            self.pages[cache].touch(offset, bytes);
             let seat = &mut self.threads[flight.thread as usize];
+            self.pages[cache].touch_from(seat.start, offset, bytes);
             seat.dirty_bytes += bytes;
             if every.is_some_and(|every| seat.unflushed + 1 >= every) {
                 let dirty = std::mem::take(&mut seat.dirty_bytes).min(u64::from(u32::MAX)) as u32;
@@ -40,7 +36,8 @@ impl<M: Simulated> Engine<M> {
         if sequential {
             return self.read_ahead(id, cache, at);
         }
-        if self.pages[cache].touch(offset, bytes) {
+        let start = self.threads[flight.thread as usize].start;
+        if self.pages[cache].touch_from(start, offset, bytes) {
             return self.ready(id, at);
         }
         let whole = bytes.next_multiple_of(PAGE_BYTES) as u32;
@@ -71,13 +68,14 @@ impl<M: Simulated> Engine<M> {
         let bytes = u64::from(flight.bytes);
         let used = self.threads[thread].ahead[2] + bytes;
         self.threads[thread].ahead[2] = used;
-        while self.threads[thread].ahead[0] < used + AHEAD_REQUESTS * AHEAD_BYTES {
+        while self.threads[thread].ahead[0] < used + AHEAD_REQUESTS as u64 * AHEAD_BYTES {
             let seat = &self.threads[thread];
-            let inside = (flight.request.offset - seat.base + bytes + seat.ahead[0] - used.min(seat.ahead[0]))
-                % seat.file_bytes.max(1);
-            let (offset, length) = (seat.base + inside, AHEAD_BYTES.min(seat.file_bytes));
+            // Less may have been asked for than a large operation needs: what is missing lies before its end.
+            let end = (flight.request.offset - seat.base + bytes) as i64;
+            let inside = (end + seat.ahead[0] as i64 - used as i64).rem_euclid(seat.file_bytes.max(1) as i64) as u64;
+            let (start, offset, length) = (seat.start, seat.base + inside, AHEAD_BYTES.min(seat.file_bytes));
             self.threads[thread].ahead[0] += AHEAD_BYTES;
-            if self.pages[cache].touch(offset, length) {
+            if self.pages[cache].touch_from(start, offset, length) {
                 self.threads[thread].ahead[1] += AHEAD_BYTES;
             } else {
                 let request =

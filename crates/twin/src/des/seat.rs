@@ -95,6 +95,8 @@ pub struct ThreadSeat {
     pub base: u64,
     /// Length of its file, bytes.
     pub file_bytes: u64,
+    /// Where on the target its first operation was, where it reads or writes in order; where its data begin otherwise.
+    pub start: u64,
     /// Its stream of operations.
     pub generator: Generator,
     /// Its schedule; none where arrivals are closed and nobody thinks.
@@ -288,11 +290,13 @@ pub fn thread_seat(job: &Job, index: usize, thread: u32, dataset: &Dataset, begi
         order: seed_of(job.seed, index, u32::MAX),
     };
     let mut generator = Generator::new(class, share, seed_of(job.seed, index, thread));
+    let first = if class.pattern == Pattern::Sequential { generator.clone().step().offset } else { 0 };
     let schedule = Schedule::of(class, thread, PS_PER_S, generator.rng());
     ThreadSeat {
         class: index as u32,
         base: begin + u64::from(thread % files) * dataset.bytes,
         file_bytes: share.bytes,
+        start: begin + u64::from(thread % files) * dataset.bytes + first,
         generator,
         schedule,
         free_at: 0,

@@ -82,8 +82,8 @@ impl Demand {
         }
         let cost = host.costs.get(&key).ok_or_else(|| TwinError::NoPath { host: host.name.clone(), path: key })?;
         let mut demand = Self::of_path(cost, stream.size_bytes);
-        if stream.ahead() > 1.0 {
-            demand.read_cycles = ahead_cycles(cost, stream);
+        if let Some(ahead_bytes) = stream.ahead_bytes() {
+            demand.read_cycles = ahead_cycles(cost, stream, ahead_bytes);
         }
         let in_path = demand.cycles_of_calls(stream);
         let serial = cost.serial_cycles_per_flush.as_ref().map_or(0.0, |cycles| cycles.value);
@@ -188,11 +188,12 @@ fn file_system<'a>(host: &'a Host, name: &str) -> Result<&'a FileSystemCost, Twi
     host.file_systems.get(name).ok_or_else(missing)
 }
 
-/// CPU cycles of a read that the kernel read ahead: its share of the large read, the call, the pages and their copy.
-fn ahead_cycles(cost: &PathCost, stream: &Stream) -> f64 {
+/// CPU cycles of a read that the kernel read ahead: its share of the large read, or one large read where it is longer than
+/// that, the call, the pages and their copy.
+fn ahead_cycles(cost: &PathCost, stream: &Stream, ahead_bytes: f64) -> f64 {
     let hit = cost.cycles_per_hit.as_ref().map_or(0.0, |cycles| cycles.value);
     let byte = cost.cycles_per_byte_ahead.as_ref().unwrap_or(&cost.cycles_per_byte_read).value;
-    cost.cycles_per_read.value / stream.ahead() + hit + byte * stream.size_bytes
+    cost.cycles_per_read.value / (ahead_bytes / stream.size_bytes).max(1.0) + hit + byte * stream.size_bytes
 }
 
 /// Flushes per operation.

@@ -10,6 +10,7 @@ use crate::{
     device_load::{DeviceAnswer, DeviceLoad},
     host::Demand,
     solve::{
+        ahead,
         commit::{Journal, merges},
         lane::SolverLane,
         trail::Trail,
@@ -91,20 +92,33 @@ impl Seat {
 
     /// Time between two operations of a customer of the device, ns. A worker's queue lies before the device's customers.
     fn think_ns(&self) -> f64 {
-        (self.cpu_ns + self.wakeup_ns + self.commit_ns + self.pause_ns) * self.lane.per_request
+        let offloaded_ns = self.offloaded_ns();
+        let beside_ns = offloaded_ns * (1.0 - 1.0 / self.lane.side_by_side);
+        (self.cpu_ns - beside_ns + self.wakeup_ns + self.commit_ns + self.pause_ns) * self.lane.per_request
+            + (self.held_ns - offloaded_ns) * self.lane.in_order()
+    }
+
+    /// Work of an operation that another thread than its own does, ns.
+    fn offloaded_ns(&self) -> f64 {
+        self.held_ns * if self.demand.workers.is_finite() { 1.0 } else { self.demand.offloaded }
     }
 
     /// Takes in what the device answered to its requests, as an answer to the stream's operations.
-    fn take(&mut self, stream: &Stream, load: &DeviceLoad, answer: &mut DeviceAnswer) {
+    fn take(&mut self, stream: &Stream, answer: &mut DeviceAnswer) {
         self.requests_per_s = answer.ops_per_s;
         answer.ops_per_s = self.lane.operations(answer.ops_per_s);
         let served = stream.in_flight().min(self.demand.workers);
         // Of the time of a thread, what is not its own work is waiting for the device.
-        let cycle_ns = |threads: f64| threads / answer.ops_per_s * 1e9;
-        if self.lane.reads_ahead() {
-            answer.mean_ns = (cycle_ns(f64::from(stream.threads)) - load.think_ns / self.lane.per_request).max(0.0);
+        let ops_per_s = answer.ops_per_s;
+        let cycle_ns = |threads: f64| threads / ops_per_s * 1e9;
+        let free = stream.rate_per_s.is_some_and(|rate| ops_per_s >= 0.99 * rate);
+        if self.lane.reads_ahead {
+            let each = self.lane.per_request;
+            let closed = (cycle_ns(served) - self.held_ns - self.pause_ns).max(0.0);
+            let own = f64::from(stream.threads);
+            let wait_ns = if free { ahead::wait_at_rate(answer, ops_per_s, own, each) } else { closed };
+            ahead::wait(answer, wait_ns, each);
         } else if self.lane.is_behind() {
-            let free = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate);
             answer.mean_ns = if free { 0.0 } else { (cycle_ns(served) - self.cpu_ns - self.pause_ns).max(0.0) };
         } else {
             for part in [&mut answer.mean_ns, &mut answer.queue_ns, &mut answer.flush_ns] {
@@ -113,7 +127,6 @@ impl Seat {
         }
         answer.queue_ns = answer.queue_ns.min(answer.mean_ns);
         let waiting = stream.in_flight() - served;
-        let free = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate);
         let waits = self.demand.workers.is_finite() && waiting > 0.0 && !free;
         self.worker_ns = if waits { waiting / answer.ops_per_s * 1e9 } else { 0.0 };
     }
@@ -121,12 +134,13 @@ impl Seat {
     /// Time on the stream's own threads, or the kernel's workers, of which each has some operations in flight.
     fn hold(&mut self, stream: &Stream, answer: &DeviceAnswer, held_ns: f64, in_flight: f64) {
         let threads = at_work(stream, self);
-        let depth = in_flight / threads;
+        let depth = in_flight * self.lane.side_by_side / threads;
         self.held_ns = held_ns;
         let own_ns = held_ns * (1.0 - self.demand.offloaded);
         let per_thread = answer.ops_per_s / 1e9 / threads;
         self.thread_busy = (per_thread * own_ns).min(1.0);
-        let waits = thread_wait(per_thread * own_ns, depth.max(1.0));
+        let wait = if self.lane.reads_ahead { pipe_wait } else { thread_wait };
+        let waits = wait(per_thread * own_ns, depth.max(1.0));
         self.cpu_ns = own_ns * waits + (held_ns - own_ns);
         let asleep = if depth > 1.0 { 1.0 - self.thread_busy } else { 1.0 };
         self.wakeup_ns = self.demand.wakeup_ns * asleep / self.lane.per_sleep();
@@ -287,10 +301,8 @@ fn ask(target: &Target, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut 
         answer.ops_per_s = seat.requests_per_s;
     }
     answer(target, loads, &mut coupled.answers)?;
-    for ((stream, load), (seat, answer)) in
-        streams.iter().zip(loads).zip(coupled.seats.iter_mut().zip(&mut coupled.answers))
-    {
-        seat.take(stream, load, answer);
+    for (stream, (seat, answer)) in streams.iter().zip(coupled.seats.iter_mut().zip(&mut coupled.answers)) {
+        seat.take(stream, answer);
     }
     Ok(())
 }
@@ -325,13 +337,14 @@ fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &
 /// [`thread_wait`] at the rate n / (T + D). That is a quadratic equation for T.
 fn foreseen(stream: &Stream, load: &DeviceLoad, seat: &Seat, answer: &DeviceAnswer) -> f64 {
     let ahead = seat.lane.per_request;
-    let depth = load.in_flight / seat.lane.doubled / at_work(stream, seat);
+    let beside = seat.lane.side_by_side;
+    let depth = load.in_flight * beside / at_work(stream, seat);
     let limited = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.999 * rate);
     if depth <= 1.0 || limited {
         return seat.think_ns();
     }
-    let own = seat.held_ns * (1.0 - seat.demand.offloaded) * ahead;
-    let rest = (seat.held_ns * seat.demand.offloaded + seat.wakeup_ns + seat.commit_ns) * ahead;
+    let own = seat.held_ns * (1.0 - seat.demand.offloaded) * ahead / beside;
+    let rest = (seat.held_ns * seat.demand.offloaded / beside + seat.wakeup_ns + seat.commit_ns) * ahead;
     let device = (load.in_flight * ahead * 1e9 / answer.ops_per_s - load.think_ns).max(0.0);
     let unseen = 1.0 - 0.5 / depth;
     let full = load.in_flight * own * unseen / at_work(stream, seat);
@@ -362,7 +375,7 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: 
         seat.crowd = 1.0 + seat.demand.crowding * crowd;
         seat.service_ns = seat.demand.cycles_per_op(stream) / per_ns * seat.crowd;
         let held_ns = seat.service_ns * core_wait + seat.demand.serial_cycles * seat.crowd / per_ns * lock_wait;
-        let many = if seat.lane.is_behind() { at_work(stream, seat) } else { load.in_flight / seat.lane.doubled };
+        let many = if seat.lane.is_behind() { at_work(stream, seat) } else { load.in_flight };
         seat.hold(stream, answer, held_ns, many);
         seat.commit(stream, load, answer);
     }
@@ -413,6 +426,12 @@ fn thread_wait(busy: f64, depth: f64) -> f64 {
     }
     let seen = busy.min(1.0) * (1.0 - 0.5 / depth);
     (1.0 + 0.5 * seen / (1.0 - seen)).min(depth)
+}
+
+/// The same where a thread uses what was read ahead: requests come back in their order and at their pace, so that none waits
+/// for the thread before it is nearly always busy.
+fn pipe_wait(busy: f64, depth: f64) -> f64 {
+    1.0 + (depth - 1.0) * busy.min(1.0).powi(8)
 }
 
 /// Factor by which a customer's stay grows while a station is `busy`, from the point of view of one that arrives.

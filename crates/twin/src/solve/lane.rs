@@ -6,7 +6,7 @@
 
 use crate::{
     Host, PathKey, Stream,
-    des::pages::{BEHIND_BYTES, BEHIND_REQUESTS, DIRTY_AT_MOST, DIRTY_BACKGROUND, ROOM_WHERE_UNKNOWN},
+    des::pages::{AHEAD_REQUESTS, BEHIND_BYTES, BEHIND_REQUESTS, DIRTY_AT_MOST, DIRTY_BACKGROUND, ROOM_WHERE_UNKNOWN},
     device_load::{DeviceAnswer, DeviceLoad},
     host,
     solve::trail::{Secant, Tried},
@@ -26,14 +26,18 @@ const NEAR_RATE: f64 = 1e-3;
 pub struct SolverLane {
     /// Operations of the stream for each request of the device.
     pub per_request: f64,
-    /// How many requests each operation in flight keeps under way: two where one is used while the next is read ahead.
-    pub doubled: f64,
+    /// Requests are what the kernel reads ahead, some of them while others are used.
+    pub reads_ahead: bool,
+    /// Operations that one of them holds.
+    ahead: f64,
+    /// Operations of a thread that kernel workers copy side by side.
+    pub side_by_side: f64,
     kind: LaneKind,
 }
 
 impl Default for SolverLane {
     fn default() -> Self {
-        Self { per_request: 1.0, doubled: 1.0, kind: LaneKind::Direct }
+        Self { per_request: 1.0, reads_ahead: false, ahead: 1.0, side_by_side: 1.0, kind: LaneKind::Direct }
     }
 }
 
@@ -86,7 +90,7 @@ impl SolverLane {
         load.rate_per_s *= reads;
         let (fits, most_per_s, kept) = (fits(room, stream), f64::INFINITY, [0.0, f64::INFINITY]);
         let kind = LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, secant: Secant::default() };
-        Self { per_request: 1.0 / reads, doubled: 1.0, kind }
+        Self { per_request: 1.0 / reads, kind, ..Self::default() }
     }
 
     /// The load that writes back what a stream of reads and writes leaves dirty; none where nothing is left, or where
@@ -144,19 +148,22 @@ impl SolverLane {
     /// Operations for each time that a thread goes to sleep: who finds its bytes in memory does not.
     pub fn per_sleep(&self) -> f64 {
         match self.kind {
-            LaneKind::Cached { sequential: false, .. } | LaneKind::Mixed { .. } => self.per_request.max(1.0),
+            LaneKind::Cached { .. } | LaneKind::Mixed { .. } => self.per_request.max(1.0),
             _ => 1.0,
         }
     }
 
     fn cached(room: f64, stream: &Stream, load: &mut DeviceLoad) -> Self {
-        let ahead = stream.ahead();
-        let mut lane = Self { per_request: ahead, ..Self::default() };
-        if ahead > 1.0 {
-            load.size_bytes = stream.size_bytes * ahead;
-            load.in_flight *= 2.0;
-            lane.doubled = 2.0;
+        let mut lane = Self::default();
+        if let Some(bytes) = stream.ahead_bytes().filter(|_| !stream.warm) {
+            lane.side_by_side =
+                (load.in_flight / f64::from(stream.threads)).clamp(1.0, (bytes / stream.size_bytes).max(1.0));
+            load.in_flight = under_way(stream.size_bytes / bytes, load.in_flight, f64::from(stream.threads));
+            load.size_bytes = bytes;
+            lane.ahead = bytes / stream.size_bytes;
+            (lane.per_request, lane.reads_ahead) = (lane.ahead, true);
         }
+        let ahead = lane.ahead;
         let set = load.working_set_bytes.max(1.0);
         let sets = stream.size_bytes.max(4096.0) * stream.duration_s / set;
         let most = (room / set).min(1.0);
@@ -174,17 +181,18 @@ impl SolverLane {
         (load.path, load.think_ns) = (PathKey::PreadDirect, 0.0);
         let offered = stream.rate_per_s.unwrap_or(f64::INFINITY);
         let kind = LaneKind::Behind { fits: fits(room, stream), free: [0.0; 2], offered, ends: Ends::default() };
-        Self { per_request, doubled: 1.0, kind }
+        Self { per_request, kind, ..Self::default() }
+    }
+
+    /// Share of an operation's work during which none of its requests is under way: one that is larger than what is read
+    /// ahead begins the rest of its requests when the one before it has been used.
+    pub fn in_order(&self) -> f64 {
+        if self.reads_ahead { (1.0 - AHEAD_REQUESTS * self.ahead).max(0.0) } else { 0.0 }
     }
 
     /// Nobody waits for the device unless memory is full of dirty pages.
     pub fn is_behind(&self) -> bool {
         matches!(self.kind, LaneKind::Behind { .. })
-    }
-
-    /// Reads of several operations at once, one being used while the next is under way.
-    pub fn reads_ahead(&self) -> bool {
-        self.doubled > 1.0
     }
 
     /// Operations per second of the stream where the device serves `requests_per_s`.
@@ -229,6 +237,13 @@ impl SolverLane {
             }
         }
     }
+}
+
+/// Requests under way while `threads` read ahead with so many operations in flight, each as large as `each` requests. Two
+/// more than operations need are asked for; one so large that it asks for more itself waits for those.
+fn under_way(each: f64, in_flight: f64, threads: f64) -> f64 {
+    let own = (in_flight / threads * each).max(1.0);
+    threads * (own + if each > AHEAD_REQUESTS { 0.0 } else { AHEAD_REQUESTS })
 }
 
 /// The rate to hold operations to, a second, after `reached` of them let write-back keep up with `least` of them: more

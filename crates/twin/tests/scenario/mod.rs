@@ -19,8 +19,10 @@ use serde_json::{Value, json};
 
 /// Operations that a scenario is played for: enough that chance moves a class by less than a percent.
 pub const BUDGET: Budget = Budget { settled: 120_000, at_most: 600_000, long: 120_000.0 };
-const WARMUP_S: f64 = 2.0;
-const MEASURE_S: f64 = 10.0;
+/// Seconds before figures are taken.
+pub const WARMUP_S: f64 = 2.0;
+/// Seconds of figures.
+pub const MEASURE_S: f64 = 10.0;
 
 /// What the catalog holds.
 pub struct Catalog {

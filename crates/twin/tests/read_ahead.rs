@@ -1,0 +1,72 @@
+//! Scans through the page cache, by both engines: what the kernel reads ahead comes from a drive, and no faster than that.
+
+#[path = "scenario/mod.rs"]
+mod scenario;
+
+use assay_twin::{Host, PathKey, Stream, StreamPath, Target, Twin, solve};
+use scenario::{Catalog, Pair, Scenario};
+use serde_json::json;
+
+const DRIVES: [&str; 4] = ["i3-large", "i4i-2xlarge", "p5520-1.92t", "9100max"];
+const HOST: &str = "xeon-6242r";
+/// More than any of the drives reads in the window, and less than one.
+const LARGE: u64 = 100 << 30;
+const SMALL: u64 = 1 << 30;
+
+fn scan(drive: &str, (size, threads): (u64, u32), bytes: u64) -> Pair {
+    let class = json!({"name": "scan", "path": {"kind": "pread", "direct": false}, "operation": {"kind": "read"},
+        "pattern": {"kind": "sequential"}, "size": size, "threads": threads, "depth": 1});
+    let mut one = Scenario::written(&Catalog::read(), drive, HOST, None, &[class]);
+    one.job.datasets[0].bytes = bytes;
+    one.compare().unwrap_or_else(|error| panic!("{}: {error}", one.words)).remove(0)
+}
+
+fn document<T: serde::de::DeserializeOwned>(path: &str) -> T {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog").join(path);
+    assay_twin::document::parse_file(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Bytes a second of deep sequential reads that pass by the page cache.
+fn drive_bytes_per_s(drive: &str) -> f64 {
+    let target = Target::device(document::<Twin>(&format!("twins/{drive}.toml")));
+    let closed = Stream::closed("scan", 0.0, 131_072.0, StreamPath::plain(PathKey::Libaio));
+    let deep = Stream { sequential: true, threads: 4, depth: 64, ..closed };
+    let solution = solve(&target, &document::<Host>(&format!("hosts/{HOST}.toml")), &[deep]);
+    solution.unwrap_or_else(|error| panic!("{drive}: {error}")).streams[0].bandwidth_bytes_per_s
+}
+
+#[test]
+fn a_scan_of_what_is_not_in_memory_is_no_faster_than_the_drive_and_both_engines_say_so() {
+    for drive in DRIVES {
+        let most = drive_bytes_per_s(drive) * 1.02;
+        for size in [4096, 65_536, 131_072, 524_288, 1 << 20] {
+            for threads in [1, 4, 16] {
+                let pair = scan(drive, (size, threads), LARGE);
+                let [simulated, solved] = [pair.simulated, pair.solved].map(|rate| rate * size as f64);
+                let said = format!("{drive}, {threads} x {size} bytes: {pair:?}, the drive does {most:.3e} bytes/s");
+                assert!(simulated <= most && solved <= most, "{said}");
+                assert!(pair.apart() < 1.35, "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_scan_of_what_is_in_memory_is_as_fast_as_its_threads_and_both_engines_say_so() {
+    for (size, threads) in [(4096, 1), (4096, 16), (65_536, 4), (524_288, 1)] {
+        let pair = scan("i7i-2xlarge", (size, threads), SMALL);
+        assert!(pair.apart() < 1.02, "{threads} x {size} bytes: {pair:?}");
+    }
+}
+
+#[test]
+fn a_scan_in_larger_pieces_is_not_slower() {
+    for bytes in [SMALL, LARGE] {
+        let rates = [65_536, 131_072, 262_144].map(|size| {
+            let pair = scan("p5520-1.92t", (size, 1), bytes);
+            [pair.simulated, pair.solved].map(|rate| rate * size as f64)
+        });
+        let slower = rates.windows(2).any(|pair| (0..2).any(|engine| pair[1][engine] < 0.8 * pair[0][engine]));
+        assert!(!slower, "{bytes} bytes: {rates:?}");
+    }
+}
