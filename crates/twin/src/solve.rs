@@ -5,6 +5,7 @@ pub(crate) mod commit;
 pub(crate) mod extent;
 mod fixed_point;
 mod lane;
+mod scan;
 mod trail;
 
 use crate::{

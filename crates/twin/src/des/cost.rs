@@ -108,7 +108,7 @@ impl Costs {
     }
 }
 
-/// The host's cores: bursts of CPU work take the core that is free first.
+/// The host's cores: bursts of CPU work take one that is free, or the one that is so first.
 #[derive(Clone, Debug)]
 pub struct Cores {
     free_at: Vec<Picoseconds>,
@@ -136,8 +136,11 @@ impl Cores {
         let mut begin = at;
         let mut core = 0;
         if self.contended {
+            // The one that is free the shortest, so that what a thread does in turn stays on a core: on any other one the
+            // time before it begins would be lost to everybody. Where none is free, the one that is so first.
+            let rank = |free_at: Picoseconds| (free_at > at, if free_at > at { free_at } else { at - free_at });
             for (index, free_at) in self.free_at.iter().enumerate().skip(1) {
-                if *free_at < self.free_at[core] {
+                if rank(*free_at) < rank(self.free_at[core]) {
                     core = index;
                 }
             }
@@ -164,6 +167,13 @@ mod tests {
     fn two_cores_serve_two_bursts_at_once_and_the_third_waits() {
         let mut cores = Cores::new(2, 3);
         assert_eq!([cores.run(0, 10, 0), cores.run(0, 20, 0), cores.run(0, 5, 0)], [10, 20, 15]);
+    }
+
+    #[test]
+    fn a_thread_that_works_in_turn_takes_one_core() {
+        let mut cores = Cores::new(2, 3);
+        let chain = [cores.run(0, 10, 0), cores.run(10, 10, 0), cores.run(20, 10, 0)];
+        assert_eq!((chain, cores.run(0, 10, 0)), ([10, 20, 30], 10), "the other core was free all the time");
     }
 
     #[test]

@@ -280,7 +280,8 @@ fn follow(streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled) -
     }
     let each = streams.iter().zip(own).zip(coupled.seats.iter_mut().zip(answers));
     let moves = each.map(|((stream, load), (seat, answer))| {
-        let alone = at_work(stream, seat) / (seat.cpu_ns + seat.pause_ns).max(1e-3) * 1e9;
+        let busy_ns = if seat.lane.reads_ahead { seat.held_ns } else { seat.cpu_ns };
+        let alone = at_work(stream, seat) / (busy_ns + seat.pause_ns).max(1e-3) * 1e9;
         seat.lane.follow(stream, load, answer, alone)
     });
     moves.fold(most, f64::max)

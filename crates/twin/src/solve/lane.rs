@@ -9,7 +9,10 @@ use crate::{
     des::pages::{AHEAD_REQUESTS, BEHIND_BYTES, BEHIND_REQUESTS, DIRTY_AT_MOST, DIRTY_BACKGROUND, ROOM_WHERE_UNKNOWN},
     device_load::{DeviceAnswer, DeviceLoad},
     host,
-    solve::trail::{Secant, Tried},
+    solve::{
+        scan::Scan,
+        trail::{Secant, Tried},
+    },
 };
 
 /// Least share of the reads that still asks the device.
@@ -47,6 +50,9 @@ enum LaneKind {
     Direct,
     /// Reads that may find their bytes in memory; `ahead` of them are read by one request.
     Cached { ahead: f64, most: f64, sets: f64, before: f64, warm: bool, sequential: bool },
+    /// Reads in order of a data set that may be read whole within the window: until then all of them ask the device, and
+    /// after it none.
+    Scanned { ahead: f64, scan: Scan },
     /// Writes that are written back behind the writer's back; so many fit into memory before write-back begins, and before
     /// writers wait, and as many a second of the window; and what the host alone would do.
     Behind { fits: [f64; 2], free: [f64; 2], offered: f64, ends: Ends },
@@ -148,7 +154,7 @@ impl SolverLane {
     /// Operations for each time that a thread goes to sleep: who finds its bytes in memory does not.
     pub fn per_sleep(&self) -> f64 {
         match self.kind {
-            LaneKind::Cached { .. } | LaneKind::Mixed { .. } => self.per_request.max(1.0),
+            LaneKind::Cached { .. } | LaneKind::Scanned { .. } | LaneKind::Mixed { .. } => self.per_request.max(1.0),
             _ => 1.0,
         }
     }
@@ -168,8 +174,12 @@ impl SolverLane {
         let sets = stream.size_bytes.max(4096.0) * stream.duration_s / set;
         let most = (room / set).min(1.0);
         let before = if stream.duration_s > 0.0 { (stream.warmup_s / stream.duration_s).min(0.99) } else { 0.0 };
-        lane.kind = LaneKind::Cached { ahead, most, sets, before, warm: stream.warm, sequential: stream.sequential };
         load.rate_per_s /= ahead;
+        if stream.sequential && !stream.warm && most >= 1.0 && stream.duration_s > 0.0 {
+            lane.kind = LaneKind::Scanned { ahead, scan: Scan::of(stream, set) };
+            return lane;
+        }
+        lane.kind = LaneKind::Cached { ahead, most, sets, before, warm: stream.warm, sequential: stream.sequential };
         lane
     }
 
@@ -213,7 +223,6 @@ impl SolverLane {
                 let filled = answer.ops_per_s * *sets;
                 let found = match (*warm, *sequential) {
                     (true, _) => *most,
-                    (_, true) if *most >= 1.0 => scanned(filled, *before),
                     (_, true) => 0.0,
                     _ => hits(filled, *before).min(*most),
                 };
@@ -221,6 +230,14 @@ impl SolverLane {
                 let moved = (wanted / self.per_request - 1.0).abs();
                 self.per_request = (self.per_request * wanted).sqrt();
                 load.rate_per_s = rate / self.per_request;
+                moved
+            }
+            LaneKind::Scanned { ahead, scan } => {
+                let Some([read, done]) = scan.window(answer.ops_per_s, alone_per_s.min(rate)) else { return 0.0 };
+                let wanted = *ahead * done / read;
+                let moved = (wanted / self.per_request - 1.0).abs();
+                self.per_request = (self.per_request * wanted).sqrt();
+                load.rate_per_s = read / *ahead;
                 moved
             }
             LaneKind::Behind { fits, free, offered, ends } => {
@@ -314,13 +331,6 @@ fn fits(room: f64, stream: &Stream) -> [f64; 2] {
 /// after z of them exp(-z) of the bytes are not there yet.
 fn hits(sets: f64, before: f64) -> f64 {
     if sets < 1e-6 { 0.0 } else { 1.0 - ((-sets * before).exp() - (-sets).exp()) / (sets * (1.0 - before)) }
-}
-
-/// The same of reads in order: all after the first data set.
-fn scanned(sets: f64, before: f64) -> f64 {
-    let counted = sets * (1.0 - before);
-    let missed = (sets.min(1.0) - (sets * before).min(1.0)).max(0.0);
-    if counted < 1e-9 { 0.0 } else { (1.0 - missed / counted).clamp(0.0, 1.0) }
 }
 
 #[cfg(test)]
