@@ -109,3 +109,10 @@ def test_a_work_that_is_none_is_refused_before_anything_runs() -> None:
     with pytest.raises(AssayError, match="no work `reports`") as refused:
         works.measure(1, ["reports"])
     assert "report" in str(refused.value.hint)
+
+
+def test_who_waits_hears_what_is_measured_next(assayer: Path) -> None:
+    heard: list[str] = []
+    found = works.measure(1, ["null"], (1,), heard.append)
+    assert heard == ["[1/1] null: 1 x 1,000,000 operations"]
+    assert [work["name"] for work in found["works"]] == ["null"]

@@ -44,11 +44,14 @@ def twin(seconds: float = 1.0) -> Result:
     return answers.measure(seconds)
 
 
-def scaling(repeats: int = 3, only: Sequence[str] = ()) -> Result:
-    """How CPU time grows with the work, with an exponent for each part of Assay, and how long its programs start."""
+def scaling(repeats: int = 3, only: Sequence[str] = (), told: Callable[[str], object] = str) -> Result:
+    """How CPU time grows with the work, with an exponent for each part of Assay, and how long its programs start.
+
+    `told` hears what is measured next: all of it takes minutes.
+    """
     from assay.bench import works
 
-    return works.measure(repeats, only)
+    return works.measure(repeats, only, told=told)
 
 
 BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pmem, "twin": twin}

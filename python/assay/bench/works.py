@@ -46,8 +46,13 @@ class ScalingWork:
     measure: Measure
 
 
-def measure(repeats: int, only: Sequence[str] = (), times: Sequence[int] = TIMES) -> Json:
-    """All works, or those that are named, and how long both programs take to start.
+def measure(
+    repeats: int,
+    only: Sequence[str] = (),
+    times: Sequence[int] = TIMES,
+    told: Callable[[str], object] = str,
+) -> Json:
+    """All works, or those that are named, and how long both programs take to start. `told` hears what comes next.
 
     Raises:
         AssayError: where there is no work of a name.
@@ -59,9 +64,16 @@ def measure(repeats: int, only: Sequence[str] = (), times: Sequence[int] = TIMES
     with _folder() as folder:
         record = _record()
         works = [work for work in every(record) if not only or work.name in only]
-        found = [_grown(work, repeats, times, folder) for work in works]
+        found = []
+        for number, work in enumerate(works, 1):
+            told(f"[{number}/{len(works)}] {work.name}: {repeats} x {_amounts(work, times)} {work.unit}")
+            found.append(_grown(work, repeats, times, folder))
         starts = _starts()
     return {"bench": "scaling", "works": found, "starts": starts, "repeats": repeats, "load": os.getloadavg()[0]}
+
+
+def _amounts(work: ScalingWork, times: Sequence[int]) -> str:
+    return ", ".join(f"{work.smallest * factor:,}" for factor in times)
 
 
 def every(record: Json) -> list[ScalingWork]:

@@ -20,7 +20,8 @@ def scaling(
     json: Json = False,
 ) -> None:
     """How CPU time grows with the work, and how long the programs take to start."""
+    from assay.cli.output import tell
     from assay.cli.parts import part
 
     bench = part("bench")
-    raise typer.Exit(bench.tell("scaling", bench.scaling(repeats, only or []), json))
+    raise typer.Exit(bench.tell("scaling", bench.scaling(repeats, only or [], tell), json))
