@@ -31,9 +31,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # A mount answers from threads that run before all others; what is measured meanwhile has a CPU less, or none.
 ONE_AT_A_TIME = {"kills", "lies", "mount"}
 
-# These end, hold and look at other processes at moments of theirs; where others take the CPU, a moment is missed. Such a
-# test is run once more, and is named in the closing lines; what fails twice fails. A property never is: a case that was
-# found would be lost.
+# These end, hold and look at other processes at moments of theirs; where others take the CPU, a moment is missed. Such
+# a test is run once more, and is named in the closing lines; what fails twice fails. A property never is: a case that
+# was found would be lost.
 OF_MOMENTS = {"crew", "dbms", "e2e", "faults", "fleet", "kills", "launcher", "lies", "mount", "package", "rivals"}
 
 
