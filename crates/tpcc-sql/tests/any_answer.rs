@@ -5,6 +5,7 @@ use std::{
     io::{Read, Write},
     net::{TcpListener, TcpStream},
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
     thread,
     time::{Duration, Instant},
 };
@@ -21,6 +22,13 @@ const SEEDS: u64 = 100;
 /// A client that waits for more than ever comes is ended by the server, which takes it for gone.
 const QUIET: Duration = Duration::from_millis(20);
 const AT_MOST: Duration = Duration::from_secs(20);
+/// A turn that has not ended after so long is named, and ends the test.
+const STUCK: Duration = Duration::from_secs(120);
+
+/// Connections taken, of which each is a seed.
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+/// The turn under way.
+static TURN: AtomicU64 = AtomicU64::new(0);
 /// Types of columns: text, int4, int8, numeric, bool, and one that nobody knows.
 const TYPES: [u32; 6] = [25, 23, 20, 1700, 16, 99_999];
 
@@ -166,6 +174,7 @@ fn server() -> u16 {
     thread::spawn(move || {
         // Every connection is another seed: what a store asks in one does not shift the answers of the next.
         for (seed, socket) in listener.incoming().flatten().enumerate() {
+            CONNECTIONS.store(seed as u64 + 1, Relaxed);
             thread::spawn(move || serve(socket, seed as u64));
         }
     });
@@ -196,6 +205,25 @@ fn work(store: &PostgresStore) -> Result<()> {
     Ok(())
 }
 
+/// Ends the test where a turn is stuck: nobody else could say where.
+fn watch() {
+    thread::spawn(|| {
+        let (mut seen, mut since) = (0, Instant::now());
+        loop {
+            thread::sleep(Duration::from_secs(1));
+            let turn = TURN.load(Relaxed);
+            if turn != seen {
+                (seen, since) = (turn, Instant::now());
+            }
+            if since.elapsed() > STUCK {
+                let connections = CONNECTIONS.load(Relaxed);
+                let _ = writeln!(std::io::stderr(), "turn {turn} is stuck, after {connections} connections");
+                std::process::abort();
+            }
+        }
+    });
+}
+
 #[test]
 fn whatever_a_server_answers_is_an_error_in_words() {
     let port = server();
@@ -204,7 +232,9 @@ fn whatever_a_server_answers_is_an_error_in_words() {
     let options: PostgresOptions = options;
     let store = PostgresStore::new(options).unwrap();
     let mut said: BTreeMap<String, u32> = BTreeMap::new();
+    watch();
     for turn in 0..SEEDS {
+        TURN.store(turn, Relaxed);
         let begin = Instant::now();
         let results = catch_unwind(AssertUnwindSafe(|| asked(&store)));
         let results = results.unwrap_or_else(|_| panic!("turn {turn} ended with a panic"));
