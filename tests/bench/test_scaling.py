@@ -107,12 +107,12 @@ def test_every_work_has_a_name_of_its_own_and_some_work_to_begin_with() -> None:
 
 def test_a_work_that_is_none_is_refused_before_anything_runs() -> None:
     with pytest.raises(AssayError, match="no work `reports`") as refused:
-        works.measure(1, ["reports"])
+        works.measure(1, ["reports"], print)
     assert "report" in str(refused.value.hint)
 
 
 def test_who_waits_hears_what_is_measured_next(assayer: Path) -> None:
     heard: list[str] = []
-    found = works.measure(1, ["null"], (1,), heard.append)
+    found = works.measure(1, ["null"], heard.append, (1,))
     assert heard == ["[1/1] null: 1 x 1,000,000 operations"]
     assert [work["name"] for work in found["works"]] == ["null"]

@@ -3,7 +3,7 @@
 #[path = "scenario/mod.rs"]
 mod scenario;
 
-use assay_twin::{Host, PathKey, Stream, StreamPath, Target, Twin, solve};
+use assay_twin::{PathKey, Stream, StreamPath, Target, solve};
 use scenario::{Catalog, Pair, Scenario};
 use serde_json::json;
 
@@ -15,35 +15,31 @@ const SMALL: u64 = 1 << 30;
 /// What most of them read once in the window.
 const MIDDLE: u64 = 8 << 30;
 
-fn scan(drive: &str, (size, threads): (u64, u32), bytes: u64) -> Pair {
+fn scan(catalog: &Catalog, drive: &str, (size, threads): (u64, u32), bytes: u64) -> Pair {
     let class = json!({"name": "scan", "path": {"kind": "pread", "direct": false}, "operation": {"kind": "read"},
         "pattern": {"kind": "sequential"}, "size": size, "threads": threads, "depth": 1});
-    let mut one = Scenario::written(&Catalog::read(), drive, HOST, None, &[class]);
+    let mut one = Scenario::written(catalog, drive, HOST, None, &[class]);
     one.job.datasets[0].bytes = bytes;
     one.compare().unwrap_or_else(|error| panic!("{}: {error}", one.words)).remove(0)
 }
 
-fn document<T: serde::de::DeserializeOwned>(path: &str) -> T {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../catalog").join(path);
-    assay_twin::document::parse_file(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
 /// Bytes a second of deep sequential reads that pass by the page cache.
-fn drive_bytes_per_s(drive: &str) -> f64 {
-    let target = Target::device(document::<Twin>(&format!("twins/{drive}.toml")));
+fn drive_bytes_per_s(catalog: &Catalog, drive: &str) -> f64 {
+    let target = Target::device(catalog.drive(drive).clone());
     let closed = Stream::closed("scan", 0.0, 131_072.0, StreamPath::plain(PathKey::Libaio));
     let deep = Stream { sequential: true, threads: 4, depth: 64, ..closed };
-    let solution = solve(&target, &document::<Host>(&format!("hosts/{HOST}.toml")), &[deep]);
+    let solution = solve(&target, catalog.host(HOST), &[deep]);
     solution.unwrap_or_else(|error| panic!("{drive}: {error}")).streams[0].bandwidth_bytes_per_s
 }
 
 #[test]
 fn a_scan_of_what_is_not_in_memory_is_no_faster_than_the_drive_and_both_engines_say_so() {
+    let catalog = Catalog::read();
     for drive in DRIVES {
-        let most = drive_bytes_per_s(drive) * 1.02;
+        let most = drive_bytes_per_s(&catalog, drive) * 1.02;
         for size in [4096, 65_536, 131_072, 524_288, 1 << 20] {
             for threads in [1, 4, 16] {
-                let pair = scan(drive, (size, threads), LARGE);
+                let pair = scan(&catalog, drive, (size, threads), LARGE);
                 let [simulated, solved] = [pair.simulated, pair.solved].map(|rate| rate * size as f64);
                 let said = format!("{drive}, {threads} x {size} bytes: {pair:?}, the drive does {most:.3e} bytes/s");
                 assert!(simulated <= most && solved <= most, "{said}");
@@ -55,17 +51,19 @@ fn a_scan_of_what_is_not_in_memory_is_no_faster_than_the_drive_and_both_engines_
 
 #[test]
 fn a_scan_of_what_is_in_memory_is_as_fast_as_its_threads_and_both_engines_say_so() {
+    let catalog = Catalog::read();
     for (size, threads) in [(4096, 1), (4096, 16), (65_536, 4), (524_288, 1)] {
-        let pair = scan("i7i-2xlarge", (size, threads), SMALL);
+        let pair = scan(&catalog, "i7i-2xlarge", (size, threads), SMALL);
         assert!(pair.apart() < 1.06, "{threads} x {size} bytes: {pair:?}");
     }
 }
 
 #[test]
 fn a_scan_that_comes_round_in_the_window_is_as_slow_as_the_drive_until_then() {
+    let catalog = Catalog::read();
     for drive in DRIVES {
         for (size, threads) in [(4096, 4), (65_536, 4), (131_072, 1), (524_288, 16)] {
-            let pair = scan(drive, (size, threads), MIDDLE);
+            let pair = scan(&catalog, drive, (size, threads), MIDDLE);
             assert!(pair.apart() < 1.35, "{drive}, {threads} x {size} bytes: {pair:?}");
         }
     }
@@ -73,9 +71,10 @@ fn a_scan_that_comes_round_in_the_window_is_as_slow_as_the_drive_until_then() {
 
 #[test]
 fn a_scan_in_larger_pieces_is_not_slower() {
+    let catalog = Catalog::read();
     for bytes in [SMALL, LARGE] {
         let rates = [65_536, 131_072, 262_144].map(|size| {
-            let pair = scan("p5520-1.92t", (size, 1), bytes);
+            let pair = scan(&catalog, "p5520-1.92t", (size, 1), bytes);
             [pair.simulated, pair.solved].map(|rate| rate * size as f64)
         });
         let slower = rates.windows(2).any(|pair| (0..2).any(|engine| pair[1][engine] < 0.8 * pair[0][engine]));

@@ -44,14 +44,14 @@ def twin(seconds: float = 1.0) -> Result:
     return answers.measure(seconds)
 
 
-def scaling(repeats: int = 3, only: Sequence[str] = (), told: Callable[[str], object] = str) -> Result:
+def scaling(repeats: int, only: Sequence[str], told: Callable[[str], object]) -> Result:
     """How CPU time grows with the work, with an exponent for each part of Assay, and how long its programs start.
 
     `told` hears what is measured next: all of it takes minutes.
     """
     from assay.bench import works
 
-    return works.measure(repeats, only, told=told)
+    return works.measure(repeats, only, told)
 
 
 BENCHES: dict[str, Callable[[], Result]] = {"null": null, "fio": fio, "pmem": pmem, "twin": twin}

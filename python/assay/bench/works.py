@@ -46,12 +46,7 @@ class ScalingWork:
     measure: Measure
 
 
-def measure(
-    repeats: int,
-    only: Sequence[str] = (),
-    times: Sequence[int] = TIMES,
-    told: Callable[[str], object] = str,
-) -> Json:
+def measure(repeats: int, only: Sequence[str], told: Callable[[str], object], times: Sequence[int] = TIMES) -> Json:
     """All works, or those that are named, and how long both programs take to start. `told` hears what comes next.
 
     Raises:

@@ -1,11 +1,13 @@
 //! The page cache in front of a data set.
 
+use crate::stream::READ_AHEAD_BYTES;
+
 /// Bytes of a page of memory.
 pub(super) const PAGE_BYTES: u64 = 4096;
 /// Pages that are told apart at most; larger data sets are followed in larger units.
 const UNITS_AT_MOST: u64 = 1 << 28;
-/// Bytes of a read-ahead request, and how many are asked for before they are needed (Linux: 128 KiB, doubled once).
-pub(crate) const AHEAD_BYTES: u64 = 128 << 10;
+/// Bytes of a read-ahead request, and how many are asked for before they are needed (Linux: its window, doubled once).
+pub(crate) const AHEAD_BYTES: u64 = READ_AHEAD_BYTES as u64;
 pub(crate) const AHEAD_REQUESTS: f64 = 2.0;
 /// Bytes of a write-back request, and how many are under way.
 pub(crate) const BEHIND_BYTES: u64 = 256 << 10;

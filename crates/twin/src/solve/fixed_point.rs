@@ -93,9 +93,14 @@ impl Seat {
     /// Time between two operations of a customer of the device, ns. A worker's queue lies before the device's customers.
     fn think_ns(&self) -> f64 {
         let offloaded_ns = self.offloaded_ns();
-        let beside_ns = offloaded_ns * (1.0 - 1.0 / self.lane.side_by_side);
+        let beside_ns = offloaded_ns * (1.0 - 1.0 / self.beside());
         (self.cpu_ns - beside_ns + self.wakeup_ns + self.commit_ns + self.pause_ns) * self.lane.per_request
             + (self.held_ns - offloaded_ns) * self.lane.in_order()
+    }
+
+    /// Operations of one request that are worked on at once.
+    fn beside(&self) -> f64 {
+        if self.demand.workers.is_finite() { self.lane.side_by_side } else { 1.0 }
     }
 
     /// Work of an operation that another thread than its own does, ns.
@@ -134,7 +139,7 @@ impl Seat {
     /// Time on the stream's own threads, or the kernel's workers, of which each has some operations in flight.
     fn hold(&mut self, stream: &Stream, answer: &DeviceAnswer, held_ns: f64, in_flight: f64) {
         let threads = at_work(stream, self);
-        let depth = in_flight * self.lane.side_by_side / threads;
+        let depth = in_flight * self.beside() / threads;
         self.held_ns = held_ns;
         let own_ns = held_ns * (1.0 - self.demand.offloaded);
         let per_thread = answer.ops_per_s / 1e9 / threads;
@@ -338,7 +343,7 @@ fn advance(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: &
 /// [`thread_wait`] at the rate n / (T + D). That is a quadratic equation for T.
 fn foreseen(stream: &Stream, load: &DeviceLoad, seat: &Seat, answer: &DeviceAnswer) -> f64 {
     let ahead = seat.lane.per_request;
-    let beside = seat.lane.side_by_side;
+    let beside = seat.beside();
     let depth = load.in_flight * beside / at_work(stream, seat);
     let limited = stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.999 * rate);
     if depth <= 1.0 || limited {

@@ -31,9 +31,9 @@ pub struct SolverLane {
     pub per_request: f64,
     /// Requests are what the kernel reads ahead, some of them while others are used.
     pub reads_ahead: bool,
-    /// Operations that one of them holds.
+    /// Operations that a request holds before any finds its bytes in memory.
     ahead: f64,
-    /// Operations of a thread that kernel workers copy side by side.
+    /// Operations of a request that kernel workers copy side by side, where there are such.
     pub side_by_side: f64,
     kind: LaneKind,
 }
@@ -48,11 +48,11 @@ impl Default for SolverLane {
 enum LaneKind {
     /// Every operation is a request.
     Direct,
-    /// Reads that may find their bytes in memory; `ahead` of them are read by one request.
-    Cached { ahead: f64, most: f64, sets: f64, before: f64, warm: bool, sequential: bool },
+    /// Reads that may find their bytes in memory.
+    Cached { most: f64, sets: f64, before: f64, warm: bool, sequential: bool },
     /// Reads in order of a data set that may be read whole within the window: until then all of them ask the device, and
     /// after it none.
-    Scanned { ahead: f64, scan: Scan },
+    Scanned(Scan),
     /// Writes that are written back behind the writer's back; so many fit into memory before write-back begins, and before
     /// writers wait, and as many a second of the window; and what the host alone would do.
     Behind { fits: [f64; 2], free: [f64; 2], offered: f64, ends: Ends },
@@ -154,7 +154,7 @@ impl SolverLane {
     /// Operations for each time that a thread goes to sleep: who finds its bytes in memory does not.
     pub fn per_sleep(&self) -> f64 {
         match self.kind {
-            LaneKind::Cached { .. } | LaneKind::Scanned { .. } | LaneKind::Mixed { .. } => self.per_request.max(1.0),
+            LaneKind::Cached { .. } | LaneKind::Scanned(_) | LaneKind::Mixed { .. } => self.per_request.max(1.0),
             _ => 1.0,
         }
     }
@@ -169,17 +169,16 @@ impl SolverLane {
             lane.ahead = bytes / stream.size_bytes;
             (lane.per_request, lane.reads_ahead) = (lane.ahead, true);
         }
-        let ahead = lane.ahead;
         let set = load.working_set_bytes.max(1.0);
         let sets = stream.size_bytes.max(4096.0) * stream.duration_s / set;
         let most = (room / set).min(1.0);
         let before = if stream.duration_s > 0.0 { (stream.warmup_s / stream.duration_s).min(0.99) } else { 0.0 };
-        load.rate_per_s /= ahead;
+        load.rate_per_s /= lane.ahead;
         if stream.sequential && !stream.warm && most >= 1.0 && stream.duration_s > 0.0 {
-            lane.kind = LaneKind::Scanned { ahead, scan: Scan::of(stream, set) };
+            lane.kind = LaneKind::Scanned(Scan::of(stream, set));
             return lane;
         }
-        lane.kind = LaneKind::Cached { ahead, most, sets, before, warm: stream.warm, sequential: stream.sequential };
+        lane.kind = LaneKind::Cached { most, sets, before, warm: stream.warm, sequential: stream.sequential };
         lane
     }
 
@@ -219,25 +218,25 @@ impl SolverLane {
         let rate = stream.rate_per_s.unwrap_or(f64::INFINITY);
         match &mut self.kind {
             LaneKind::Direct | LaneKind::Mixed { .. } => 0.0,
-            LaneKind::Cached { ahead, most, sets, before, warm, sequential } => {
+            LaneKind::Cached { most, sets, before, warm, sequential } => {
                 let filled = answer.ops_per_s * *sets;
                 let found = match (*warm, *sequential) {
                     (true, _) => *most,
                     (_, true) => 0.0,
                     _ => hits(filled, *before).min(*most),
                 };
-                let wanted = *ahead / (1.0 - found).max(MISSES_AT_LEAST);
+                let wanted = self.ahead / (1.0 - found).max(MISSES_AT_LEAST);
                 let moved = (wanted / self.per_request - 1.0).abs();
                 self.per_request = (self.per_request * wanted).sqrt();
                 load.rate_per_s = rate / self.per_request;
                 moved
             }
-            LaneKind::Scanned { ahead, scan } => {
+            LaneKind::Scanned(scan) => {
                 let Some([read, done]) = scan.window(answer.ops_per_s, alone_per_s.min(rate)) else { return 0.0 };
-                let wanted = *ahead * done / read;
+                let wanted = self.ahead * done / read;
                 let moved = (wanted / self.per_request - 1.0).abs();
                 self.per_request = (self.per_request * wanted).sqrt();
-                load.rate_per_s = read / *ahead;
+                load.rate_per_s = read / self.ahead;
                 moved
             }
             LaneKind::Behind { fits, free, offered, ends } => {

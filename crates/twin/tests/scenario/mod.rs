@@ -55,6 +55,18 @@ impl Catalog {
         }
         Self { drives, memories, hosts: documents("hosts") }
     }
+
+    /// The drive of a name.
+    pub fn drive(&self, name: &str) -> &Twin {
+        let found = self.drives.iter().find(|twin| twin.name == name);
+        found.unwrap_or_else(|| panic!("the catalog has no drive {name}"))
+    }
+
+    /// The host of a name.
+    pub fn host(&self, name: &str) -> &Host {
+        let found = self.hosts.iter().find(|host| host.name == name);
+        found.unwrap_or_else(|| panic!("the catalog has no host {name}"))
+    }
 }
 
 /// A scenario, and in a few words what it is.
@@ -222,10 +234,7 @@ impl Scenario {
 
     /// A scenario of classes that are written out, on one drive of the catalog.
     pub fn written(catalog: &Catalog, drive: &str, host: &str, file_system: Option<&str>, classes: &[Value]) -> Self {
-        let twin = catalog.drives.iter().find(|twin| twin.name == drive);
-        let twin = twin.unwrap_or_else(|| panic!("the catalog has no drive {drive}"));
-        let found = catalog.hosts.iter().find(|one| one.name == host);
-        let host = found.unwrap_or_else(|| panic!("the catalog has no host {host}")).clone();
+        let (twin, host) = (catalog.drive(drive), catalog.host(host).clone());
         let label = format!("{drive} on {}", host.name);
         let driven = Driven {
             version: TWIN_VERSION,
