@@ -23,5 +23,5 @@ pub fn of_soak(error: SoakError) -> Failure {
 
 /// Of TPC-C.
 pub fn of_tpcc(error: TpccError) -> Failure {
-    Failure { reason: error.to_string(), fix: error.fix().to_owned(), exit_code: error.exit_code() }
+    Failure { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
 }

@@ -8,6 +8,7 @@ use assay_path::PathError;
 use assay_pmem::PmemError;
 use assay_tpcc::TpccError;
 use assay_twin::TwinError;
+use assay_workload::WorkloadError;
 use thiserror::Error;
 
 /// The result of what an engine does.
@@ -113,6 +114,9 @@ pub enum EngineError {
     /// TPC-C, which was to run on it.
     #[error(transparent)]
     Tpcc(#[from] TpccError),
+    /// A worker of a run could not be started, or was lost.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
 }
 
 impl EngineError {
@@ -143,6 +147,7 @@ impl EngineError {
             Self::Unfit { .. } | Self::Buffer(BufferError::Unfit { .. }) => 2,
             Self::Gone { error } => error.exit_code(),
             Self::Tpcc(error) => error.exit_code(),
+            Self::Workload(error) => error.exit_code(),
             Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. } | BufferError::Foreign { .. }) => 4,
             Self::Pmem(PmemError::InUse { .. } | PmemError::Exists { .. } | PmemError::Version { .. }) => 4,
             Self::Buffer(BufferError::Path(error)) | Self::Pmem(PmemError::Path(error)) => error.exit_code() as u8,
@@ -181,7 +186,8 @@ impl EngineError {
             Self::Foreign { fix, .. } | Self::Unfit { fix, .. } => fix.clone(),
             Self::Buffer(error) => error.fix(),
             Self::Pmem(error) => error.fix(),
-            Self::Tpcc(error) => error.fix().to_owned(),
+            Self::Tpcc(error) => error.fix(),
+            Self::Workload(error) => error.fix(),
         }
     }
 }

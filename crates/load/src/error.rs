@@ -1,6 +1,7 @@
 //! Why a run ended without a record.
 
 use assay_path::PathError;
+use assay_workload::WorkloadError;
 use thiserror::Error;
 
 /// What stopped a run.
@@ -34,12 +35,9 @@ pub enum LoadError {
         /// Length of the window.
         seconds: f64,
     },
-    /// A worker thread ended with a panic.
-    #[error("a worker of class {class} ended unexpectedly; this is a defect of assay")]
-    WorkerLost {
-        /// The class.
-        class: String,
-    },
+    /// A worker could not be started or kept to its CPUs, or was lost.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
     /// The acknowledgement journal cannot be read.
     #[error("the acknowledgement journal {path} cannot be used: {reason}")]
     Journal {
@@ -60,7 +58,7 @@ impl LoadError {
             Self::NothingDone { .. } => {
                 "measure for longer (window.measure_s), or ask for a higher rate or an earlier start".to_owned()
             }
-            Self::WorkerLost { .. } => "report it with the job and the lines on standard error".to_owned(),
+            Self::Workload(error) => error.fix(),
             Self::Journal { .. } => "run the durability check from the start (assay verify)".to_owned(),
         }
     }
@@ -69,6 +67,7 @@ impl LoadError {
     pub fn exit_code(&self) -> i32 {
         match self {
             Self::Path(error) => error.exit_code(),
+            Self::Workload(error) => i32::from(error.exit_code()),
             _ => 1,
         }
     }

@@ -56,7 +56,7 @@ impl From<TpccFailure> for Failure {
         match error {
             TpccFailure::Rival(error) => error.into(),
             TpccFailure::Tpcc(error) => {
-                Self { reason: error.to_string(), fix: error.fix().to_owned(), exit_code: error.exit_code() }
+                Self { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
             }
         }
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_buffer::BufferError;
 use assay_engine::EngineError;
 use assay_index::IndexError;
+use assay_workload::WorkloadError;
 use thiserror::Error;
 
 /// Why a store could not be worked on or looked at. [`SoakError::fix`] says what to do.
@@ -40,6 +41,9 @@ pub enum SoakError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// A worker could not be started, or was lost.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
 }
 
 impl From<BufferError> for SoakError {
@@ -62,6 +66,7 @@ impl SoakError {
             Self::Differs { .. } => "keep the folder as it is: what it holds shows the defect".to_owned(),
             Self::Index(error) => error.fix(),
             Self::Engine(error) => error.fix(),
+            Self::Workload(error) => error.fix(),
         }
     }
 
@@ -72,6 +77,7 @@ impl SoakError {
             Self::File { .. } | Self::Differs { .. } => 1,
             Self::Index(error) => error.exit_code(),
             Self::Engine(error) => error.exit_code(),
+            Self::Workload(error) => error.exit_code(),
         }
     }
 }

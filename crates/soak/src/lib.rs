@@ -34,7 +34,7 @@ use store::Visit;
 /// # Errors
 /// Where the store cannot be made or opened, fails, or holds something else than the journal says.
 pub fn work(job: &SoakJob, stopped: &AtomicBool, at_work: &(dyn Fn() + Sync)) -> Result<(), SoakError> {
-    on_store(job, true, work::Work { job, stopped, at_work })
+    on_store(job, true, work::Turns { job, stopped, at_work })
 }
 
 /// Opens the store and compares it with the journal.
@@ -55,7 +55,7 @@ pub fn work_on<F: Factory>(
     stopped: &AtomicBool,
     at_work: &(dyn Fn() + Sync),
 ) -> Result<(), SoakError> {
-    index::on_factory(factory, true, 1, work::Work { job, stopped, at_work })
+    index::on_factory(factory, true, 1, work::Turns { job, stopped, at_work })
 }
 
 /// As [`check`], on the index of another program.

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use assay_workload::{Gate, Milestone, Work, Worker, WorkloadError, drive};
+
 use crate::{
     check::count,
     error::SoakError,
@@ -11,14 +13,14 @@ use crate::{
     turn::Keys,
 };
 
-/// Threads that work on a store.
-pub(crate) struct Work<'a> {
+/// Works through turns on a store.
+pub(crate) struct Turns<'a> {
     pub job: &'a SoakJob,
     pub stopped: &'a AtomicBool,
     pub at_work: &'a (dyn Fn() + Sync),
 }
 
-impl Visit for Work<'_> {
+impl Visit for Turns<'_> {
     type Out = ();
 
     fn visit<S: Store>(self, store: &S) -> Result<(), SoakError> {
@@ -28,39 +30,42 @@ impl Visit for Work<'_> {
             return Err(SoakError::Differs { what: counted.examples.join("; ") });
         }
         let journal = Journal::begin(&self.job.journal, &holds)?;
-        let crew = &Crew { work: &self, store, journal: &journal, waited_for: AtomicU32::new(self.job.threads) };
-        std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..).zip(&holds).map(|(thread, from)| scope.spawn(move || crew.thread(thread, *from))).collect();
-            threads.into_iter().try_for_each(|thread| thread.join().expect("a worker panicked"))
-        })
+        let threads = self.job.threads;
+        let hands = Hands { turns: &self, store, journal: &journal, holds, waited_for: AtomicU32::new(threads) };
+        drive(&hands, threads, |gate| gate.wait_for(Milestone::Finished)).map(drop)
     }
 }
 
-/// What the threads share.
-struct Crew<'a, S> {
-    work: &'a Work<'a>,
+/// Hands on a store, as the driver has them work.
+struct Hands<'a, S> {
+    turns: &'a Turns<'a>,
     store: &'a S,
     journal: &'a Journal,
+    /// The turn that each thread goes on from.
+    holds: Vec<u64>,
     waited_for: AtomicU32,
 }
 
-impl<S: Store> Crew<'_, S> {
-    fn thread(&self, thread: u32, from: u64) -> Result<(), SoakError> {
-        let done = self.turns(thread, from);
-        if done.is_err() {
-            // The others need not go on.
-            self.work.stopped.store(true, Ordering::Relaxed);
-        }
-        done
+impl<S: Store> Work for Hands<'_, S> {
+    type Outcome = ();
+    type Error = SoakError;
+
+    fn work(&self, worker: &mut Worker<'_>) -> Result<(), SoakError> {
+        self.turns(worker.number(), worker.gate())
     }
 
-    fn turns(&self, thread: u32, from: u64) -> Result<(), SoakError> {
-        let job = self.work.job;
+    fn lost(&self, error: WorkloadError) -> SoakError {
+        error.into()
+    }
+}
+
+impl<S: Store> Hands<'_, S> {
+    fn turns(&self, thread: u32, gate: &Gate) -> Result<(), SoakError> {
+        let (Turns { job, stopped, at_work }, from) = (self.turns, self.holds[thread as usize]);
         let (keys, batch) = (Keys { thread, keys: job.keys }, self.store.batch());
         let last = job.turns.map_or(u64::MAX, |turns| from + turns);
         let (mut hand, mut key, mut turn) = (self.store.hand()?, Vec::new(), from);
-        while turn < last && !self.work.stopped.load(Ordering::Relaxed) {
+        while turn < last && !gate.is_shut() && !stopped.load(Ordering::Relaxed) {
             let until = turn.saturating_add(batch).min(last);
             for turn in turn + 1..=until {
                 keys.key(keys.slot(turn), &mut key);
@@ -71,7 +76,7 @@ impl<S: Store> Crew<'_, S> {
             }
             self.journal.acknowledge(thread, until).map_err(SoakError::file("writing the journal", &job.journal))?;
             if turn == from && self.waited_for.fetch_sub(1, Ordering::Relaxed) == 1 {
-                (self.work.at_work)();
+                at_work();
             }
             turn = until;
         }

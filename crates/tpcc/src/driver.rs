@@ -1,13 +1,11 @@
 //! Drives the terminals: ramp-up, the window, its series, and what came of it.
 
 use std::{
-    cell::RefCell,
     sync::{
-        Barrier,
+        Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
-    thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use assay_instruments::{
@@ -16,6 +14,7 @@ use assay_instruments::{
     work::{Done, WorkPlace, WorkWatch, WorkWindow},
 };
 use assay_record::{IntervalPoint, Overdue, Provenance};
+use assay_workload::{AtEdges, Observe, WindowPlan, Work, Worker, WorkloadError};
 
 use crate::{
     edges::Edges,
@@ -30,11 +29,6 @@ use crate::{
     tally::{AUDITED, Tally, touched},
     terminal::{SharedTerminals, Terminal},
 };
-
-/// How often the controller looks whether it is to end: seldom, for its CPU is the driver's.
-const NAP: Duration = Duration::from_millis(200);
-/// How often it looks after the window whether what was due has been done.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// What a kind of transaction came to in the window.
 #[derive(Debug, Default)]
@@ -115,90 +109,117 @@ pub fn drive<S: Store>(
         .collect::<Result<_>>()?;
     let clock = Clock::new();
     let each = if S::TAKES_TURNS { drive.per_thread } else { 1 };
-    let threads = drive.terminals.div_ceil(each);
-    let (stop, ready) = (AtomicBool::new(false), Barrier::new(threads as usize + 1));
     let edges = Edges::ahead();
     let date = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as i64);
-    let shared = SharedTerminals { clock, began: clock.now(), date, stop: &stop, edges: &edges, drive };
-    thread::scope(|scope| {
-        let mut workers = Vec::with_capacity(threads as usize);
-        let mut askers = askers.into_iter();
-        for thread in 0..threads {
-            let terminals = thread * each..((thread + 1) * each).min(drive.terminals);
-            let askers = RefCell::new(askers.by_ref().take(terminals.len()).map(Some).collect());
-            let (ready, stop) = (&ready, &stop);
-            let bench = Bench { shared: &shared, tallies: &tallies, askers, first: terminals.start, seed };
-            workers.push(scope.spawn(move || {
-                ready.wait();
-                let ended = store.crew(terminals, &bench);
-                if ended.is_err() {
-                    stop.store(true, Relaxed);
-                }
-                ended
-            }));
-        }
-        ready.wait();
-        let controller = Controller { drive, tallies: &tallies, stop: &stop, edges: &edges, clock };
-        let (mut driven, rest) = controller.run(around);
-        if open {
-            controller.settle(around.interrupted, || workers.iter().all(thread::ScopedJoinHandle::is_finished));
-        }
-        stop.store(true, Relaxed);
-        let ends: Vec<Result<()>> =
-            workers.into_iter().map(|worker| worker.join().map_err(|_| TpccError::TerminalLost)?).collect();
-        ends.into_iter().collect::<Result<()>>()?;
-        if open {
-            controller.account(&mut driven, rest);
-        }
-        Ok(finish(driven, &tallies))
-    })
+    let began = (clock.now(), date);
+    let threads = Terminals {
+        store,
+        drive,
+        tallies: &tallies,
+        askers: askers.into_iter().map(|asker| Mutex::new(Some(asker))).collect(),
+        edges: &edges,
+        clock,
+        began,
+        each,
+        seed,
+    };
+    let plan = WindowPlan {
+        warm_up: Duration::from_secs_f64(drive.ramp_s),
+        length: Duration::from_secs_f64(drive.measure_s),
+        interval: Duration::from_secs_f64(drive.interval_s),
+        at_edges: if open { AtEdges::Drain } else { AtEdges::Pass },
+        interrupted: around.interrupted,
+    };
+    let mut controller = Controller::new(drive, &tallies, &edges, clock, around);
+    assay_workload::drive(&threads, drive.terminals.div_ceil(each), |gate| plan.run(gate, &mut controller))?;
+    Ok(controller.driven(open))
 }
 
-/// The terminals of one thread.
-struct Bench<'a> {
-    shared: &'a SharedTerminals<'a>,
+/// The terminals of a drive, each thread some of them.
+struct Terminals<'a, S> {
+    store: &'a S,
+    drive: &'a Drive,
     tallies: &'a [Tally],
     /// What each will ask for.
-    askers: RefCell<Vec<Option<Asker>>>,
-    first: u32,
+    askers: Vec<Mutex<Option<Asker>>>,
+    edges: &'a Edges,
+    clock: Clock,
+    /// Ticks at which schedules begin, and microseconds since 1970 at that moment.
+    began: (u64, i64),
+    /// Terminals of a thread.
+    each: u32,
     seed: u64,
 }
 
-impl<S: Store> Crew<S> for Bench<'_> {
+impl<S: Store> Work for Terminals<'_, S> {
+    type Outcome = ();
+    type Error = TpccError;
+
+    fn work(&self, worker: &mut Worker<'_>) -> Result<()> {
+        // Sessions are opened in the ramp-up.
+        worker.is_warm();
+        let Self { store, drive, edges, clock, began: (began, date), each, .. } = *self;
+        let shared = SharedTerminals { clock, began, date, gate: worker.gate(), edges, drive };
+        let first = worker.number() * each;
+        store.crew(first..(first + each).min(drive.terminals), &Bench { terminals: self, shared })
+    }
+
+    fn lost(&self, error: WorkloadError) -> TpccError {
+        TpccError::Workload(error)
+    }
+}
+
+/// The terminals of one thread.
+struct Bench<'a, S> {
+    terminals: &'a Terminals<'a, S>,
+    shared: SharedTerminals<'a>,
+}
+
+impl<S: Store> Crew<S> for Bench<'_, S> {
     fn work<'s>(&self, number: u32, session: S::Session<'s>) -> Result<()>
     where
         S: 's,
     {
-        let asker = self.askers.borrow_mut()[(number - self.first) as usize].take();
-        let Some(asker) = asker else { return Err(TpccError::TerminalLost) };
-        let ended = Terminal::new(session, self.shared, asker, &self.tallies[number as usize]).work(number, self.seed);
+        let Terminals { askers, tallies, seed, .. } = self.terminals;
+        let asker = askers[number as usize].lock().unwrap_or_else(PoisonError::into_inner).take();
+        let asker = asker.expect("a store asks for each terminal once");
+        let ended = Terminal::new(session, &self.shared, asker, &tallies[number as usize]).work(number, *seed);
         if ended.is_err() {
-            self.shared.stop.store(true, Relaxed);
+            self.shared.gate.shut();
         }
         ended
     }
 }
 
-/// Counts what ended after the window, for the checks: orders and deliveries of the whole drive.
-fn finish(mut driven: Driven, tallies: &[Tally]) -> Driven {
-    driven.touched = touched(tallies);
-    driven.delivered = tallies.iter().map(|tally| tally.delivered.load(Relaxed)).sum();
-    driven.ordered = tallies.iter().map(|tally| tally.of(Kind::NewOrder).committed.load(Relaxed)).sum();
-    driven
-}
-
-struct Controller<'a> {
+/// Reads what terminals count.
+struct Controller<'a, 's> {
     drive: &'a Drive,
     tallies: &'a [Tally],
-    stop: &'a AtomicBool,
     edges: &'a Edges,
     clock: Clock,
+    around: &'a mut Surroundings<'s>,
+    readers: Readers,
+    sums: Sums,
+    intervals: Vec<IntervalPoint>,
+    open: Option<OpenWindow>,
+    closed: Option<ClosedWindow>,
 }
 
-/// What had been read and counted when the window closed.
-struct Rest {
-    readers: Readers,
+/// What was read where the window opened.
+struct OpenWindow {
+    watch: WorkWatch,
+    server: Option<ServerWatch>,
     counts: Counts,
+    ticks: u64,
+}
+
+/// What the window came to, and what had been counted when it closed.
+struct ClosedWindow {
+    window: WorkWindow,
+    server: Option<ServerUse>,
+    before: Counts,
+    after: Counts,
+    interrupted: bool,
 }
 
 /// What the controller has read of one histogram of every terminal.
@@ -224,68 +245,97 @@ struct Counts {
     audit: [u64; AUDITED],
 }
 
-impl Controller<'_> {
-    fn run(&self, around: &mut Surroundings<'_>) -> (Driven, Rest) {
-        self.wait(Duration::from_secs_f64(self.drive.ramp_s), around.interrupted);
-        let mut readers = Readers::default();
-        readers.drain(self.tallies, &mut Default::default());
-        let places: Vec<WorkPlace> =
-            around.sites.iter().map(|site| WorkPlace { role: site.role.clone(), path: site.path.clone() }).collect();
+impl Observe for Controller<'_, '_> {
+    fn open(&mut self) {
+        let site = |site: &Site| WorkPlace { role: site.role.clone(), path: site.path.clone() };
+        let places: Vec<WorkPlace> = self.around.sites.iter().map(site).collect();
+        self.readers.drain(self.tallies, &mut Default::default());
         let watch = WorkWatch::open(self.clock, &places);
-        // Opening takes a while: what was done meanwhile is not in the window.
-        readers.drain(self.tallies, &mut Default::default());
-        let server = around.server_pid.map(ServerWatch::open);
-        let (before, opened) = (self.counts(), self.clock.now());
-        let mut sums = Sums::default();
-        let intervals = self.measure((&watch, opened), &mut readers, &mut sums, around);
+        self.open = Some(OpenWindow { watch, server: None, counts: Counts::default(), ticks: 0 });
+    }
+
+    fn begin(&mut self) {
+        let (counts, ticks) = (self.counts(), self.clock.now());
+        let Some(open) = &mut self.open else { return };
+        open.watch.restart();
+        open.server = self.around.server_pid.map(ServerWatch::open);
+        self.readers.drain(self.tallies, &mut Default::default());
+        (open.counts, open.ticks) = (counts, ticks);
+    }
+
+    fn interval(&mut self, at_s: f64) {
+        let last_s = self.intervals.last().map_or(0.0, |point| point.at_s);
+        let point = self.readers.interval(self.tallies, &mut self.sums, at_s, at_s - last_s);
+        (self.around.progress)(at_s / self.drive.measure_s, point.operations as f64 / point.length_s.max(1e-9));
+        self.intervals.push(point);
+    }
+
+    fn close(&mut self, at_s: f64) {
+        let Some(OpenWindow { watch, server, counts: before, ticks }) = self.open.take() else { return };
+        // Before the last reading: what ends from here on was due in the window, or is none of it.
+        self.edges.shut(self.clock, ticks);
+        self.interval(at_s);
         let after = self.counts();
-        let operations = sums.kinds.iter().map(|sum| sum.service.count()).sum();
+        let operations = self.sums.kinds.iter().map(|sum| sum.service.count()).sum();
         let server = server.map(|server| server.close(operations, self.clock.hz()));
         let mut done = Done::operations(operations, Provenance::Measured);
         if let Some(server) = &server {
             // Each transaction may be flushed, and make a file system write its journal.
             (done.server, done.flushes) = (Some(server.account()), operations);
         }
-        let window = watch.close(&done);
-        let mut kinds = sums.kinds;
-        for (at, kind) in kinds.iter_mut().enumerate() {
-            let [committed, rolled_back, failed, conflicts] =
-                std::array::from_fn(|counter| after.kinds[at][counter] - before.kinds[at][counter]);
-            (kind.committed, kind.rolled_back, kind.failed, kind.conflicts) =
-                (committed, rolled_back, failed, conflicts);
-        }
-        let driven = Driven {
-            window,
-            kinds,
-            intervals,
-            audit: std::array::from_fn(|at| after.audit[at] - before.audit[at]),
-            lateness: sums.lateness,
-            touched: 0,
-            delivered: 0,
-            ordered: 0,
-            server,
-            interrupted: around.interrupted.load(Relaxed),
-        };
-        (driven, Rest { readers, counts: after })
+        let (window, interrupted) = (watch.close(&done), self.around.interrupted.load(Relaxed));
+        self.closed = Some(ClosedWindow { window, server, before, after, interrupted });
+    }
+}
+
+impl<'a, 's> Controller<'a, 's> {
+    fn new(
+        drive: &'a Drive,
+        tallies: &'a [Tally],
+        edges: &'a Edges,
+        clock: Clock,
+        around: &'a mut Surroundings<'s>,
+    ) -> Self {
+        let (readers, sums, intervals) = (Readers::default(), Sums::default(), Vec::new());
+        Self { drive, tallies, edges, clock, around, readers, sums, intervals, open: None, closed: None }
     }
 
-    /// Waits until what was due in the window has been done, or is given up.
-    fn settle(&self, interrupted: &AtomicBool, done: impl Fn() -> bool) {
-        // Terminals end by themselves; only an interrupt or the error of one ends them earlier.
-        while !done() && !self.ends(interrupted) {
-            thread::sleep(LOOK);
+    /// What the drive came to, when all terminals have ended; at a rate with what was due in the window and done after it.
+    fn driven(mut self, at_a_rate: bool) -> Driven {
+        let closed = self.closed.take().expect("a window that was steered was closed");
+        let ClosedWindow { window, server, before, after, interrupted } = closed;
+        let mut kinds = std::mem::take(&mut self.sums.kinds);
+        for (at, kind) in kinds.iter_mut().enumerate() {
+            [kind.committed, kind.rolled_back, kind.failed, kind.conflicts] =
+                std::array::from_fn(|counter| after.kinds[at][counter] - before.kinds[at][counter]);
         }
+        let mut driven = Driven {
+            window,
+            kinds,
+            intervals: std::mem::take(&mut self.intervals),
+            audit: std::array::from_fn(|at| after.audit[at] - before.audit[at]),
+            lateness: self.sums.lateness.take(),
+            touched: touched(self.tallies),
+            delivered: self.tallies.iter().map(|tally| tally.delivered.load(Relaxed)).sum(),
+            ordered: self.tallies.iter().map(|tally| tally.of(Kind::NewOrder).committed.load(Relaxed)).sum(),
+            server,
+            interrupted,
+        };
+        if at_a_rate {
+            self.account(&mut driven, &after);
+        }
+        driven
     }
 
     /// Adds what terminals counted after the window, when all have ended.
-    fn account(&self, driven: &mut Driven, mut rest: Rest) {
+    fn account(&mut self, driven: &mut Driven, at_close: &Counts) {
         let waited = self.edges.closed().map_or(0, |close| self.clock.now().saturating_sub(close));
         let waited_s = self.clock.ticks_to_ns(waited) as f64 / 1e9;
         let (mut after, counts) = (Sums::default(), self.counts());
-        rest.readers.drain(self.tallies, &mut after);
+        self.readers.drain(self.tallies, &mut after);
         for (at, (kind, after)) in driven.kinds.iter_mut().zip(&after.kinds).enumerate() {
             let [committed, rolled_back, failed, _] =
-                std::array::from_fn(|counter| counts.kinds[at][counter] - rest.counts.kinds[at][counter]);
+                std::array::from_fn(|counter| counts.kinds[at][counter] - at_close.kinds[at][counter]);
             let never = self.never(at);
             kind.service.merge(&after.service);
             if let Some(response) = &after.response {
@@ -305,47 +355,6 @@ impl Controller<'_> {
         let known = self.tallies.iter().filter_map(|tally| tally.kinds[kind].never.lock().ok());
         known.for_each(|one| all.add(*one));
         all
-    }
-
-    fn measure(
-        &self,
-        (watch, opened): (&WorkWatch, u64),
-        readers: &mut Readers,
-        sums: &mut Sums,
-        around: &mut Surroundings<'_>,
-    ) -> Vec<IntervalPoint> {
-        let mut points = Vec::new();
-        let mut last_s = 0.0;
-        while last_s < self.drive.measure_s && !self.ends(around.interrupted) {
-            let next_s = (last_s + self.drive.interval_s).min(self.drive.measure_s);
-            self.wait(Duration::from_secs_f64((next_s - watch.elapsed_s()).max(0.0)), around.interrupted);
-            let at_s = watch.elapsed_s();
-            if at_s >= self.drive.measure_s || self.ends(around.interrupted) {
-                // Before the last reading: what ends from here on was due in the window, or is none of it.
-                self.edges.shut(self.clock, opened);
-            }
-            let point = readers.interval(self.tallies, sums, at_s, at_s - last_s);
-            (around.progress)(at_s / self.drive.measure_s, point.operations as f64 / point.length_s.max(1e-9));
-            points.push(point);
-            last_s = at_s;
-        }
-        self.edges.shut(self.clock, opened);
-        points
-    }
-
-    fn ends(&self, interrupted: &AtomicBool) -> bool {
-        self.stop.load(Relaxed) || interrupted.load(Relaxed)
-    }
-
-    fn wait(&self, length: Duration, interrupted: &AtomicBool) {
-        let until = Instant::now() + length;
-        while !self.ends(interrupted) {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            thread::sleep(left.min(NAP));
-        }
     }
 
     fn counts(&self) -> Counts {

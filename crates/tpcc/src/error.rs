@@ -1,5 +1,6 @@
 //! What stops a transaction, a load or a run.
 
+use assay_workload::WorkloadError;
 use thiserror::Error;
 
 /// What went wrong.
@@ -29,9 +30,9 @@ pub enum TpccError {
     /// The user ended it.
     #[error("it was interrupted before there was a record")]
     Interrupted,
-    /// A thread of the driver ended with a panic.
-    #[error("a terminal ended unexpectedly; this is a defect of assay")]
-    TerminalLost,
+    /// A thread of terminals could not be started, or was lost.
+    #[error(transparent)]
+    Workload(WorkloadError),
 }
 
 /// What everything here returns.
@@ -50,15 +51,16 @@ impl TpccError {
     }
 
     /// What to do about it: one sentence.
-    pub fn fix(&self) -> &'static str {
-        match self {
+    pub fn fix(&self) -> String {
+        let fix = match self {
             Self::Conflict => "use fewer terminals, or spread them over more warehouses",
             Self::Store(_) => "read the store's words, and its log where it keeps one",
             Self::Damaged { .. } => "load the data set again, and name the number of warehouses that was loaded",
             Self::Asked { fix, .. } => fix,
             Self::Interrupted => "run it again",
-            Self::TerminalLost => "report it with the job and the lines on standard error",
-        }
+            Self::Workload(error) => return error.fix(),
+        };
+        fix.to_owned()
     }
 
     /// Exit code of the process: 1 failed, 2 bad job, 3 interrupted.
@@ -66,6 +68,7 @@ impl TpccError {
         match self {
             Self::Asked { .. } => 2,
             Self::Interrupted => 3,
+            Self::Workload(error) => error.exit_code(),
             _ => 1,
         }
     }

@@ -24,6 +24,7 @@ pub mod rows;
 pub mod run;
 pub mod scale;
 pub mod server;
+pub mod side_by_side;
 pub mod store;
 pub mod tally;
 mod terminal;

@@ -1,13 +1,11 @@
 //! One terminal: asks, waits, tries, counts.
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    time::Duration,
-};
+use std::time::Duration;
 
 use assay_instruments::{clock::Clock, tally::AtLeast};
 use assay_load::{Schedule, overdue::never_started};
 use assay_record::{Arrivals, RateScope};
+use assay_workload::Gate;
 
 use crate::{
     edges::Edges,
@@ -43,7 +41,8 @@ pub(crate) struct SharedTerminals<'a> {
     pub(crate) began: u64,
     /// Microseconds since 1970 at that moment.
     pub(crate) date: i64,
-    pub(crate) stop: &'a AtomicBool,
+    /// Shut, it ends them.
+    pub(crate) gate: &'a Gate,
     pub(crate) edges: &'a Edges,
     pub(crate) drive: &'a Drive,
 }
@@ -91,7 +90,7 @@ impl<'a, S: Session> Terminal<'a, S> {
     }
 
     fn stopped(&self) -> bool {
-        self.shared.stop.load(Relaxed)
+        self.shared.gate.is_shut()
     }
 
     fn work_closed(&mut self) -> Result<()> {

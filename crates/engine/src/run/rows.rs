@@ -1,10 +1,7 @@
 //! Single rows and scans: threads, each with cooperative tasks.
 
 use std::{
-    sync::{
-        Barrier,
-        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    },
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -15,6 +12,7 @@ use assay_instruments::{
     work::{Done, WorkPlace, WorkWatch},
 };
 use assay_record::{Event, Provenance, WorkCheck, WorkRecord};
+use assay_workload::{AtEdges, Gate, Observe, WindowPlan, Work, Worker, WorkloadError, drive, in_parallel};
 use rand_distr::{Distribution, Zipf};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -32,7 +30,12 @@ use super::{
     shape::{AccessKind, RowsShape, TABLE},
     targets, tiers,
 };
-use crate::{database::Database, error::Result, hand::Hand, session::Session};
+use crate::{
+    database::Database,
+    error::{EngineError, Result},
+    hand::Hand,
+    session::Session,
+};
 
 /// Rows of one transaction of a load.
 const LOAD_ROWS: u64 = 500;
@@ -59,7 +62,7 @@ pub(super) fn run(job: &EngineJob, place: &mut Place, watch: &mut Watch<'_>) -> 
         ledger::demand(&database, acknowledged)?;
     }
     if !there && !ledger {
-        load(&database, shape, job.threads as u64, &|| place.room(job), watch)?;
+        load(&database, shape, job.threads, &|| place.room(job), watch)?;
     }
     if there && !ledger {
         kept::demand(&database, shape)?;
@@ -97,20 +100,16 @@ fn fill(value: &mut [u8], row: u64, change: u64) {
 pub(super) fn load(
     database: &Database,
     shape: RowsShape,
-    threads: u64,
+    threads: u32,
     room: &(impl Fn() -> Result<()> + Sync),
     watch: &mut Watch<'_>,
 ) -> Result<()> {
     (watch.emit)(Event::Progress { stage: "load".to_owned(), done: 0.0, detail: String::new() });
-    let part = shape.rows.div_ceil(threads);
-    let results: Vec<Result<()>> = std::thread::scope(|scope| {
-        let load = |thread: u64| {
-            move || load_part(database, shape, thread * part..((thread + 1) * part).min(shape.rows), room)
-        };
-        let workers: Vec<_> = (0..threads).map(|thread| scope.spawn(load(thread))).collect();
-        workers.into_iter().map(|worker| worker.join().expect("a loader does not panic")).collect()
-    });
-    results.into_iter().collect::<Result<()>>()?;
+    let part = shape.rows.div_ceil(u64::from(threads));
+    in_parallel(threads, EngineError::from, |worker| {
+        let first = u64::from(worker.number()) * part;
+        load_part(database, shape, first..(first + part).min(shape.rows), room)
+    })?;
     database.checkpoint()
 }
 
@@ -148,83 +147,119 @@ fn work(
     (place, acknowledged): (&Place, Option<&Acknowledged>),
     watch: &mut Watch<'_>,
 ) -> Result<RowsWindow> {
-    let (stop, clock) = (AtomicBool::new(false), Clock::new());
-    let ready = Barrier::new(counts.len() + 1);
-    std::thread::scope(|scope| {
-        let mut workers = Vec::new();
-        for (thread, counts) in counts.iter().enumerate() {
-            let (stop, ready) = (&stop, &ready);
-            workers.push(scope.spawn(move || {
-                let crew = database.crew();
-                ready.wait();
-                let ended = crew.and_then(|crew| {
-                    let failed = std::cell::RefCell::new(None);
-                    crew.run(job.tasks as usize, |task| {
-                        let seed = job.seed ^ (thread as u64) << 32 ^ (task as u64) << 8;
-                        let part = (thread as u64 * u64::from(job.tasks) + task as u64, job.threads * job.tasks);
-                        let done = crew.session().and_then(|session| {
-                            Task { session, shape, counts, clock: Some(clock), stop, seed, part, acknowledged }.work()
-                        });
-                        if let Err(error) = done {
-                            failed.borrow_mut().get_or_insert(error);
-                            stop.store(true, Relaxed);
-                        }
-                    })?;
-                    failed.into_inner().map_or(Ok(()), Err)
-                });
-                if ended.is_err() {
-                    stop.store(true, Relaxed);
-                }
-                ended
-            }));
-        }
-        ready.wait();
-        let seen = control(job, counts, place, watch, &stop, clock);
-        stop.store(true, Relaxed);
-        let ends: Vec<Result<()>> =
-            workers.into_iter().map(|worker| worker.join().expect("a worker does not panic")).collect();
-        ends.into_iter().collect::<Result<()>>()?;
-        Ok(seen)
-    })
-}
-
-fn control(
-    job: &EngineJob,
-    counts: &[Counts],
-    place: &Place,
-    watch: &mut Watch<'_>,
-    stop: &AtomicBool,
-    clock: Clock,
-) -> RowsWindow {
-    let nap = |seconds: f64| {
-        let until = Instant::now() + Duration::from_secs_f64(seconds);
-        while Instant::now() < until && !watch.interrupted.load(Relaxed) && !stop.load(Relaxed) {
-            std::thread::sleep(Duration::from_millis(10).min(until.saturating_duration_since(Instant::now())));
-        }
+    let clock = Clock::new();
+    let length = Duration::from_secs_f64(job.duration_s);
+    let plan = WindowPlan {
+        warm_up: Duration::from_secs_f64(job.warmup_s),
+        length,
+        interval: length,
+        at_edges: AtEdges::Pass,
+        interrupted: watch.interrupted,
     };
-    nap(job.warmup_s);
-    let places: Vec<WorkPlace> = targets(job, place.emulated())
+    let places = targets(job, place.emulated())
         .into_iter()
         .map(|target| WorkPlace { role: target.role, path: target.target.into() })
         .collect();
-    let window = WorkWatch::open(clock, &places);
-    let mut seen: Vec<(Snapshot, Snapshot)> = counts.iter().map(|_| Default::default()).collect();
-    let mut drain = || {
+    let mut readings = Readings { clock, places, counts, seen: Vec::new(), before: (0, 0), open: None, window: None };
+    drive(&Rows { database, job, shape, counts, clock, acknowledged }, job.threads, |gate| {
+        plan.run(gate, &mut readings);
+    })?;
+    Ok(readings.window.expect("a window that was steered was closed"))
+}
+
+/// Rows of the engine, as the driver has them read and changed.
+struct Rows<'a> {
+    database: &'a Database,
+    job: &'a EngineJob,
+    shape: RowsShape,
+    counts: &'a [Counts],
+    clock: Clock,
+    acknowledged: Option<&'a Acknowledged>,
+}
+
+impl Work for Rows<'_> {
+    type Outcome = ();
+    type Error = EngineError;
+
+    fn work(&self, worker: &mut Worker<'_>) -> Result<()> {
+        let Self { database, job, shape, clock, acknowledged, .. } = *self;
+        let (thread, stop) = (worker.number(), worker.gate());
+        let counts = &self.counts[thread as usize];
+        let crew = database.crew()?;
+        worker.is_warm();
+        let failed = std::cell::RefCell::new(None);
+        crew.run(job.tasks as usize, |task| {
+            let seed = job.seed ^ u64::from(thread) << 32 ^ (task as u64) << 8;
+            let part = (u64::from(thread * job.tasks) + task as u64, job.threads * job.tasks);
+            let done = crew.session().and_then(|session| {
+                Task { session, shape, counts, clock: Some(clock), stop, seed, part, acknowledged }.work()
+            });
+            if let Err(error) = done {
+                failed.borrow_mut().get_or_insert(error);
+                stop.shut();
+            }
+        })?;
+        failed.into_inner().map_or(Ok(()), Err)
+    }
+
+    fn lost(&self, error: WorkloadError) -> EngineError {
+        error.into()
+    }
+}
+
+/// What the controller reads at the edges of the window.
+struct Readings<'a> {
+    clock: Clock,
+    places: Vec<WorkPlace>,
+    counts: &'a [Counts],
+    /// How far each thread's histograms have been read.
+    seen: Vec<(Snapshot, Snapshot)>,
+    /// Bytes and conflicts before the window.
+    before: (u64, u64),
+    open: Option<WorkWatch>,
+    window: Option<RowsWindow>,
+}
+
+impl Readings<'_> {
+    /// What was read and changed since the last look.
+    fn drain(&mut self) -> (Sum, Sum) {
+        self.seen.resize_with(self.counts.len(), Default::default);
         let (mut reads, mut changes) = (Sum::default(), Sum::default());
-        for (counts, (read, changed)) in counts.iter().zip(&mut seen) {
+        for (counts, (read, changed)) in self.counts.iter().zip(&mut self.seen) {
             counts.reads.drain_into(read, &mut reads);
             counts.changes.drain_into(changed, &mut changes);
         }
         (reads, changes)
-    };
-    let total = |pick: fn(&Counts) -> &AtomicU64| counts.iter().map(|one| pick(one).load(Relaxed)).sum::<u64>();
-    drop(drain());
-    let (bytes, conflicts) = (total(|one| &one.bytes), total(|one| &one.conflicts));
-    nap(job.duration_s);
-    let (reads, changes) = drain();
-    let (bytes, conflicts) = (total(|one| &one.bytes) - bytes, total(|one| &one.conflicts) - conflicts);
-    let done = Done { bytes, ..Done::operations(reads.count() + changes.count(), Provenance::Measured) };
-    RowsWindow { window: window.close(&done), reads, changes, bytes, conflicts }
+    }
+
+    /// Bytes and conflicts until now.
+    fn totals(&self) -> (u64, u64) {
+        let total = |pick: fn(&Counts) -> &AtomicU64| self.counts.iter().map(|one| pick(one).load(Relaxed)).sum();
+        (total(|one| &one.bytes), total(|one| &one.conflicts))
+    }
+}
+
+impl Observe for Readings<'_> {
+    fn open(&mut self) {
+        drop(self.drain());
+        self.open = Some(WorkWatch::open(self.clock, &self.places));
+    }
+
+    fn begin(&mut self) {
+        self.open.iter_mut().for_each(WorkWatch::restart);
+        drop(self.drain());
+        self.before = self.totals();
+    }
+
+    fn interval(&mut self, _at_s: f64) {}
+
+    fn close(&mut self, _at_s: f64) {
+        let Some(window) = self.open.take() else { return };
+        let ((reads, changes), (bytes, conflicts)) = (self.drain(), self.totals());
+        let (bytes, conflicts) = (bytes - self.before.0, conflicts - self.before.1);
+        let done = Done { bytes, ..Done::operations(reads.count() + changes.count(), Provenance::Measured) };
+        self.window = Some(RowsWindow { window: window.close(&done), reads, changes, bytes, conflicts });
+    }
 }
 
 /// One task of a thread.
@@ -234,7 +269,7 @@ pub(super) struct Task<'a> {
     pub counts: &'a Counts,
     /// What operations are timed by; the stage's time where there is none.
     pub clock: Option<Clock>,
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Gate,
     pub seed: u64,
     /// Its number, and how many there are.
     pub part: (u64, u32),
@@ -266,7 +301,7 @@ impl Task<'_> {
         let zipf = (self.shape.zipf > 0.0).then(|| Zipf::new(self.shape.rows as f64, self.shape.zipf));
         let zipf = zipf.and_then(std::result::Result::ok);
         let (mut value, mut change) = (Vec::new(), 0);
-        while !self.stop.load(Relaxed) {
+        while !self.stop.is_shut() {
             let row = match &zipf {
                 // Popular rows lie apart, as in YCSB.
                 Some(zipf) => {
@@ -316,7 +351,7 @@ impl Task<'_> {
 
     fn write_down(self, acknowledged: &Acknowledged) -> Result<()> {
         let mut writer = ledger::Writer::begin(self.session, acknowledged, self.part.0 as u32)?;
-        while !self.stop.load(Relaxed) {
+        while !self.stop.is_shut() {
             let start = Instant::now();
             let conflicts = writer.write(self.shape.value_bytes)?;
             self.counts.conflicts.fetch_add(conflicts, Relaxed);
@@ -328,7 +363,7 @@ impl Task<'_> {
     fn scan(&mut self) -> Result<()> {
         let (rows, (number, parts)) = (self.shape.rows, self.part);
         let mut first = rows / u64::from(parts) * number;
-        while !self.stop.load(Relaxed) {
+        while !self.stop.is_shut() {
             let start = self.now();
             let end = (first + SCAN_ROWS).min(rows);
             let (mut visited, mut bytes) = (0, 0);

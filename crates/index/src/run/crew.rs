@@ -7,15 +7,15 @@ use assay_instruments::{
     clock::Clock,
     counters::ThreadCounters,
     tally::Sum,
-    work::{Done, WorkWatch, WorkWindow},
+    work::{Done, WorkPlace, WorkWatch, WorkWindow},
 };
 use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
+use assay_workload::{AtEdges, Gate, Observe, WindowPlan, Work, Worker, WorkloadError, drive, pin};
 
 use super::{
     act::Hands,
     batch::{Batch, since},
     desk::{Desk, Series},
-    gate::{AtWork, GLANCE, StartGate, ThreadProgress},
     outcome::ThreadOutcome,
 };
 use crate::{
@@ -28,7 +28,6 @@ use crate::{
 /// Operations between two looks at the gate.
 const BATCH: u32 = 32;
 const INTERVAL: Duration = Duration::from_millis(250);
-const LOOK: Duration = Duration::from_millis(5);
 
 /// What all of them did.
 pub(super) struct Crew {
@@ -37,12 +36,6 @@ pub(super) struct Crew {
     pub(super) service: Vec<(Operation, Sum)>,
     pub(super) intervals: Vec<IntervalPoint>,
     pub(super) interrupted: bool,
-}
-
-struct WindowPlan<'a> {
-    job: &'a IndexJob,
-    clock: Clock,
-    gate: &'a StartGate,
 }
 
 /// Warms up, opens the window, closes it.
@@ -54,130 +47,150 @@ pub(super) fn run(
     job: &IndexJob,
     (clock, provenance): (Clock, Provenance),
     watch: &mut Watch<'_>,
-    open: impl FnOnce() -> WorkWatch,
+    place: WorkPlace,
 ) -> Result<Crew, IndexError> {
-    let gate = StartGate::default();
     Picker::new(job.distribution(), job.territory(0).picked())?;
-    let plan = WindowPlan { job, clock, gate: &gate };
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
-    std::thread::scope(|scope| {
-        let work = |(thread, desk)| {
-            let plan = &plan;
-            scope.spawn(move || work(index, plan, thread as u64, desk))
-        };
-        let threads: Vec<_> = desks.iter().enumerate().map(work).collect();
-        let (watched, mut series, length_s) = control(&plan, &desks, watch, open);
-        // Each is waited for: a scope whose thread panicked unseen panics itself.
-        let ended: Vec<_> = threads.into_iter().map(|thread| thread.join().map_err(|panic| broken(&*panic))).collect();
-        let outcomes: Vec<ThreadOutcome> = ended.into_iter().collect::<Result<_, _>>()?;
-        let operations = outcomes.iter().map(ThreadOutcome::operations).sum();
-        let ended = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
-        let window = watched.close(&Done { ended, ..Done::operations(operations, provenance) });
-        // Only now: it takes time, which is none of the window's.
-        series.gather(&desks, length_s);
-        let service = series.service();
-        let interrupted = watch.interrupted.load(Relaxed);
-        Ok(Crew { outcomes, window, service, intervals: series.points, interrupted })
-    })
+    let plan = WindowPlan {
+        warm_up: Duration::from_secs_f64(job.warmup_s),
+        length: length(job),
+        interval: INTERVAL,
+        at_edges: AtEdges::Halt,
+        interrupted: watch.interrupted,
+    };
+    let mut readings = Readings { clock, place, desks: &desks, series: Series::new(&desks), watch, window: None };
+    let operations = Operations { index, job, clock, desks: &desks };
+    let (outcomes, length_s) = drive(&operations, job.threads, |gate| plan.run(gate, &mut readings))?;
+    let done = outcomes.iter().map(ThreadOutcome::operations).sum();
+    let ended = outcomes.iter().map(|outcome| outcome.used.clone()).collect();
+    let window = readings.window.take().unwrap_or_else(|| readings.opened());
+    let window = window.close(&Done { ended, ..Done::operations(done, provenance) });
+    // Only now: it takes time, which is none of the window's.
+    let mut series = readings.series;
+    series.gather(&desks, length_s);
+    let service = series.service();
+    let interrupted = plan.interrupted.load(Relaxed);
+    Ok(Crew { outcomes, window, service, intervals: series.points, interrupted })
 }
 
 /// What a panic says of the index.
 pub(super) fn broken(panic: &(dyn std::any::Any + Send)) -> IndexError {
-    let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    IndexError::Damaged { what: format!("a thread met what cannot be ({})", said.unwrap_or("it said nothing")) }
+    met(assay_workload::said(panic))
 }
 
-/// Warms up, opens the window and shuts it when its time is over; answers with its length, s, when all had ended.
-fn control(
-    plan: &WindowPlan<'_>,
-    desks: &[Desk],
-    watch: &mut Watch<'_>,
-    open: impl FnOnce() -> WorkWatch,
-) -> (WorkWatch, Series, f64) {
-    let (gate, threads) = (plan.gate, plan.job.threads);
-    warm_up_all(plan, watch);
-    let mut series = Series::new(desks);
-    let mut watched = open();
-    gate.call();
-    gate.wait_for(ThreadProgress::Ready, threads);
-    watched.restart();
-    let opened = std::time::Instant::now();
-    gate.open();
-    gate.wait_for(ThreadProgress::Begun, threads);
-    let begun = std::time::Instant::now();
-    let goes_on = || gate.goes_on() && !gate.are_all(ThreadProgress::Finished, threads);
-    while begun.elapsed() < plan.length() && goes_on() && !watch.interrupted.load(Relaxed) {
-        std::thread::sleep(LOOK.min(plan.length().saturating_sub(begun.elapsed())));
-        let at_s = opened.elapsed().as_secs_f64();
-        if at_s - series.at_s >= INTERVAL.as_secs_f64() {
-            series.gather(desks, at_s);
-            tell(watch, &series);
+fn met(said: &str) -> IndexError {
+    IndexError::Damaged { what: format!("a thread met what cannot be ({said})") }
+}
+
+/// A thread that could not be started, or was lost.
+pub(super) fn lost(error: WorkloadError) -> IndexError {
+    match &error {
+        WorkloadError::Panicked { said, .. } => met(said),
+        _ => IndexError::NotPossible { reason: error.to_string(), fix: error.fix() },
+    }
+}
+
+/// What the controller reads at the edges of the window, and in between.
+struct Readings<'a, 'w> {
+    clock: Clock,
+    place: WorkPlace,
+    desks: &'a [Desk],
+    series: Series,
+    watch: &'a mut Watch<'w>,
+    window: Option<WorkWatch>,
+}
+
+impl Readings<'_, '_> {
+    fn opened(&self) -> WorkWatch {
+        WorkWatch::open(self.clock, std::slice::from_ref(&self.place))
+    }
+}
+
+impl Observe for Readings<'_, '_> {
+    fn open(&mut self) {
+        self.window = Some(self.opened());
+    }
+
+    fn begin(&mut self) {
+        self.window.iter_mut().for_each(WorkWatch::restart);
+    }
+
+    fn interval(&mut self, at_s: f64) {
+        self.series.gather(self.desks, at_s);
+        let Some(point) = self.series.points.last() else { return };
+        let sample = IntervalSample {
+            class: "index".to_owned(),
+            operations: point.operations,
+            bytes: 0,
+            mean_ns: point.mean_ns,
+            max_ns: point.max_ns,
+        };
+        (self.watch.emit)(Event::Interval { at_s: point.at_s, classes: vec![sample] });
+    }
+
+    fn close(&mut self, _at_s: f64) {}
+}
+
+/// Operations on an index, as the driver has them done.
+struct Operations<'a, I> {
+    index: &'a I,
+    job: &'a IndexJob,
+    clock: Clock,
+    desks: &'a [Desk],
+}
+
+/// What the measured loop looks at.
+struct Shift<'a> {
+    job: &'a IndexJob,
+    clock: Clock,
+    gate: &'a Gate,
+    desk: &'a Desk,
+}
+
+impl<I: Index> Work for Operations<'_, I> {
+    type Outcome = ThreadOutcome;
+    type Error = IndexError;
+
+    fn work(&self, worker: &mut Worker<'_>) -> Result<ThreadOutcome, IndexError> {
+        let Self { index, job, clock, desks } = *self;
+        if job.pin {
+            pin::settle_anywhere(worker.number());
         }
-    }
-    gate.shut();
-    while !gate.are_all(ThreadProgress::Finished, threads) {
-        std::thread::sleep(GLANCE);
-    }
-    (watched, series, opened.elapsed().as_secs_f64())
-}
-
-/// Waits until the threads are there and have warmed up.
-fn warm_up_all(plan: &WindowPlan<'_>, watch: &Watch<'_>) {
-    let began = std::time::Instant::now();
-    let warm_up = Duration::from_secs_f64(plan.job.warmup_s);
-    let waits = || began.elapsed() < warm_up && plan.gate.goes_on() && !watch.interrupted.load(Relaxed);
-    while !plan.gate.are_all(ThreadProgress::Warm, plan.job.threads) || waits() {
-        std::thread::sleep(GLANCE);
-    }
-}
-
-fn tell(watch: &mut Watch<'_>, series: &Series) {
-    let Some(point) = series.points.last() else { return };
-    let sample = IntervalSample {
-        class: "index".to_owned(),
-        operations: point.operations,
-        bytes: 0,
-        mean_ns: point.mean_ns,
-        max_ns: point.max_ns,
-    };
-    (watch.emit)(Event::Interval { at_s: point.at_s, classes: vec![sample] });
-}
-
-/// What one thread does from first to last.
-fn work<I: Index>(index: &I, plan: &WindowPlan<'_>, thread: u64, desk: &Desk) -> ThreadOutcome {
-    if plan.job.pin {
-        pin(thread as usize);
-    }
-    let mut at_work = AtWork::new(plan.gate);
-    let job = plan.job;
-    let territory = job.territory(thread);
-    let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
-    let mut session = index.session_of(thread as usize % index.parts());
-    let picker = Picker::new(job.distribution(), territory.picked()).expect("the law was tried before");
-    let mut counters = ThreadCounters::accounts(plan.clock.tsc_hz());
-    let calm = job.workload.mix().without_growth();
-    let mut stream = Stream::new(calm, picker.clone(), territory, job.seed ^ 0xAAAA);
-    at_work.is_warm();
-    while plan.gate.is_warming() {
-        if job.warmup_s == 0.0 {
-            std::thread::yield_now();
-            continue;
+        let thread = u64::from(worker.number());
+        let shift = Shift { job, clock, gate: worker.gate(), desk: &desks[thread as usize] };
+        let territory = job.territory(thread);
+        let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
+        let mut session = index.session_of(thread as usize % index.parts());
+        let picker = Picker::new(job.distribution(), territory.picked())?;
+        let mut counters = ThreadCounters::accounts(clock.tsc_hz());
+        let calm = job.workload.mix().without_growth();
+        let mut stream = Stream::new(calm, picker.clone(), territory, job.seed ^ 0xAAAA);
+        worker.is_warm();
+        while shift.gate.is_warming() {
+            if job.warmup_s == 0.0 {
+                std::thread::yield_now();
+                continue;
+            }
+            warm_up(&mut session, &mut stream, &mut hands);
         }
-        warm_up(&mut session, &mut stream, &mut hands);
+        let stream = Stream::new(job.workload.mix(), picker, territory, job.seed);
+        let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
+        worker.begin();
+        counters.start();
+        let before = session.moved();
+        let mut outcome = if job.batch > 1 {
+            measure_batches(&mut session, &shift, stream, (&mut hands, batch))
+        } else {
+            measure(&mut session, &shift, stream, &mut hands)
+        };
+        outcome.used = counters.stop();
+        outcome.moved = session.moved().zip(before).map(|(after, before)| after.since(&before));
+        Ok(outcome)
     }
-    let stream = Stream::new(job.workload.mix(), picker, territory, job.seed);
-    let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
-    at_work.begin();
-    counters.start();
-    let before = session.moved();
-    let mut outcome = if job.batch > 1 {
-        measure_batches(&mut session, plan, stream, (&mut hands, batch), desk)
-    } else {
-        measure(&mut session, plan, stream, &mut hands, desk)
-    };
-    outcome.used = counters.stop();
-    outcome.moved = session.moved().zip(before).map(|(after, before)| after.since(&before));
-    outcome
+
+    fn lost(&self, error: WorkloadError) -> IndexError {
+        lost(error)
+    }
 }
 
 fn warm_up(session: &mut impl Session, stream: &mut Stream, hands: &mut Hands) {
@@ -190,17 +203,11 @@ fn warm_up(session: &mut impl Session, stream: &mut Stream, hands: &mut Hands) {
 }
 
 /// The measured loop: no allocation, no lock, no system call; one operation of `sample_every` is timed.
-fn measure<S: Session>(
-    session: &mut S,
-    plan: &WindowPlan<'_>,
-    mut stream: Stream,
-    hands: &mut Hands,
-    desk: &Desk,
-) -> ThreadOutcome {
+fn measure<S: Session>(session: &mut S, shift: &Shift<'_>, mut stream: Stream, hands: &mut Hands) -> ThreadOutcome {
     let mut outcome = ThreadOutcome::new(stream.territory());
-    let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
+    let (clock, every, quota, desk) = (shift.clock, shift.job.sample_every, shift.quota(), shift.desk);
     let (start, mut done) = (clock.now(), 0_u64);
-    'window: while (plan.gate.is_measuring() || done == 0) && done < quota {
+    'window: while (shift.gate.is_open() || done == 0) && done < quota {
         for _ in 0..u64::from(BATCH).min(quota - done) {
             let Some(step) = stream.step() else {
                 outcome.exhausted = true;
@@ -230,15 +237,14 @@ fn measure<S: Session>(
 /// The measured loop where lookups wait together.
 fn measure_batches<S: Session>(
     session: &mut S,
-    plan: &WindowPlan<'_>,
+    shift: &Shift<'_>,
     mut stream: Stream,
     (hands, mut batch): (&mut Hands, Batch),
-    desk: &Desk,
 ) -> ThreadOutcome {
     let mut outcome = ThreadOutcome::new(stream.territory());
-    let (clock, every, quota) = (plan.clock, plan.job.sample_every, plan.quota());
+    let (clock, every, quota, desk) = (shift.clock, shift.job.sample_every, shift.quota(), shift.desk);
     let (start, mut done) = (clock.now(), 0_u64);
-    while (plan.gate.is_measuring() || done == 0) && done < quota {
+    while (shift.gate.is_open() || done == 0) && done < quota {
         let Some(step) = stream.step() else {
             outcome.exhausted = true;
             break;
@@ -273,32 +279,20 @@ fn is_timed(step: &Step, every: u32) -> bool {
     ((step.random & 0xFFFF_FFFF) * u64::from(every)) >> 32 == 0
 }
 
-impl WindowPlan<'_> {
-    /// How long the window is to be.
-    fn length(&self) -> Duration {
-        match self.job.window {
-            Window::Seconds(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
-            Window::Operations(_) => Duration::MAX,
-        }
+/// How long the window is to be.
+fn length(job: &IndexJob) -> Duration {
+    match job.window {
+        Window::Seconds(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
+        Window::Operations(_) => Duration::MAX,
     }
+}
 
+impl Shift<'_> {
     /// Operations of each thread.
     fn quota(&self) -> u64 {
         match self.job.window {
             Window::Operations(all) => all.div_ceil(u64::from(self.job.threads)),
             Window::Seconds(_) => u64::MAX,
         }
-    }
-}
-
-/// Keeps the calling thread to one of the CPUs that it may use.
-fn pin(thread: usize) {
-    let Ok(allowed) = rustix::thread::sched_getaffinity(None) else { return };
-    let cpus: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
-    if let Some(&cpu) = cpus.get(thread % cpus.len().max(1)) {
-        let mut one = rustix::thread::CpuSet::new();
-        one.set(cpu);
-        // Refused, the thread wanders as before.
-        let _ = rustix::thread::sched_setaffinity(None, &one);
     }
 }

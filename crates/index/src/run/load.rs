@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{act::Hands, factory::Factory};
+use assay_workload::{Worker, in_parallel};
+
+use super::{act::Hands, crew, factory::Factory};
 use crate::{
     error::IndexError,
     index::{Index, Session},
@@ -36,26 +38,18 @@ pub(super) fn load(
     entries: &Entries,
     interrupted: &AtomicBool,
 ) -> Result<Loaded, IndexError> {
-    let (start, threads, stop) = (Instant::now(), u64::from(job.threads), AtomicBool::new(false));
-    let part = |thread: u64| {
+    let start = Instant::now();
+    let part = |worker: &mut Worker<'_>| {
+        let (thread, gate) = (u64::from(worker.number()), worker.gate());
         let territory = job.territory(thread);
         let mut hands = Hands::new(*entries, &job.sizes, thread, job.scan_length);
         let mut session = index.session_of(thread as usize % index.parts());
-        let done = insert_all(&mut session, &territory, &mut hands, &|| {
+        insert_all(&mut session, &territory, &mut hands, &|| {
             factory.room()?;
-            Ok(stop.load(Ordering::Relaxed) || interrupted.load(Ordering::Relaxed))
-        });
-        if done.is_err() {
-            stop.store(true, Ordering::Relaxed);
-        }
-        done
+            Ok(gate.is_shut() || interrupted.load(Ordering::Relaxed))
+        })
     };
-    let keys = std::thread::scope(|scope| {
-        let all: Vec<_> = (0..threads).map(|thread| scope.spawn(move || part(thread))).collect();
-        all.into_iter()
-            .map(|one| one.join().expect("a panic of a thread ends the run"))
-            .sum::<Result<u64, IndexError>>()
-    })?;
+    let keys = in_parallel(job.threads, crew::lost, part)?.into_iter().sum();
     if interrupted.load(Ordering::Relaxed) {
         return Err(IndexError::Interrupted { at: "loading" });
     }

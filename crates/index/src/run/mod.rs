@@ -11,7 +11,6 @@ mod count;
 mod crew;
 mod desk;
 mod factory;
-mod gate;
 mod load;
 mod lookups;
 mod outcome;
@@ -26,10 +25,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_instruments::{
-    clock::Clock,
-    work::{WorkPlace, WorkWatch},
-};
+use assay_instruments::{clock::Clock, work::WorkPlace};
 use assay_record::{Event, WorkCheck, WorkRecord};
 
 pub use assay_instruments::Watch;
@@ -57,7 +53,7 @@ fn all_of(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Resu
     let place = WorkPlace { role: "data".to_owned(), path: job.target.clone() };
     let prepared = began.elapsed();
     let provenance = record::provenance(&factory.about());
-    let crew = crew::run(&opened.index, job, (clock, provenance), watch, || WorkWatch::open(clock, &[place]))?;
+    let crew = crew::run(&opened.index, job, (clock, provenance), watch, place)?;
     seen.prepared = prepared;
     look_after(factory, opened.index, job, (&mut seen, &crew), watch)?;
     Ok(record::record(job, &factory.about(), seen, crew))

@@ -9,6 +9,7 @@ use assay_instruments::{
     tally::Tally,
 };
 use assay_record::{Event, Job, Stop};
+use assay_workload::Gate;
 
 use super::crew::Floor;
 
@@ -51,6 +52,8 @@ pub struct Controller<'a> {
     pub job: &'a Job,
     /// What it shares with the workers.
     pub floor: &'a Floor,
+    /// What they are told to begin by.
+    pub gate: &'a Gate,
     /// Tallies by class and thread.
     pub tallies: &'a [Vec<Tally>],
     /// Set when the user interrupts.
@@ -74,7 +77,7 @@ impl Controller<'_> {
         self.floor.begin.store(begin, Relaxed);
         self.floor.edges.close.store(open + self.ticks(window.measure_s), Relaxed);
         self.floor.edges.open.store(open, Relaxed);
-        self.floor.gate.open();
+        self.gate.open();
         if window.warmup_s > 0.0 {
             emit(Event::Progress { stage: "warm-up".into(), done: 0.0, detail: format!("{} s", window.warmup_s) });
         }

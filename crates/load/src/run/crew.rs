@@ -1,6 +1,9 @@
 //! The worker threads of a run: one per class and thread, each with a path, memory and counters of its own.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use assay_instruments::{
     clock::Clock,
@@ -9,10 +12,12 @@ use assay_instruments::{
 };
 use assay_path::{Arena, Blocking, OpenParameters, Opened, PathError, Queued, Segment};
 use assay_record::{Class, Layout, PathKind};
+use assay_workload::{Work, Worker, WorkloadError, pin};
 
-use super::{counting::Afterwards, gate::Gate, pin};
+use super::counting::Afterwards;
 use crate::{
     check::{Checker, SecondLook},
+    error::LoadError,
     generator::{FileShare, Spread, writes},
     overdue::Overdue,
     seat,
@@ -55,16 +60,12 @@ pub struct Floor {
     pub edges: Edges,
     /// When schedules begin, ticks.
     pub begin: AtomicU64,
-    /// Where workers wait for each other.
-    pub gate: Gate,
     /// Hardware counters run in the judged window.
     pub count_in_window: bool,
     /// Hardware counters run in a window of its own.
     pub count_apart: bool,
     /// Until when.
     pub afterwards: Afterwards,
-    /// One of them could not open its path: none begins.
-    pub failed: AtomicBool,
 }
 
 /// What one worker brings back.
@@ -153,58 +154,81 @@ struct Ready {
     arena: Arena,
 }
 
-/// A worker is at the gate, or never will be: the others must not wait for one that panicked.
-struct Arrival<'a> {
+/// The classes' I/O, as the driver has it done: a station for each worker, which takes it.
+pub struct Stations<'a> {
+    names: Vec<String>,
+    stations: Vec<Mutex<Option<Station<'a>>>>,
     floor: &'a Floor,
-    arrived: bool,
 }
 
-impl Drop for Arrival<'_> {
-    fn drop(&mut self) {
-        if !self.arrived {
-            self.floor.failed.store(true, Relaxed);
-            self.floor.gate.count();
-        } else if std::thread::panicking() {
-            self.floor.edges.close_now(self.floor.clock.now());
-        }
+impl<'a> Stations<'a> {
+    /// A worker for each.
+    pub fn new(stations: Vec<Station<'a>>, floor: &'a Floor) -> Self {
+        let names = stations.iter().map(|station| format!("{}-{}", station.class.name, station.thread)).collect();
+        Self { names, stations: stations.into_iter().map(|station| Mutex::new(Some(station))).collect(), floor }
+    }
+
+    /// How many there are.
+    pub fn workers(&self) -> u32 {
+        self.stations.len() as u32
     }
 }
 
-/// Does one worker's part of a run, on the calling thread.
-///
-/// # Errors
-/// [`PathError`] where its path cannot be opened; the other workers are told not to begin.
-pub fn work(mut station: Station<'_>, floor: &Floor) -> Result<ThreadOutcome, PathError> {
-    let mut arrival = Arrival { floor, arrived: false };
+impl Work for Stations<'_> {
+    /// None of a worker that never began, since another one failed.
+    type Outcome = Option<ThreadOutcome>;
+    type Error = LoadError;
+
+    fn work(&self, worker: &mut Worker<'_>) -> Result<Option<ThreadOutcome>, LoadError> {
+        let station = self.stations[worker.number() as usize].lock().unwrap_or_else(PoisonError::into_inner).take();
+        station.map_or(Ok(None), |station| work(station, worker, self.floor))
+    }
+
+    fn lost(&self, error: WorkloadError) -> LoadError {
+        error.into()
+    }
+
+    fn name(&self, worker: u32) -> String {
+        self.names[worker as usize].clone()
+    }
+
+    fn failed(&self) {
+        self.floor.edges.close_now(self.floor.clock.now());
+    }
+}
+
+fn work(mut station: Station<'_>, worker: &mut Worker<'_>, floor: &Floor) -> Result<Option<ThreadOutcome>, LoadError> {
     exact_sleeps();
     no_signals();
     let Ready { task, counters, warm, overdue, opened, arena } = prepare(&mut station, floor)?;
-    arrival.arrived = true;
-    floor.gate.arrive();
-    if floor.failed.load(Relaxed) {
-        return Err(PathError::Interrupted { action: "waiting for the other workers" });
+    if !worker.begin() {
+        return Ok(None);
     }
     let emulated = matches!(&opened, Opened::Pmem(path) if path.emulated());
     let shift = Shift { task, counters, warm, overdue, station, floor, emulated };
     let (depth, batch) = (shift.station.class.depth, shift.station.class.batch);
-    match opened {
-        Opened::Pread(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
-        Opened::Mmap(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
-        Opened::Pmem(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
-        Opened::Polled(path) => Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch))),
+    let outcome = match opened {
+        Opened::Pread(path) => shift.measure(BlockingLoop::new(path, &arena)),
+        Opened::Mmap(path) => shift.measure(BlockingLoop::new(path, &arena)),
+        Opened::Pmem(path) => shift.measure(BlockingLoop::new(path, &arena)),
+        Opened::Polled(path) => shift.measure(QueuedLoop::new(path, &arena, depth, batch)),
         Opened::Null(path) if seat::is_queued(shift.station.class) => {
-            Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch)))
+            shift.measure(QueuedLoop::new(path, &arena, depth, batch))
         }
-        Opened::Null(path) => Ok(shift.measure(BlockingLoop::new(path, &arena))),
-        Opened::Libaio(path) => Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch))),
-        Opened::Uring(path) => Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch))),
-        Opened::Passthrough(path) => Ok(shift.measure(QueuedLoop::new(path, &arena, depth, batch))),
-        _ => Err(PathError::Unavailable {
-            what: "this path".to_owned(),
-            reason: "the executor does not know it".to_owned(),
-            fix: "use one of those that assay list paths shows".to_owned(),
-        }),
-    }
+        Opened::Null(path) => shift.measure(BlockingLoop::new(path, &arena)),
+        Opened::Libaio(path) => shift.measure(QueuedLoop::new(path, &arena, depth, batch)),
+        Opened::Uring(path) => shift.measure(QueuedLoop::new(path, &arena, depth, batch)),
+        Opened::Passthrough(path) => shift.measure(QueuedLoop::new(path, &arena, depth, batch)),
+        _ => {
+            return Err(PathError::Unavailable {
+                what: "this path".to_owned(),
+                reason: "the executor does not know it".to_owned(),
+                fix: "use one of those that assay list paths shows".to_owned(),
+            }
+            .into());
+        }
+    };
+    Ok(Some(outcome))
 }
 
 /// A worker's sleeps end as exactly as the kernel can: its timer slack is one nanosecond instead of 50 microseconds.
@@ -225,15 +249,11 @@ fn no_signals() {
     }
 }
 
-fn prepare(station: &mut Station<'_>, floor: &Floor) -> Result<Ready, PathError> {
+fn prepare(station: &mut Station<'_>, floor: &Floor) -> Result<Ready, LoadError> {
     let clock = floor.clock;
     let class = station.class;
     // Before any memory is touched, so that it lies where the thread runs.
-    pin::settle(class.pin.as_ref(), station.thread).map_err(|source| PathError::Io {
-        action: "keeping a thread to its CPUs for",
-        path: class.name.clone().into(),
-        source,
-    })?;
+    pin::settle(class.pin.as_ref(), station.thread, &class.name)?;
     let task = task_of(station, clock);
     let mut arena = Arena::new(task.memory.bytes()).map_err(|source| PathError::Io {
         action: "reserving memory for",

@@ -3,11 +3,9 @@
 mod controller;
 mod counting;
 mod crew;
-mod gate;
 mod judge;
 mod observe;
 mod part;
-mod pin;
 mod readback;
 mod rest;
 mod result;
@@ -16,21 +14,17 @@ mod stage;
 
 pub use self::result::objective;
 
-use std::{
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
-    thread,
-    time::Instant,
-};
+use std::{sync::atomic::AtomicU64, time::Instant};
 
 use assay_instruments::{Watch, clock::Clock, counters::Roots, tally::Tally};
-use assay_path::{PathError, open::operation_error};
+use assay_path::open::operation_error;
 use assay_record::{Job, Record, Stop};
+use assay_workload::{Milestone, drive, pin};
 
 use self::{
     controller::{Controller, Watched},
     counting::{Afterwards, Counting},
-    crew::{Floor, ThreadOutcome},
-    gate::Gate,
+    crew::{Floor, Stations, ThreadOutcome},
     observe::Surroundings,
     stage::Stage,
 };
@@ -109,73 +103,28 @@ fn measure(
     counting: &Counting,
     clock: Clock,
 ) -> Result<Measured, LoadError> {
-    let stations = stage.stations(job, tallies)?;
     let floor = Floor {
         clock,
         edges: Edges::default(),
         begin: AtomicU64::new(0),
-        gate: Gate::default(),
         count_in_window: counting.in_window(),
         count_apart: counting.by == assay_record::CountedBy::OwnWindow,
         afterwards: Afterwards::default(),
-        failed: AtomicBool::new(false),
     };
-    let hired = stations.len();
-    thread::scope(|scope| {
-        let mut workers = Vec::with_capacity(hired);
-        let mut refused = None;
-        for station in stations {
-            let class = station.class.name.clone();
-            let name = format!("{class}-{}", station.thread);
-            let floor = &floor;
-            match thread::Builder::new().name(name).spawn_scoped(scope, move || crew::work(station, floor)) {
-                Ok(worker) => workers.push((class, worker)),
-                Err(source) => refused = Some(LoadError::System { action: "starting a worker thread", source }),
-            }
+    let stations = Stations::new(stage.stations(job, tallies)?, &floor);
+    let (outcomes, watched) = drive(&stations, stations.workers(), |gate| {
+        gate.wait_for(Milestone::Ready);
+        if gate.is_shut() {
+            return None;
         }
-        floor.gate.await_all(workers.len());
-        if refused.is_some() {
-            floor.failed.store(true, Relaxed);
-        }
-        let watched = if floor.failed.load(Relaxed) {
-            floor.gate.open();
-            None
-        } else {
-            let controller = Controller { job, floor: &floor, tallies, interrupted: watch.interrupted };
-            let watched = controller.watch(around, watch.emit);
-            let own_s = counting.own_window_s(watched.stop);
-            floor.afterwards.decide(own_s.map(|own_s| clock.now() + clock.ns_to_ticks((own_s * 1e9) as u64)));
-            Some(watched)
-        };
-        let outcomes = join(workers)?;
-        match (watched, refused) {
-            (Some(watched), _) => Ok((watched, outcomes)),
-            (None, Some(error)) => Err(error),
-            (None, None) => Err(LoadError::WorkerLost { class: "none".to_owned() }),
-        }
-    })
-}
-
-type Worker<'scope> = (String, thread::ScopedJoinHandle<'scope, Result<ThreadOutcome, PathError>>);
-
-fn join(workers: Vec<Worker<'_>>) -> Result<Vec<ThreadOutcome>, LoadError> {
-    let mut outcomes = Vec::with_capacity(workers.len());
-    let mut failure: Option<PathError> = None;
-    let mut lost = None;
-    for (class, worker) in workers {
-        match worker.join() {
-            Ok(Ok(outcome)) => outcomes.push(outcome),
-            // A worker that only waited for the others tells nothing; the one that failed does.
-            Ok(Err(PathError::Interrupted { .. })) => {}
-            Ok(Err(error)) => failure = failure.or(Some(error)),
-            Err(_) => lost = lost.or(Some(class)),
-        }
-    }
-    match (lost, failure) {
-        (Some(class), _) => Err(LoadError::WorkerLost { class }),
-        (None, Some(error)) => Err(error.into()),
-        (None, None) => Ok(outcomes),
-    }
+        let controller = Controller { job, floor: &floor, gate, tallies, interrupted: watch.interrupted };
+        let watched = controller.watch(around, watch.emit);
+        let own_s = counting.own_window_s(watched.stop);
+        floor.afterwards.decide(own_s.map(|own_s| clock.now() + clock.ns_to_ticks((own_s * 1e9) as u64)));
+        Some(watched)
+    })?;
+    let watched = watched.expect("a worker that shuts the gate before it opens has failed");
+    Ok((watched, outcomes.into_iter().flatten().collect()))
 }
 
 /// A target that broke in mid-run: the sentence names the file and the kernel's answer.

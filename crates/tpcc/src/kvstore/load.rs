@@ -1,11 +1,6 @@
 //! Fills a key-value store: warehouses side by side, each table in the order of its keys.
 
-use std::{
-    ops::ControlFlow,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
-    thread,
-    time::Duration,
-};
+use std::ops::ControlFlow;
 
 use crate::{
     error::{Result, TpccError},
@@ -14,6 +9,7 @@ use crate::{
     population::Population,
     row::Row,
     scale::{DISTRICTS, Scale},
+    side_by_side,
 };
 
 /// Rows of one transaction.
@@ -32,32 +28,9 @@ pub(super) fn load<K: Kv>(
     scale.validate()?;
     let population = Population::new(*scale, seed);
     Loader::new(kv)?.items(&population)?;
-    let (next, done, stop) = (AtomicU32::new(1), AtomicU32::new(0), AtomicBool::new(false));
-    let worker = || -> Result<()> {
-        let mut loader = Loader::new(kv)?;
-        loop {
-            let warehouse = next.fetch_add(1, Relaxed);
-            if warehouse > scale.warehouses || stop.load(Relaxed) {
-                return Ok(());
-            }
-            loader.warehouse(&population, warehouse)?;
-            done.fetch_add(1, Relaxed);
-        }
-    };
     let threads = kv.loaders().clamp(1, THREADS_AT_MOST);
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.min(scale.warehouses as usize)).map(|_| scope.spawn(worker)).collect();
-        while !workers.iter().all(thread::ScopedJoinHandle::is_finished) {
-            if progress(f64::from(done.load(Relaxed)) / f64::from(scale.warehouses)).is_break() {
-                stop.store(true, Relaxed);
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        workers.into_iter().try_for_each(|worker| worker.join().map_err(|_| TpccError::TerminalLost)?)
-    })?;
-    if stop.load(Relaxed) {
-        return Err(TpccError::Conflict);
-    }
+    let load = |loader: &mut Loader<'_, K>, warehouse| loader.warehouse(&population, warehouse);
+    side_by_side::fill((threads, scale.warehouses), progress, || Loader::new(kv), load)?;
     kv.loaded()
 }
 

@@ -12,10 +12,7 @@ mod tpcc;
 use std::{
     cell::Cell,
     rc::Rc,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::Ordering::Relaxed},
     time::{Duration, Instant},
 };
 
@@ -26,6 +23,7 @@ use assay_buffer::{
 use assay_pmem::{Mapped, Medium};
 use assay_record::{Event, Verdict, WorkRecord};
 use assay_scene::{Shared, TwinDisk, TwinMemory};
+use assay_workload::Gate;
 
 use self::{learn::Computed, result::Edge};
 use super::{
@@ -194,7 +192,7 @@ impl Play<'_> {
     fn window(
         &self,
         bodies: Vec<Box<dyn FnOnce() + '_>>,
-        stop: &AtomicBool,
+        stop: &Gate,
         count: &dyn Fn() -> u64,
         mark: &dyn Fn(bool),
         watch: &mut Watch<'_>,
@@ -207,7 +205,7 @@ impl Play<'_> {
             match unsafe { stage.spawn_borrowing("worker", body) } {
                 Ok(actor) => actors.push(actor),
                 Err(error) => {
-                    stop.store(true, Relaxed);
+                    stop.shut();
                     actors.iter().for_each(|&actor| stage.join(actor));
                     return Err(failed(error));
                 }
@@ -220,7 +218,7 @@ impl Play<'_> {
         mark(false);
         edges.push(Edge::now(self, &actors, count()));
         for piece in 1..=PIECES {
-            if watch.interrupted.load(Relaxed) || stop.load(Relaxed) {
+            if watch.interrupted.load(Relaxed) || stop.is_shut() {
                 break;
             }
             until += ps(job.duration_s / f64::from(PIECES));
@@ -232,7 +230,7 @@ impl Play<'_> {
             (watch.emit)(Event::Progress { stage: "drive".to_owned(), done, detail });
         }
         mark(true);
-        stop.store(true, Relaxed);
+        stop.shut();
         actors.iter().for_each(|&actor| stage.join(actor));
         self.counters[1].set(self.database.counters());
         self.computed.set(Computed::of(&edges));

@@ -2,11 +2,12 @@
 
 use std::{
     cell::RefCell,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
 };
 
 use assay_instruments::tally::{Snapshot, Sum};
 use assay_record::WorkRecord;
+use assay_workload::Gate;
 
 use super::{Play, result};
 use crate::{
@@ -22,14 +23,14 @@ use crate::{
 pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let (job, shape) = (play.job, RowsShape::of(&play.job.workload));
     let counts: Vec<Counts> = (0..job.threads).map(|_| Counts::default()).collect();
-    let (stop, failed) = (AtomicBool::new(false), RefCell::new(None));
+    let (stop, failed) = (Gate::new(job.threads), RefCell::new(None));
     let mut bodies: Vec<Box<dyn FnOnce() + '_>> = Vec::new();
     for (thread, counts) in (0..).zip(&counts) {
         let (stop, failed) = (&stop, &failed);
         bodies.push(Box::new(move || {
             if let Err(error) = thread_body(play, thread, shape, counts, stop) {
                 failed.borrow_mut().get_or_insert(error);
-                stop.store(true, Relaxed);
+                stop.shut();
             }
         }));
     }
@@ -71,7 +72,7 @@ pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> 
     Ok(record)
 }
 
-fn thread_body(play: &Play<'_>, thread: u64, shape: RowsShape, counts: &Counts, stop: &AtomicBool) -> Result<()> {
+fn thread_body(play: &Play<'_>, thread: u64, shape: RowsShape, counts: &Counts, stop: &Gate) -> Result<()> {
     let (job, database) = (play.job, play.database);
     let crew = database.crew()?;
     let failed = RefCell::new(None);
@@ -84,7 +85,7 @@ fn thread_body(play: &Play<'_>, thread: u64, shape: RowsShape, counts: &Counts, 
             .and_then(|session| Task { session, shape, counts, clock: None, stop, seed, part, acknowledged }.work());
         if let Err(error) = done {
             failed.borrow_mut().get_or_insert(error);
-            stop.store(true, Relaxed);
+            stop.shut();
         }
     })?;
     failed.into_inner().map_or(Ok(()), Err)

@@ -1,11 +1,6 @@
 //! TPC-C in virtual time: each terminal is an actor.
 
-use std::{
-    cell::RefCell,
-    ops::ControlFlow,
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    time::Duration,
-};
+use std::{cell::RefCell, ops::ControlFlow, sync::atomic::Ordering::Relaxed, time::Duration};
 
 use assay_buffer::stage;
 use assay_instruments::tally::{Snapshot, Sum};
@@ -21,6 +16,7 @@ use assay_tpcc::{
     tally::{AUDITED, SKIPPED_DELIVERIES, Tally, add, touched},
     transaction::{Outcome, execute},
 };
+use assay_workload::Gate;
 
 use super::{Play, result};
 use crate::{
@@ -61,7 +57,7 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
     let scale = scale(warehouses, small);
     let constants = NonUniform::for_run(&NonUniform::for_load(0), job.seed);
     let tallies: Vec<Tally> = (0..asked.terminals).map(|_| Tally::new(warehouses, false)).collect();
-    let (stop, failed) = (AtomicBool::new(false), RefCell::new(None));
+    let (stop, failed) = (Gate::new(job.threads), RefCell::new(None));
     let mut bodies: Vec<Box<dyn FnOnce() + '_>> = Vec::new();
     let bench = Bench { scale, asked: &asked, constants, seed: job.seed, tallies: &tallies, stop: &stop };
     for thread in 0..job.threads {
@@ -70,7 +66,7 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
         bodies.push(Box::new(move || {
             if let Err(error) = store.crew(terminals, bench) {
                 failed.borrow_mut().get_or_insert(error);
-                stop.store(true, Relaxed);
+                stop.shut();
             }
         }));
     }
@@ -115,7 +111,7 @@ struct Bench<'a> {
     constants: NonUniform,
     seed: u64,
     tallies: &'a [Tally],
-    stop: &'a AtomicBool,
+    stop: &'a Gate,
 }
 
 impl<S: Store> Crew<S> for Bench<'_> {
@@ -128,7 +124,7 @@ impl<S: Store> Crew<S> for Bench<'_> {
         let tally = &self.tallies[terminal as usize];
         let worked = asker.and_then(|asker| Terminal { session, asker, tally, date: 0 }.work(self.stop));
         if worked.is_err() {
-            self.stop.store(true, Relaxed);
+            self.stop.shut();
         }
         worked
     }
@@ -192,9 +188,9 @@ struct Terminal<'a, S> {
 }
 
 impl<S: Session> Terminal<'_, S> {
-    fn work(mut self, stop: &AtomicBool) -> assay_tpcc::Result<()> {
+    fn work(mut self, stop: &Gate) -> assay_tpcc::Result<()> {
         let mut start = stage::turn().unwrap_or(0);
-        while !stop.load(Relaxed) {
+        while !stop.is_shut() {
             // No two of a terminal's transactions have one date, however fast they are.
             self.date = (self.date + 1).max(DATE + (start / 1000) as i64);
             let input = self.asker.ask(self.date);

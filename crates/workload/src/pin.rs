@@ -1,17 +1,18 @@
 //! Threads that keep to CPUs or to NUMA nodes.
 
-use std::{fs, io};
+use std::fs;
 
 use assay_instruments::counters::Roots;
-use assay_path::PathError;
 use assay_record::{Job, Pin};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::error::WorkloadError;
 
 /// Refuses a job whose threads cannot run where it wants them.
 ///
 /// # Errors
-/// [`PathError::Unavailable`] that names the CPU or the node and what there is.
-pub fn possible(job: &Job, roots: &Roots) -> Result<(), PathError> {
+/// [`WorkloadError::Nowhere`] that names the CPU or the node and what there is.
+pub fn possible(job: &Job, roots: &Roots) -> Result<(), WorkloadError> {
     let allowed = allowed();
     for class in &job.classes {
         let Some(pin) = &class.pin else { continue };
@@ -27,7 +28,7 @@ pub fn possible(job: &Job, roots: &Roots) -> Result<(), PathError> {
     Ok(())
 }
 
-fn nowhere(class: &str, pin: &Pin, number: u32, none: bool, allowed: &[usize]) -> PathError {
+fn nowhere(class: &str, pin: &Pin, number: u32, none: bool, allowed: &[usize]) -> WorkloadError {
     let have: Vec<String> = allowed.iter().map(ToString::to_string).collect();
     let (what, reason) = match pin {
         Pin::Cpus(_) => (format!("CPU {number} for the threads of class {class}"), "this process may not use it"),
@@ -38,9 +39,9 @@ fn nowhere(class: &str, pin: &Pin, number: u32, none: bool, allowed: &[usize]) -
             (format!("NUMA node {number} for the threads of class {class}"), "this process may use none of its CPUs")
         }
     };
-    PathError::Unavailable {
+    WorkloadError::Nowhere {
         what,
-        reason: reason.to_owned(),
+        reason,
         fix: format!("pin to what there is: this process may use the CPUs {}", have.join(", ")),
     }
 }
@@ -49,14 +50,27 @@ fn nowhere(class: &str, pin: &Pin, number: u32, none: bool, allowed: &[usize]) -
 /// on its node.
 ///
 /// # Errors
-/// The kernel's answer.
-pub fn settle(pin: Option<&Pin>, thread: u32) -> io::Result<()> {
+/// [`WorkloadError::System`] with the kernel's answer.
+pub fn settle(pin: Option<&Pin>, thread: u32, class: &str) -> Result<(), WorkloadError> {
     let Some(pin) = pin else { return Ok(()) };
-    let mut set = CpuSet::new();
-    for cpu in cpus_of(pin, thread, &Roots::default()).into_iter().filter(|&cpu| cpu < CpuSet::MAX_CPU) {
-        set.set(cpu);
+    keep_to(&cpus_of(pin, thread, &Roots::default())).map_err(|errno| WorkloadError::System {
+        action: format!("keeping a thread of class {class} to its CPUs"),
+        source: errno.into(),
+    })
+}
+
+/// Keeps the calling thread to one of the CPUs that it may use, each number in turn. Refused, it wanders as before.
+pub fn settle_anywhere(thread: u32) {
+    let cpus = allowed();
+    if let Some(&cpu) = cpus.get(thread as usize % cpus.len().max(1)) {
+        let _ = keep_to(&[cpu]);
     }
-    Ok(sched_setaffinity(None, &set)?)
+}
+
+fn keep_to(cpus: &[usize]) -> rustix::io::Result<()> {
+    let mut set = CpuSet::new();
+    cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU).for_each(|&cpu| set.set(cpu));
+    sched_setaffinity(None, &set)
 }
 
 /// CPUs of a thread of a class; none where a node is not there.
@@ -115,7 +129,9 @@ mod tests {
         let before = allowed();
         let last = *before.last().expect("a CPU");
         std::thread::spawn(move || {
-            settle(Some(&Pin::Cpus(vec![last as u32])), 0).expect("settled");
+            settle(Some(&Pin::Cpus(vec![last as u32])), 0, "c").expect("settled");
+            assert_eq!(allowed(), [last]);
+            settle_anywhere(7);
             assert_eq!(allowed(), [last]);
         })
         .join()
