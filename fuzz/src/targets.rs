@@ -2,13 +2,13 @@
 
 use std::{fmt::Display, fs};
 
-use assay_engine::{log::record, run::job::EngineJob};
-use assay_index::IndexJob;
+use assay_engine::log::record;
 use assay_libtwin::Op;
 use assay_pmem::{Header, Medium, Offset, Pool, crash::Recorder};
 use assay_record::{Event, Job, Record, WorkRecord};
 use assay_soak::{SoakJob, journal};
 use assay_twin::Target as Twin;
+use assay_work::{engine::job::EngineJob, index::IndexJob};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 

@@ -4,6 +4,7 @@ use assay_engine::EngineError;
 use assay_index::IndexError;
 use assay_soak::SoakError;
 use assay_tpcc::TpccError;
+use assay_work::WorkError;
 use assayer::Failure;
 
 /// Of an index.
@@ -18,6 +19,11 @@ pub fn of_engine(error: EngineError) -> Failure {
 
 /// Of a store that is worked on until it is killed.
 pub fn of_soak(error: SoakError) -> Failure {
+    Failure { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
+}
+
+/// Of a benchmark.
+pub fn of_work(error: WorkError) -> Failure {
     Failure { reason: error.to_string(), fix: error.fix(), exit_code: error.exit_code() }
 }
 

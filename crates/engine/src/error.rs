@@ -6,9 +6,6 @@ use assay_buffer::BufferError;
 use assay_own::OwnError;
 use assay_path::PathError;
 use assay_pmem::PmemError;
-use assay_tpcc::TpccError;
-use assay_twin::TwinError;
-use assay_workload::WorkloadError;
 use thiserror::Error;
 
 /// The result of what an engine does.
@@ -45,12 +42,6 @@ pub enum EngineError {
         reason: String,
         /// What is to be mended before the database is opened again, where that is known.
         remedy: Option<String>,
-    },
-    /// An error of a run whose database is gone with it.
-    #[error("{error}")]
-    Gone {
-        /// The error.
-        error: Box<EngineError>,
     },
     /// No room for another session.
     #[error("{most} sessions are open already")]
@@ -111,29 +102,12 @@ pub enum EngineError {
     /// Persistent memory.
     #[error(transparent)]
     Pmem(#[from] PmemError),
-    /// TPC-C, which was to run on it.
-    #[error(transparent)]
-    Tpcc(#[from] TpccError),
-    /// A worker of a run could not be started, or was lost.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
 }
 
 impl EngineError {
     /// A value that makes no sense.
     pub fn unfit(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self::Unfit { what: what.into(), fix: fix.into() }
-    }
-
-    /// The same of a run that leaves no database: what there was to be opened again is gone.
-    #[must_use]
-    pub fn with_nothing_left(self) -> Self {
-        match self {
-            Self::Stopped { .. } | Self::Buffer(BufferError::Io { .. } | BufferError::Broken { .. }) => {
-                Self::Gone { error: Box::new(self) }
-            }
-            other => other,
-        }
     }
 
     /// The transaction may be tried again and may succeed then.
@@ -145,9 +119,6 @@ impl EngineError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Unfit { .. } | Self::Buffer(BufferError::Unfit { .. }) => 2,
-            Self::Gone { error } => error.exit_code(),
-            Self::Tpcc(error) => error.exit_code(),
-            Self::Workload(error) => error.exit_code(),
             Self::Foreign { .. } | Self::Buffer(BufferError::InUse { .. } | BufferError::Foreign { .. }) => 4,
             Self::Pmem(PmemError::InUse { .. } | PmemError::Exists { .. } | PmemError::Version { .. }) => 4,
             Self::Buffer(BufferError::Path(error)) | Self::Pmem(PmemError::Path(error)) => error.exit_code() as u8,
@@ -160,7 +131,6 @@ impl EngineError {
         match self {
             Self::Buffer(error) => error.remedy(),
             Self::Stopped { remedy, .. } => remedy.clone(),
-            Self::Gone { error } => error.remedy(),
             _ => None,
         }
     }
@@ -174,10 +144,6 @@ impl EngineError {
                 let first = remedy.as_ref().map_or(String::new(), |remedy| format!("{remedy}, then "));
                 format!("{first}open the database again: everything that was acknowledged is there")
             }
-            Self::Gone { error } => {
-                let first = error.remedy().map_or(String::new(), |remedy| format!("{remedy}, then "));
-                format!("{first}run it again: nothing of this database was kept")
-            }
             Self::Sessions { .. } => "use fewer threads and tasks".to_owned(),
             Self::LostMiddle { .. } | Self::LostCommit { .. } | Self::Damaged { .. } => {
                 "restore a backup; the device, or what is between, broke a promise: look at dmesg and its health"
@@ -186,8 +152,6 @@ impl EngineError {
             Self::Foreign { fix, .. } | Self::Unfit { fix, .. } => fix.clone(),
             Self::Buffer(error) => error.fix(),
             Self::Pmem(error) => error.fix(),
-            Self::Tpcc(error) => error.fix(),
-            Self::Workload(error) => error.fix(),
         }
     }
 }
@@ -231,11 +195,6 @@ pub(crate) fn path_error(error: PathError) -> EngineError {
     EngineError::Buffer(error.into())
 }
 
-/// As an error of the engine.
-pub(crate) fn twin_error(error: TwinError) -> EngineError {
-    EngineError::unfit(error.to_string(), error.fix())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,24 +211,6 @@ mod tests {
         let stopped = Failure::of("a checkpoint failed", &full.into()).error();
         assert!(stopped.to_string().contains("No space left"), "{stopped}");
         assert!(stopped.fix().starts_with("free space where /mnt/a/engine-data lies, then open"), "{}", stopped.fix());
-        let gone = stopped.with_nothing_left();
-        assert!(
-            gone.fix().starts_with("free space where /mnt/a/engine-data lies, then run it again"),
-            "{}",
-            gone.fix()
-        );
-        assert_eq!(gone.exit_code(), 1);
-    }
-
-    #[test]
-    fn tpcc_that_was_interrupted_is_no_bad_job() {
-        let of = |error: TpccError| {
-            let error = EngineError::from(error);
-            (error.exit_code(), error.fix())
-        };
-        assert_eq!(of(TpccError::Interrupted), (3, "run it again".to_owned()));
-        assert_eq!(of(TpccError::damaged("a row")).0, 1);
-        assert_eq!(of(TpccError::Asked { reason: "no".to_owned(), fix: "mend it" }), (2, "mend it".to_owned()));
     }
 
     #[test]

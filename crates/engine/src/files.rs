@@ -139,7 +139,7 @@ impl FilesOptions {
 }
 
 /// The name of one of several files: the first has the one that was given.
-pub(crate) fn numbered(path: &Path, index: usize) -> PathBuf {
+pub fn numbered(path: &Path, index: usize) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     if index > 0 {
         name.push(format!("-{index}"));
@@ -170,7 +170,7 @@ impl Devices {
 }
 
 /// The path of who names none.
-pub(crate) fn default_path() -> PathKind {
+pub fn default_path() -> PathKind {
     PathKind::IoUring
 }
 
@@ -220,7 +220,7 @@ pub fn tpcc_bytes(warehouses: u32) -> u64 {
 }
 
 /// Bytes of the log's tail for a log of so many.
-pub(crate) fn tail_bytes(log_bytes: u64) -> u64 {
+pub fn tail_bytes(log_bytes: u64) -> u64 {
     (log_bytes / 8 / 4096 * 4096).clamp(64 << 10, 16 << 20)
 }
 
@@ -301,7 +301,7 @@ fn reopen(options: &FilesOptions, how: &Options, wanted: &Wanted) -> Result<Open
 ///
 /// # Errors
 /// Where there is not.
-pub(crate) fn fits(pool_bytes: u64) -> Result<()> {
+pub fn fits(pool_bytes: u64) -> Result<()> {
     let there = memory_bytes();
     if there.is_some_and(|there| pool_bytes > there) {
         let what = format!("a pool of {pool_bytes} bytes was asked for, and {} are available", there.unwrap_or(0));
@@ -311,7 +311,7 @@ pub(crate) fn fits(pool_bytes: u64) -> Result<()> {
 }
 
 /// Memory that could be had, as the kernel estimates it.
-pub(crate) fn memory_bytes() -> Option<u64> {
+pub fn memory_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
     line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
@@ -419,7 +419,7 @@ impl Drop for FoundTail {
 }
 
 /// A file as persistent memory. One that was made for it and cannot be it is removed.
-pub(crate) fn mapped(path: &Path, bytes: u64) -> Result<Mapped> {
+pub fn mapped(path: &Path, bytes: u64) -> Result<Mapped> {
     let there = path.exists();
     let medium = map(path, bytes);
     if medium.is_err() && !there {

@@ -21,7 +21,6 @@ mod options;
 mod parts;
 mod recovery;
 mod row;
-pub mod run;
 mod scan;
 mod sequence;
 mod session;

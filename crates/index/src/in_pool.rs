@@ -9,16 +9,15 @@ use std::{
 };
 
 use assay_path::{Plan, Scratch};
-use assay_pmem::{Delays, Mapped, Medium, Metered, Pool, PoolFile, PoolLock, Shape, Tape, Taped};
+use assay_pmem::{Delays, Mapped, Medium, Metered, Pool, PoolFile, PoolLock, Shape};
 use serde_json::Value;
 
 use crate::{
     error::IndexError,
+    factory::{About, Factory, Opened},
     index::Index,
-    job::{AsIf, IndexJob, Window},
-    run::{About, Factory, Opened},
+    setup::{AsIf, Setup},
     sizes::Sizes,
-    workload::Operation,
 };
 
 /// A kind of index in a pool, on whatever medium.
@@ -94,18 +93,6 @@ impl Wrap for Delayed {
     }
 }
 
-/// What goes beyond the caches is noted, for a play in virtual time.
-#[derive(Clone, Debug)]
-pub struct OnTape(pub Tape);
-
-impl Wrap for OnTape {
-    type Medium = Taped<Mapped>;
-
-    fn wrap(&self, mapped: Mapped) -> Taped<Mapped> {
-        Taped::new(mapped, self.0.clone())
-    }
-}
-
 /// Blocks of 256 B that the counting pass takes a thread's caches to hold: 8 MiB.
 const CACHED_BLOCKS: usize = 32 << 10;
 /// Smallest pool that is made.
@@ -177,14 +164,14 @@ impl Backing {
 }
 
 impl<K: PoolIndex, W: Wrap> InPool<K, W> {
-    /// Of a job.
+    /// Where it is to lie.
     ///
     /// # Errors
-    /// Where nothing can be made at its target.
-    pub fn new(kind: K, wrap: W, job: &IndexJob) -> Result<Self, IndexError> {
-        let bytes = job.pool_bytes.unwrap_or_else(|| own_reckoning(&kind, job));
-        let place = place(job, bytes)?;
-        let (sizes, huge_pages) = (job.sizes, job.huge_pages);
+    /// Where nothing can be made there.
+    pub fn new(kind: K, wrap: W, setup: &Setup) -> Result<Self, IndexError> {
+        let bytes = setup.pool_bytes.unwrap_or_else(|| own_reckoning(&kind, setup));
+        let place = place(setup, bytes)?;
+        let (sizes, huge_pages) = (setup.sizes, setup.huge_pages);
         Ok(Self { kind, wrap, sizes, bytes, huge_pages, place, emulated: AtomicBool::new(true) })
     }
 
@@ -259,38 +246,33 @@ impl Wrap for Counting {
     }
 }
 
-/// Room for what is loaded and for what the window may add.
-fn own_reckoning(kind: &impl PoolIndex, job: &IndexJob) -> u64 {
-    let share = f64::from(job.workload.mix().0[Operation::Insert as usize]) / 1000.0;
-    let added = match job.window {
-        Window::Seconds(seconds) => seconds * INSERTS_PER_S * f64::from(job.threads),
-        Window::Operations(operations) => operations as f64,
-    };
-    let entries = job.keys + (share * added) as u64 + job.counted_operations;
-    kind.pool_bytes(&job.sizes, entries).max(POOL_BYTES_AT_LEAST)
+/// Room for what is loaded and for what may be added.
+fn own_reckoning(kind: &impl PoolIndex, setup: &Setup) -> u64 {
+    let entries = setup.keys + setup.inserts.at_most(INSERTS_PER_S) as u64 + setup.counted;
+    kind.pool_bytes(&setup.sizes, entries).max(POOL_BYTES_AT_LEAST)
 }
 
-fn place(job: &IndexJob, bytes: u64) -> Result<Backing, IndexError> {
-    if let Some(file) = job.named_file()? {
+fn place(setup: &Setup, bytes: u64) -> Result<Backing, IndexError> {
+    if let Some(file) = setup.named_file()? {
         return Ok(Backing::Named { file });
     }
-    let facts = job.target.metadata().map_err(|error| {
+    let facts = setup.target.metadata().map_err(|error| {
         let fix = "name a folder in memory (/dev/shm), a folder on DAX, or a device-DAX node";
-        IndexError::job(format!("{} cannot be used: {error}", job.target.display()), fix)
+        IndexError::job(format!("{} cannot be used: {error}", setup.target.display()), fix)
     })?;
     if !facts.is_dir() {
         use std::os::unix::fs::FileTypeExt;
         if facts.file_type().is_char_device() {
-            return Ok(Backing::Named { file: job.target.clone() });
+            return Ok(Backing::Named { file: setup.target.clone() });
         }
         let fix = "name a folder; Assay makes a file of its own in it and removes it again";
-        return Err(IndexError::job(format!("{} is no folder", job.target.display()), fix));
+        return Err(IndexError::job(format!("{} is no folder", setup.target.display()), fix));
     }
-    assay_path::space::reserve([(job.target.as_path(), bytes)]).map_err(assay_pmem::PmemError::from)?;
+    assay_path::space::reserve([(setup.target.as_path(), bytes)]).map_err(assay_pmem::PmemError::from)?;
     let failed = |error| assay_pmem::PmemError::from(assay_path::PathError::from(error));
     // What a twin plays is not measured in the folder where its bytes lie: others may measure there.
-    let plan = if job.twin.is_some() { Plan::default() } else { Plan::measured() };
-    let mut scratch = Scratch::fresh(&job.target, "assay-index", &plan).map_err(failed)?;
+    let plan = if setup.measured { Plan::measured() } else { Plan::default() };
+    let mut scratch = Scratch::fresh(&setup.target, "assay-index", &plan).map_err(failed)?;
     let file = scratch.claim("pool").map_err(failed)?;
     Ok(Backing::Own { _scratch: scratch, file })
 }

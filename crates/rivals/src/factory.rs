@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, marker::PhantomData, time::Instant};
 
-use assay_index::{
-    Index, IndexError, IndexJob,
-    run::{About, Factory, Opened},
-};
+use assay_index::{About, Factory, Index, IndexError, Opened, Setup};
 use assay_own::Room;
 use serde_json::Value;
 
@@ -28,18 +25,18 @@ pub struct Rival<E> {
 }
 
 impl<E: Engine> Rival<E> {
-    /// Of a job. A pool of a given size bounds the kernel's cache of the files as well.
+    /// Where it is to lie. A pool of a given size bounds the kernel's cache of the files as well.
     ///
     /// # Errors
     /// Where nothing can be made at its target, an option is not known, or the page cache cannot be bounded.
-    pub fn new(job: &IndexJob) -> std::result::Result<Self, IndexError> {
-        let mut settings = Settings { threads: job.threads, ..Settings::default() };
-        for (name, value) in &job.options {
+    pub fn new(setup: &Setup) -> std::result::Result<Self, IndexError> {
+        let mut settings = Settings { threads: setup.threads, ..Settings::default() };
+        for (name, value) in &setup.options {
             settings.set(name, value)?;
         }
-        settings.cache_bytes = job.pool_bytes.unwrap_or(settings.cache_bytes);
-        let place = Place::of(job)?;
-        let (room, page_cache) = bounded::<E>(&settings, job.pool_bytes)?;
+        settings.cache_bytes = setup.pool_bytes.unwrap_or(settings.cache_bytes);
+        let place = Place::of(setup)?;
+        let (room, page_cache) = bounded::<E>(&settings, setup.pool_bytes)?;
         Ok(Self { place, settings, page_cache, room, engine: PhantomData })
     }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_index::{IndexError, IndexJob};
+use assay_index::{IndexError, Setup};
 use assay_own::{Folder, Plan};
 
 use crate::error::RivalError;
@@ -23,20 +23,20 @@ pub struct Place {
 }
 
 impl Place {
-    /// In the target of a job, or the folder that it names to keep.
+    /// In the target, or the folder that it names to keep.
     ///
     /// # Errors
     /// Where the target is no folder, or nothing can be made there.
-    pub fn of(job: &IndexJob) -> Result<Self, IndexError> {
-        if let Some(path) = &job.pool_file {
+    pub fn of(setup: &Setup) -> Result<Self, IndexError> {
+        if let Some(path) = &setup.file {
             return Self::named(path);
         }
-        if !job.target.is_dir() {
+        if !setup.target.is_dir() {
             let fix = "name a folder; Assay makes one of its own in it and removes it again";
-            return Err(IndexError::job(format!("{} is no folder", job.target.display()), fix));
+            return Err(IndexError::job(format!("{} is no folder", setup.target.display()), fix));
         }
         let plan = Plan { whole: true, others: Vec::new(), lease: true };
-        let made = Folder::fresh(&job.target, "assay-rival", &plan)
+        let made = Folder::fresh(&setup.target, "assay-rival", &plan)
             .map_err(|error| IndexError::job(error.to_string(), error.fix()))?;
         Ok(Self { path: made.path().to_owned(), _made: Some(made) })
     }

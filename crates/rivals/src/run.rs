@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_index::{IndexError, IndexJob, Kind, run::Watch};
+use assay_index::{Index, IndexError, Kind};
 use assay_record::{Subject, WorkRecord};
 use assay_tpcc::{
     Kv, KvStore, TpccError,
@@ -10,6 +10,7 @@ use assay_tpcc::{
     order::Order,
     run::{About, Around, perform},
 };
+use assay_work::index::{IndexJob, Watch, run_on};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -62,20 +63,23 @@ pub(crate) fn absent(kind: Kind) -> RivalError {
 pub fn index(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
     match job.index {
         #[cfg(feature = "lmdb")]
-        Kind::Lmdb => assay_index::run::run_on(&crate::Rival::<crate::lmdb::LmdbStore>::new(job)?, job, watch),
+        Kind::Lmdb => index_on::<crate::lmdb::LmdbStore>(job, watch),
         #[cfg(feature = "rocksdb")]
-        Kind::Rocksdb => assay_index::run::run_on(&crate::Rival::<crate::rocksdb::RocksdbStore>::new(job)?, job, watch),
+        Kind::Rocksdb => index_on::<crate::rocksdb::RocksdbStore>(job, watch),
         #[cfg(feature = "wiredtiger")]
-        Kind::Wiredtiger => {
-            assay_index::run::run_on(&crate::Rival::<crate::wiredtiger::WiredtigerStore>::new(job)?, job, watch)
-        }
+        Kind::Wiredtiger => index_on::<crate::wiredtiger::WiredtigerStore>(job, watch),
         #[cfg(feature = "redb")]
-        Kind::Redb => assay_index::run::run_on(&crate::Rival::<crate::redb::RedbStore>::new(job)?, job, watch),
+        Kind::Redb => index_on::<crate::redb::RedbStore>(job, watch),
         kind => {
             let _ = watch;
             Err(absent(kind).into())
         }
     }
+}
+
+#[allow(dead_code, reason = "a program may have no rival")]
+fn index_on<E: Engine + Index>(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
+    run_on(&crate::Rival::<E>::new(&job.setup())?, job, watch)
 }
 
 /// Runs TPC-C on the rival that the job names: its record.

@@ -10,10 +10,11 @@ use std::{
     time::Instant,
 };
 
-use assay_index::{IndexError, IndexJob, Window, run::Watch};
+use assay_index::IndexError;
 use assay_record::{Event, FORMAT_VERSION, WorkRecord};
 use assay_soak::{SoakError, SoakJob};
 use assay_tpcc::run::Around;
+use assay_work::index::{IndexJob, Watch, Window};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     flag,

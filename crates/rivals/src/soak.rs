@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use assay_index::{IndexJob, Kind};
+use assay_index::{Kind, Setup};
 use assay_soak::{Finding, SoakError, SoakJob};
 
 use crate::{
@@ -33,7 +33,7 @@ pub fn soak(job: &SoakJob, task: &Task<'_>) -> std::result::Result<Option<Findin
         let fix = "`assayer-db soak` has the engine";
         return Err(SoakError::Job { reason: "the engine is no rival".to_owned(), fix });
     };
-    let mut asked = assay_soak::index_job(job, kind)?;
+    let mut asked = assay_soak::index_setup(job, kind);
     let durability = durability(job).map_err(|error| SoakError::Index(error.into()))?;
     asked.options.insert("durability".to_owned(), durability.name().into());
     on_kind(kind, &asked, job, task)
@@ -41,7 +41,7 @@ pub fn soak(job: &SoakJob, task: &Task<'_>) -> std::result::Result<Option<Findin
 
 fn on_kind(
     kind: Kind,
-    asked: &IndexJob,
+    asked: &Setup,
     job: &SoakJob,
     task: &Task<'_>,
 ) -> std::result::Result<Option<Finding>, SoakError> {
@@ -63,7 +63,7 @@ fn on_kind(
 
 #[allow(dead_code, reason = "a program may have no rival")]
 fn on<E: crate::Engine + assay_index::Index>(
-    asked: &IndexJob,
+    asked: &Setup,
     job: &SoakJob,
     task: &Task<'_>,
 ) -> std::result::Result<Option<Finding>, SoakError> {

@@ -1,7 +1,8 @@
 //! An index as a store.
 
-use assay_index::{Index, IndexError, IndexJob, Kind, Session, Sizes, Span, run::Factory, with_factory};
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use assay_index::{Factory, Index, Inserts, Kind, Session, Setup, Sizes, Span, with_factory};
 
 use crate::{
     error::SoakError,
@@ -94,39 +95,35 @@ pub(crate) fn on_factory<F: Factory, V: Visit>(
 /// Makes or opens the index of a job.
 pub(crate) fn on_index<V: Visit>(job: &SoakJob, kind: Kind, make: bool, visit: V) -> Result<V::Out, SoakError> {
     let batch = if kind.in_pmem() { 1 } else { BATCH };
-    with_factory(&index_job(job, kind)?, OnFactory { make, batch, visit })?
+    with_factory(&index_setup(job, kind), OnFactory { make, batch, visit })?
 }
 
-/// The job of an index in a file of the place, or of a rival in a folder there.
-///
-/// # Errors
-/// Where the place takes none.
-pub fn index_job(job: &SoakJob, kind: Kind) -> Result<IndexJob, IndexError> {
-    let bytes = (u64::from(job.keys) * u64::from(job.threads) * BYTES_PER_KEY).max(POOL_BYTES_AT_LEAST);
+/// An index in a file of the place, or a rival in a folder there.
+pub fn index_setup(job: &SoakJob, kind: Kind) -> Setup {
+    let keys = u64::from(job.keys) * u64::from(job.threads);
     let pool_bytes = match kind {
-        kind if kind.in_pmem() => Some(bytes),
+        kind if kind.in_pmem() => Some((keys * BYTES_PER_KEY).max(POOL_BYTES_AT_LEAST)),
         // Of a rival, that would bound the kernel's cache by a control group.
         kind if kind.is_rival() => None,
         _ => Some(BUFFER_BYTES),
     };
-    let sizes =
-        Sizes { key: Span { least: SHORTEST.0, most: LONGEST.0 }, value: Span { least: SHORTEST.1, most: LONGEST.1 } };
-    IndexJob::parse(
-        &json!({
-            "version": assay_index::JOB_VERSION,
-            "name": job.name,
-            "index": kind,
-            "target": job.place,
-            "workload": "ycsb-a",
-            "keys": u64::from(job.keys) * u64::from(job.threads),
-            "threads": job.threads,
-            "sizes": sizes,
-            "warmup_s": 0.0,
-            "window": {"operations": 1},
-            "pool_bytes": pool_bytes,
-            "pool_file": job.place.join(FILE),
-            "huge_pages": false,
-        })
-        .to_string(),
-    )
+    Setup {
+        index: kind,
+        target: job.place.clone(),
+        file: Some(job.place.join(FILE)),
+        sizes: Sizes {
+            key: Span { least: SHORTEST.0, most: LONGEST.0 },
+            value: Span { least: SHORTEST.1, most: LONGEST.1 },
+        },
+        keys,
+        inserts: Inserts::Number(1.0),
+        counted: 0,
+        threads: job.threads,
+        split: false,
+        pool_bytes,
+        huge_pages: false,
+        as_if: None,
+        measured: false,
+        options: BTreeMap::new(),
+    }
 }

@@ -24,8 +24,8 @@ pub use store::{Hand, Store};
 
 use std::sync::atomic::AtomicBool;
 
-use assay_index::run::Factory;
-pub use index::index_job;
+use assay_index::Factory;
+pub use index::index_setup;
 use store::Visit;
 
 /// Works until `stopped`, or until every thread has done the job's turns. `at_work` is called once, when the store is

@@ -2,9 +2,10 @@
 
 use std::{path::Path, process::ExitCode};
 
-use assay_index::{IndexJob, Kind, Window};
+use assay_index::Kind;
 use assay_instruments::Watch;
 use assay_record::Event;
+use assay_work::index::{IndexJob, Window, run};
 use assayer::{Failure, document, output, protocol};
 use serde::Serialize;
 
@@ -41,7 +42,7 @@ pub fn index(path: &Path) -> Result<ExitCode, Failure> {
         let job = IndexJob::parse(&text).map_err(of_index)?;
         let window_s = if let Window::Seconds(seconds) = job.window { seconds } else { 0.0 };
         let (record, interrupted) = protocol::perform(&job.name, job.warmup_s + window_s, |emit, interrupted| {
-            assay_index::run(&job, &mut Watch { emit, interrupted }).map_err(of_index)
+            run(&job, &mut Watch { emit, interrupted }).map_err(of_index)
         })?;
         output::line(&Event::Worked { record: Box::new(record) })?;
         Ok(ExitCode::from(if interrupted { protocol::INTERRUPTED } else { 0 }))

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use assay_engine::run::job::EngineJob;
-use assay_index::IndexJob;
 use assay_soak::SoakJob;
+use assay_work::{engine::job::EngineJob, index::IndexJob};
 use assayer::{Failure, output};
 use schemars::schema_for;
 

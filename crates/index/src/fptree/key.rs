@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use assay_pmem::{Medium, Pool};
 
-use crate::{error::IndexError, index::KEY_BYTES_AT_MOST, sizes::VALUE_BYTES_AT_MOST, workload::mix};
+use crate::{error::IndexError, index::KEY_BYTES_AT_MOST, mix::mix, sizes::VALUE_BYTES_AT_MOST};
 
 /// Bytes in front of a block's key: both lengths.
 pub(super) const BLOCK_HEAD: usize = 8;

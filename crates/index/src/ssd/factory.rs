@@ -20,15 +20,14 @@ use serde_json::Value;
 use super::{OnPool, Parts, SsdSession, Structure};
 use crate::{
     error::IndexError,
+    factory::{About, Factory, Opened},
     in_pool::unknown_option,
     index::Session,
-    job::{IndexJob, Window},
-    run::{About, Factory, Opened},
-    workload::Operation,
+    setup::Setup,
 };
 
-/// Bytes of the buffer pool where the job does not say.
-pub(crate) const POOL_BYTES: u64 = 256 << 20;
+/// Bytes of the buffer pool where nobody says.
+pub const POOL_BYTES: u64 = 256 << 20;
 /// Bytes of an entry besides its key and its value.
 const ENTRY_BYTES: usize = 8;
 /// Bytes of a file that hold no entries.
@@ -36,52 +35,106 @@ const HEAD_BYTES: u64 = 1 << 20;
 /// Inserts a second and thread that a file has room for. The file is sparse: room costs nothing.
 const INSERTS_PER_S: f64 = 1e6;
 
-/// Makes and opens one index in one file.
-pub struct OnDrive<S> {
-    /// One, or one for each thread.
-    files: Vec<PathBuf>,
-    named: bool,
-    bytes: u64,
+/// What an index needs of its disks.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// How many there are: structures that the keys are split into.
+    pub parts: u64,
+    /// Bytes of each: room for what is loaded and what may be added, with copies that a checkpoint needs.
+    pub bytes: u64,
+    /// Bytes that the load takes of all: entries in pages that are filled by two thirds, and the file's head.
+    pub loaded_bytes: u64,
+    /// Bytes of the pool in front of each.
+    pub pool_bytes: u64,
+    /// How pages reach them.
+    pub access: Access,
+}
+
+impl Needs {
+    fn of(setup: &Setup, config: &Config, access: Access) -> Self {
+        let (parts, sizes) = (parts(setup), &setup.sizes);
+        let entry = sizes.key.most + sizes.value.most;
+        let room = (setup.keys as f64 + setup.inserts.at_most(INSERTS_PER_S)) * (entry + 64) as f64 * 6.0;
+        Self {
+            parts,
+            bytes: room as u64 / parts + (1 << 30),
+            loaded_bytes: setup.keys.saturating_mul((entry + ENTRY_BYTES) as u64) / 2 * 3 + HEAD_BYTES,
+            pool_bytes: config.pool_bytes,
+            access,
+        }
+    }
+}
+
+/// The disks of an index: files on a drive, or what stands in their place.
+pub trait Disks: Sync {
+    /// That of a part, made anew where `make` says so.
+    ///
+    /// # Errors
+    /// Where it cannot be made or opened.
+    fn disk(&self, part: usize, make: bool) -> Result<Arc<dyn Disk>, IndexError>;
+
+    /// As [`Factory::is_there`].
+    fn is_there(&self) -> bool {
+        false
+    }
+
+    /// As [`Factory::room`].
+    ///
+    /// # Errors
+    /// As there.
+    fn room(&self) -> Result<(), IndexError> {
+        Ok(())
+    }
+
+    /// What bears on the figures.
+    fn settings(&self) -> Vec<(&'static str, Value)> {
+        Vec::new()
+    }
+}
+
+/// Makes and opens one index on its disks.
+pub struct OnDrive<S, D> {
+    disks: D,
+    parts: usize,
     config: Config,
-    access: Access,
-    _scratch: Option<Scratch>,
+    path: PathKind,
     structure: PhantomData<fn() -> S>,
 }
 
-impl<S: Structure> OnDrive<S> {
-    /// Of a job. Options: `page_bytes` (4096), `io` (`io_uring`, `libaio` or `pread`), `direct` (true).
+impl<S: Structure, D: Disks> OnDrive<S, D> {
+    /// On what `disks` makes of its needs. Options: `page_bytes` (4096), `io` (`io_uring`, `libaio` or `pread`), `direct`
+    /// (true).
     ///
     /// # Errors
-    /// Where nothing can be made at its target, or an option is not known.
-    pub fn new(job: &IndexJob) -> Result<Self, IndexError> {
-        let (config, access) = settings(job)?;
-        let parts = parts(job);
-        let (files, scratch) = place(job, parts)?;
-        let named = job.pool_file.is_some();
-        let bytes = room(job, parts);
-        Ok(Self { files, named, bytes, config, access, _scratch: scratch, structure: PhantomData })
+    /// Where the disks cannot be had, or an option is not known.
+    pub fn new(setup: &Setup, disks: impl FnOnce(&Setup, &Needs) -> Result<D, IndexError>) -> Result<Self, IndexError> {
+        let (config, access) = settings(setup)?;
+        let needs = Needs::of(setup, &config, access);
+        let disks = disks(setup, &needs)?;
+        Ok(Self { disks, parts: needs.parts as usize, config, path: access.path, structure: PhantomData })
     }
 
-    fn drive(&self, file: &Path, make: bool) -> Result<Arc<dyn Disk>, IndexError> {
-        let paths = [file.to_owned()];
-        let drive =
-            if make { Drive::create(&paths, self.bytes, self.access) } else { Drive::open(&paths, self.access) };
-        Ok(Arc::new(drive.map_err(TreeError::from)?))
+    fn all(&self, make: bool) -> Result<Parts<S>, IndexError> {
+        let part = |part| {
+            let disk = self.disks.disk(part, make)?;
+            if make { OnPool::create(disk, self.config) } else { OnPool::open(disk, self.config) }
+        };
+        Ok(Parts((0..self.parts).map(part).collect::<Result<_, _>>()?))
     }
 }
 
 /// Structures that the keys are split into.
-pub(super) fn parts(job: &IndexJob) -> u64 {
-    if job.split { u64::from(job.threads) } else { 1 }
+fn parts(setup: &Setup) -> u64 {
+    if setup.split { u64::from(setup.threads) } else { 1 }
 }
 
-/// Pool and way of a job.
-pub(super) fn settings(job: &IndexJob) -> Result<(Config, Access), IndexError> {
+/// Pool and way of an index.
+fn settings(setup: &Setup) -> Result<(Config, Access), IndexError> {
     let (mut config, mut access) = (Config::default(), Access::default());
-    let parts = parts(job);
-    config.pool_bytes = job.pool_bytes.unwrap_or(POOL_BYTES) / parts;
-    config.workers = job.threads as usize / parts as usize + 2;
-    for (name, value) in &job.options {
+    let parts = parts(setup);
+    config.pool_bytes = setup.pool_bytes.unwrap_or(POOL_BYTES) / parts;
+    config.workers = setup.threads as usize / parts as usize + 2;
+    for (name, value) in &setup.options {
         option(name, value, &mut config, &mut access)?;
     }
     Ok((config, access))
@@ -102,49 +155,35 @@ fn option(name: &str, value: &Value, config: &mut Config, access: &mut Access) -
     Ok(())
 }
 
-/// Bytes of a file: room for what is loaded and what the window may add, with copies that a checkpoint needs.
-pub(super) fn room(job: &IndexJob, parts: u64) -> u64 {
-    let share = f64::from(job.workload.mix().0[Operation::Insert as usize]) / 1000.0;
-    let added = match job.window {
-        Window::Seconds(seconds) => (seconds + job.warmup_s) * INSERTS_PER_S * f64::from(job.threads),
-        Window::Operations(operations) => operations as f64,
-    };
-    let entry = job.sizes.key.most + job.sizes.value.most + 64;
-    ((job.keys as f64 + share * added) * entry as f64 * 6.0) as u64 / parts + (1 << 30)
+/// FileDisks on a drive.
+pub struct FileDisks {
+    /// One, or one for each thread.
+    files: Vec<PathBuf>,
+    named: bool,
+    bytes: u64,
+    access: Access,
+    _scratch: Option<Scratch>,
 }
 
-fn place(job: &IndexJob, parts: u64) -> Result<(Vec<PathBuf>, Option<Scratch>), IndexError> {
-    if let Some(file) = job.named_file()? {
-        return Ok((vec![file], None));
+impl FileDisks {
+    /// In a folder, or the file that is named.
+    ///
+    /// # Errors
+    /// Where nothing can be made at the target.
+    pub fn new(setup: &Setup, needs: &Needs) -> Result<Self, IndexError> {
+        let (files, scratch) = place(setup, needs)?;
+        let Needs { bytes, access, .. } = *needs;
+        Ok(Self { files, named: setup.file.is_some(), bytes, access, _scratch: scratch })
     }
-    if !job.target.is_dir() {
-        let fix = "name a folder; Assay makes a file of its own in it and removes it again";
-        return Err(IndexError::job(format!("{} is no folder", job.target.display()), fix));
+}
+
+impl Disks for FileDisks {
+    fn disk(&self, part: usize, make: bool) -> Result<Arc<dyn Disk>, IndexError> {
+        let paths = [self.files[part].clone()];
+        let drive =
+            if make { Drive::create(&paths, self.bytes, self.access) } else { Drive::open(&paths, self.access) };
+        Ok(Arc::new(drive.map_err(TreeError::from)?))
     }
-    assay_path::space::reserve([(job.target.as_path(), loaded_bytes(job))]).map_err(failed)?;
-    let failed = |error| failed(assay_path::PathError::from(error));
-    let mut scratch = Scratch::fresh(&job.target, "assay-index", &Plan::measured()).map_err(failed)?;
-    let name = |part| if part == 0 { "pool".to_owned() } else { format!("pool-{part}") };
-    let files = (0..parts).map(|part| scratch.claim(&name(part)).map_err(failed)).collect::<Result<_, _>>()?;
-    Ok((files, Some(scratch)))
-}
-
-fn failed(error: assay_path::PathError) -> TreeError {
-    TreeError::from(assay_buffer::BufferError::from(error))
-}
-
-/// Bytes that the load takes of a drive: entries in pages that are filled by two thirds, and the file's head.
-pub(super) fn loaded_bytes(job: &IndexJob) -> u64 {
-    let entry = (job.sizes.key.most + job.sizes.value.most + ENTRY_BYTES) as u64;
-    job.keys.saturating_mul(entry) / 2 * 3 + HEAD_BYTES
-}
-
-impl<S: Structure> Factory for OnDrive<S>
-where
-    for<'a> SsdSession<'a, S>: Session,
-{
-    type Index = Parts<S>;
-    type Counted = Parts<S>;
 
     fn is_there(&self) -> bool {
         self.named && self.files.iter().all(|file| file.is_file())
@@ -155,16 +194,53 @@ where
         Ok(assay_path::space::still_there(folder).map_err(failed)?)
     }
 
+    fn settings(&self) -> Vec<(&'static str, Value)> {
+        vec![("direct", self.access.direct.into()), ("file_bytes_at_most", self.bytes.into())]
+    }
+}
+
+fn place(setup: &Setup, needs: &Needs) -> Result<(Vec<PathBuf>, Option<Scratch>), IndexError> {
+    if let Some(file) = setup.named_file()? {
+        return Ok((vec![file], None));
+    }
+    if !setup.target.is_dir() {
+        let fix = "name a folder; Assay makes a file of its own in it and removes it again";
+        return Err(IndexError::job(format!("{} is no folder", setup.target.display()), fix));
+    }
+    assay_path::space::reserve([(setup.target.as_path(), needs.loaded_bytes)]).map_err(failed)?;
+    let failed = |error| failed(assay_path::PathError::from(error));
+    let mut scratch = Scratch::fresh(&setup.target, "assay-index", &Plan::measured()).map_err(failed)?;
+    let name = |part| if part == 0 { "pool".to_owned() } else { format!("pool-{part}") };
+    let files = (0..needs.parts).map(|part| scratch.claim(&name(part)).map_err(failed)).collect::<Result<_, _>>()?;
+    Ok((files, Some(scratch)))
+}
+
+fn failed(error: assay_path::PathError) -> TreeError {
+    TreeError::from(assay_buffer::BufferError::from(error))
+}
+
+impl<S: Structure, D: Disks> Factory for OnDrive<S, D>
+where
+    for<'a> SsdSession<'a, S>: Session,
+{
+    type Index = Parts<S>;
+    type Counted = Parts<S>;
+
+    fn is_there(&self) -> bool {
+        self.disks.is_there()
+    }
+
+    fn room(&self) -> Result<(), IndexError> {
+        self.disks.room()
+    }
+
     fn create(&self) -> Result<Parts<S>, IndexError> {
-        let make = |file: &PathBuf| OnPool::create(self.drive(file, true)?, self.config);
-        Ok(Parts(self.files.iter().map(make).collect::<Result<_, _>>()?))
+        self.all(true)
     }
 
     fn open(&self) -> Result<Opened<Parts<S>>, IndexError> {
         let start = Instant::now();
-        let open = |file: &PathBuf| OnPool::open(self.drive(file, false)?, self.config);
-        let index = Parts(self.files.iter().map(open).collect::<Result<_, _>>()?);
-        Ok(Opened { index, recovery: start.elapsed() })
+        Ok(Opened { index: self.all(false)?, recovery: start.elapsed() })
     }
 
     fn open_counted(&self) -> Option<Result<Parts<S>, IndexError>> {
@@ -172,14 +248,12 @@ where
     }
 
     fn about(&self) -> About {
-        let settings: [(&str, Value); 5] = [
-            ("pool_bytes", (self.config.pool_bytes * self.files.len() as u64).into()),
-            ("page_bytes", self.config.page_bytes.into()),
-            ("io", self.access.path.name().into()),
-            ("direct", self.access.direct.into()),
-            ("file_bytes_at_most", self.bytes.into()),
-        ];
-        let settings: BTreeMap<_, _> = settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut settings: BTreeMap<String, Value> = BTreeMap::from([
+            ("pool_bytes".to_owned(), (self.config.pool_bytes * self.parts as u64).into()),
+            ("page_bytes".to_owned(), self.config.page_bytes.into()),
+            ("io".to_owned(), self.path.name().into()),
+        ]);
+        settings.extend(self.disks.settings().into_iter().map(|(name, value)| (name.to_owned(), value)));
         About { emulated: false, durability: "none", version: None, settings }
     }
 }

@@ -10,7 +10,6 @@ mod hash;
 mod parts;
 mod session;
 mod table;
-mod twin_factory;
 
 use std::sync::Arc;
 
@@ -22,12 +21,10 @@ use crate::{
     index::{Index, Session},
 };
 
-pub use factory::OnDrive;
-pub(crate) use factory::POOL_BYTES;
+pub use factory::{Disks, FileDisks, Needs, OnDrive, POOL_BYTES};
 pub use parts::Parts;
 pub use session::SsdSession;
 pub use table::{HashTable, Put};
-pub use twin_factory::OnTwinDrive;
 
 /// A structure in a pool that a session works on.
 pub trait Structure: Sized + Send + Sync {

@@ -6,11 +6,12 @@ use std::{
     sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
 };
 
-use assay_index::{Index, IndexError, IndexJob, Session, run::Watch};
+use assay_index::{Index, IndexError, Session};
 use assay_record::Status;
 use assay_rivals::{Durability, Engine, Settings, Task, TpccJob, index, soak, tpcc};
 use assay_soak::{Finding, SoakJob};
 use assay_tpcc::run::Around;
+use assay_work::index::{IndexJob, Watch};
 use serde_json::json;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
