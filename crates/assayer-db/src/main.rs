@@ -1,7 +1,6 @@
 //! The second program: indexes, the storage engine and databases. `assayer` becomes it for these commands.
 
 mod commands;
-mod failure;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -18,6 +17,11 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run a job of any kind, which its field `kind` names: io, index, engine, tpcc or soak.
+    Run {
+        /// The job, a JSON document; `-` reads standard input.
+        job: PathBuf,
+    },
     /// Run a workload on an index: a job goes in, events come out, the last one has the record.
     Index {
         /// The job, a JSON document; `-` reads standard input. With --list it is not read.
@@ -61,6 +65,8 @@ enum SoakAction {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Document {
+    /// A job of any kind.
+    AnyJob,
     /// A run of an index.
     Index,
     /// What a run of the storage engine is asked to do.
@@ -80,12 +86,13 @@ fn main() -> ExitCode {
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     match command {
-        Command::Index { job: Some(job), list: false } => commands::index::index(&job),
+        Command::Run { job } => commands::run::run(&job, None),
+        Command::Index { job: Some(job), list: false } => commands::run::run(&job, Some("index")),
         Command::Index { .. } => commands::index::list(),
-        Command::Engine { job } => commands::engine::engine(&job),
-        Command::Soak { action: SoakAction::Work, job } => commands::soak::work(&job),
+        Command::Engine { job } => commands::run::run(&job, Some("engine")),
+        Command::Soak { action: SoakAction::Work, job } => commands::run::run(&job, Some("soak")),
         Command::Soak { action: SoakAction::Check, job } => commands::soak::check(&job),
-        Command::Tpcc { job } => commands::tpcc::tpcc(&job),
+        Command::Tpcc { job } => commands::run::run(&job, Some("tpcc")),
         Command::Schema { document } => commands::schema::schema(document),
     }
 }

@@ -8,7 +8,7 @@ use assay_tpcc::{
     Kv, KvStore, TpccError,
     key::Table,
     order::Order,
-    run::{About, Around, perform},
+    run::{About, perform},
 };
 use assay_work::index::{IndexJob, Watch, run_on};
 use serde::{Deserialize, Serialize};
@@ -86,18 +86,18 @@ fn index_on<E: Engine + Index>(job: &IndexJob, watch: &mut Watch<'_>) -> Result<
 ///
 /// # Errors
 /// As [`index`].
-pub fn tpcc(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, TpccFailure> {
+pub fn tpcc(job: &TpccJob, watch: &mut Watch<'_>) -> Result<WorkRecord, TpccFailure> {
     match job.store.engine {
         #[cfg(feature = "lmdb")]
-        Kind::Lmdb => tpcc_on::<crate::lmdb::LmdbStore>(job, around),
+        Kind::Lmdb => tpcc_on::<crate::lmdb::LmdbStore>(job, watch),
         #[cfg(feature = "rocksdb")]
-        Kind::Rocksdb => tpcc_on::<crate::rocksdb::RocksdbStore>(job, around),
+        Kind::Rocksdb => tpcc_on::<crate::rocksdb::RocksdbStore>(job, watch),
         #[cfg(feature = "wiredtiger")]
-        Kind::Wiredtiger => tpcc_on::<crate::wiredtiger::WiredtigerStore>(job, around),
+        Kind::Wiredtiger => tpcc_on::<crate::wiredtiger::WiredtigerStore>(job, watch),
         #[cfg(feature = "redb")]
-        Kind::Redb => tpcc_on::<crate::redb::RedbStore>(job, around),
+        Kind::Redb => tpcc_on::<crate::redb::RedbStore>(job, watch),
         kind => {
-            let _ = around;
+            let _ = watch;
             Err(TpccFailure::Rival(absent(kind)))
         }
     }
@@ -115,7 +115,7 @@ pub enum TpccFailure {
 }
 
 #[allow(dead_code, reason = "a program may have no rival")]
-fn tpcc_on<E: Engine + Kv>(job: &TpccJob, around: &mut Around<'_>) -> Result<WorkRecord, TpccFailure> {
+fn tpcc_on<E: Engine + Kv>(job: &TpccJob, watch: &mut Watch<'_>) -> Result<WorkRecord, TpccFailure> {
     let asked = &job.store;
     let terminals = job.order.drive.as_ref().map_or(2, |drive| drive.terminals);
     let settings = Settings {
@@ -133,5 +133,5 @@ fn tpcc_on<E: Engine + Kv>(job: &TpccJob, around: &mut Around<'_>) -> Result<Wor
         Subject { name: E::NAME.to_owned(), version: E::version(), settings: told::<E>(&settings, &page_cache) };
     let about = About { subject, durability: settings.durability.describe().to_owned(), in_process: true };
     let store = KvStore::new(engine, job.order.scale.warehouses);
-    Ok(perform(&store, &job.order, about, around)?)
+    Ok(perform(&store, &job.order, about, watch)?)
 }

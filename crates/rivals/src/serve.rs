@@ -7,14 +7,12 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::Instant,
 };
 
 use assay_index::IndexError;
 use assay_record::{Event, FORMAT_VERSION, WorkRecord};
 use assay_soak::{SoakError, SoakJob};
-use assay_tpcc::run::Around;
-use assay_work::index::{IndexJob, Watch, Window};
+use assay_work::index::{IndexJob, Watch};
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
     flag,
@@ -127,10 +125,10 @@ fn try_serve(command: &str, path: &Path) -> Result<u8, Failure> {
 /// Where the job cannot be, or the rival fails.
 pub fn soak_work(path: &Path) -> Result<u8, Failure> {
     let job = SoakJob::parse(&read(path)?)?;
-    let (stopped, start) = (watch()?, Instant::now());
-    // Whoever kills it reads this line; where nobody reads, it works all the same.
-    let at_work = || drop(line(&Event::Interval { at_s: start.elapsed().as_secs_f64(), classes: Vec::new() }));
-    crate::soak(&job, &Task::Work { stopped: &stopped, at_work: &at_work })?;
+    let interrupted = watch()?;
+    // Where nobody reads, it works all the same.
+    let mut emit = |event: Event| drop(line(&event));
+    crate::soak(&job, Task::Work(&mut Watch { emit: &mut emit, interrupted: &interrupted }))?;
     Ok(0)
 }
 
@@ -139,7 +137,7 @@ pub fn soak_work(path: &Path) -> Result<u8, Failure> {
 /// # Errors
 /// Where the job cannot be, or the rival cannot be opened.
 pub fn soak_check(path: &Path) -> Result<u8, Failure> {
-    let found = crate::soak(&SoakJob::parse(&read(path)?)?, &Task::Check)?;
+    let found = crate::soak(&SoakJob::parse(&read(path)?)?, Task::Check)?;
     line(&found)?;
     Ok(u8::from(found.is_none_or(|found| !found.whole())))
 }
@@ -150,8 +148,7 @@ fn started(name: &str, seconds: f64) -> Event {
 
 fn index(text: &str, emit: &mut dyn FnMut(Event), interrupted: &AtomicBool) -> Result<WorkRecord, Failure> {
     let job = IndexJob::parse(text)?;
-    let window_s = if let Window::Seconds(seconds) = job.window { seconds } else { 0.0 };
-    emit(started(&job.name, job.warmup_s + window_s));
+    emit(started(&job.name, job.warmup_s + job.window.seconds()));
     Ok(run::index(&job, &mut Watch { emit, interrupted })?)
 }
 
@@ -163,7 +160,7 @@ fn tpcc(text: &str, emit: &mut dyn FnMut(Event), interrupted: &AtomicBool) -> Re
     })?;
     let seconds = job.order.drive.as_ref().map_or(0.0, |drive| drive.ramp_s + drive.measure_s);
     emit(started(&job.order.name, seconds));
-    Ok(run::tpcc(&job, &mut Around { emit, interrupted })?)
+    Ok(run::tpcc(&job, &mut Watch { emit, interrupted })?)
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -1,9 +1,8 @@
 //! A rival that is killed while it works, or loses its power, and what is left of it: `assay-soak` does both.
 
-use std::sync::atomic::AtomicBool;
-
 use assay_index::{Kind, Setup};
 use assay_soak::{Finding, SoakError, SoakJob};
+use assay_work::index::Watch;
 
 use crate::{
     durability::Durability,
@@ -12,14 +11,9 @@ use crate::{
 };
 
 /// What is done with a rival.
-pub enum Task<'a> {
-    /// It works until it dies, or is `stopped`; `at_work` is called once every thread has done a turn.
-    Work {
-        /// It is to end.
-        stopped: &'a AtomicBool,
-        /// Every thread is at work.
-        at_work: &'a (dyn Fn() + Sync),
-    },
+pub enum Task<'a, 'w> {
+    /// It works until it dies or is interrupted; an interval says that every thread has done a turn.
+    Work(&'a mut Watch<'w>),
     /// What is there is compared with what was acknowledged.
     Check,
 }
@@ -28,7 +22,7 @@ pub enum Task<'a> {
 ///
 /// # Errors
 /// Where the job cannot be, this program does not have the rival, or the rival fails.
-pub fn soak(job: &SoakJob, task: &Task<'_>) -> std::result::Result<Option<Finding>, SoakError> {
+pub fn soak(job: &SoakJob, task: Task<'_, '_>) -> std::result::Result<Option<Finding>, SoakError> {
     let Some(kind) = job.store.kind() else {
         let fix = "`assayer-db soak` has the engine";
         return Err(SoakError::Job { reason: "the engine is no rival".to_owned(), fix });
@@ -43,7 +37,7 @@ fn on_kind(
     kind: Kind,
     asked: &Setup,
     job: &SoakJob,
-    task: &Task<'_>,
+    task: Task<'_, '_>,
 ) -> std::result::Result<Option<Finding>, SoakError> {
     match kind {
         #[cfg(feature = "lmdb")]
@@ -65,11 +59,11 @@ fn on_kind(
 fn on<E: crate::Engine + assay_index::Index>(
     asked: &Setup,
     job: &SoakJob,
-    task: &Task<'_>,
+    task: Task<'_, '_>,
 ) -> std::result::Result<Option<Finding>, SoakError> {
     let rival = crate::Rival::<E>::new(asked)?;
     match task {
-        Task::Work { stopped, at_work } => assay_soak::work_on(job, &rival, stopped, at_work).map(|()| None),
+        Task::Work(watch) => assay_soak::work_on(job, &rival, watch).map(|()| None),
         Task::Check => assay_soak::check_on(job, &rival).map(Some),
     }
 }

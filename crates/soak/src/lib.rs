@@ -22,19 +22,20 @@ pub use error::SoakError;
 pub use job::{JOB_VERSION, SoakJob, StoreName};
 pub use store::{Hand, Store};
 
-use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use assay_index::Factory;
+use assay_instruments::Watch;
 pub use index::index_setup;
 use store::Visit;
 
-/// Works until `stopped`, or until every thread has done the job's turns. `at_work` is called once, when the store is
-/// open and every thread has done a turn.
+/// Works until it is interrupted, or until every thread has done the job's turns. One interval says that the store is open
+/// and every thread has done a turn.
 ///
 /// # Errors
 /// Where the store cannot be made or opened, fails, or holds something else than the journal says.
-pub fn work(job: &SoakJob, stopped: &AtomicBool, at_work: &(dyn Fn() + Sync)) -> Result<(), SoakError> {
-    on_store(job, true, work::Turns { job, stopped, at_work })
+pub fn work(job: &SoakJob, watch: &mut Watch<'_>) -> Result<(), SoakError> {
+    on_store(job, true, work::Turns { job, watch, began: Instant::now() })
 }
 
 /// Opens the store and compares it with the journal.
@@ -49,13 +50,8 @@ pub fn check(job: &SoakJob) -> Result<Finding, SoakError> {
 ///
 /// # Errors
 /// As [`work`].
-pub fn work_on<F: Factory>(
-    job: &SoakJob,
-    factory: &F,
-    stopped: &AtomicBool,
-    at_work: &(dyn Fn() + Sync),
-) -> Result<(), SoakError> {
-    index::on_factory(factory, true, 1, work::Turns { job, stopped, at_work })
+pub fn work_on<F: Factory>(job: &SoakJob, factory: &F, watch: &mut Watch<'_>) -> Result<(), SoakError> {
+    index::on_factory(factory, true, 1, work::Turns { job, watch, began: Instant::now() })
 }
 
 /// As [`check`], on the index of another program.

@@ -1,8 +1,13 @@
 //! Works until it dies.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::{
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+    time::Instant,
+};
 
-use assay_workload::{Gate, Milestone, Work, Worker, WorkloadError, drive};
+use assay_instruments::Watch;
+use assay_record::Event;
+use assay_workload::{Milestone, Work, Worker, WorkloadError, drive};
 
 use crate::{
     check::count,
@@ -14,36 +19,44 @@ use crate::{
 };
 
 /// Works through turns on a store.
-pub(crate) struct Turns<'a> {
+pub(crate) struct Turns<'a, 'w> {
     pub job: &'a SoakJob,
-    pub stopped: &'a AtomicBool,
-    pub at_work: &'a (dyn Fn() + Sync),
+    pub watch: &'a mut Watch<'w>,
+    pub began: Instant,
 }
 
-impl Visit for Turns<'_> {
+impl Visit for Turns<'_, '_> {
     type Out = ();
 
     fn visit<S: Store>(self, store: &S) -> Result<(), SoakError> {
-        let acknowledged = journal::read(&self.job.journal, self.job.threads)?;
-        let (counted, holds) = count(self.job, store, &acknowledged)?;
+        let Turns { job, watch, began } = self;
+        let acknowledged = journal::read(&job.journal, job.threads)?;
+        let (counted, holds) = count(job, store, &acknowledged)?;
         if counted.lost + counted.corrupt > 0 {
             return Err(SoakError::Differs { what: counted.examples.join("; ") });
         }
-        let journal = Journal::begin(&self.job.journal, &holds)?;
-        let threads = self.job.threads;
-        let hands = Hands { turns: &self, store, journal: &journal, holds, waited_for: AtomicU32::new(threads) };
-        drive(&hands, threads, |gate| gate.wait_for(Milestone::Finished)).map(drop)
+        let journal = &Journal::begin(&job.journal, &holds)?;
+        let hands = Hands { job, stopped: watch.interrupted, store, journal, holds };
+        let ended = drive(&hands, job.threads, |gate| {
+            gate.wait_for(Milestone::Warm);
+            if !gate.is_shut() {
+                // Whoever kills it reads this line.
+                (watch.emit)(Event::Interval { at_s: began.elapsed().as_secs_f64(), classes: Vec::new() });
+            }
+            gate.wait_for(Milestone::Finished);
+        });
+        ended.map(drop)
     }
 }
 
-/// Hands on a store, as the driver has them work.
+/// Hands on a store, as the driver has them work: warm are those that have done a turn.
 struct Hands<'a, S> {
-    turns: &'a Turns<'a>,
+    job: &'a SoakJob,
+    stopped: &'a AtomicBool,
     store: &'a S,
     journal: &'a Journal,
     /// The turn that each thread goes on from.
     holds: Vec<u64>,
-    waited_for: AtomicU32,
 }
 
 impl<S: Store> Work for Hands<'_, S> {
@@ -51,21 +64,12 @@ impl<S: Store> Work for Hands<'_, S> {
     type Error = SoakError;
 
     fn work(&self, worker: &mut Worker<'_>) -> Result<(), SoakError> {
-        self.turns(worker.number(), worker.gate())
-    }
-
-    fn lost(&self, error: WorkloadError) -> SoakError {
-        error.into()
-    }
-}
-
-impl<S: Store> Hands<'_, S> {
-    fn turns(&self, thread: u32, gate: &Gate) -> Result<(), SoakError> {
-        let (Turns { job, stopped, at_work }, from) = (self.turns, self.holds[thread as usize]);
+        let (Self { job, stopped, .. }, thread) = (self, worker.number());
+        let from = self.holds[thread as usize];
         let (keys, batch) = (Keys { thread, keys: job.keys }, self.store.batch());
         let last = job.turns.map_or(u64::MAX, |turns| from + turns);
         let (mut hand, mut key, mut turn) = (self.store.hand()?, Vec::new(), from);
-        while turn < last && !gate.is_shut() && !stopped.load(Ordering::Relaxed) {
+        while turn < last && !worker.gate().is_shut() && !stopped.load(Relaxed) {
             let until = turn.saturating_add(batch).min(last);
             for turn in turn + 1..=until {
                 keys.key(keys.slot(turn), &mut key);
@@ -75,11 +79,13 @@ impl<S: Store> Hands<'_, S> {
                 self.store.make_durable()?;
             }
             self.journal.acknowledge(thread, until).map_err(SoakError::file("writing the journal", &job.journal))?;
-            if turn == from && self.waited_for.fetch_sub(1, Ordering::Relaxed) == 1 {
-                at_work();
-            }
+            worker.is_warm();
             turn = until;
         }
         Ok(())
+    }
+
+    fn lost(&self, error: WorkloadError) -> SoakError {
+        error.into()
     }
 }

@@ -1,10 +1,9 @@
 //! Every store is worked on and looked at; a journal that says more than the store holds is seen.
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicBool, AtomicU32, Ordering},
-};
+use std::{path::Path, sync::atomic::AtomicBool};
 
+use assay_instruments::Watch;
+use assay_record::Event;
 use assay_soak::{Counted, SoakError, SoakJob, check, journal::Journal, work};
 use serde_json::json;
 
@@ -32,11 +31,10 @@ fn looked_at(job: &SoakJob) -> Counted {
 }
 
 fn worked(job: &SoakJob) -> Result<u32, SoakError> {
-    let began = AtomicU32::new(0);
-    work(job, &AtomicBool::new(false), &|| {
-        began.fetch_add(1, Ordering::Relaxed);
-    })?;
-    Ok(began.into_inner())
+    let mut began = 0;
+    let mut emit = |event| began += u32::from(matches!(event, Event::Interval { .. }));
+    work(job, &mut Watch { emit: &mut emit, interrupted: &AtomicBool::new(false) })?;
+    Ok(began)
 }
 
 #[test]

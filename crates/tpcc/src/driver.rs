@@ -126,7 +126,7 @@ pub fn drive<S: Store>(
     let plan = WindowPlan {
         warm_up: Duration::from_secs_f64(drive.ramp_s),
         length: Duration::from_secs_f64(drive.measure_s),
-        interval: Duration::from_secs_f64(drive.interval_s),
+        interval: Duration::from_secs_f64(drive.interval_s.min(drive.measure_s)),
         at_edges: if open { AtEdges::Drain } else { AtEdges::Pass },
         interrupted: around.interrupted,
     };

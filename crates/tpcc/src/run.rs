@@ -7,6 +7,7 @@ use std::{
 };
 
 use assay_instruments::{
+    Watch,
     clock::Clock,
     work::{Done, WorkPlace, WorkWatch},
 };
@@ -25,22 +26,14 @@ use crate::{
 /// Seconds for which the driver alone is measured.
 const CEILING_S: f64 = 0.3;
 
-/// What surrounds a run.
-pub struct Around<'a> {
-    /// Gets events other than the record.
-    pub emit: &'a mut dyn FnMut(Event),
-    /// Set where the user wants to end it.
-    pub interrupted: &'a AtomicBool,
-}
-
 /// Does what is ordered. The record of a run whose checks fail says so in its verdict.
 ///
 /// # Errors
 /// Where the order cannot be, the store fails, or the load was interrupted.
-pub fn perform<S: Store>(store: &S, order: &Order, about: About, around: &mut Around<'_>) -> Result<WorkRecord> {
+pub fn perform<S: Store>(store: &S, order: &Order, about: About, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     order.validate()?;
     let began = Instant::now();
-    let load = if order.load { Some(load(store, order, around)?) } else { None };
+    let load = if order.load { Some(load(store, order, watch)?) } else { None };
     let prepared = began.elapsed();
     // What earlier runs have left; the checks count from there.
     let before = match order.load {
@@ -49,33 +42,33 @@ pub fn perform<S: Store>(store: &S, order: &Order, about: About, around: &mut Ar
     };
     let ceiling = order.drive.as_ref().map(|_| ceiling(order)).transpose()?;
     let driven = match &order.drive {
-        Some(asked) => Some(run_drive(store, order, asked, around)?),
+        Some(asked) => Some(run_drive(store, order, asked, watch)?),
         None => None,
     };
-    let mut checks = checks(store, order, driven.as_ref(), before, around)?;
+    let mut checks = checks(store, order, driven.as_ref(), before, watch)?;
     checks.extend(driven.as_ref().zip(order.drive.as_ref()).and_then(|(driven, asked)| record::audit(driven, asked)));
     let window = driven.is_none().then(|| empty_window(order));
     Ok(record::record(record::Parts { order, about, began, prepared, load, ceiling, driven, window, checks }))
 }
 
-fn load<S: Store>(store: &S, order: &Order, around: &mut Around<'_>) -> Result<Duration> {
+fn load<S: Store>(store: &S, order: &Order, watch: &mut Watch<'_>) -> Result<Duration> {
     let began = Instant::now();
     let mut shown = -1.0;
     let done = store.load(&order.scale, order.load_seed, &mut |done| {
         if done - shown >= 0.01 {
             shown = done;
-            (around.emit)(Event::Progress { stage: "load".to_owned(), done, detail: String::new() });
+            (watch.emit)(Event::Progress { stage: "load".to_owned(), done, detail: String::new() });
         }
-        if around.interrupted.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if watch.interrupted.load(Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    if around.interrupted.load(Relaxed) {
+    if watch.interrupted.load(Relaxed) {
         return Err(TpccError::Interrupted);
     }
     done.map(|()| began.elapsed())
 }
 
-fn run_drive<S: Store>(store: &S, order: &Order, asked: &Drive, around: &mut Around<'_>) -> Result<Driven> {
-    let Around { emit, interrupted } = around;
+fn run_drive<S: Store>(store: &S, order: &Order, asked: &Drive, watch: &mut Watch<'_>) -> Result<Driven> {
+    let Watch { emit, interrupted } = watch;
     let mut progress = |done: f64, per_s: f64| {
         emit(Event::Progress { stage: "drive".to_owned(), done, detail: format!("{per_s:.0} transactions/s") });
     };
@@ -98,13 +91,13 @@ pub fn ceiling(order: &Order) -> Result<Ceiling> {
         ..order.drive.clone().unwrap_or_else(|| Drive::new(1, CEILING_S))
     };
     let interrupted = AtomicBool::new(false);
-    let mut around = Surroundings { sites: &[], server_pid: None, progress: &mut |_, _| {}, interrupted: &interrupted };
+    let mut watch = Surroundings { sites: &[], server_pid: None, progress: &mut |_, _| {}, interrupted: &interrupted };
     let driven = drive(
         &NullStore { items: order.scale.items },
         &order.scale,
         &asked,
         (order.seed, order.load_seed),
-        &mut around,
+        &mut watch,
     )?;
     let count = driven.kinds.iter().map(|kind| kind.service.count()).sum::<u64>().max(1) as f64;
     let cpu = &driven.window.cpu;
@@ -117,7 +110,7 @@ fn checks<S: Store>(
     order: &Order,
     driven: Option<&Driven>,
     (delivered, ordered): (u64, u64),
-    around: &mut Around<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Vec<WorkCheck>> {
     if let Some(condition) = order.spoil {
         store.spoil(condition)?;
@@ -125,7 +118,7 @@ fn checks<S: Store>(
     if !order.check {
         return Ok(Vec::new());
     }
-    (around.emit)(Event::Progress { stage: "check".to_owned(), done: 0.0, detail: String::new() });
+    (watch.emit)(Event::Progress { stage: "check".to_owned(), done: 0.0, detail: String::new() });
     let mut checks = store.check(&order.scale, delivered + driven.map_or(0, |driven| driven.delivered))?;
     if let Some(driven) = driven {
         let taken = store.orders_taken(&order.scale)?.saturating_sub(ordered);
@@ -155,9 +148,9 @@ pub fn conclude<S: Store>(
     about: About,
     (began, prepared): (Instant, Duration),
     driven: Driven,
-    around: &mut Around<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<WorkRecord> {
-    let mut checks = checks(store, order, Some(&driven), (0, 0), around)?;
+    let mut checks = checks(store, order, Some(&driven), (0, 0), watch)?;
     checks.extend(order.drive.as_ref().and_then(|asked| record::audit(&driven, asked)));
     let (load, ceiling, window) = (None, None, None);
     let driven = Some(driven);

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use assay_instruments::Watch;
 use assay_record::{ReasonCode, Status, Subject, WorkRecord};
 use assay_tpcc::{
     KvStore, Scale, Store,
@@ -9,7 +10,7 @@ use assay_tpcc::{
     memory::MemoryKv,
     null::NullStore,
     order::{Drive, Order, Pace},
-    run::{About, Around, perform},
+    run::{About, perform},
 };
 
 const SCALE: Scale = Scale { warehouses: 4, items: 100, customers: 20 };
@@ -36,7 +37,7 @@ fn order(drive: Drive) -> Order {
 
 fn run(store: &impl Store, order: &Order) -> WorkRecord {
     let interrupted = AtomicBool::new(false);
-    perform(store, order, about(), &mut Around { emit: &mut |_| {}, interrupted: &interrupted }).unwrap()
+    perform(store, order, about(), &mut Watch { emit: &mut |_| {}, interrupted: &interrupted }).unwrap()
 }
 
 fn memory() -> KvStore<MemoryKv> {
@@ -131,7 +132,7 @@ fn an_interrupt_gives_up_what_is_overdue() {
     let pace = Pace::Rate { per_s: 5e7, poisson: true };
     let asked = Order { load: false, check: false, ..order(drive(Choice::Home, pace)) };
     let store = NullStore { items: SCALE.items };
-    let mut around = Around { emit: &mut |_| {}, interrupted: &interrupted };
+    let mut around = Watch { emit: &mut |_| {}, interrupted: &interrupted };
     let record = perform(&store, &asked, about(), &mut around).unwrap();
     let [_, _, never] = accounted(&record);
     assert!(record.verdict.reasons.iter().any(|reason| reason.code == ReasonCode::Interrupted));
@@ -154,12 +155,12 @@ fn an_interrupt_ends_it_with_a_record_and_a_load_without_one() {
         &NullStore { items: SCALE.items },
         &asked,
         about(),
-        &mut Around { emit: &mut |_| {}, interrupted: &interrupted },
+        &mut Watch { emit: &mut |_| {}, interrupted: &interrupted },
     )
     .unwrap();
     assert!(record.verdict.reasons.iter().any(|reason| reason.code == ReasonCode::Interrupted));
     let asked = Order { load: true, ..asked };
-    let ended = perform(&memory(), &asked, about(), &mut Around { emit: &mut |_| {}, interrupted: &interrupted });
+    let ended = perform(&memory(), &asked, about(), &mut Watch { emit: &mut |_| {}, interrupted: &interrupted });
     assert_eq!(ended.unwrap_err().exit_code(), 3);
     assert!(interrupted.load(Relaxed));
 }
@@ -168,7 +169,7 @@ fn an_interrupt_ends_it_with_a_record_and_a_load_without_one() {
 fn a_store_that_was_not_loaded_ends_the_run_with_a_sentence() {
     let interrupted = AtomicBool::new(false);
     let asked = Order { load: false, ..order(drive(Choice::Home, Pace::Closed)) };
-    let ended = perform(&memory(), &asked, about(), &mut Around { emit: &mut |_| {}, interrupted: &interrupted });
+    let ended = perform(&memory(), &asked, about(), &mut Watch { emit: &mut |_| {}, interrupted: &interrupted });
     assert!(ended.unwrap_err().to_string().contains("is missing or damaged"));
 }
 

@@ -24,9 +24,10 @@ mod solve;
 pub mod stations;
 mod stream;
 
+pub use assay_instruments::Watch;
 pub use document::{Band, Bounds, Device, Driven, Host, Parameter, ParameterKind, PathCost, PathKey, Target, Twin};
 pub use error::TwinError;
-pub use play::{Budget, Watch, admit, play, play_within, streams_of};
+pub use play::{Budget, admit, play, play_within, streams_of};
 pub use question::{Answer, Answers, Question, Questions};
 pub use solution::{BandWidths, BoundBy, Percentile, Solution, StreamSolution, TimeShares, Utilisation};
 pub use solve::solve;

@@ -4,12 +4,9 @@ mod lapse;
 mod result;
 mod scene;
 
-use std::{
-    sync::atomic::{AtomicBool, Ordering::Relaxed},
-    time::Instant,
-};
+use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
-use assay_instruments::series::Series;
+use assay_instruments::{Watch, series::Series};
 use assay_record::{Event, Job, Record, Stop};
 
 use self::{result::Played, scene::Scene};
@@ -39,14 +36,6 @@ impl Default for Budget {
 
 /// Operations between two looks at an interrupt.
 const OPERATIONS_BETWEEN_LOOKS: u64 = 1 << 20;
-
-/// Who watches.
-pub struct Watch<'a> {
-    /// Takes events as they come.
-    pub emit: &'a mut dyn FnMut(Event),
-    /// Set: the window closes, and what was done is kept.
-    pub interrupted: &'a AtomicBool,
-}
 
 /// Plays a job whose targets are twins.
 ///

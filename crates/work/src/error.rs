@@ -8,6 +8,7 @@ use assay_index::IndexError;
 use assay_own::OwnError;
 use assay_path::PathError;
 use assay_pmem::PmemError;
+use assay_record::JobError;
 use assay_tpcc::TpccError;
 use assay_twin::TwinError;
 use assay_workload::WorkloadError;
@@ -28,6 +29,22 @@ pub enum WorkError {
         /// What to do.
         fix: String,
     },
+    /// What a job was done on.
+    #[error("{reason}")]
+    Failed {
+        /// What was seen.
+        reason: String,
+        /// What to do.
+        fix: &'static str,
+    },
+    /// Classes of I/O.
+    #[cfg(feature = "jobs")]
+    #[error(transparent)]
+    Io(#[from] assay_load::LoadError),
+    /// A store that is worked on until it is killed.
+    #[cfg(feature = "jobs")]
+    #[error(transparent)]
+    Soak(#[from] assay_soak::SoakError),
     /// An index.
     #[error(transparent)]
     Index(#[from] IndexError),
@@ -67,6 +84,11 @@ impl WorkError {
     pub fn fix(&self) -> String {
         match self {
             Self::Job { fix, .. } => fix.clone(),
+            Self::Failed { fix, .. } => (*fix).to_owned(),
+            #[cfg(feature = "jobs")]
+            Self::Io(error) => error.fix(),
+            #[cfg(feature = "jobs")]
+            Self::Soak(error) => error.fix(),
             Self::Index(error) => error.fix(),
             Self::Engine(error) => error.fix(),
             Self::Gone(error) => {
@@ -82,6 +104,11 @@ impl WorkError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Job { .. } => 2,
+            Self::Failed { .. } => 1,
+            #[cfg(feature = "jobs")]
+            Self::Io(error) => error.exit_code() as u8,
+            #[cfg(feature = "jobs")]
+            Self::Soak(error) => error.exit_code(),
             Self::Index(error) => error.exit_code(),
             Self::Engine(error) | Self::Gone(error) => error.exit_code(),
             Self::Tpcc(error) => error.exit_code(),
@@ -124,6 +151,12 @@ impl From<PathError> for WorkError {
 impl From<OwnError> for WorkError {
     fn from(error: OwnError) -> Self {
         PathError::from(error).into()
+    }
+}
+
+impl From<JobError> for WorkError {
+    fn from(error: JobError) -> Self {
+        Self::job(error.to_string(), "compare it with `assayer schema job`")
     }
 }
 

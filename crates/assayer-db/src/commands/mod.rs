@@ -1,7 +1,6 @@
 //! One file per command.
 
-pub mod engine;
 pub mod index;
+pub mod run;
 pub mod schema;
 pub mod soak;
-pub mod tpcc;

@@ -16,11 +16,8 @@ pub fn run(path: &Path) -> Result<ExitCode, Failure> {
         let job = read_job(path)?;
         let seconds = job.window.warmup_s + job.window.measure_s;
         let (record, _) = protocol::perform(&job.name, seconds, |emit, interrupted| {
-            if on_twins(&job) {
-                Ok(play(&job, &mut assay_twin::Watch { emit, interrupted })?)
-            } else {
-                Ok(run_job(&job, &mut Watch { emit, interrupted })?)
-            }
+            let watch = &mut Watch { emit, interrupted };
+            if on_twins(&job) { Ok(play(&job, watch)?) } else { Ok(run_job(&job, watch)?) }
         })?;
         let code = if record.window.stop == Stop::Interrupted { protocol::INTERRUPTED } else { 0 };
         output::line(&Event::Finished { record: Box::new(record) })?;

@@ -10,7 +10,6 @@ use assay_index::{Index, IndexError, Session};
 use assay_record::Status;
 use assay_rivals::{Durability, Engine, Settings, Task, TpccJob, index, soak, tpcc};
 use assay_soak::{Finding, SoakJob};
-use assay_tpcc::run::Around;
 use assay_work::index::{IndexJob, Watch};
 use serde_json::json;
 
@@ -196,7 +195,7 @@ pub fn tpcc_holds_its_conditions<E: Engine>() {
     let folder = tempfile::tempdir().unwrap();
     let interrupted = AtomicBool::new(false);
     let run = |order| {
-        let mut around = Around { emit: &mut |_| {}, interrupted: &interrupted };
+        let mut around = Watch { emit: &mut |_| {}, interrupted: &interrupted };
         tpcc(&tpcc_job(E::NAME, folder.path(), order), &mut around).unwrap()
     };
     let loaded = run(json!({"load": true}));
@@ -222,11 +221,12 @@ pub fn what_was_acknowledged_is_found_and_elsewhere_missed<E: Engine + Index>() 
         )
         .unwrap()
     };
-    let at_work = AtomicU32::new(0);
-    let work = Task::Work { stopped: &AtomicBool::new(false), at_work: &|| _ = at_work.fetch_add(1, Relaxed) };
-    assert!(soak(&job(there.path()), &work).unwrap().is_none());
-    assert_eq!(at_work.load(Relaxed), 1);
-    let check = |place: &Path| -> Finding { soak(&job(place), &Task::Check).unwrap().unwrap() };
+    let mut at_work = 0;
+    let mut emit = |_| at_work += 1;
+    let work = Task::Work(&mut Watch { emit: &mut emit, interrupted: &AtomicBool::new(false) });
+    assert!(soak(&job(there.path()), work).unwrap().is_none());
+    assert_eq!(at_work, 1);
+    let check = |place: &Path| -> Finding { soak(&job(place), Task::Check).unwrap().unwrap() };
     assert_eq!((check(there.path()).whole(), check(there.path()).turns), (true, 80));
     let missed = check(nowhere.path());
     assert!(!missed.whole() && missed.datasets[0].lost > 0, "{missed:?}");

@@ -10,7 +10,7 @@ use assay_engine::{Database, Session, hand::Hand};
 use assay_instruments::{
     clock::Clock,
     tally::{Latencies, Snapshot, Sum},
-    work::{Done, WorkPlace, WorkWatch},
+    work::{Done, WorkPlace, WorkWatch, WorkWindow},
 };
 use assay_record::{Event, Provenance, WorkCheck, WorkRecord};
 use assay_workload::{AtEdges, Gate, Observe, WindowPlan, Work, Worker, WorkloadError, drive, in_parallel};
@@ -156,7 +156,7 @@ fn work(
         .into_iter()
         .map(|target| WorkPlace { role: target.role, path: target.target.into() })
         .collect();
-    let mut readings = Readings { clock, places, counts, seen: Vec::new(), before: (0, 0), open: None, window: None };
+    let mut readings = Readings { clock, places, reader: Reader::new(counts), open: None, window: None };
     let rows = Rows { database, job, shape, counts, clock: Some(clock), acknowledged };
     drive(&rows, job.threads, |gate| {
         plan.run(gate, &mut readings);
@@ -214,58 +214,75 @@ impl Rows<'_> {
     }
 }
 
-/// What the controller reads at the edges of the window.
-struct Readings<'a> {
-    clock: Clock,
-    places: Vec<WorkPlace>,
+/// Reads what threads have counted.
+pub(super) struct Reader<'a> {
     counts: &'a [Counts],
     /// How far each thread's histograms have been read.
     seen: Vec<(Snapshot, Snapshot)>,
-    /// Bytes and conflicts before the window.
-    before: (u64, u64),
-    open: Option<WorkWatch>,
-    window: Option<RowsWindow>,
 }
 
-impl Readings<'_> {
-    /// What was read and changed since the last look.
-    fn drain(&mut self) -> (Sum, Sum) {
-        self.seen.resize_with(self.counts.len(), Default::default);
+/// One reading.
+pub(super) struct Reading {
+    /// Since the reading before.
+    reads: Sum,
+    changes: Sum,
+    /// From the beginning.
+    bytes: u64,
+    conflicts: u64,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(counts: &'a [Counts]) -> Self {
+        Self { counts, seen: counts.iter().map(|_| Default::default()).collect() }
+    }
+
+    pub fn read(&mut self) -> Reading {
         let (mut reads, mut changes) = (Sum::default(), Sum::default());
         for (counts, (read, changed)) in self.counts.iter().zip(&mut self.seen) {
             counts.reads.drain_into(read, &mut reads);
             counts.changes.drain_into(changed, &mut changes);
         }
-        (reads, changes)
-    }
-
-    /// Bytes and conflicts until now.
-    fn totals(&self) -> (u64, u64) {
         let total = |pick: fn(&Counts) -> &AtomicU64| self.counts.iter().map(|one| pick(one).load(Relaxed)).sum();
-        (total(|one| &one.bytes), total(|one| &one.conflicts))
+        Reading { reads, changes, bytes: total(|one| &one.bytes), conflicts: total(|one| &one.conflicts) }
     }
+}
+
+impl Reading {
+    /// What a window came to that opened at an earlier one.
+    pub fn since(self, opened: &Self, window: WorkWindow) -> RowsWindow {
+        let Self { reads, changes, bytes, conflicts } = self;
+        RowsWindow { window, reads, changes, bytes: bytes - opened.bytes, conflicts: conflicts - opened.conflicts }
+    }
+}
+
+/// What the controller reads at the edges of the window.
+struct Readings<'a> {
+    clock: Clock,
+    places: Vec<WorkPlace>,
+    reader: Reader<'a>,
+    open: Option<(WorkWatch, Reading)>,
+    window: Option<RowsWindow>,
 }
 
 impl Observe for Readings<'_> {
     fn open(&mut self) {
-        drop(self.drain());
-        self.open = Some(WorkWatch::open(self.clock, &self.places));
+        self.open = Some((WorkWatch::open(self.clock, &self.places), self.reader.read()));
     }
 
     fn begin(&mut self) {
-        self.open.iter_mut().for_each(WorkWatch::restart);
-        drop(self.drain());
-        self.before = self.totals();
+        let Some((watch, opened)) = &mut self.open else { return };
+        watch.restart();
+        *opened = self.reader.read();
     }
 
     fn interval(&mut self, _at_s: f64) {}
 
     fn close(&mut self, _at_s: f64) {
-        let Some(window) = self.open.take() else { return };
-        let ((reads, changes), (bytes, conflicts)) = (self.drain(), self.totals());
-        let (bytes, conflicts) = (bytes - self.before.0, conflicts - self.before.1);
-        let done = Done { bytes, ..Done::operations(reads.count() + changes.count(), Provenance::Measured) };
-        self.window = Some(RowsWindow { window: window.close(&done), reads, changes, bytes, conflicts });
+        let Some((watch, opened)) = self.open.take() else { return };
+        let closed = self.reader.read();
+        let (done, bytes) = (closed.reads.count() + closed.changes.count(), closed.bytes - opened.bytes);
+        let done = Done { bytes, ..Done::operations(done, Provenance::Measured) };
+        self.window = Some(closed.since(&opened, watch.close(&done)));
     }
 }
 

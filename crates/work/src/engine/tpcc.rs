@@ -8,7 +8,7 @@ use assay_record::{Figure, Method, Provenance, Unit, WorkKind, WorkRecord, WorkT
 use assay_tpcc::{
     KvStore, Scale,
     order::{Drive, Order, Site},
-    run::{About, Around, perform},
+    run::{About, perform},
 };
 
 use super::{
@@ -69,8 +69,7 @@ fn per_transaction(record: &mut WorkRecord, transactions: f64) {
 
 fn drive(database: &Database, order: &Order, about: About, watch: &mut Watch<'_>) -> Result<WorkRecord> {
     let store = KvStore::new(Tpcc(database), order.scale.warehouses);
-    let mut around = Around { emit: watch.emit, interrupted: watch.interrupted };
-    perform(&store, order, about, &mut around).map_err(WorkError::from)
+    perform(&store, order, about, watch).map_err(WorkError::from)
 }
 
 pub(super) fn order(job: &EngineJob, targets: Vec<WorkTarget>, load: bool) -> Order {

@@ -261,6 +261,11 @@ impl IndexJob {
 }
 
 impl Window {
+    /// Seconds that it takes; 0 where nobody knows.
+    pub fn seconds(self) -> f64 {
+        if let Self::Seconds(seconds) = self { seconds } else { 0.0 }
+    }
+
     fn is_possible(self) -> bool {
         match self {
             Self::Seconds(seconds) => seconds > 0.0 && seconds <= 86_400.0,

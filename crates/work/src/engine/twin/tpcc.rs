@@ -13,7 +13,7 @@ use assay_tpcc::{
     kind::Kind,
     order::Drive,
     random::{NonUniform, stream_seed},
-    run::{About, Around, conclude},
+    run::{About, conclude},
     tally::{AUDITED, SKIPPED_DELIVERIES, Tally, add, touched},
     transaction::{Outcome, execute},
 };
@@ -96,9 +96,7 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
         durability: job.durability.name().to_owned(),
         in_process: true,
     };
-    let mut around = Around { emit: watch.emit, interrupted: watch.interrupted };
-    let mut record =
-        conclude(&store, &order, about, (play.began, play.prepared), driven, &mut around).map_err(WorkError::from)?;
+    let mut record = conclude(&store, &order, about, (play.began, play.prepared), driven, watch)?;
     result::complete(play, &mut record, &edges);
     Ok(record)
 }
