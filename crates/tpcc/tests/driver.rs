@@ -62,6 +62,12 @@ fn a_run_is_checked_counted_and_audited() {
 }
 
 #[test]
+fn an_interval_longer_than_the_window_is_the_window() {
+    let asked = Drive { interval_s: 1e300, ..drive(Choice::Uniform, Pace::Closed) };
+    assert_eq!(run(&NullStore { items: SCALE.items }, &Order { check: false, ..order(asked) }).intervals.len(), 1);
+}
+
+#[test]
 fn terminals_at_home_touch_their_own_warehouses_and_remote_ones_by_chance() {
     let home =
         run(&NullStore { items: SCALE.items }, &Order { check: false, ..order(drive(Choice::Home, Pace::Closed)) });

@@ -87,10 +87,11 @@ impl WindowPlan<'_> {
         let begun = Instant::now();
         let mut last = Duration::ZERO;
         while begun.elapsed() < self.length && self.goes_on(gate) {
-            let until_cut = (last + self.interval).saturating_sub(opened.elapsed());
+            let next = last.saturating_add(self.interval);
+            let until_cut = next.saturating_sub(opened.elapsed());
             sleep(LOOK.min(until_cut).min(self.length.saturating_sub(begun.elapsed())));
             let at = opened.elapsed();
-            if at >= last + self.interval && begun.elapsed() < self.length {
+            if at >= next && begun.elapsed() < self.length {
                 observer.interval(at.as_secs_f64());
                 last = at;
             }
