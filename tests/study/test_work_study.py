@@ -75,7 +75,7 @@ def test_data_and_log_lie_where_the_targets_say(tmp_path: Path) -> None:
     ("before", "after", "said"),
     [
         ('pool = "16MiB"', 'pol = "16MiB"', "did you mean `pool`?"),
-        ('pool = "16MiB"', 'keep = "/tmp/x"', "knows no `keep`"),
+        ('pool = "16MiB"', 'serial = "S1"', "knows no `serial`"),
         ('durability = "${durability}"', 'durability = "sometimes"', "'sometimes' is not a valid CommitDurability"),
         ("rows = 2000", "rows = 2000\nthreads = 0", "threads is 0"),
         ("rows = 2000", 'rows = "many"', "many"),
