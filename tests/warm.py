@@ -24,7 +24,7 @@ from pathlib import Path
 
 _MODULES = (
     "assay.cli.overview",
-    "assay.cli.dbms.study",
+    "assay.cli.short",
     "assay.cli.index.one",
     "assay.cli.measure.order",
     "assay.cli.results.comparing",

@@ -87,7 +87,7 @@ def _prepared(
     kind: str, runner: Callable[[], WorkRunner], table: Json, on: Sequence[str], repeats: int, matrix: Json
 ) -> Prepared:
     register({kind: runner})
-    study = written(kind.removeprefix("dbms-"), "?", repeats, {"kind": kind, **table}, matrix)
+    study = written((kind.removeprefix("dbms-"), kind.replace("-", " ")), "?", repeats, {"kind": kind, **table}, matrix)
     return prepare(Wish(study, tuple(map(parse, on)), {}), Binary.find())
 
 

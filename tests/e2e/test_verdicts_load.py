@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 
@@ -243,9 +244,9 @@ def test_cpu_taken_from_a_load_in_memory() -> None:
 
 
 def test_cpu_taken_from_an_index_whose_threads_end_before_the_window_is_closed(tmp_path: Path) -> None:
-    usual = ("--index", "fptree", "--on", "/dev/shm", "--keys", "5000", "--workload", "lookup", "--threads", "2")
-    with crowd():
-        done = program.assay("index", "run", *usual, "--duration", "1.5s", "--json", cwd=tmp_path)
+    usual = ("--index", "fptree", "--keys", "5000", "--workload", "lookup", "--threads", "2")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory, crowd():
+        done = program.assay("index", "run", *usual, "--on", memory, "--duration", "1.5s", "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     was_taken(json.loads(done.stdout)["records"][0])
 

@@ -82,7 +82,8 @@ def assay_after_kill(*arguments: str | Path) -> subprocess.CompletedProcess[str]
 
 def look(keep: Path, *more: str) -> Json:
     """Opens the ledger by the command line, adds a little and gives the checks by name."""
-    usual = ("--keep", keep, "--on", keep.parent, "--pool", "4MiB", "--warmup", "0", "--duration", "0.1", "--json")
+    on = () if "--on" in more else ("--on", keep.parent)
+    usual = ("--keep", keep, *on, "--pool", "4MiB", "--warmup", "0", "--duration", "0.1", "--json")
     done = assay_after_kill("ledger", *usual, "--tasks", "8", *more)
     assert done.returncode == 0, done.stdout + done.stderr
     record: Json = json.loads(done.stdout)["record"]

@@ -27,10 +27,12 @@ def refused(code: int, *arguments: str | Path) -> str:
 
 
 def test_a_place_that_is_not_there(tmp_path: Path) -> None:
-    assert "is no folder" in refused(2, "tpcc", "--on", tmp_path / "nowhere")
-    assert "is no folder" in refused(2, "tpcc", "--on", tmp_path, "--log", "/dev/no-such-device")
+    assert "does not exist" in refused(2, "tpcc", "--on", tmp_path / "nowhere")
+    assert "it is no device" in refused(2, "tpcc", "--on", tmp_path, "--log", "/dev/no-such-device")
+    (tmp_path / "file").touch()
+    assert "is no folder" in refused(2, "tpcc", "--on", tmp_path, "--log", tmp_path / "file")
     serial = ("--serial", "S1", "--yes-destroy")
-    assert "/dev/no-such-device is no device" in refused(2, "tpcc", "--on", "/dev/no-such-device", *serial)
+    assert "it is no device" in refused(2, "tpcc", "--on", "/dev/no-such-device", *serial)
 
 
 def test_a_bare_device_needs_no_place_for_a_log_that_is_not_asked_for() -> None:
@@ -145,7 +147,7 @@ def test_a_log_a_tail_or_a_stripe_of_another_database_is_refused_and_left_alone(
         ledgers.look(mine, *usual)
         ledgers.look(other)
         for named in (("--log", log), ("--pmem", tail), ("--on", f"{tmp_path}+{stripe}")):
-            where = ("--on", tmp_path, "--pool", "4MiB", *named)
+            where = ("--pool", "4MiB", *named, *(("--on", tmp_path) if named[0] != "--on" else ()))
             # Twice: what the first refusal leaves must not have the second one clean up.
             for _ in range(2):
                 assert "belongs to another database" in refused(4, "ledger", "--keep", none, *where)

@@ -10,6 +10,12 @@ from pathlib import Path
 import pytest
 
 
+@pytest.fixture(autouse=True)
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where results go that nobody named a folder for."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture
 def memory() -> Iterator[Path]:
     """A folder in memory; a run must leave nothing in it but a pool that the test named."""

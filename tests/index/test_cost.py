@@ -52,7 +52,7 @@ def _ledger() -> Ledger:
 
 def test_r_is_the_equation_of_the_study(tmp_path: Path) -> None:
     directory = _folder(tmp_path, _record("dash-eh", "a", 1e6))
-    rows = cost(_ledger(), directory, [6], 2.0).figures["rows"]
+    rows = cost(_ledger(), [directory], [6], 2.0).figures["rows"]
     one = next(row for row in rows if row["provenance"] == "emulated" and row["storage"] == "pmem100-128g")
     assert one["usd"] == pytest.approx(546.75 + 1157.94 + 2 * 0.5 * 2517 / 40, abs=0.01)
     assert one["r"] == pytest.approx(1e6 / one["usd"])
@@ -65,7 +65,7 @@ def test_repeats_span_and_single_runs_are_never_ahead(tmp_path: Path) -> None:
     )
     runs = {run.index: run for run in seen(directory)}
     assert (measured(runs["dash-eh"]).low, measured(runs["dash-eh"]).high) == (1e6, 1.2e6)
-    lines = cost(_ledger(), directory, [6], 2.0).lines
+    lines = cost(_ledger(), [directory], [6], 2.0).lines
     assert any("dash-eh" in line and "not shown to be ahead of fptree" in line for line in lines)
 
 
@@ -105,7 +105,7 @@ def test_the_answer_names_the_winner_its_sizes_of_dram_and_its_spread(tmp_path: 
         for index, rates in (("dash-eh", (4e6, 4.2e6)), ("fptree", (1e6, 1.1e6)))
         for turn, rate in enumerate(rates)
     ]
-    answer = cost(_ledger(), _folder(tmp_path, *records), [1, 6], 2.0)
+    answer = cost(_ledger(), [_folder(tmp_path, *records)], [1, 6], 2.0)
     emulated = [line for line in answer.lines if "(emulated)" in line]
     assert len(emulated) == 1, "one winner at both sizes: one sentence"
     assert "2 threads (emulated), with 32 and 192 GB of DRAM: dash-eh on pmem100-128g has most" in emulated[0]
@@ -118,7 +118,7 @@ def test_the_answer_names_the_winner_its_sizes_of_dram_and_its_spread(tmp_path: 
 
 
 def test_what_keeps_the_answer_from_being_better_is_said(tmp_path: Path) -> None:
-    lines = cost(_ledger(), _folder(tmp_path, _record("dash-eh", "a", 1e6)), [6], 2.0).lines
+    lines = cost(_ledger(), [_folder(tmp_path, _record("dash-eh", "a", 1e6))], [6], 2.0).lines
     assert any("--seed 2" in line for line in lines)
     assert any("1 of 1 runs had less than 90% of their CPUs" in line for line in lines)
 
@@ -174,14 +174,14 @@ def test_dram_is_the_pool_of_a_drive_and_data_must_fit(tmp_path: Path) -> None:
         for pool, reads in ((100_000, 0.9), (1_000_000, 0.0))
     ]
     directory = _folder(tmp_path, _record("fptree", "a", 1e6), *records)
-    rows = cost(_ledger(), directory, [1, 6], 2.0, 192e9).figures["rows"]
+    rows = cost(_ledger(), [directory], [1, 6], 2.0, 192e9).figures["rows"]
     shares = {row["dram_gb"]: row["pool_share"] for row in rows if row["storage"].startswith("p4800x")}
     assert shares == {32: pytest.approx(1 / 6), 192: pytest.approx(1.0)}
     assert {row["storage"] for row in rows if row["index"] == "fptree"} == {"4 x pmem100-128g", "6 x pmem100-128g"}
-    lines = cost(_ledger(), directory, [1, 6], 2.0, 192e9).lines
+    lines = cost(_ledger(), [directory], [1, 6], 2.0, 192e9).lines
     assert any("with 32 and 192 GB of DRAM: fptree on 4 x pmem100-128g has most" in line for line in lines), lines
     with pytest.raises(AssayError, match="no storage of the study"):
-        cost(_ledger(), directory, [1], 2.0, 1e13)
+        cost(_ledger(), [directory], [1], 2.0, 1e13)
 
 
 def test_a_run_that_counted_nothing_is_refused(tmp_path: Path) -> None:

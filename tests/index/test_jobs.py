@@ -4,26 +4,37 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
-from assay.index.job import job
-from assay.index.sweep import JUNGLE, places, prepared
-from assay.study.work.index import INDEXES, TwinWish, Wish, number
+from assay.index.sweep import JUNGLE, CommonParts, places, prepared
+from assay.index.waits import as_if
+from assay.study.work import declared
+from assay.study.work.index import INDEXES, number
+from assay.study.work.runners import register_waits
+from assay.target.host import HostWish
+from assay.target.target import parse
 
-WISH = Wish(index="fptree", workload="ycsb-a", on="/tmp", seed=3)
+COMMON = CommonParts({"keys": "1e6"}, {}, {}, HostWish(), 3)
+register_waits(as_if)
+
+
+def job(on: str = "/tmp", host: Any = None, **words: Any) -> dict[str, Any]:
+    """The job of a cell whose `[work]` has these words."""
+    usual = {"kind": "index", "index": "fptree", "workload": "ycsb-a"}
+    return declared.job(usual | words, parse(on, host), {}, 3)
 
 
 def test_a_wish_becomes_a_job() -> None:
-    wish = replace(WISH, keys="2e6", key_bytes="8-64", distribution="zipf:0.8", operations="5k", pool="64MiB")
-    document = job(wish)
+    document = job(keys="2e6", key_bytes="8-64", distribution="zipf:0.8", operations="5k", pool="64MiB")
     assert document["keys"] == 2_000_000
     assert document["sizes"]["key"] == {"least": 8, "most": 64}
     assert document["distribution"] == {"law": "zipf", "theta": 0.8}
     assert document["window"] == {"operations": 5000}
     assert document["pool_bytes"] == 64 << 20
-    assert job(replace(WISH, options=["io=io_uring", "depth=8", "shared=true"]))["options"] == {
+    assert job(options=["io=io_uring", "depth=8", "shared=true"])["options"] == {
         "io": "io_uring",
         "depth": 8,
         "shared": True,
@@ -44,9 +55,9 @@ def test_a_wish_becomes_a_job() -> None:
         ({"as_if": "twin:p4610"}, "is a drive"),
     ],
 )
-def test_what_is_wrong_is_said(change: dict[str, object], said: str) -> None:
+def test_what_is_wrong_is_said(change: dict[str, Any], said: str) -> None:
     with pytest.raises(AssayError, match=said) as raised:
-        job(replace(WISH, **change))  # type: ignore[arg-type]
+        job(**change)
     assert raised.value.code == BAD_JOB
     assert raised.value.hint
 
@@ -65,7 +76,7 @@ def test_counts() -> None:
 def test_a_sweep_has_each_cell_once_and_only_what_is_there(tmp_path: Path) -> None:
     sweep = replace(JUNGLE, indexes=("fptree", "nowhere", "ssd-hash"))
     where = {True: [str(tmp_path)], False: [str(tmp_path)]}
-    found = prepared("jungle", sweep, WISH, where, 3, 2, Binary.find())
+    found = prepared("jungle", sweep, COMMON, where, 3, 2, Binary.find())
     jobs = [cell.job for cell in found.plan.in_file_order]
     assert {job["index"] for job in jobs} == {"fptree", "ssd-hash"}
     assert {job["threads"] for job in jobs} == {1, 2}
@@ -79,8 +90,8 @@ def test_a_sweep_has_each_cell_once_and_only_what_is_there(tmp_path: Path) -> No
 @pytest.mark.usefixtures("assayer")
 def test_waits_of_modules_are_those_of_indexes_in_memory(tmp_path: Path) -> None:
     where = {True: [str(tmp_path)], False: [str(tmp_path)]}
-    wish = replace(WISH, as_if="twin:pmem100-128g")
-    found = prepared("jungle", JUNGLE, wish, where, 1, 1, Binary.find())
+    common = replace(COMMON, memory={"as_if": "twin:pmem100-128g"})
+    found = prepared("jungle", JUNGLE, common, where, 1, 1, Binary.find())
     assert {cell.job["index"].startswith("ssd-") for cell in found.plan.cells if "as_if" in cell.job} == {False}
 
 
@@ -90,8 +101,8 @@ def test_a_sweep_on_twins_has_modules_for_some_indexes_and_drives_for_others() -
     where = places(twins, "")
     assert where == {True: twins[:2], False: twins[2:]}
     sweep = replace(JUNGLE, workloads=JUNGLE.workloads[:1], indexes=("fptree", "ssd-hash"))
-    wish = replace(WISH, twin=TwinWish(host="xeon-6242r", turn="300ns", cache="64KiB"))
-    jobs = [cell.job for cell in prepared("jungle", sweep, wish, where, 2, 1, Binary.find()).plan.cells]
+    common = replace(COMMON, words={"turn": "300ns", "cache": "64KiB"}, host=HostWish("xeon-6242r"))
+    jobs = [cell.job for cell in prepared("jungle", sweep, common, where, 2, 1, Binary.find()).plan.cells]
     assert len(jobs) == 2 * (2 + len(JUNGLE.drive))
     assert {(job["index"], job["twin"]["data"]["label"]) for job in jobs} == {
         *(("fptree", on) for on in twins[:2]),
@@ -115,12 +126,12 @@ def test_twins_and_folders_are_no_one_sweep(on: list[str], on_drive: str, said: 
 
 
 def test_a_twin_gets_its_host_its_caches_and_a_short_window() -> None:
-    document = job(replace(WISH, on="twin:pmem100-128g*4", twin=TwinWish(host="xeon-6242r", turn="300ns")))
+    document = job("twin:pmem100-128g*4", HostWish("xeon-6242r"), turn="300ns")
     twin = document["twin"]
     assert twin["data"]["target"]["modules"] == 4
     assert (twin["data"]["host"]["name"], twin["turn_ns"]) == ("xeon-6242r", 300)
     assert twin["cache_bytes"] == 20 * 2.375 * (1 << 20)
     assert document["window"] == {"seconds": 0.02}
-    assert job(WISH)["window"] == {"seconds": 5}
+    assert job()["window"] == {"seconds": 5}
     with pytest.raises(AssayError, match="for twins"):
-        job(replace(WISH, twin=TwinWish(turn="1us")))
+        job(turn="1us")

@@ -149,7 +149,13 @@ def _acknowledged(case: Case, at: Path, memory: Path) -> str:
 
 def _assay(words: str, at: Path, memory: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        _command(words, at, memory), env=_environment(at), capture_output=True, text=True, timeout=60, check=False
+        _command(words, at, memory),
+        env=_environment(at),
+        cwd=at.parent,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 

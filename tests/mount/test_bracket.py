@@ -76,10 +76,10 @@ def test_queries_of_cold_and_hot_data_have_a_bracket_each() -> None:
 
 
 def test_queries_that_run_freely_are_played_both_ways() -> None:
-    study = written("tpch", "?", 1, {"kind": "dbms-tpch"}, {"protocol": ["cold"]})
+    study = written(("tpch", "dbms tpch"), "?", 1, {"kind": "dbms-tpch"}, {"protocol": ["cold"]})
     assert bracketed(study, [_LATE])
     assert not bracketed(study, ["/mnt/x"])
-    assert not bracketed(written("tpcc", "?", 1, {"kind": "dbms-tpcc", "rate": 5.0}), [_LATE])
+    assert not bracketed(written(("tpcc", "dbms tpcc"), "?", 1, {"kind": "dbms-tpcc", "rate": 5.0}), [_LATE])
 
 
 def test_a_forecast_stands_beside_the_drive_as_it_is_played() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -75,7 +76,7 @@ def test_data_and_log_lie_where_the_targets_say(tmp_path: Path) -> None:
     ("before", "after", "said"),
     [
         ('pool = "16MiB"', 'pol = "16MiB"', "did you mean `pool`?"),
-        ('pool = "16MiB"', 'keep = "/tmp/x"', "knows no `keep`"),
+        ('pool = "16MiB"', 'serial = "S1"', "knows no `serial`"),
         ('durability = "${durability}"', 'durability = "sometimes"', "'sometimes' is not a valid CommitDurability"),
         ("rows = 2000", "rows = 2000\nthreads = 0", "threads is 0"),
         ("rows = 2000", 'rows = "many"', "many"),
@@ -175,7 +176,8 @@ count = 1000
 @pytest.mark.usefixtures("assayer")
 def test_an_index_is_work_too(tmp_path: Path) -> None:
     (tmp_path / "trees.toml").write_text(INDEX)
-    done = assay("run", "trees.toml", "--on", "/dev/shm", "--out", "out", cwd=tmp_path)
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        done = assay("run", "trees.toml", "--on", memory, "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "index dash-eh, #1" in done.stdout
     assert {one.subject for one in folder.read(tmp_path / "out").works} == {"fptree", "dash-eh"}

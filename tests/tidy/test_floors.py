@@ -24,7 +24,7 @@ ARROWS: dict[str, set[str]] = {
     "target": GROUND | {"document", "units"},
     "trace": GROUND | {"document"},
     "charts": GROUND | {"units", "results"},
-    "study": GROUND | {"packages", "lease", "stats", "binary", "document", "units", "results", "target"},
+    "study": GROUND | {"packages", "lease", "stats", "binary", "document", "units", "results", "target", "rivals"},
     "compare": GROUND | {"stats", "binary", "units", "results", "target", "charts", "study"},
     "twin": GROUND | {"crew", "stats", "binary", "document", "units", "results", "target", "charts", "study"},
     "advise": GROUND | {"binary", "units", "results", "target", "study", "compare"},

@@ -6,27 +6,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assay.cli.engine.flags import Flags
 from assay.error import BAD_JOB, AssayError
-from assay.study.work.engine import CommitDurability, EngineWay, PagePlacement, job
+from assay.study.work import declared
+from assay.target.host import HostWish
+from assay.target.target import parse_all
 
-WORKLOAD: dict[str, Any] = {"kind": "tpcc", "warehouses": 1, "small": True}
+
+def job(on: str, *roles: str, host: HostWish | None = None, serials: tuple[str, ...] = (), **words: Any) -> Any:
+    """The job of a cell whose `[work]` has these words."""
+    target, *parts = parse_all([on, *roles], serials, False, host)
+    return declared.job({"kind": "engine-tpcc", "small": True, **words}, target, {one.role: one for one in parts}, 7)
 
 
 def test_twins_stand_in_the_place_of_all_folders_with_one_host() -> None:
     made = job(
-        WORKLOAD,
-        Flags(
-            on="twin:970evoplus*4",
-            log="twin:p5800x",
-            pmem="twin:pmem100-128g*6",
-            tier="twin:pmem100-512g*2:4GiB",
-            placement=PagePlacement.COPY,
-            durability=CommitDurability.PMEM,
-            host="i9-9900k",
-            cores=4,
-            turn="2us",
-        ),
+        "twin:970evoplus*4",
+        "log=twin:p5800x",
+        "pmem=twin:pmem100-128g*6",
+        host=HostWish("i9-9900k", 4),
+        tier="twin:pmem100-512g*2:4GiB",
+        placement="copy",
+        durability="pmem",
+        turn="2us",
     )
     twins = made["twins"]
     assert made["target"] == "twin:970evoplus*4"
@@ -43,38 +44,38 @@ def test_what_turns_cost_is_learnt_and_kept_beside_what_else_assay_keeps(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    usual = job(WORKLOAD, Flags(on="twin:970evoplus"))["twins"]
+    usual = job("twin:970evoplus")["twins"]
     assert usual["costs"] == str(tmp_path / "assay" / "costs")
     assert not {"turn_ns", "learn"} & set(usual)
-    assert job(WORKLOAD, Flags(on="twin:970evoplus", turn="learn"))["twins"]["learn"] is True
+    assert job("twin:970evoplus", turn="learn")["twins"]["learn"] is True
     monkeypatch.delenv("XDG_STATE_HOME")
     monkeypatch.delenv("HOME")
-    assert "costs" not in job(WORKLOAD, Flags(on="twin:970evoplus"))["twins"]
+    assert "costs" not in job("twin:970evoplus")["twins"]
     with pytest.raises(AssayError):
-        job(WORKLOAD, Flags(on="twin:970evoplus", turn="often"))
+        job("twin:970evoplus", turn="often")
 
 
 def test_a_folder_beside_a_twin_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="is no twin"):
-        job(WORKLOAD, Flags(on="twin:p4610", log=str(tmp_path)))
+        job("twin:p4610", f"log={tmp_path}")
 
 
 def test_a_tier_names_where_and_how_large(tmp_path: Path) -> None:
-    made = job(WORKLOAD, Flags(on=str(tmp_path), tier=f"{tmp_path}:1MiB"))
+    made = job(str(tmp_path), tier=f"{tmp_path}:1MiB")
     assert made["tier"] == {"target": str(tmp_path), "bytes": 1 << 20, "placement": "hot"}
     assert "twins" not in made
     with pytest.raises(AssayError, match="names no size"):
-        job(WORKLOAD, Flags(on=str(tmp_path), tier="pmem"))
+        job(str(tmp_path), tier="pmem")
 
 
 def test_what_is_for_twins_is_refused_on_folders(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="are for twins"):
-        job(WORKLOAD, Flags(on=str(tmp_path), host="i9-9900k"))
+        job(str(tmp_path), turn="2us")
 
 
 def test_a_tier_that_its_folder_has_no_room_for_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="a tier of 900 TiB was asked for") as refused:
-        job(WORKLOAD, Flags(on=str(tmp_path), tier=f"{tmp_path}:900TiB"))
+        job(str(tmp_path), tier=f"{tmp_path}:900TiB")
     assert refused.value.code == BAD_JOB
 
 
@@ -82,19 +83,29 @@ def test_pages_are_striped_over_folders_and_written_at_a_rate(tmp_path: Path) ->
     folders = [tmp_path / "a", tmp_path / "b", tmp_path / "log"]
     for folder in folders:
         folder.mkdir()
-    made = job(
-        WORKLOAD,
-        Flags(on=f"{folders[0]}+{folders[1]}", log=str(folders[2]), path=EngineWay.LIBAIO, write_rate="250MB/s"),
-    )
+    made = job(f"{folders[0]}+{folders[1]}", f"log={folders[2]}", path="libaio", write_rate="250MB/s")
     assert (made["target"], made["stripes"]) == (str(folders[0]), [str(folders[1])])
     assert (made["log_target"], made["path"]) == (str(folders[2]), "libaio")
     assert made["write_rate_bytes_per_s"] == 250e6
     with pytest.raises(AssayError, match="no rate of bytes"):
-        job(WORKLOAD, Flags(on=str(tmp_path), write_rate="250/s"))
+        job(str(tmp_path), write_rate="250/s")
 
 
 def test_serial_numbers_are_for_devices(tmp_path: Path) -> None:
     with pytest.raises(AssayError, match="belongs to no device"):
-        job(WORKLOAD, Flags(on=str(tmp_path), serial=["S1"]))
+        job(str(tmp_path), serials=("S1",))
     with pytest.raises(AssayError, match="not for twins"):
-        job(WORKLOAD, Flags(on="twin:p4610", yes_destroy=True))
+        job("twin:p4610", path="libaio")
+
+
+def test_what_is_kept_needs_a_folder_and_is_opened_with_its_seed(tmp_path: Path) -> None:
+    kept = declared.job(
+        {"kind": "engine-ledger", "keep": f"{tmp_path}/kept"}, parse_all([str(tmp_path)], (), False)[0], {}, 7
+    )
+    assert (kept["keep"], kept["seed"], kept["workload"]) == (
+        f"{tmp_path}/kept",
+        7,
+        {"kind": "ledger", "value_bytes": 120},
+    )
+    with pytest.raises(AssayError, match="no folder was named"):
+        declared.job({"kind": "engine-ledger"}, parse_all([str(tmp_path)], (), False)[0], {}, 7)

@@ -13,8 +13,8 @@ from assay import home
 from assay.binary import Binary
 from assay.binary import said as told
 from assay.error import AssayError
+from assay.study import outcome
 from assay.study.work import WorkDraft, check, figure, folder, part, run_work, show
-from assay.study.work.run import exit_code
 from assay.study.work.view import label, said
 from rich.console import Console
 
@@ -52,8 +52,8 @@ def test_a_failed_check_makes_it_invalid_and_the_command_fail(tmp_path: Path, bi
     assert record["verdict"]["status"] == "invalid"
     assert record["verdict"]["reasons"][0]["code"] == "check-failed"
     assert "row 2 differs" in record["verdict"]["reasons"][0]["evidence"]
-    assert exit_code([record]) == 1
-    assert exit_code([draft(tmp_path).record(binary)]) == 0
+    assert outcome.of_work(record).exit_code == 1
+    assert outcome.of_work(draft(tmp_path).record(binary)).exit_code == 0
 
 
 @pytest.mark.parametrize(("succeeded", "status"), [(1000, "suspect"), (99, "invalid")])

@@ -15,8 +15,9 @@ from assay.dbms.tpcc.bench import Bench, ServerSnapshot
 from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.run import bench_of, drive, load
 from assay.error import BAD_JOB, AssayError
-from assay.index import Wish, job
 from assay.study.work import run_work
+from assay.study.work.index import Wish, job
+from assay.target.target import parse
 
 Json = dict[str, Any]
 # 8-byte keys with values of 120 bytes, as LeanStore's and vmcache's benchmarks have them.
@@ -147,7 +148,6 @@ class Ring:
         wish = Wish(
             index=name,
             workload=contest.workload,
-            on=str(self._folder),
             keys=str(size.keys),
             threads=size.threads,
             duration=f"{size.duration_s}s",
@@ -156,10 +156,9 @@ class Ring:
             pool="" if contest.words else f"{pool_bytes(contest, size) >> 20}MiB",
             pool_file=self._pool(name) if contest.kept else None,
             count="0",
-            seed=size.seed,
             options=[f"durability={size.durability}"] if name in rivals.NAMES else [],
         )
-        document = job(wish) | {"checked_entries": CHECKED} | more
+        document = job(wish, parse(str(self._folder)), size.seed) | {"checked_entries": CHECKED} | more
         return run_work(self.program(name), ["index"], document)[0]
 
     def _tpcc(self, contest: Contest, name: str) -> Json:

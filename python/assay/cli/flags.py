@@ -28,6 +28,7 @@ Set = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave the records; write no report.html.")]
+Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each; 3 allow a test.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cells, time, bytes written, room needed; touch nothing.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of order and offsets.")]
 Serial = Annotated[list[str] | None, typer.Option("--serial", metavar="S", help="Serial number of a device, in order.")]

@@ -9,7 +9,7 @@ from assay.mount.drive import PREFIX
 from assay.study import source
 from assay.study.model import Study, WorkTable
 from assay.study.work.kind import DRIVEN
-from assay.study.work.runners import register
+from assay.study.work.runners import register, register_waits
 
 if TYPE_CHECKING:
     from assay.bench.contests import ContestRunner
@@ -42,26 +42,37 @@ def _wtperf() -> WtperfRunner:
     return WtperfRunner()
 
 
+def _waits(twin: str) -> dict[str, Any]:
+    from assay.index.waits import as_if
+
+    return as_if(twin)
+
+
+register_waits(_waits)
 register({"contest": _contest, "dbms-tpcc": _tpcc, "dbms-tpch": _tpch, "dbms-wtperf": _wtperf})
 
 
 def written(
-    name: str,
+    named: tuple[str, str],
     question: str,
     repeats: int,
     table: Mapping[str, Any],
     matrix: Mapping[str, Sequence[Any]] | None = None,
-    command: str = "",
+    targets: Sequence[str] = ("folder",),
 ) -> Study:
-    """A study as a command is short for it; `table` is its `[work]`, and `matrix` what it has several values of."""
+    """A study as a command is short for it; `table` is its `[work]`, and `matrix` what it has several values of.
+
+    `named` is its name, and the words of the command.
+    """
+    name, command = named
     columns = matrix or {}
     document = {
         "name": name,
         "title": name.upper(),
         "question": question,
-        "source": f"`assay {command or f'dbms {name}'}`",
+        "source": f"`assay {command}`",
         "repeats": repeats,
-        "targets": ["folder"],
+        "targets": list(targets),
         "matrix": {key: list(values) for key, values in columns.items()},
         "work": {key: value for key, value in table.items() if value not in (None, "", [])}
         | {key: f"${{{key}}}" for key, values in columns.items() if not isinstance(values[0], Mapping)},

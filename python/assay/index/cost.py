@@ -136,13 +136,13 @@ def _on(
     return found
 
 
-def cost(ledger: Ledger, directory: Path, dram: Sequence[int], factor: float, data_bytes: float = 0.0) -> Answer:
-    """R of every run in a folder for the storage of the study and so many modules of DRAM, the best first.
+def cost(ledger: Ledger, inside: Sequence[Path], dram: Sequence[int], factor: float, data_bytes: float = 0.0) -> Answer:
+    """R of every run in folders for the storage of the study and so many modules of DRAM, the best first.
 
     With bytes of data, DRAM is the pool of indexes on a drive.
     """
     rows: list[Json] = []
-    runs = seen(directory)
+    runs = seen(*inside)
     for storage in STUDIED:
         for modules in dram:
             for run, rates in _on(runs, storage, data_bytes, modules):

@@ -53,13 +53,13 @@ class PointFigures:
         return fmean(self.rates)
 
 
-def seen(directory: Path) -> list[PointFigures]:
+def seen(*directories: Path) -> list[PointFigures]:
     """The runs of indexes in a result folder.
 
     Raises:
         AssayError: where there are none.
     """
-    found = [record for record in folder.load(directory) if _counts(record)]
+    found = [record for one in directories for record in folder.load(one) if _counts(record)]
     differing = {name for name in CONDITIONS if len({_condition(record, name) for record in found} - {""}) > 1}
     groups: dict[tuple[str, str, int, str, int], list[WorkRecord]] = defaultdict(list)
     for record in found:
@@ -73,7 +73,9 @@ def seen(directory: Path) -> list[PointFigures]:
         groups[record["subject"]["name"], workload, threads, " ".join(way.words(record)), _pool(record)].append(record)
     if not groups:
         hint = "make some: assay index run --index dash-eh --workload lookup --out DIR"
-        raise AssayError(f"{directory} holds no run of an index that is not invalid", hint=hint, code=BAD_JOB)
+        raise AssayError(
+            f"{', '.join(map(str, directories))} holds no run of an index that is not invalid", hint=hint, code=BAD_JOB
+        )
     return [_together(*key[:4], records) for key, records in sorted(groups.items())]
 
 

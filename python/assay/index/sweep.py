@@ -8,14 +8,12 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
-from assay.index.waits import as_if
-from assay.study.cell import Cell
 from assay.study.expand import expand
 from assay.study.model import Study
 from assay.study.plan import make
 from assay.study.request import Prepared
 from assay.study.settings import ExpandRequest, with_profile
-from assay.study.work.index import Wish, usual_place
+from assay.study.work.index import usual_place
 from assay.target import names
 from assay.target.host import HostWish
 from assay.target.target import parse_all
@@ -85,7 +83,21 @@ def places(on: Sequence[str], on_drive: str) -> Places:
     return {wanted: [one for one in twins if memory[one] == wanted] for wanted in (True, False)}
 
 
-def prepared(name: str, sweep: Sweep, base: Wish, where: Places, most: int, repeats: int, binary: Binary) -> Prepared:
+@dataclass(frozen=True)
+class CommonParts:
+    """What all runs of a sweep have in common: words of `[work]`, of indexes in memory and on drives apart, and who
+    drives twins."""
+
+    words: Json
+    memory: Json
+    drive: Json
+    host: HostWish
+    seed: int
+
+
+def prepared(
+    name: str, sweep: Sweep, common: CommonParts, where: Places, most: int, repeats: int, binary: Binary
+) -> Prepared:
     """A sweep as a study for each medium, with at most so many threads, and the plan of both together.
 
     Raises:
@@ -93,27 +105,27 @@ def prepared(name: str, sweep: Sweep, base: Wish, where: Places, most: int, repe
     """
     has = there(binary)
     requests = [
-        _request(name, replace(sweep, indexes=indexes), base, on, most, repeats)
+        _request(name, replace(sweep, indexes=indexes), common, on, most, repeats)
         for memory, on in where.items()
         if on and (indexes := [one for one in sweep.indexes if one in has and _in_memory(one) == memory])
     ]
     if not requests:
         hint = "`assay index list` shows what is there; indexes in memory go with modules, others with drives"
         raise AssayError("none of these indexes is in this program, or has a place", hint=hint, code=NOT_POSSIBLE)
-    cells = [_waiting(cell, base.as_if) for request in requests for cell in expand(request)]
-    return Prepared(name, requests, make(cells, base.seed, binary))
+    cells = [cell for request in requests for cell in expand(request)]
+    return Prepared(name, requests, make(cells, common.seed, binary))
 
 
 def _in_memory(index: str) -> bool:
     return not index.startswith("ssd-")
 
 
-def _request(name: str, sweep: Sweep, base: Wish, on: Sequence[str], most: int, repeats: int) -> ExpandRequest:
+def _request(name: str, sweep: Sweep, common: CommonParts, on: Sequence[str], most: int, repeats: int) -> ExpandRequest:
     """A study of indexes that all lie in memory, or all on a drive."""
-    memory, wish = _in_memory(sweep.indexes[0]), base.twin
+    memory = _in_memory(sweep.indexes[0])
     part = f"{name}-{'memory' if memory else 'drive'}"
-    host = HostWish(wish.host, wish.cores, wish.clock * 1e9 if wish.clock else None)
-    targets = parse_all([one or str(usual_place(sweep.indexes[0])) for one in on], (), False, host)
+    targets = parse_all([one or str(usual_place(sweep.indexes[0])) for one in on], (), False, common.host)
+    words = {key: value for key, value in (common.words | (common.memory if memory else common.drive)).items() if value}
     document: Json = {
         "name": part,
         "title": f"Indexes {'in memory' if memory else 'on a drive'}",
@@ -126,29 +138,16 @@ def _request(name: str, sweep: Sweep, base: Wish, on: Sequence[str], most: int, 
             "load": [_choice(workload=workload, distribution=law) for workload, law in sweep.workloads],
             "threads": [count for count in sweep.threads if count <= most],
         },
-        "work": _work(base) | {"distribution": "${load.distribution}", "workload": "${load.workload}"},
+        "work": {"kind": "index", "index": "${index}", "threads": "${threads}", **words}
+        | {"distribution": "${load.distribution}", "workload": "${load.workload}"},
     }
     if not memory:
         document["matrix"]["way"] = [_choice(path=path, split=split, batch=batch) for path, split, batch in sweep.drive]
-        document["work"] |= {key: f"${{way.{key}}}" for key in ("path", "split", "batch")} | {"pool": base.pool}
+        document["work"] |= {key: f"${{way.{key}}}" for key in ("path", "split", "batch")}
     request = with_profile(Study.model_validate(document), None)
-    return replace(request, targets=tuple(targets), seed=base.seed)
+    return replace(request, targets=tuple(targets), seed=common.seed)
 
 
 def _choice(**parts: Any) -> Json:
     words = [key if part is True else str(part) for key, part in parts.items() if part is not False]
     return {"name": " ".join(words), **parts}
-
-
-def _work(base: Wish) -> Json:
-    """What all runs have in common."""
-    found = {key: getattr(base, key) for key in ("keys", "duration", "key_bytes", "value_bytes")}
-    found |= {"turn": base.twin.turn, "cache": base.twin.cache}
-    return {"kind": "index", "index": "${index}", "threads": "${threads}"} | found
-
-
-def _waiting(cell: Cell, twin: str) -> Cell:
-    """A cell of an index in memory with the waits of modules that are not here."""
-    if not twin or not _in_memory(cell.job["index"]):
-        return cell
-    return replace(cell, job=cell.job | {"as_if": as_if(twin)})

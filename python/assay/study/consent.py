@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
 from assay.study.cell import Cell
+from assay.study.work import declared
 from assay.target.target import DEVICES
 
 Json = dict[str, Any]
@@ -26,17 +27,21 @@ class Consent:
 
 def without(job: Json) -> Json:
     """A job as it may stand in a file: its devices named, and leave to destroy them left out."""
+    return _changed(job, lambda target: {key: target[key] for key in target if key not in _CARRIED})
+
+
+def _changed(job: Json, change: Callable[[Json], Json]) -> Json:
+    """A job with each of its targets changed."""
     targets = job.get("targets")
-    if not isinstance(targets, list):
-        return job
-    return job | {"targets": [{key: one[key] for key in one if key not in _CARRIED} for one in targets]}
+    found = {"targets": [change(one) for one in targets]} if isinstance(targets, list) else {}
+    return job | found | {seat: change(job[seat]) for seat in declared.SEATS if seat in job}
 
 
 def destroyed(cells: Iterable[Cell]) -> list[str]:
     """Members of devices that cells may destroy, in the order in which they come first."""
     found: dict[str, None] = {}
     for cell in cells:
-        for target in cell.job.get("targets", ()):
+        for target in (*cell.job.get("targets", ()), *(cell.job.get(seat, {}) for seat in declared.SEATS)):
             if target.get("yes_destroy"):
                 found |= dict.fromkeys(map(str, target["members"]))
     return list(found)
@@ -59,18 +64,13 @@ def given(cells: Sequence[Cell], devices: Sequence[str], consent: Consent, comma
         message = f"--serial {consent.serials[len(devices)]} belongs to no device of this run"
         raise AssayError(message, hint=f"give one for each, in this order: {', '.join(devices)}", code=BAD_JOB)
     serials = dict(zip(devices, consent.serials, strict=False))
-    return [replace(cell, job=_with(cell.job, serials, set(devices))) for cell in cells]
-
-
-def _with(job: Json, serials: dict[str, str], devices: set[str]) -> Json:
-    if "targets" not in job:
-        return job
-    return job | {"targets": [_allowed(target, serials, devices) for target in job["targets"]]}
+    allowed = set(devices)
+    return [replace(cell, job=_changed(cell.job, lambda target: _allowed(target, serials, allowed))) for cell in cells]
 
 
 def _allowed(target: Json, serials: dict[str, str], devices: set[str]) -> Json:
     members = [str(member) for member in target.get("members", ())]
-    if target.get("kind") not in DEVICES or not members or not set(members) <= devices:
+    if target.get("kind", DEVICES[0]) not in DEVICES or not members or not set(members) <= devices:
         return target
     named = [serials[member] for member in members if member in serials]
     return target | {"yes_destroy": True} | ({"serials": named} if len(named) == len(members) else {})

@@ -17,6 +17,7 @@ from assay.study.driven import Sessions
 from assay.study.interrupts import Interrupts
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
+from assay.study.work import declared
 
 Json = dict[str, Any]
 
@@ -136,7 +137,7 @@ class _Runner:
 
     def _measure(self, cell: Cell) -> Outcome:
         begin = self.log.tell()
-        run = self.binary.start(cell.job, self.log, (*(cell.program or ("run",)), "-"))
+        run = declared.program(cell.job, self.binary).start(cell.job, self.log, (*(cell.program or ("run",)), "-"))
         self.interrupts.watch(run)
         try:
             last = self._follow(cell, run)

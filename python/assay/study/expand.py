@@ -123,8 +123,11 @@ def _work_repeats(
     for repeat in range(1, study.repeats + 1):
         cell = f"{request.name}-{index:04d}-r{repeat}"
         try:
-            job = declared.job(resolved, target, roles, _seed(request.seed, cell))
+            seed = request.seed if declared.kept(resolved) else _seed(request.seed, cell)
+            job = declared.job(resolved, target, roles, seed)
         except declared.NotHereError as error:
+            if not study.matrix:
+                raise
             job, refusal = {}, Refusal(f"{error.message}.", f"{error.hint}.")
         yield Cell(
             id=cell,

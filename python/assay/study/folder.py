@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +24,20 @@ DEFAULT_ROOT = Path("assay-results")
 
 
 def default(name: str) -> Path:
-    """`assay-results/<study>-<UTC time>`."""
-    return DEFAULT_ROOT / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    """`assay-results/<study>-<UTC time>`, with a number behind it where a run of that second has that name."""
+    path = DEFAULT_ROOT / f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
+    others = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return next(one for one in itertools.chain([path], others) if not one.exists())
+
+
+def claimed(name: str) -> Path:
+    """The same, made at once: no other run takes it, however many begin in one second."""
+    make_folder(DEFAULT_ROOT)
+    while True:
+        with contextlib.suppress(FileExistsError):
+            path = default(name)
+            path.mkdir()
+            return path
 
 
 def create(directory: Path, prepared: Prepared, command: Sequence[str]) -> None:

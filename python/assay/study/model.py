@@ -22,6 +22,7 @@ TargetKind = Literal["folder", "file", "block-device", "device-dax", "memory", "
 Scenario = Literal["all", "alone", "pairwise"]
 FigureKind = Literal["line", "bar", "ladder", "latency-throughput", "timeseries", "heatmap", "interference", "cdf"]
 Scale = Literal["linear", "log"]
+EngineKind = Literal["engine-tpcc", "engine-ycsb", "engine-scan", "engine-ledger"]
 
 
 class SizeShare(Table):
@@ -182,9 +183,7 @@ class WorkTable(Table):
 
     model_config = ConfigDict(extra="allow")
     open_keys: ClassVar[bool] = True
-    kind: Literal[
-        "engine-tpcc", "engine-ycsb", "engine-scan", "index", "contest", "dbms-tpcc", "dbms-tpch", "dbms-wtperf"
-    ]
+    kind: Literal[EngineKind, "index", "contest", "dbms-tpcc", "dbms-tpch", "dbms-wtperf"]
 
 
 class StudyHead(Table):

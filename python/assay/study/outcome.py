@@ -28,6 +28,8 @@ def read(last: Json | None, returned: int, stopped: bool, complaint: str) -> Out
 
     `complaint` is the last line that the program wrote to its log.
     """
+    if last is not None and last["event"] == "worked" and returned in (DONE, FAILED):
+        return of_work(last["record"], returned)
     if last is not None and last["event"] in ("finished", "worked"):
         return _finished(last["record"], returned, complaint)
     if last is not None and last["event"] == "refused":
@@ -42,12 +44,12 @@ def read(last: Json | None, returned: int, stopped: bool, complaint: str) -> Out
     return Outcome("failed", reason=reason, fix="assayer.log in the result folder has all it said.", exit_code=FAILED)
 
 
-def of_work(record: Json) -> Outcome:
-    """Of work that was driven from Python: its record says whether it was stopped, and whether its checks passed."""
+def of_work(record: Json, returned: int = DONE) -> Outcome:
+    """Of work: its record says whether it was stopped, and whether its checks passed."""
     if any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"]):
         return _finished(record, INTERRUPTED, "")
     failed = first_failed(record)
-    return _finished(record, FAILED if failed else DONE, failed)
+    return _finished(record, FAILED if failed else returned, failed)
 
 
 def of_error(error: AssayError) -> Outcome:

@@ -136,8 +136,7 @@ def not_measured(directory: Path) -> list[Json]:
         if entry["state"] not in ("refused", "failed") or cell not in planned:
             continue
         key = (planned[cell].study, entry["state"], entry["reason"])
-        one = found.setdefault(
-            key, {"study": key[0], "state": key[1], "reason": key[2], "fix": entry["fix"], "cells": []}
-        )
+        told = {"study": key[0], "state": key[1], "reason": key[2], "fix": entry["fix"]}
+        one = found.setdefault(key, {**told, "exit_code": entry["exit_code"], "cells": []})
         one["cells"].append(cell)
     return list(found.values())

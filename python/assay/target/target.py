@@ -136,6 +136,9 @@ def _kind(path: str) -> str:
     try:
         mode = Path(path).stat().st_mode
     except FileNotFoundError as error:
+        if Path(path).parent == Path("/dev"):
+            hint = "look at `lsblk -o NAME,SERIAL`, and name a device that is there"
+            raise TargetError(f"`{path}` does not exist: it is no device", hint) from error
         raise TargetError(f"`{path}` does not exist", f"make it first (mkdir -p {path}) or name another") from error
     except OSError as error:
         raise TargetError(f"`{path}` cannot be looked at: {error.strerror}", "check its permissions") from error

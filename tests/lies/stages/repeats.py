@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import tempfile
 import time
 
 import pytest
@@ -72,8 +73,9 @@ def best_of_two(room: Room) -> Outcome:
 def of_an_index(room: Room) -> Outcome:
     if not program.ASSAYER.with_name("assayer-db").is_file():
         pytest.skip("the program for indexes is not built; cargo build --release -p assayer-db")
-    usual = ("--index", "fptree", "--on", "/dev/shm", "--keys", "5000", "--workload", "lookup", "--threads", "2")
-    with neighbours.busy(2 * len(os.sched_getaffinity(0))):
-        done = program.assay("index", "run", *usual, "--duration", "1.5s", "--json", cwd=room.spare)
+    usual = ("--index", "fptree", "--keys", "5000", "--workload", "lookup", "--threads", "2")
+    crowd = neighbours.busy(2 * len(os.sched_getaffinity(0)))
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as memory, crowd:
+        done = program.assay("index", "run", *usual, "--on", memory, "--duration", "1.5s", "--json", cwd=room.spare)
     assert done.returncode == 0, done.stdout + done.stderr
     return of_record(json.loads(done.stdout)["records"][0], done.returncode)

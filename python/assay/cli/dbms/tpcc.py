@@ -134,13 +134,14 @@ External = Annotated[bool, typer.Option("--external", help="With --connect: Assa
 
 
 def _run(context: typer.Context, given: dict[str, Any]) -> int:
-    from assay.cli.dbms.study import DatabaseStudy, carry_out
+    from assay.cli.short import ShortStudy, carry_out
     from assay.dbms.grant import Grant
     from assay.dbms.tpcc.runner import KIND, TpccRunner
 
     grant = Grant(given["pg_bin"], given["connect"], given["external"], tuple(given["pg_set"] or ()))
-    asked = DatabaseStudy(
+    asked = ShortStudy(
         name="tpcc",
+        command="dbms tpcc",
         question="How many transactions does the database do on each target?",
         kind=KIND,
         runner=lambda: TpccRunner(grant),
@@ -148,7 +149,7 @@ def _run(context: typer.Context, given: dict[str, Any]) -> int:
         columns=(),
         say=_say,
     )
-    return carry_out(asked, context, {key: given[key] for key in context.params})
+    return carry_out(asked, {key: given[key] for key in context.params}, context)
 
 
 def _say(records: Sequence[WorkRecord], console: Console) -> None:

@@ -30,14 +30,15 @@ _HOT = {"pagecache": "hot", "sharedbuffers": "hot-sharedbuffers"}
 
 def _run(context: typer.Context, given: dict[str, Any]) -> int:
     from assay.cli.dbms.queries import show
-    from assay.cli.dbms.study import DatabaseStudy, carry_out
+    from assay.cli.short import ShortStudy, carry_out
     from assay.dbms.grant import Grant
     from assay.dbms.tpch.runner import KIND, TpchRunner
 
     pg_set = tuple(given["pg_set"] or ())
     grant = Grant(pg_bin=given["pg_bin"], connect=given["connect"], pg_set=pg_set, command="tpch")
-    asked = DatabaseStudy(
+    asked = ShortStudy(
         name="tpch",
+        command="dbms tpch",
         question="How long do queries take on each target?",
         kind=KIND,
         runner=lambda: TpchRunner(grant),
@@ -47,7 +48,7 @@ def _run(context: typer.Context, given: dict[str, Any]) -> int:
     )
     flags = {key: given[key] for key in context.params if key not in ("cold", "hot", "hot_in", "seed", "data")}
     flags |= {"protocol": _protocols(given), "parameters_seed": given["seed"], "data_in": given["data"]}
-    return carry_out(asked, context, flags)
+    return carry_out(asked, flags, context)
 
 
 def _protocols(given: Mapping[str, Any]) -> list[str]:

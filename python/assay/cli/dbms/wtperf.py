@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 
 def _run(context: typer.Context, given: dict[str, Any]) -> int:
-    from assay.cli.dbms.study import DatabaseStudy, carry_out
+    from assay.cli.short import ShortStudy, carry_out
     from assay.dbms.grant import Grant
     from assay.dbms.wtperf.runner import KIND, WtperfRunner
 
     files = tuple(path.resolve() for name in given["workloads"] or () if (path := Path(name)).is_file())
     settings = tuple(given["settings"] or ())
     grant = Grant(program=given["program"], command="wtperf", workloads=files, wt_set=settings)
-    asked = DatabaseStudy(
+    asked = ShortStudy(
         name="wtperf",
+        command="dbms wtperf",
         question="How many operations does WiredTiger do on each target?",
         kind=KIND,
         runner=lambda: WtperfRunner(grant),
@@ -39,7 +40,7 @@ def _run(context: typer.Context, given: dict[str, Any]) -> int:
     flags = {key: given[key] for key in context.params if key != "workloads"}
     flags["workload"] = given["workloads"] or ["small-btree"]
     flags["page_cache"] = [word.strip() for word in given["page_cache"].split(",") if word.strip()]
-    return carry_out(asked, context, flags)
+    return carry_out(asked, flags, context)
 
 
 def _say(records: Sequence[WorkRecord], console: Console) -> None:

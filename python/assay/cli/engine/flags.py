@@ -8,19 +8,24 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.driver import DriverFlags
+from assay.cli.flags import Destroy, DryRun, Json, Out, Repeats, Serial
 from assay.cli.sharing import sharing
-from assay.study.work.engine import CommitDurability, EngineWay, PagePlacement, Wish
+from assay.study.work.engine import CommitDurability, EngineWay, PagePlacement
 
 
 @dataclass(frozen=True)
-class Flags(Wish):
-    """The same, as options of commands, and where what was seen goes."""
+class Flags(DriverFlags):
+    """Where and how the engine runs, as options of commands, and where what was seen goes."""
 
     on: Annotated[
-        str,
-        typer.Option("--on", metavar="DIR|DEVICE|twin:NAME", help="For the pages; A+B stripes them over several."),
-    ] = "."
+        list[str] | None,
+        typer.Option(
+            "--on",
+            metavar="DIR|DEVICE|twin:NAME",
+            help="For the pages; A+B stripes them over several; may be repeated.",
+        ),
+    ] = None
     log: Annotated[
         str, typer.Option("--log", metavar="DIR|DEVICE|twin:NAME", help="For the log; that of the pages.")
     ] = ""
@@ -46,12 +51,8 @@ class Flags(Wish):
     write_rate: Annotated[
         str, typer.Option("--write-rate", metavar="RATE", help="Writes dirty pages in the background, such as 250MB/s.")
     ] = ""
-    serial: Annotated[
-        list[str] | None, typer.Option("--serial", metavar="S", help="Of each device: of --on first, then of --log.")
-    ] = None
-    yes_destroy: Annotated[bool, typer.Option("--yes-destroy", help="The content of the devices may be destroyed.")] = (
-        False
-    )
+    serial: Serial = None
+    yes_destroy: Destroy = False
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads.")] = 1
     tasks: Annotated[
         int, typer.Option("--tasks", min=1, help="Cooperative tasks of each thread; of TPC-C each is a terminal.")
@@ -72,18 +73,9 @@ class Flags(Wish):
     placement: Annotated[
         PagePlacement | None, typer.Option("--placement", help="What becomes of a page below that is read; hot.")
     ] = None
-    host: Annotated[
-        str, typer.Option("--host", metavar="NAME", help="Runs the engine on a twin; `assay list hosts`.")
-    ] = ""
-    cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores of that host.")] = None
-    clock: Annotated[float | None, typer.Option("--clock", metavar="GHZ", min=0.1, help="Its clock.")] = None
-    turn: Annotated[
-        str,
-        typer.Option(
-            "--turn", metavar="TIME|learn", help="CPU time of a turn on a twin; learnt here once without it, or anew."
-        ),
-    ] = ""
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder.")] = None
+    repeats: Repeats = 1
+    out: Out = None
+    dry_run: DryRun = False
     json: Json = False
 
 

@@ -15,9 +15,4 @@ def ledger(flags: Flags, value: Value = "120") -> None:
 
     For example: assay engine ledger --keep /mnt/a/ledger --threads 2 --duration 60s
     """
-    from assay.error import BAD_JOB, AssayError
-    from assay.study.work import workload
-
-    if flags.keep is None:
-        raise AssayError("a ledger is kept, and no folder was named", hint="name one with --keep DIR", code=BAD_JOB)
-    _run(workload.ledger(value), flags)
+    _run("ledger", flags, value=value)

@@ -12,6 +12,4 @@ def scan(flags: Flags, rows: Rows = 1_000_000, value: Value = "120") -> None:
 
     For example: assay engine scan --on /mnt/a --rows 10000000 --pool 256MiB --page 64KiB
     """
-    from assay.study.work import workload
-
-    _run(workload.scan(rows, value), flags)
+    _run("scan", flags, rows=rows, value=value)

@@ -12,7 +12,7 @@ Rows = Annotated[int, typer.Option("--rows", min=1, help="Rows that are loaded."
 Value = Annotated[str, typer.Option("--value", metavar="BYTES", help="Of each row.")]
 
 
-def _run(workload: dict[str, Any], flags: Flags) -> None:
+def _run(workload: str, flags: Flags, **asks: Any) -> None:
     from assay.cli.engine.job import run
 
-    raise typer.Exit(run(workload, flags))
+    raise typer.Exit(run(workload, asks, flags))

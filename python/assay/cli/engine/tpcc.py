@@ -20,6 +20,4 @@ def tpcc(
 
     For example: assay engine tpcc --on /mnt/a --warehouses 5 --pool 2GiB --threads 2
     """
-    from assay.study.work import workload
-
-    _run(workload.tpcc(warehouses, small), flags)
+    _run("tpcc", flags, warehouses=warehouses, small=small)

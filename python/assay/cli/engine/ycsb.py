@@ -22,6 +22,4 @@ def ycsb(
 
     For example: assay engine ycsb --on /mnt/a --rows 10000000 --pool 1GiB --reads 0.5 --threads 2
     """
-    from assay.study.work import workload
-
-    _run(workload.ycsb(rows, value, reads, zipf), flags)
+    _run("ycsb", flags, rows=rows, value=value, reads=reads, zipf=zipf)

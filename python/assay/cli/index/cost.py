@@ -11,7 +11,10 @@ from assay.cli.flags import Json
 
 
 def cost(
-    inside: Annotated[Path, typer.Option("--in", metavar="DIR", help="The folder that `index run --out` wrote to.")],
+    inside: Annotated[
+        list[Path],
+        typer.Option("--in", metavar="DIR", help="Result folder of `index run` or `index study`; may be repeated."),
+    ],
     dram: Annotated[
         list[int] | None, typer.Option("--dram", metavar="N", help="Modules of 32 GB of DRAM; may be repeated.")
     ] = None,

@@ -15,14 +15,14 @@ from assay.units.parse import parse_bytes
 
 
 def show_cost(
-    inside: Path,
+    inside: Sequence[Path],
     dram: Sequence[int],
     quotes: Path | None,
     as_of: str | None,
     scale: tuple[float, str],
     json: bool,
 ) -> int:
-    """R of every run of an index in a folder. `scale` is the band of prices and the size of the data."""
+    """R of every run of an index in folders. `scale` is the band of prices and the size of the data."""
     band, data = scale
     if any(modules < 0 for modules in dram):
         raise AssayError("there are no fewer than no modules", hint="give --dram 1, 2 or 6", code=BAD_JOB)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Host
+from assay.cli.driver import DriverFlags
 
 Keys = Annotated[str, typer.Option("--keys", metavar="N", help="Keys that are loaded first, such as 1e6 or 50M.")]
 Duration = Annotated[str, typer.Option("--duration", metavar="TIME", help="Of the window; 5s, on a twin 20ms.")]
@@ -29,21 +29,10 @@ Batch = Annotated[
 
 
 @dataclass(frozen=True)
-class TwinFlags:
+class TwinFlags(DriverFlags):
     """Who runs an index on a twin, and what computing costs there."""
 
-    host: Host = ""
-    cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores of that host.")] = None
-    clock: Annotated[float | None, typer.Option("--clock", metavar="GHZ", min=0.1, help="Its clock.")] = None
     cache: Annotated[
         str,
         typer.Option("--cache", metavar="BYTES", help="Its caches, of all cores together, before modules of a twin."),
-    ] = ""
-    turn: Annotated[
-        str,
-        typer.Option(
-            "--turn",
-            metavar="TIME|learn",
-            help="CPU time of an operation on a twin; learnt here once without it, or anew.",
-        ),
     ] = ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import Destroy, DryRun, Json, Out, Repeats
 from assay.cli.index.flags import (
     AsIf,
     Batch,
@@ -22,13 +22,12 @@ from assay.cli.index.flags import (
 )
 from assay.cli.sharing import sharing
 
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder; records go to DIR/work.")]
-
-
 Workload = Annotated[
-    str,
+    list[str],
     typer.Option(
-        "--workload", metavar="NAME", help="lookup, missing, insert, update, remove, scan, mixed, ycsb-a to -f."
+        "--workload",
+        metavar="NAME",
+        help="lookup, missing, insert, update, remove, scan, mixed, ycsb-a to -f; may be repeated.",
     ),
 ]
 
@@ -55,21 +54,33 @@ Path_ = Annotated[
 
 
 On = Annotated[
-    str,
-    typer.Option("--on", metavar="TARGET", help="Folder, device-DAX node or twin:NAME; /dev/shm for those in memory."),
+    list[str] | None,
+    typer.Option(
+        "--on",
+        metavar="TARGET",
+        help="Folder, device-DAX node or twin:NAME; /dev/shm for those in memory; may be repeated.",
+    ),
 ]
 
 
 Operations = Annotated[str, typer.Option("--operations", metavar="N", help="End the window after so many instead.")]
 
 
+def _run(given: dict[str, Any]) -> int:
+    from assay.cli.index.one import run_one
+
+    return run_one(given | vars(given.pop("flags")))
+
+
 @sharing(TwinFlags)
 def run(
     index: Annotated[str, typer.Option("--index", metavar="KIND", help="Which; `assay index list`.")],
     workload: Workload,
-    on: On = "",
+    on: On = None,
     keys: Keys = "1e6",
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads that load and work.")] = 1,
+    threads: Annotated[
+        list[int] | None, typer.Option("--threads", min=1, help="Threads that load and work, 1; may be repeated.")
+    ] = None,
     duration: Duration = "",
     operations: Operations = "",
     warmup: Warmup = "",
@@ -78,8 +89,11 @@ def run(
     value_bytes: ValueBytes = "8",
     scan_length: Annotated[int, typer.Option("--scan-length", min=1, help="Entries of a scan.")] = 100,
     pool: Annotated[
-        str, typer.Option("--pool", metavar="BYTES", help="Of the pool in memory, or in front of the drive.")
-    ] = "",
+        list[str] | None,
+        typer.Option(
+            "--pool", metavar="BYTES", help="Of the pool in memory, or in front of the drive; may be repeated."
+        ),
+    ] = None,
     pool_file: PoolFile = None,
     batch: Batch = 1,
     split: Split = False,
@@ -91,8 +105,11 @@ def run(
         str, typer.Option("--count", metavar="N", help="Operations of the pass that counts flushes, fences and blocks.")
     ] = "100000",
     seed: Seed = 1,
-    settings: Settings = None,
+    options: Settings = None,
+    yes_destroy: Destroy = False,
+    repeats: Repeats = 1,
     out: Out = None,
+    dry_run: DryRun = False,
     json: Json = False,
     *,
     flags: TwinFlags,
@@ -101,33 +118,4 @@ def run(
 
     For example: assay index run --index fptree --workload ycsb-a --keys 1e6 --on 'twin:pmem100-128g*4' --threads 20
     """
-    from assay.cli.index.one import run_one
-    from assay.index import TwinWish, Wish
-
-    wish = Wish(
-        index=index,
-        workload=workload,
-        on=on,
-        keys=keys,
-        threads=threads,
-        duration=duration,
-        operations=operations,
-        warmup=warmup,
-        distribution=distribution,
-        key_bytes=key_bytes,
-        value_bytes=value_bytes,
-        scan_length=scan_length,
-        pool=pool,
-        pool_file=pool_file,
-        batch=batch,
-        split=split,
-        path=path,
-        pin=pin,
-        huge_pages=huge_pages,
-        as_if=as_if,
-        count=count,
-        seed=seed,
-        options=settings or [],
-        twin=TwinWish(flags.host, flags.cores, flags.clock, flags.turn, flags.cache),
-    )
-    raise typer.Exit(run_one(wish, out, json))
+    raise typer.Exit(_run(locals()))

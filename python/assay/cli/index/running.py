@@ -14,12 +14,11 @@ from rich.table import Table
 
 from assay.binary import Binary
 from assay.cli import output
-from assay.cli.dbms.study import records_of
 from assay.cli.measure.order import show_plan
+from assay.cli.short import records_of
 from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
-from assay.index import Wish
 from assay.index.played import PlayedIndex, answers, played
-from assay.index.sweep import STUDIES, Places, Sweep, prepared, there
+from assay.index.sweep import STUDIES, CommonParts, Places, Sweep, prepared, there
 from assay.record import WorkRecord
 from assay.results import way
 from assay.study import plan, run
@@ -72,21 +71,24 @@ class SweepFlags:
     json: bool = False
 
 
-def run_study(base: Wish, asked: SweepFlags) -> int:
+def run_study(common: CommonParts, asked: SweepFlags) -> int:
     """Runs a sweep, or what is left of it, and prints its table; what was played on twins is drawn too."""
     binary, sweep = Binary.find(), asked.narrowed.of(asked.name, STUDIES[asked.name])
     twins = [one for each in asked.where.values() for one in each if one.startswith(names.PREFIX)]
     if twins:
-        base = replace(base, twin=replace(base.twin, host=base.twin.host or sweep.host))
+        common = replace(common, host=replace(common.host, name=common.host.name or sweep.host))
     else:
-        base = replace(base, duration=base.duration or DURATION)
-    most = asked.narrowed.threads or (_threads(base, twins[0]) if twins else os.cpu_count() or 1)
-    wanted = prepared(asked.name, sweep, base, asked.where, most, asked.repeats, binary)
+        if common.host != HostWish():
+            hint = "leave them away, or name a twin: --on 'twin:pmem100-128g*4'"
+            raise AssayError("--host, --cores and --clock are for twins", hint=hint, code=BAD_JOB)
+        common = replace(common, words=common.words | {"duration": common.words["duration"] or DURATION})
+    most = asked.narrowed.threads or (_threads(common.host, twins[0]) if twins else os.cpu_count() or 1)
+    wanted = prepared(asked.name, sweep, common, asked.where, most, asked.repeats, binary)
     if asked.dry_run:
         show_plan(wanted, asked.json)
         return DONE
     summary = _carried_out(wanted, asked, binary)
-    records = records_of(asked.out)
+    records = list(records_of(asked.out).values())
     _show(asked, records, sorted(set(sweep.indexes) - there(binary)), played(records) if twins else [])
     for one in summary.not_measured:
         output.tell(f"error: {output.sentences(one['reason'], one['fix'])}")
@@ -128,9 +130,9 @@ def _show(asked: SweepFlags, records: list[WorkRecord], left_out: Sequence[str],
         output.say(line)
 
 
-def _threads(base: Wish, on: str) -> int:
+def _threads(driver: HostWish, on: str) -> int:
     """Hardware threads of the host that is played."""
-    host = HostWish(base.twin.host, base.twin.cores).document(names.target(on.removeprefix(names.PREFIX)))
+    host = driver.document(names.target(on.removeprefix(names.PREFIX)))
     return int(host["cores"]["value"] * host["threads_per_core"]["value"])
 
 

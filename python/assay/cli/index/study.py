@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import DryRun, Json
+from assay.cli.flags import DryRun, Json, Repeats
 from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, TwinFlags, ValueBytes
 from assay.cli.sharing import sharing
 
@@ -44,7 +44,7 @@ def study(
     only: Only = None,
     workload: Workload = None,
     threads: Annotated[int, typer.Option("--threads", min=0, help="At most so many; 0: as the machine has CPUs.")] = 0,
-    repeats: Annotated[int, typer.Option("--repeats", min=1, help="Runs of each.")] = 1,
+    repeats: Repeats = 1,
     seed: Seed = 1,
     dry_run: DryRun = False,
     json: Json = False,
@@ -56,21 +56,13 @@ def study(
     For example: assay index study jungle --out results --on 'twin:pmem100-128g*1' --on 'twin:pmem100-128g*6'
     """
     from assay.cli.index.running import Narrowed, SweepFlags, run_study
-    from assay.index import TwinWish, Wish
-    from assay.index.sweep import places
+    from assay.index.sweep import CommonParts, places
+    from assay.target.host import HostWish
 
-    base = Wish(
-        index="",
-        workload="",
-        keys=keys,
-        duration=duration,
-        key_bytes=key_bytes,
-        value_bytes=value_bytes,
-        pool=pool,
-        as_if=as_if,
-        seed=seed,
-        twin=TwinWish(flags.host, flags.cores, flags.clock, flags.turn, flags.cache),
-    )
+    words = {"keys": keys, "duration": duration, "key_bytes": key_bytes, "value_bytes": value_bytes}
+    words |= {"turn": flags.turn, "cache": flags.cache}
+    host = HostWish(flags.host, flags.cores, flags.clock * 1e9 if flags.clock else None)
+    common = CommonParts(words, {"as_if": as_if}, {"pool": pool}, host, seed)
     narrowed = Narrowed(tuple(only or ()), tuple(workload or ()), threads)
     asked = SweepFlags(name.value, places(on or [], on_drive), narrowed, out, repeats, dry_run, json)
-    raise typer.Exit(run_study(base, asked))
+    raise typer.Exit(run_study(common, asked))

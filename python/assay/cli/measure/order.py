@@ -91,7 +91,7 @@ def measured(order: RunFlags) -> Summary | None:
         check_devices(prepared)
         if not order.turns:
             asking.agreed(prepared, order.yes)
-        directory = order.out or folder.default(prepared.name)
+        directory = order.out or folder.claimed(prepared.name)
         observer = watching(order.json)
         summary = run.start(prepared, directory, binary, observer, ["assay", *sys.argv[1:]])
         if order.turns:

@@ -87,7 +87,7 @@ def _study(asked: ContestFlags, contests: Sequence[Contest], rivals: Sequence[st
     table |= {key: f"${{meeting.{key}}}" for key in ("contest", "ours", "rival")}
     matrix = {"meeting": meetings, "threads": asked.threads, "side": (OURS, RIVAL)}
     question = "Which does more, and with what CPU?"
-    return written("contests", question, asked.repeats, table, matrix, "rivals bench")
+    return written(("contests", "rivals bench"), question, asked.repeats, table, matrix)
 
 
 def _found(summary: Summary) -> list[ContestResult | Missing]:

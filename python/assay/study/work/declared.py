@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from enum import StrEnum
-from typing import Any, cast, get_args, get_type_hints
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
 
-from assay.error import BAD_JOB, AssayError, did_you_mean
+from assay import rivals
+from assay.binary import Binary
+from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.study.work import engine, index, runners, workload
 from assay.study.work.kind import DRIVEN
 from assay.target import names
@@ -22,22 +24,17 @@ COMMANDS = {
     "index": ("index",),
     **{kind: (kind,) for kind in DRIVEN},
 }
-#: What a study's targets decide, and what nobody may declare.
-_NOT_DECLARED = {
-    *("on", "log", "pmem", "serial", "yes_destroy", "keep", "seed", "host", "cores", "clock"),
-    *("pool_file", "as_if", "twin", "options"),
-}
-#: Of an index on a twin: what computing costs there.
-_PLAYED = ("turn", "cache")
-#: Roles of targets (`--on log=DIR`) by the wish's names for them.
+#: Where pages and log lie on devices.
+SEATS = ("devices", "log_devices")
+#: Roles of targets (`--on log=DIR`).
 _ROLES = ("log", "pmem")
 
 
 class WorkError(AssayError):
     """Work that cannot be what a study declares."""
 
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message, hint=hint, code=BAD_JOB)
+    def __init__(self, message: str, hint: str, code: int = BAD_JOB) -> None:
+        super().__init__(message, hint=hint, code=code)
 
 
 class NotHereError(WorkError):
@@ -54,30 +51,46 @@ def job(table: Mapping[str, Any], target: Target, roles: Mapping[str, Target], s
     if kind in DRIVEN:
         return runners.runner(kind).job({key: table[key] for key in table if key != "kind"}, target, roles, seed)
     asked, wanted = _read(kind, {key: value for key, value in table.items() if key != "kind"})
-    places: Json = {name: roles[name].label for name in _ROLES if name in roles}
-    _require_alike(target, [*places.values(), str(wanted.get("tier", ""))])
-    on = target.label if target.kind == TWIN else "+".join(target.members)
-    if kind == "index":
-        if places:
-            raise WorkError(f"an index has no {min(places)}", f"leave --on {min(places)}=... out")
-        named: Json = {"index": "", "workload": ""}
-        played = index.TwinWish(turn=wanted.pop("turn", ""), cache=wanted.pop("cache", ""))
-        return index.job(index.Wish(**(named | wanted), on=on, seed=seed, twin=played), target.twin)
-    host = cast("Json", target.twin["host"]) if target.twin is not None else None
-    return engine.job(workload.DECLARED[kind](**asked), engine.Wish(on=on, seed=seed, **places, **wanted), host)
+    places = {name: roles[name] for name in _ROLES if name in roles}
+    _require_alike(target, [*(place.label for place in places.values()), str(wanted.get("tier", ""))])
+    if kind != "index":
+        return engine.job(workload.DECLARED[kind](**asked), engine.Wish(**wanted), target, places, seed)
+    if places:
+        raise WorkError(f"an index has no {min(places)}", f"leave --on {min(places)}=... out")
+    wish = index.Wish(**wanted)
+    document = index.job(wish, target, seed)
+    _require_built(wish.index)
+    return document | ({"as_if": runners.waits(wish.as_if)} if wish.as_if else {})
+
+
+def _require_built(name: str) -> None:
+    """Rivals are built when somebody asks for it."""
+    if name in rivals.NAMES:
+        try:
+            rivals.program(name)
+        except AssayError as error:
+            raise NotHereError(error.message, error.hint, NOT_POSSIBLE) from error
+
+
+def program(job: Mapping[str, Any], usual: Binary) -> Binary:
+    """The program that does a job: rivals have one of their own."""
+    return rivals.program(job["index"]) if job.get("index") in rivals.NAMES else usual
+
+
+def kept(table: Mapping[str, Any]) -> bool:
+    """Whether what a cell makes is kept, and opened again with the seed that it was made with."""
+    return any(table.get(word) for word in ("keep", "pool_file"))
 
 
 def _read(kind: str, declared: Json) -> tuple[Json, Json]:
     """What the workload asks for, and the wish's other parts: each as its own declaration in code says."""
     asks = _usual(workload.DECLARED[kind]) if kind in workload.DECLARED else {}
-    wish = index.Wish if kind == "index" else engine.Wish
-    types = get_type_hints(wish) | dict.fromkeys(_PLAYED, str)
-    known = {field.name for field in fields(wish)} - _NOT_DECLARED | set(_PLAYED if kind == "index" else ())
-    _require_known(kind, declared, known | set(asks))
+    types = get_type_hints(index.Wish if kind == "index" else engine.Wish)
+    _require_known(kind, declared, {*types, *asks})
     try:
         asked = {key: _like(usual, key, declared.get(key, usual)) for key, usual in asks.items()}
         wanted = {
-            key: _typed(types[key], key, value) for key, value in declared.items() if key in known and value != ""
+            key: _typed(types[key], key, value) for key, value in declared.items() if key in types and value != ""
         }
     except ValueError as error:
         raise WorkError(f"[work]: {error}", "mend the value that is named") from error
@@ -126,15 +139,15 @@ def _require_alike(target: Target, others: list[str]) -> None:
 
 
 def _typed(wanted: Any, key: str, value: Any) -> Any:
-    """A declared value as the wish's field has it: a truth, a count, one of a few words, or text."""
+    """A declared value as the wish's field has it: a truth, a count, one of a few words, a path, or text."""
+    if get_origin(wanted) is list:
+        return [str(one) for one in (value if isinstance(value, list) else [value])]
     kind = next((one for one in get_args(wanted) if one is not type(None)), wanted)
     if kind is bool:
         return _like(True, key, value)
     if kind is int:
         return _count(key, value)
-    if kind is float:
-        return float(value)
-    return kind(value) if issubclass(kind, StrEnum) else str(value)
+    return kind(value) if issubclass(kind, (StrEnum, Path)) else str(value)
 
 
 def _like(usual: Any, key: str, value: Any) -> Any:
@@ -159,13 +172,14 @@ def _count(key: str, value: Any) -> int:
 
 
 def members(job: Mapping[str, Any]) -> list[str]:
-    """Folders that the job of a work writes to; none of what a twin plays."""
+    """Folders and devices that the job of a work writes to; none of what a twin plays."""
     if job.get("twins") or job.get("twin"):
         return []
     tier = job.get("tier") or {}
     named = [
         *(job.get("target"), *job.get("stripes", ()), job.get("log_target")),
         *(job.get("tail_target"), tier.get("target")),
+        *(member for seat in SEATS for member in job.get(seat, {}).get("members", ())),
     ]
     return list(dict.fromkeys(str(one) for one in named if one))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -10,9 +11,7 @@ from typing import Any
 
 from assay import home
 from assay.error import BAD_JOB, AssayError
-from assay.target import names
-from assay.target.host import HostWish
-from assay.target.target import parse, parse_all
+from assay.target.target import Target, parse
 from assay.units.parse import format_bytes, parse_bytes, parse_rate, parse_seconds
 
 Json = dict[str, Any]
@@ -48,43 +47,35 @@ class PagePlacement(StrEnum):
 
 @dataclass(frozen=True)
 class Wish:
-    """Where and how the engine runs. Targets and sizes as they are typed; empty text means what is usual."""
+    """How the engine runs; targets say where. Sizes as they are typed; empty text means what is usual."""
 
-    on: str = "."
-    log: str = ""
-    pmem: str = ""
     pool: str = "1GiB"
     page: str = "4KiB"
     log_size: str = "1GiB"
     logs: int | None = None
     path: EngineWay = EngineWay.IO_URING
     write_rate: str = ""
-    serial: list[str] | None = None
-    yes_destroy: bool = False
     threads: int = 1
     tasks: int = 32
     duration: str = "10s"
     warmup: str = "2s"
     durability: CommitDurability = CommitDurability.FDATASYNC
     keep: Path | None = None
-    seed: int = 0
     tier: str = ""
     placement: PagePlacement | None = None
-    host: str = ""
-    cores: int | None = None
-    clock: float | None = None
     turn: str = ""
 
 
-def job(workload: Json, wanted: Wish, host: Json | None = None) -> Json:
-    """The job of `assayer engine`. `host` drives twins, in the place of the one that the wish names."""
-    if wanted.durability is CommitDurability.PMEM and not wanted.pmem:
-        hint = "name a folder on persistent memory with --pmem DIR; one in memory (/dev/shm) stands in for it"
-        raise AssayError("durability pmem needs persistent memory for the log's tail", hint=hint, code=BAD_JOB)
+def job(workload: Json, wanted: Wish, on: Target, roles: Mapping[str, Target], seed: int) -> Json:
+    """The job of `assayer engine`: pages lie on a target, the log and its tail where roles (`log`, `pmem`) say.
+
+    Raises:
+        AssayError: where parts do not go together, or a number is none.
+    """
+    _require_parts(workload, wanted, roles)
     document: Json = {
         "version": _VERSION,
         "name": f"engine {workload['kind']}",
-        "target": wanted.on,
         "durability": wanted.durability.value,
         "pool_bytes": int(parse_bytes(wanted.pool)),
         "page_bytes": int(parse_bytes(wanted.page)),
@@ -93,65 +84,66 @@ def job(workload: Json, wanted: Wish, host: Json | None = None) -> Json:
         "tasks": wanted.tasks,
         "warmup_s": parse_seconds(wanted.warmup),
         "duration_s": parse_seconds(wanted.duration),
-        "seed": wanted.seed,
+        "seed": seed,
         "workload": workload,
     }
     if wanted.logs is not None:
         document["logs"] = wanted.logs
     if wanted.path is not EngineWay.IO_URING:
         document["path"] = wanted.path.value
-    named = {"target": wanted.on, "log_target": wanted.log, "tail_target": wanted.pmem}
-    named = {key: name for key, name in named.items() if name}
-    if wanted.tier:
-        named["tier"], size = _tier(wanted.tier)
-        placement = wanted.placement or PagePlacement.HOT
-        document["tier"] = {"target": named["tier"], "bytes": size, "placement": placement.value}
-    elif wanted.placement is not None:
-        hint = "name the memory below the pool with --tier DIR:BYTES, or leave --placement out"
-        raise AssayError(
-            "--placement says what becomes of pages in a tier, and there is no tier", hint=hint, code=BAD_JOB
-        )
-    if any(name.startswith(names.PREFIX) for name in named.values()):
-        _refuse_devices(wanted)
-        document |= {key: name for key, name in named.items() if key != "tier"}
-        document["twins"] = _twins(wanted, named, host)
-    else:
-        _refuse_host(wanted)
-        if "tier" in named:
-            document["tier"]["target"] = _roomy(_folder(named.pop("tier")), document["tier"]["bytes"])
-        if "tail_target" in named:
-            document["tail_target"] = _folder(named.pop("tail_target"))
-        document |= _seats(wanted)
     if wanted.write_rate:
         document["write_rate_bytes_per_s"] = _bytes_per_s(wanted.write_rate)
     if wanted.keep is not None:
         document["keep"] = str(wanted.keep.expanduser().absolute())
-    return document
+    return document | (_measured(wanted, on, roles) if on.twin is None else _played(wanted, on, roles))
 
 
-def _seats(wanted: Wish) -> Json:
-    """Where pages and log lie: folders, or devices that are named with their serial numbers."""
-    named = {"data": wanted.on} | ({"log": wanted.log} if wanted.log else {})
-    devices = [key for key, name in named.items() if all(Path(one).is_block_device() for one in _members(name))]
-    missing = [one for name in named.values() for one in _members(name) if not Path(one).exists()]
-    if missing and wanted.serial:
-        hint = "look at `lsblk -o NAME,SERIAL`, and name a device that is there"
-        raise AssayError(f"{missing[0]} is no device: nothing is there", hint=hint, code=BAD_JOB)
-    given = parse_all([named[key] for key in devices], wanted.serial or [], wanted.yes_destroy)
-    seats: Json = {}
-    for key, target in zip(devices, given, strict=True):
-        found = {"members": list(target.members), "serials": list(target.serials), "yes_destroy": target.yes_destroy}
-        seats["devices" if key == "data" else "log_devices"] = found
-    if "data" not in devices:
-        first, *others = (_folder(member) for member in _members(named["data"]))
-        seats |= {"target": first} | ({"stripes": others} if others else {})
-    if "log" in named and "log" not in devices:
-        seats["log_target"] = _folder(named["log"])
-    return seats
+def _require_parts(workload: Json, wanted: Wish, roles: Mapping[str, Target]) -> None:
+    if wanted.durability is CommitDurability.PMEM and "pmem" not in roles:
+        hint = "name a folder on persistent memory with --pmem DIR; one in memory (/dev/shm) stands in for it"
+        raise AssayError("durability pmem needs persistent memory for the log's tail", hint=hint, code=BAD_JOB)
+    if wanted.placement is not None and not wanted.tier:
+        hint = "name the memory below the pool with --tier DIR:BYTES, or leave --placement out"
+        message = "--placement says what becomes of pages in a tier, and there is no tier"
+        raise AssayError(message, hint=hint, code=BAD_JOB)
+    if workload["kind"] == "ledger" and wanted.keep is None:
+        raise AssayError("a ledger is kept, and no folder was named", hint="name one with --keep DIR", code=BAD_JOB)
 
 
-def _members(name: str) -> list[str]:
-    return [name] if Path(name).exists() else name.split("+")
+def _measured(wanted: Wish, on: Target, roles: Mapping[str, Target]) -> Json:
+    """Where pages, log, tail and tier lie: folders, or devices that are named with their serial numbers."""
+    if wanted.turn:
+        hint = "leave it away, or name a twin: --on 'twin:970evoplus*4'"
+        raise AssayError("--host, --cores, --clock and --turn are for twins", hint=hint, code=BAD_JOB)
+    found: Json = {"target": on.members[0]}
+    if on.kind == "block-device":
+        found["devices"] = _devices(on)
+    elif on.members[1:]:
+        found["stripes"] = list(on.members[1:])
+    if "log" in roles and roles["log"].kind == "block-device":
+        found["log_devices"] = _devices(roles["log"])
+    elif "log" in roles:
+        found["log_target"] = _folder(roles["log"])
+    if "pmem" in roles:
+        found["tail_target"] = _folder(roles["pmem"])
+    if wanted.tier:
+        name, size = _tier(wanted.tier)
+        found["tier"] = _below(_roomy(_folder(parse(name)), size), size, wanted)
+    return found
+
+
+def _devices(target: Target) -> Json:
+    return {"members": list(target.members), "serials": list(target.serials), "yes_destroy": target.yes_destroy}
+
+
+def _folder(target: Target) -> str:
+    if target.kind != "folder" or target.members[1:]:
+        raise AssayError(f"{target.label} is no folder", hint="name a folder that is there", code=BAD_JOB)
+    return target.members[0]
+
+
+def _below(target: str, size: int, wanted: Wish) -> Json:
+    return {"target": target, "bytes": size, "placement": (wanted.placement or PagePlacement.HOT).value}
 
 
 def _bytes_per_s(text: str) -> float:
@@ -179,43 +171,26 @@ def _roomy(folder: str, size: int) -> str:
     return folder
 
 
-def _twins(wanted: Wish, named: dict[str, str], host: Json | None) -> Json:
-    """The twins behind `--on`, `--log`, `--pmem` and `--tier`: all of them, or none."""
-    real = [name for name in named.values() if not name.startswith(names.PREFIX)]
-    if real:
-        hint = "name twins for all of --on, --log, --pmem and --tier, or folders for all"
-        raise AssayError(f"{real[0]} is no twin, and others are", hint=hint, code=BAD_JOB)
-    wish = HostWish(wanted.host, wanted.cores, wanted.clock * 1e9 if wanted.clock else None)
-    found = {key: parse(name, wish).twin for key, name in named.items()}
-    host = host or (found["target"] or {})["host"]
-    roles = {"target": "data", "log_target": "log", "tail_target": "tail", "tier": "tier"}
-    twins: Json = {roles[key]: dict(twin or {}) | {"host": host} for key, twin in found.items()}
-    return twins | _turns(wanted.turn)
+def _played(wanted: Wish, on: Target, roles: Mapping[str, Target]) -> Json:
+    """The twins behind pages, log, tail and tier, all with the host that drives the one of the pages."""
+    if wanted.path is not EngineWay.IO_URING:
+        raise AssayError("--path is not for twins", hint="leave it away, or name a folder or a device", code=BAD_JOB)
+    named = {"log": "log_target", "pmem": "tail_target"}
+    parts = {"data": on, **{"log" if role == "log" else "tail": roles[role] for role in named if role in roles}}
+    found: Json = {"target": on.label, **{key: roles[role].label for role, key in named.items() if role in roles}}
+    if wanted.tier:
+        name, size = _tier(wanted.tier)
+        parts["tier"] = parse(name)
+        found["tier"] = _below(name, size, wanted)
+    host = dict(on.twin or {}).get("host")
+    twins = {part: dict(target.twin or {}) | {"host": host} for part, target in parts.items()}
+    return found | {"twins": twins | turns(wanted.turn)}
 
 
-def _turns(wanted: str) -> Json:
-    """What a turn costs: as typed, as it was learnt on this machine, or learnt now."""
+def turns(wanted: str) -> Json:
+    """What a turn costs on a twin: as typed, as it was learnt on this machine, or learnt now."""
     if wanted and wanted != LEARN:
-        return {"turn_ns": parse_seconds(wanted) * 1e9}
+        return {"turn_ns": round(parse_seconds(wanted) * 1e9, 3)}
     state = home.state()
     kept = {"costs": str(state / "costs")} if state is not None else {}
     return kept | ({"learn": True} if wanted == LEARN else {})
-
-
-def _refuse_devices(wanted: Wish) -> None:
-    if wanted.serial or wanted.yes_destroy or wanted.path is not EngineWay.IO_URING:
-        hint = "leave them away, or name a folder or a device"
-        raise AssayError("--serial, --yes-destroy and --path are not for twins", hint=hint, code=BAD_JOB)
-
-
-def _refuse_host(wanted: Wish) -> None:
-    if wanted.host or wanted.cores or wanted.clock or wanted.turn:
-        hint = "leave them away, or name a twin: --on 'twin:970evoplus*4'"
-        raise AssayError("--host, --cores, --clock and --turn are for twins", hint=hint, code=BAD_JOB)
-
-
-def _folder(name: str) -> str:
-    path = Path(name).expanduser().resolve()
-    if not path.is_dir():
-        raise AssayError(f"{name} is no folder", hint="name a folder that is there", code=BAD_JOB)
-    return str(path)

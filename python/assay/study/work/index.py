@@ -8,17 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay import home
 from assay.error import BAD_JOB, AssayError, did_you_mean
-from assay.target import names
-from assay.target.host import HostWish
-from assay.target.target import parse
+from assay.rivals import NAMES
+from assay.study.work.engine import turns
+from assay.target.target import Target
 from assay.units.parse import parse_bytes, parse_seconds
 
 Json = dict[str, Any]
 VERSION = 1
 INDEXES = ("fptree", "bztree", "dash-eh", "dash-lh", "ssd-btree", "ssd-hash")
-RIVALS = ("lmdb", "rocksdb", "wiredtiger", "redb")
 IN_MEMORY = INDEXES[:4]
 WORKLOADS = (
     *("lookup", "missing", "insert", "update", "remove", "scan", "mixed"),
@@ -26,7 +24,6 @@ WORKLOADS = (
 )
 PATHS = ("io_uring", "libaio", "pread")
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108  Stands in for persistent memory; what is made there is removed again.
-LEARN = "learn"
 # Caches that a core brings where nobody says: 1 MiB of its own and 1.375 MiB of the last level, as the processors have
 # that drove such modules.
 CACHE_BYTES_PER_CORE = 2.375 * (1 << 20)
@@ -35,24 +32,11 @@ TWIN_WINDOW, TWIN_WARMUP, WINDOW, WARMUP = "20ms", "1ms", "5s", "0.5s"
 
 
 @dataclass(frozen=True)
-class TwinWish:
-    """Who runs an index on a twin, and what computing costs there; empty where that is left to Assay."""
-
-    host: str = ""
-    cores: int | None = None
-    clock: float | None = None
-    """GHz."""
-    turn: str = ""
-    cache: str = ""
-
-
-@dataclass(frozen=True)
 class Wish:
-    """One run as the command line has it; empty text means what is usual."""
+    """One run as a study or the command line has it; empty text means what is usual."""
 
-    index: str
-    workload: str
-    on: str = ""
+    index: str = ""
+    workload: str = ""
     keys: str = "1e6"
     threads: int = 1
     duration: str = ""
@@ -71,45 +55,40 @@ class Wish:
     huge_pages: bool = True
     as_if: str = ""
     count: str = "100000"
-    seed: int = 1
     options: list[str] = field(default_factory=list)
-    twin: TwinWish = field(default_factory=TwinWish)
-
-    @property
-    def on_twin(self) -> bool:
-        """Whether it is played."""
-        return self.on.startswith(names.PREFIX)
+    turn: str = ""
+    cache: str = ""
 
 
-def job(wish: Wish, driven: Mapping[str, Any] | None = None) -> Json:
-    """The job of `assayer index`, without the waits of `as_if`, which a model of memory says.
-
-    `driven` is the twin with its host, in the place of what the wish names.
+def job(wish: Wish, on: Target, seed: int) -> Json:
+    """The job of `assayer index` on a folder, a device-DAX node or a twin, without the waits of `as_if`.
 
     Raises:
         AssayError: where a word or a number is none.
     """
-    for what, word, known in (("index", wish.index, INDEXES + RIVALS), ("workload", wish.workload, WORKLOADS)):
+    for what, word, known in (("index", wish.index, INDEXES + NAMES), ("workload", wish.workload, WORKLOADS)):
         if word not in known:
             raise AssayError(f"there is no {what} `{word}`", hint=did_you_mean(word, known), code=BAD_JOB)
+    if on.members[1:]:
+        raise AssayError("an index lies on one target", hint=f"name one of {on.label}", code=BAD_JOB)
     document: Json = {
         "version": VERSION,
         "name": f"{wish.index}-{wish.workload}",
         "index": wish.index,
-        "target": str(Path(wish.on).absolute() if wish.on and not wish.on_twin else usual_place(wish.index)),
+        "target": on.members[0] if on.members else str(usual_place(wish.index)),
         "workload": wish.workload,
         "keys": number(wish.keys, "--keys"),
         "threads": wish.threads,
         "sizes": {"key": _span(wish.key_bytes), "value": _span(wish.value_bytes)},
         "scan_length": wish.scan_length,
-        "warmup_s": parse_seconds(wish.warmup or (TWIN_WARMUP if wish.on_twin else WARMUP)),
-        "window": _window(wish),
+        "warmup_s": parse_seconds(wish.warmup or (TWIN_WARMUP if on.twin else WARMUP)),
+        "window": _window(wish, TWIN_WINDOW if on.twin else WINDOW),
         "batch": wish.batch,
         "split": wish.split,
         "pin": wish.pin,
         "huge_pages": wish.huge_pages,
         "counted_operations": number(wish.count, "--count"),
-        "seed": wish.seed,
+        "seed": seed,
         "options": dict(_option(text) for text in wish.options) | _path(wish),
     }
     if wish.distribution:
@@ -118,26 +97,21 @@ def job(wish: Wish, driven: Mapping[str, Any] | None = None) -> Json:
         document["pool_bytes"] = parse_bytes(wish.pool)
     if wish.pool_file is not None:
         document["pool_file"] = str(wish.pool_file.absolute())
-    return document | _twin(wish, driven)
+    return document | (_twin(wish, on.twin) if on.twin is not None else _here(wish))
 
 
-def _twin(wish: Wish, driven: Mapping[str, Any] | None) -> Json:
+def _here(wish: Wish) -> Json:
+    if wish.turn or wish.cache:
+        hint = "leave them away, or name a twin: --on 'twin:pmem100-128g*4'"
+        raise AssayError("--host, --cores, --clock, --turn and --cache are for twins", hint=hint, code=BAD_JOB)
+    return {}
+
+
+def _twin(wish: Wish, driven: Mapping[str, Any]) -> Json:
     """The twin that a run is played on, with its host."""
-    given = wish.twin
-    if not wish.on_twin:
-        if given != TwinWish():
-            hint = "leave them away, or name a twin: --on 'twin:pmem100-128g*4'"
-            raise AssayError("--host, --cores, --clock, --turn and --cache are for twins", hint=hint, code=BAD_JOB)
-        return {}
-    host = HostWish(given.host, given.cores, given.clock * 1e9 if given.clock else None)
-    data = dict(driven or parse(wish.on, host).twin or {})
-    cache = parse_bytes(given.cache) if given.cache else int(data["host"]["cores"]["value"] * CACHE_BYTES_PER_CORE)
-    twin: Json = {"data": data, "cache_bytes": cache}
-    if given.turn and given.turn != LEARN:
-        return {"twin": twin | {"turn_ns": round(parse_seconds(given.turn) * 1e9, 3)}}
-    state = home.state()
-    kept = {"costs": str(state / "costs")} if state is not None else {}
-    return {"twin": twin | kept | ({"learn": True} if given.turn == LEARN else {})}
+    data = dict(driven)
+    cache = parse_bytes(wish.cache) if wish.cache else int(data["host"]["cores"]["value"] * CACHE_BYTES_PER_CORE)
+    return {"twin": {"data": data, "cache_bytes": cache} | turns(wish.turn)}
 
 
 def _path(wish: Wish) -> Json:
@@ -165,12 +139,12 @@ def number(text: str, flag: str) -> int:
     return int(value)
 
 
-def _window(wish: Wish) -> Json:
+def _window(wish: Wish, usual: str) -> Json:
     if wish.duration and wish.operations:
         raise AssayError("a window ends after a time or after operations, not both", hint="leave one out", code=BAD_JOB)
     if wish.operations:
         return {"operations": number(wish.operations, "--operations")}
-    return {"seconds": parse_seconds(wish.duration or (TWIN_WINDOW if wish.on_twin else WINDOW))}
+    return {"seconds": parse_seconds(wish.duration or usual)}
 
 
 def _span(text: str) -> Json:

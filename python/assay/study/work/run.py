@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from assay.binary import Binary, Run, said
@@ -66,9 +66,3 @@ def _silent(returned: int, messages: str, stopped: bool) -> WorkError:
         message = f"the measuring program was ended by signal {-returned} from outside"
         return WorkError(message, hint="look whether memory ran out (dmesg), then run it again", code=FAILED)
     return WorkError(error or f"the measuring program ended with exit code {returned} and left no record", hint=hint)
-
-
-def exit_code(records: Sequence[Mapping[str, Any]]) -> int:
-    """1 where a check of a record failed or all of an operation did; 0 otherwise."""
-    failed = any(not one["passed"] for record in records for one in record["checks"])
-    return FAILED if failed else DONE

@@ -63,6 +63,25 @@ def register(known: Mapping[str, Callable[[], WorkRunner]]) -> None:
     _KNOWN.update(known)
 
 
+_WAITS: list[Callable[[str], Json]] = []
+
+
+def register_waits(of: Callable[[str], Json]) -> None:
+    """Says who knows how long memory that is not here would make a thread wait."""
+    _WAITS[:] = [of]
+
+
+def waits(twin: str) -> Json:
+    """What an index in memory waits for as if it lay on a twin's modules: the job's `as_if`.
+
+    Raises:
+        AssayError: where it is no twin of memory, or this command knows of none.
+    """
+    if not _WAITS:
+        raise AssayError("no index runs as if on a twin here", hint="use `assay run`", code=NOT_POSSIBLE)
+    return _WAITS[0](twin)
+
+
 def runner(kind: str) -> WorkRunner:
     """Who does a kind of work.
 

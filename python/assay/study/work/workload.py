@@ -1,4 +1,4 @@
-"""Workloads of the engine, as commands and studies ask for them, in the measuring program's words."""
+"""Workloads of the engine, as studies ask for them, in the measuring program's words."""
 
 from __future__ import annotations
 
@@ -34,5 +34,10 @@ def _rows(rows: int, value: str) -> Json:
     return {"rows": rows, "value_bytes": int(parse_bytes(value))}
 
 
-#: What a study can declare: a ledger is kept, and a study's cells begin anew.
-DECLARED: dict[str, Callable[..., Json]] = {"engine-tpcc": tpcc, "engine-ycsb": ycsb, "engine-scan": scan}
+#: What a study can declare.
+DECLARED: dict[str, Callable[..., Json]] = {
+    "engine-tpcc": tpcc,
+    "engine-ycsb": ycsb,
+    "engine-scan": scan,
+    "engine-ledger": ledger,
+}
