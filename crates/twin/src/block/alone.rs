@@ -5,7 +5,7 @@
 //! one equation for the rate, which a secant solves in a few rounds.
 
 use super::network::{
-    At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, apart, close, largest, load,
+    At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, apart, close, largest, load, met,
 };
 use super::pace::Pace;
 
@@ -84,7 +84,7 @@ impl Waiting {
         let (visit, service) = (&customer.visits[at], customer.visits[at].service_ns);
         let busy = flow.rate * visit.stages * visit.fork / group.servers[at] * service;
         let a = busy * service * (1.0 + group.variation[at]) / 2.0;
-        Self { a, c: busy, others: 1.0 - 1.0 / customer.peers.max(1.0) }
+        Self { a, c: busy, others: met(customer, 1.0, busy) }
     }
 
     fn time(&self) -> f64 {

@@ -39,6 +39,7 @@ pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, q
     Customer {
         in_flight: load.in_flight,
         peers: load.in_flight,
+        regular: false,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         // A flush puts what the buffer holds on the platter: a turn at least.

@@ -292,6 +292,10 @@ fn mixed(loads: &[DeviceLoad], pieces: &[Pieces], answers: &[DeviceAnswer]) -> O
 /// Lets streams in order find each other as they lie on the members. Where there are several loads, requests that crowd
 /// on few members meet others there that do not, and stay with chance.
 fn lay(group: &mut Group, customers: &mut [Customer], pieces: &[Pieces]) {
+    for (customer, piece) in customers.iter_mut().zip(pieces) {
+        let one = piece.read.fork <= 1.0 && piece.write.fork <= 1.0;
+        customer.regular &= one && piece.window.reach == 1.0 && piece.window.peers == customer.in_flight;
+    }
     if let ([customer], [piece]) = (&mut *customers, pieces) {
         group.narrow(customer, piece.window.reach);
         customer.peers = piece.window.peers;

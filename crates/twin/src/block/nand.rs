@@ -122,6 +122,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
     Customer {
         in_flight: load.in_flight,
         peers: load.in_flight,
+        regular: orderly(load, members, pieces),
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: delay(nand, load, pieces, reads, writes),
@@ -132,6 +133,15 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
         behind: load.is_behind(),
         before_flush_ns: before_flush(nand, members, load, pieces),
     }
+}
+
+/// Nothing of chance is in its way: reads in order, and writes, which end before the dies have them. Writes at random find a
+/// member by chance, and parity another one; what the page cache asks for comes in bursts.
+fn orderly(load: &DeviceLoad, members: f64, pieces: &Pieces) -> bool {
+    let reads = load.sequential && load.write_share == 0.0;
+    let in_order = load.sequential && pieces.fetching == 0.0;
+    let writes = load.write_share == 1.0 && load.flushes_per_op == 0.0 && (members == 1.0 || in_order);
+    (reads || writes) && load.rate_per_s.is_infinite() && !load.is_behind()
 }
 
 fn delay(nand: &Nand, load: &DeviceLoad, pieces: &Pieces, reads: f64, writes: f64) -> f64 {

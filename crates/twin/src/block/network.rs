@@ -109,6 +109,8 @@ pub struct Customer {
     /// Of them, those among whom one finds itself on the servers that it meets: all, but for streams that go round the
     /// members evenly.
     pub peers: f64,
+    /// Nothing of chance is in its way: its requests come to every station one after the other, in the same time.
+    pub regular: bool,
     /// Time away from the group between two operations, ns.
     pub think_ns: f64,
     /// Operations per ns at most.
@@ -207,6 +209,20 @@ pub(super) fn apart(visit: &Visit, others: f64, row: f64) -> f64 {
     let (run, others) = (visit.run.max(1.0), others.max(1.0));
     visit.fork / run * (run + others - 1.0).min(row.max(run)) / others
 }
+
+/// Share of the work of its own class at a station that an operation meets there, where `own` of the station's work is of
+/// the class. It does not meet itself (Schweitzer). Nor do the requests of a regular class meet one another at a station
+/// that they have for themselves: each takes as long as the one before it, and whoever waits once comes later from then on.
+/// Beside other classes, and where the station is full, they meet as chance will.
+pub(super) fn met(customer: &Customer, own: f64, busy: f64) -> f64 {
+    let alone = if customer.regular { own.powi(REGULAR) * (1.0 - busy.min(1.0).powi(FULLER)) } else { 0.0 };
+    (1.0 - 1.0 / customer.peers.max(1.0)) * (1.0 - alone)
+}
+
+/// How sharply their order is lost beside others.
+const REGULAR: i32 = 8;
+/// How sharply it is as the station fills.
+const FULLER: i32 = 12;
 
 /// Little's law: what a closed class does not spend away it spends here.
 pub(super) fn close(customer: &Customer, flow: &mut Flow) {

@@ -27,6 +27,12 @@ pub fn group(drive: &OptaneSsd, members: f64) -> Group {
     }
 }
 
+/// Nothing of chance is in its way: reads or writes in order, past the page cache, which asks in bursts.
+fn orderly(load: &DeviceLoad) -> bool {
+    let pure = load.write_share == 0.0 || load.write_share == 1.0;
+    load.sequential && pure && load.rate_per_s.is_infinite() && !load.is_behind()
+}
+
 /// A load on a group of drives; `mixed` where both reads and writes come.
 ///
 /// Reads and writes together share the drive in the currency of what each reaches alone: the P4800X is specified with
@@ -67,6 +73,7 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
     Customer {
         in_flight: load.in_flight,
         peers: load.in_flight,
+        regular: orderly(load),
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: drive.delay_ns.value * (1.0 + fetch),

@@ -10,7 +10,7 @@ use assay_libtwin::rules::{FLUSH_SPREAD, KEPT};
 
 use super::network::{
     At, CLOSE_ENOUGH, Customer, Flow, Group, PLACES, ROUNDS_AT_MOST, STATIONS, State, Visit, Waits, apart, close,
-    flush_ns, largest, sum,
+    flush_ns, largest, met, sum,
 };
 use super::probe::{ClassSeen, Probe};
 
@@ -204,7 +204,9 @@ impl<'a> Search<'a> {
 
     /// What of a wait is a customer itself: Schweitzer's share of the work of its own class, which waits as long.
     fn itself(&self, class: &Class, place: usize) -> f64 {
-        let share = class.rate * class.demands[place] / (class.many() * self.left(place));
+        let own = class.rate * class.demands[place];
+        let all: f64 = self.classes.iter().map(|class| class.rate * class.demands[place]).sum();
+        let share = own * (1.0 - met(class.customer, own / all.max(1e-30), all)) / self.left(place);
         share * (class.residuals[place] + self.waits[place]) / (1.0 + share)
     }
 
@@ -325,10 +327,6 @@ impl<'a> Class<'a> {
         let writes = self.customer.visits[At::WriteLink as usize].stages;
         let fills = self.customer.background > 0.0 && group.background_ns > 0.0 || self.customer.behind;
         self.weights[ROOM] = if fills { writes } else { 0.0 };
-    }
-
-    fn many(&self) -> f64 {
-        self.customer.peers.max(1.0)
     }
 
     /// Who flushes waits for its own flush, which is counted apart; all others meet what is left of it.

@@ -219,4 +219,11 @@ impl Host {
     pub fn hardware_threads(&self) -> f64 {
         self.cores.value * self.threads_per_core.value.max(1.0)
     }
+
+    /// Of `threads` of a class those that run where `holding` threads of all classes load and store: each holds a core all
+    /// the time, so that no more of them run at once than there are cores.
+    pub fn running(&self, threads: u32, holding: u32) -> f64 {
+        let share = (self.hardware_threads() / f64::from(holding.max(1))).min(1.0);
+        (f64::from(threads) * share + 1e-9).floor().max(1.0)
+    }
 }

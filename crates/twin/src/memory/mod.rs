@@ -11,6 +11,7 @@ mod modules;
 pub mod operation;
 mod share;
 mod station;
+mod together;
 
 use crate::{
     Target, Twin, TwinError,

@@ -50,7 +50,7 @@ impl Set<'_> {
             return;
         }
         let written = written_bytes(loads);
-        let size = |load: &DeviceLoad| if load.write_share == 1.0 { load.size_bytes } else { written };
+        let size = |load: &DeviceLoad| if load.write_share > 0.0 { load.size_bytes } else { written };
         let parts: Vec<LoadPart> = loads.iter().map(|load| self.part(load, sharing(size(load)))).collect();
         let mut served = vec![Served::default(); loads.len()];
         serve(&parts, &mut served);

@@ -1,13 +1,14 @@
 //! Several loads on the same modules: reads and writes take from each other.
 
-use super::operation::{Access, needed, smooth_min};
+use super::{
+    operation::{Access, needed, smooth_min},
+    together,
+};
 
 const ROUNDS: usize = 24;
 const STEP: f64 = 0.5;
 /// How sharply waiting belongs to the fuller of the two ways.
 const FULLER: i32 = 6;
-/// Share of a budget that loads with a rate of their own may take before others.
-const FIRST: f64 = 0.98;
 
 /// How reads and writes share the modules: the budgets of reads and of writes, given what the other uses.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -100,11 +101,22 @@ impl LoadPart {
         if self.keeps_rate(ops) { here.min(ops * self.own_ns()) } else { here }
     }
 
+    /// Share of its operations that go a way: 0 reads, 1 writes.
+    pub(super) fn share(&self, way: usize) -> f64 {
+        if way == 1 { self.write_share } else { 1.0 - self.write_share }
+    }
+
+    /// Its threads only read or only write, and are never away.
+    fn stays(&self) -> bool {
+        (self.write_share == 0.0 || self.write_share == 1.0) && self.think_ns == 0.0 && self.rate.is_infinite()
+    }
+
     fn keeps_rate(&self, ops: f64) -> bool {
         ops >= self.rate * (1.0 - 1e-9)
     }
 }
 
+#[derive(Clone)]
 struct State {
     ops: f64,
     /// Operations per ns of this load alone that fill the modules: [reads, writes].
@@ -119,26 +131,61 @@ impl State {
 
 /// Serves all loads at once.
 pub fn serve(parts: &[LoadPart], served: &mut [Served]) {
-    if let [part] = parts {
-        served[0] = single(part);
-        return;
-    }
-    let mut states: Vec<State> =
-        parts.iter().map(|part| State { ops: part.offered().min(part.rate), capacity: [1.0; 2] }).collect();
-    for _ in 0..ROUNDS {
-        let present = crowd(parts, &states);
-        for (part, state) in parts.iter().zip(&mut states) {
-            state.capacity = capacities(part, present);
+    match parts {
+        [part] => served[0] = single(part),
+        [one, other] if one.stays() && other.stays() && one.write_share != other.write_share => {
+            let mut pair = Pair::new(*one, *other);
+            pair.relax(ROUNDS);
+            served.copy_from_slice(&pair.answers());
         }
-        let rooms = rooms(parts, &states);
-        for ((part, state), room) in parts.iter().zip(&mut states).zip(rooms) {
-            let wanted = smooth_min(part.offered(), room, part.sharpness()).min(part.rate);
-            state.ops += STEP * (wanted - state.ops);
-        }
+        _ => together::serve(parts, served),
     }
-    let rooms = rooms(parts, &states);
-    for (index, (part, state)) in parts.iter().zip(&states).enumerate() {
-        served[index] = answer(part, state, rooms[index]);
+}
+
+/// Reads alone and writes alone, whose threads never leave the modules.
+#[derive(Clone)]
+pub(super) struct Pair {
+    parts: [LoadPart; 2],
+    states: [State; 2],
+}
+
+impl Pair {
+    /// At the beginning each does what it would do alone.
+    pub(super) fn new(one: LoadPart, other: LoadPart) -> Self {
+        let parts = [one, other];
+        Self { states: parts.map(|part| State { ops: part.offered().min(part.rate), capacity: [1.0; 2] }), parts }
+    }
+
+    /// So many threads from now on.
+    pub(super) fn set_threads(&mut self, threads: [f64; 2]) {
+        self.parts.iter_mut().zip(threads).for_each(|(part, threads)| part.threads = threads);
+    }
+
+    /// Operations of the first per ns.
+    pub(super) fn ops(&self) -> f64 {
+        self.states[0].ops
+    }
+
+    /// What both get.
+    fn answers(&self) -> [Served; 2] {
+        let rooms = rooms(&self.parts, &self.states);
+        std::array::from_fn(|index| answer(&self.parts[index], &self.states[index], rooms[index]))
+    }
+
+    /// Comes nearer to what both get.
+    pub(super) fn relax(&mut self, rounds: usize) {
+        let (parts, states) = (&self.parts, &mut self.states);
+        for _ in 0..rounds {
+            let present = crowd(parts, states);
+            for (part, state) in parts.iter().zip(states.iter_mut()) {
+                state.capacity = capacities(part, present);
+            }
+            let rooms = rooms(parts, states);
+            for ((part, state), room) in parts.iter().zip(states.iter_mut()).zip(rooms) {
+                let wanted = smooth_min(part.offered(), room, part.sharpness()).min(part.rate);
+                state.ops += STEP * (wanted - state.ops);
+            }
+        }
     }
 }
 
@@ -213,10 +260,10 @@ fn room_within(part: &LoadPart, state: &State, budgets: [f64; 2]) -> f64 {
 }
 
 /// Operations per ns that each load has room for beside the others.
-fn rooms(parts: &[LoadPart], states: &[State]) -> Vec<f64> {
-    let used: Vec<[f64; 2]> = parts.iter().zip(states).map(|(part, state)| state.used(part)).collect();
+fn rooms(parts: &[LoadPart; 2], states: &[State; 2]) -> [f64; 2] {
+    let used: [[f64; 2]; 2] = std::array::from_fn(|index| states[index].used(&parts[index]));
     let total = used.iter().fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
-    let pressure: Vec<[f64; 2]> = parts.iter().zip(states).map(|(part, state)| pressure(part, state)).collect();
+    let pressure: [[f64; 2]; 2] = std::array::from_fn(|index| pressure(&parts[index], &states[index]));
     let pushed = pressure.iter().fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
     let room = |index: usize| {
         let (part, state) = (&parts[index], &states[index]);
@@ -225,11 +272,11 @@ fn rooms(parts: &[LoadPart], states: &[State]) -> Vec<f64> {
         for way in 0..2 {
             let fair = budgets[way] * pressure[index][way] / pushed[way].max(1e-12);
             let left = budgets[way] - (total[way] - used[index][way]);
-            own[way] = if part.rate.is_finite() { (FIRST * budgets[way]).max(left) } else { fair.max(left) };
+            own[way] = fair.max(left);
         }
         room_within(part, state, own)
     };
-    (0..parts.len()).map(room).collect()
+    std::array::from_fn(room)
 }
 
 /// How hard a load would press on each way were it alone.

@@ -87,13 +87,16 @@ impl Scene {
         let mut classes = self.classes(job)?;
         self.seat_load_store(&mut classes);
         let pages = self.pages(job, &begins, &mut classes);
+        // Those that run have the rate and the files of all.
+        let mut run = job.clone();
+        run.classes.iter_mut().zip(&classes).for_each(|(class, seat)| class.threads = seat.threads);
         let mut threads = Vec::new();
         for (index, class) in classes.iter().enumerate() {
             let Some(place) = job.datasets.iter().position(|dataset| dataset.name == job.classes[index].dataset) else {
                 continue;
             };
             let seats = 0..class.threads;
-            threads.extend(seats.map(|thread| thread_seat(job, index, thread, &job.datasets[place], begins[place])));
+            threads.extend(seats.map(|thread| thread_seat(&run, index, thread, &job.datasets[place], begins[place])));
         }
         let cores = Cores::new(self.host.hardware_threads() as u32, threads.len() as u32);
         let mut engine = Engine::new(machines?, classes, threads, pages, cores, job.seed);
@@ -150,12 +153,8 @@ impl Scene {
     /// Threads that load and store hold a core all the time: more of them than cores do not run at once.
     fn seat_load_store(&self, classes: &mut [ClassSeat]) {
         let asked: u32 = classes.iter().filter(|class| class.load_store).map(|class| class.threads).sum();
-        let cores = self.host.hardware_threads();
-        if f64::from(asked) <= cores {
-            return;
-        }
         for class in classes.iter_mut().filter(|class| class.load_store) {
-            class.threads = ((f64::from(class.threads) * cores / f64::from(asked)) as u32).max(1);
+            class.threads = self.host.running(class.threads, asked) as u32;
         }
     }
 

@@ -42,6 +42,8 @@ pub struct Seat {
     pub commit_ns: f64,
     /// Pause of its thread after an operation, ns. It belongs to nobody's latency.
     pause_ns: f64,
+    /// Threads of its own that run.
+    threads: f64,
     /// Share of time in which a thread is at work.
     pub thread_busy: f64,
     /// Cycles over those of a thread that is alone in its path.
@@ -205,12 +207,15 @@ pub struct Coupled {
 pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Coupled, TwinError> {
     let mut loads = super::device_loads(target, streams);
     let mut coupled = Coupled { answers: vec![DeviceAnswer::default(); streams.len()], ..Coupled::default() };
-    let cores = host.cores.value * host.threads_per_core.value.max(1.0);
+    let cores = host.hardware_threads();
+    let holding = streams.iter().filter(|stream| stream.path.key.is_load_store()).map(|stream| stream.threads).sum();
     for (stream, load) in streams.iter().zip(&mut loads) {
         let demand = Demand::of(host, stream)?;
         let service_ns = demand.cycles_per_op(stream) / host.clock_hz.value * 1e9;
+        let mut threads = f64::from(stream.threads);
         if stream.path.key.is_load_store() {
-            load.in_flight = load.in_flight.min(cores);
+            threads = host.running(stream.threads, holding);
+            load.in_flight = threads;
         }
         load.in_flight = load.in_flight.min(demand.workers);
         load.think_ns = service_ns + stream.think_ns;
@@ -220,8 +225,8 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
         let lane = SolverLane::of(host, stream, load);
         let journal = journal(target, host, load, &demand)?;
         let pause_ns = stream.think_ns;
-        let seat =
-            Seat { service_ns, cpu_ns: service_ns, pause_ns, crowd: 1.0, demand, journal, lane, ..Seat::default() };
+        let (cpu_ns, crowd) = (service_ns, 1.0);
+        let seat = Seat { service_ns, cpu_ns, pause_ns, threads, crowd, demand, journal, lane, ..Seat::default() };
         coupled.seats.push(seat);
     }
     write_back(streams, &mut loads, &mut coupled);
@@ -389,11 +394,7 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: 
 
 /// Threads that do a stream's work: its own, or the kernel's workers.
 fn at_work(stream: &Stream, seat: &Seat) -> f64 {
-    if seat.demand.workers.is_finite() {
-        seat.demand.workers.min(stream.in_flight())
-    } else {
-        f64::from(stream.threads)
-    }
+    if seat.demand.workers.is_finite() { seat.demand.workers.min(stream.in_flight()) } else { seat.threads }
 }
 
 /// Threads that are busy on average.
