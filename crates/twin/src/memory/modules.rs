@@ -5,7 +5,8 @@ use assay_record::Persist;
 use super::{
     latency::{Idle, Tails, percentiles},
     operation::Access,
-    share::{LoadPart, Served, Sharing, serve},
+    share::{LoadPart, Served, Sharing},
+    together::serve,
 };
 use crate::{
     BoundBy, PathKey,

@@ -1,9 +1,6 @@
 //! Several loads on the same modules: reads and writes take from each other.
 
-use super::{
-    operation::{Access, needed, smooth_min},
-    together,
-};
+use super::operation::{Access, needed, smooth_min};
 
 const ROUNDS: usize = 24;
 const STEP: f64 = 0.5;
@@ -107,7 +104,7 @@ impl LoadPart {
     }
 
     /// Its threads only read or only write, and are never away.
-    fn stays(&self) -> bool {
+    pub(super) fn stays(&self) -> bool {
         (self.write_share == 0.0 || self.write_share == 1.0) && self.think_ns == 0.0 && self.rate.is_infinite()
     }
 
@@ -129,27 +126,21 @@ impl State {
     }
 }
 
-/// Serves all loads at once.
-pub fn serve(parts: &[LoadPart], served: &mut [Served]) {
-    match parts {
-        [part] => served[0] = single(part),
-        [one, other] if one.stays() && other.stays() && one.write_share != other.write_share => {
-            let mut pair = Pair::new(*one, *other);
-            pair.relax(ROUNDS);
-            served.copy_from_slice(&pair.answers());
-        }
-        _ => together::serve(parts, served),
-    }
+/// Serves two loads that stay, of which one reads and the other one writes.
+pub(super) fn beside(one: &LoadPart, other: &LoadPart) -> [Served; 2] {
+    let mut rivals = Rivals::new(*one, *other);
+    rivals.relax(ROUNDS);
+    rivals.answers()
 }
 
 /// Reads alone and writes alone, whose threads never leave the modules.
 #[derive(Clone)]
-pub(super) struct Pair {
+pub(super) struct Rivals {
     parts: [LoadPart; 2],
     states: [State; 2],
 }
 
-impl Pair {
+impl Rivals {
     /// At the beginning each does what it would do alone.
     pub(super) fn new(one: LoadPart, other: LoadPart) -> Self {
         let parts = [one, other];
@@ -198,7 +189,7 @@ fn faster_kind(part: &LoadPart) -> f64 {
 }
 
 /// One load: reads and writes of the same threads.
-fn single(part: &LoadPart) -> Served {
+pub(super) fn single(part: &LoadPart) -> Served {
     let mut state = State { ops: part.offered().min(part.rate), capacity: [1.0; 2] };
     let mut room = f64::INFINITY;
     let pure = part.write_share == 0.0 || part.write_share == 1.0;

@@ -4,7 +4,7 @@
 //! beside them. Here each operation meets as many as are there on average when it comes: all others, and of its own load one
 //! thread less (Schweitzer's approximation of the arrival theorem).
 
-use super::share::{LoadPart, Pair, Served, Sharing};
+use super::share::{LoadPart, Rivals, Served, Sharing, beside, single};
 
 const ROUNDS: usize = 120;
 /// Rounds of the pair between two looks at who is there.
@@ -24,8 +24,19 @@ struct Member {
     ops: f64,
 }
 
+/// Serves all loads at once.
+pub fn serve(parts: &[LoadPart], served: &mut [Served]) {
+    match parts {
+        [part] => served[0] = single(part),
+        [one, other] if one.stays() && other.stays() && one.write_share != other.write_share => {
+            served.copy_from_slice(&beside(one, other));
+        }
+        _ => share(parts, served),
+    }
+}
+
 /// Serves loads of which several go the same way, do both, keep a rate or think.
-pub(super) fn serve(parts: &[LoadPart], served: &mut [Served]) {
+fn share(parts: &[LoadPart], served: &mut [Served]) {
     let mut members: Vec<Member> = parts.iter().map(|part| Member::new(part, parts)).collect();
     for _ in 0..ROUNDS {
         let there = Crowd::of(parts, &members);
@@ -68,12 +79,12 @@ impl Crowd {
 
 /// Operations of a load that go one way: while nobody goes the other, and while somebody does.
 struct Met {
-    alone: Pair,
-    beside: Pair,
+    alone: Rivals,
+    beside: Rivals,
 }
 
 impl Met {
-    fn new(pair: Pair) -> Self {
+    fn new(pair: Rivals) -> Self {
         Self { alone: pair.clone(), beside: pair }
     }
 
@@ -84,7 +95,7 @@ impl Met {
     /// operations get through while nobody is; a long one meets who was there when it began.
     fn time_ns(&mut self, own: f64, (others, threads, stay_ns): (f64, f64, f64), away_ns: f64) -> f64 {
         let nobody = if others > 0.0 { (1.0 - (others / threads).min(1.0)).powf(threads) } else { 1.0 };
-        let taken = |pair: &mut Pair, others: f64| {
+        let taken = |pair: &mut Rivals, others: f64| {
             pair.set_threads([own, others]);
             pair.relax(PAIR_ROUNDS);
             own / pair.ops().max(1e-30)
@@ -157,11 +168,11 @@ impl Member {
 }
 
 /// The operations of a load that go one way, beside the first load that goes the other; writes say how both slow each other.
-fn pair(part: &LoadPart, way: usize, parts: &[LoadPart]) -> Pair {
+fn pair(part: &LoadPart, way: usize, parts: &[LoadPart]) -> Rivals {
     let rival = parts.iter().find(|other| other.share(1 - way) > 0.0).unwrap_or(part);
     let sharing = if way == 1 { part.sharing } else { rival.sharing };
     let alone = |part: &LoadPart, way: usize, threads: f64| pure(part, way, threads, sharing);
-    Pair::new(alone(part, way, 1.0), alone(rival, 1 - way, 0.0))
+    Rivals::new(alone(part, way, 1.0), alone(rival, 1 - way, 0.0))
 }
 
 fn pure(part: &LoadPart, way: usize, threads: f64, sharing: Sharing) -> LoadPart {
