@@ -17,8 +17,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a job: events as NDJSON on standard output. Exit codes: 0 done, 1 failed, 2 bad job, 3 interrupted with what
-    /// was finished kept, 4 not possible on this machine.
+    /// Run a job, of any kind that its field `kind` names (io, if none): events as NDJSON on standard output. Exit codes:
+    /// 0 done, 1 failed, 2 bad job, 3 interrupted with what was finished kept, 4 not possible on this machine.
     Run {
         /// The job, a JSON document; `-` reads standard input.
         job: PathBuf,

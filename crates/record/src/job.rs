@@ -149,3 +149,10 @@ fn scratch_default() -> String {
 fn free_default() -> f64 {
     5.0
 }
+
+/// The kind that a job's document says it is of, and the rest of the document; none where it says none.
+pub fn kind_of(text: &str) -> Option<(String, String)> {
+    let mut document: serde_json::Value = serde_json::from_str(text).ok()?;
+    let kind = document.as_object_mut()?.remove("kind")?;
+    Some((kind.as_str()?.to_owned(), document.to_string()))
+}

@@ -32,7 +32,7 @@ pub use environment::{
 pub use error::JobError;
 pub use event::{Event, IntervalSample};
 pub use figure::{AtLeast, Band, Distribution, Figure, Method, Provenance, Unit, Widths};
-pub use job::{Cache, Checks, Job, Journalling, Window};
+pub use job::{Cache, Checks, Job, Journalling, Window, kind_of};
 pub use path::{Advice, PathKind, PathSpec, Persist, PollMode, Reach};
 pub use pin::Pin;
 pub use record::{

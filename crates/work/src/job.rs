@@ -1,11 +1,10 @@
 //! A job of any kind, and its doing.
 
 use assay_instruments::Watch;
-use assay_record::{Event, Record, WorkRecord};
+use assay_record::{Event, Record, WorkRecord, kind_of};
 use assay_soak::SoakJob;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::{
     engine::{self, job::EngineJob},
@@ -66,7 +65,7 @@ impl Job {
     /// # Errors
     /// With what is wrong in it.
     pub fn parse(text: &str, kind: Option<&str>) -> Result<Self> {
-        let said = tagged(text);
+        let said = kind_of(text);
         let kind = match (kind, said.as_ref().map(|(kind, _)| kind.as_str())) {
             (Some(wanted), Some(other)) if wanted != other => {
                 let reason = format!("the job is of kind {other}, and one of kind {wanted} was to be run");
@@ -140,16 +139,9 @@ fn io(job: &assay_record::Job, watch: &mut Watch<'_>) -> Result<Record> {
     Ok(assay_load::run(job, watch)?)
 }
 
-/// The kind that a document says, and the rest of it; none where it says none.
-fn tagged(text: &str) -> Option<(String, String)> {
-    let mut document: Value = serde_json::from_str(text).ok()?;
-    let kind = document.as_object_mut()?.remove("kind")?;
-    Some((kind.as_str()?.to_owned(), document.to_string()))
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

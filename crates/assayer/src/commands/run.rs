@@ -4,16 +4,24 @@ use std::{path::Path, process::ExitCode};
 
 use assay_instruments::Watch;
 use assay_load::{prepare as prepare_job, run as run_job};
-use assay_record::{Event, Stop};
+use assay_record::{Event, Job, Stop, kind_of};
 use assay_twin::play;
-use assayer::{Failure, interrupt, output, protocol};
+use assayer::{Failure, document, interrupt, output, protocol};
 
-use super::{on_twins, read_job};
+use super::{elsewhere, on_twins, read_job};
 
-/// Runs a job and prints its events. Every way to end is an event as well as an exit code.
+/// Kind of the jobs that this program does; one that says no kind is such a job.
+const IO: &str = "io";
+
+/// Runs a job and prints its events; of another kind, by the second program. Every way to end is an event as well as an exit code.
 pub fn run(path: &Path) -> Result<ExitCode, Failure> {
     protocol::answer(|| {
-        let job = read_job(path)?;
+        let text = document::read(path, "job", document::JOB_BYTES_AT_MOST)?;
+        let job = match kind_of(&text) {
+            Some((kind, _)) if kind != IO => return elsewhere::hand_over_job(&kind, &text),
+            Some((_, rest)) => Job::parse(&rest)?,
+            None => Job::parse(&text)?,
+        };
         let seconds = job.window.warmup_s + job.window.measure_s;
         let (record, _) = protocol::perform(&job.name, seconds, |emit, interrupted| {
             let watch = &mut Watch { emit, interrupted };
