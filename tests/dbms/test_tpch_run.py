@@ -17,7 +17,7 @@ import warm
 from assay import home
 from assay.dbms.place import _PREFIX as PREFIX
 from assay.dbms.tpch import answers, contrast, data, engines
-from assay.dbms.tpch.embedded import DuckDB, EngineError
+from assay.dbms.tpch.embedded import DuckDB, EngineError, QueryError
 from assay.dbms.tpch.engine import QueryWish
 from assay.error import AssayError
 from assay.study.run import Summary
@@ -234,6 +234,13 @@ def test_a_query_that_takes_too_long_is_marked_and_the_others_run(passes: Runs) 
     assert [part["failed"] for part in record["parts"]] == [1, 1]
     assert "gave no answer within" in record["parts"][0]["facts"]["failure"]
     assert summary.exit_code == 1
+
+
+def test_an_answer_that_was_there_before_anybody_looked_is_late_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = DuckDB(1, limit_s=0.5)
+    monkeypatch.setattr(engine, "_ask", lambda *_: {"seconds": 0.6})
+    with pytest.raises(QueryError, match="no answer within 0.5 s"):
+        engine.run("select 1")
 
 
 def test_an_interrupt_keeps_what_is_done_and_the_rest_is_done_later(target: Path, small: Path, tmp_path: Path) -> None:
