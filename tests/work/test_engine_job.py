@@ -109,3 +109,14 @@ def test_what_is_kept_needs_a_folder_and_is_opened_with_its_seed(tmp_path: Path)
     )
     with pytest.raises(AssayError, match="no folder was named"):
         declared.job({"kind": "engine-ledger"}, parse_all([str(tmp_path)], (), False)[0], {}, 7)
+
+
+def test_words_of_databases_are_of_the_kind_that_their_parameters_are() -> None:
+    """A rate of 1e6 was told to the program as text."""
+
+    def asks(rate: float | None = None, warehouses: int = 1, place: Path | None = None) -> None:
+        """What a runner asks for."""
+
+    words = {"rate": 1e6, "warehouses": 2, "place": "/tmp"}  # noqa: S108  Nothing is made there.
+    assert declared.options("dbms-tpcc", asks, words) == {"rate": 1e6, "warehouses": 2, "place": Path("/tmp")}  # noqa: S108
+    assert declared.options("dbms-tpcc", asks, {"rate": 100})["rate"] == 100.0

@@ -139,7 +139,7 @@ def _require_alike(target: Target, others: list[str]) -> None:
 
 
 def _typed(wanted: Any, key: str, value: Any) -> Any:
-    """A declared value as the wish's field has it: a truth, a count, one of a few words, a path, or text."""
+    """A declared value as the wish's field has it: a truth, a count, a number, one of a few words, a path, or text."""
     if get_origin(wanted) is list:
         return [str(one) for one in (value if isinstance(value, list) else [value])]
     kind = next((one for one in get_args(wanted) if one is not type(None)), wanted)
@@ -147,7 +147,7 @@ def _typed(wanted: Any, key: str, value: Any) -> Any:
         return _like(True, key, value)
     if kind is int:
         return _count(key, value)
-    return kind(value) if issubclass(kind, (StrEnum, Path)) else str(value)
+    return kind(value) if issubclass(kind, (float, StrEnum, Path)) else str(value)
 
 
 def _like(usual: Any, key: str, value: Any) -> Any:
