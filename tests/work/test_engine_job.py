@@ -117,6 +117,6 @@ def test_words_of_databases_are_of_the_kind_that_their_parameters_are() -> None:
     def asks(rate: float | None = None, warehouses: int = 1, place: Path | None = None) -> None:
         """What a runner asks for."""
 
-    words = {"rate": 1e6, "warehouses": 2, "place": "/tmp"}  # noqa: S108  Nothing is made there.
-    assert declared.options("dbms-tpcc", asks, words) == {"rate": 1e6, "warehouses": 2, "place": Path("/tmp")}  # noqa: S108
+    words = {"rate": 1e6, "warehouses": 2, "place": "/tmp"}
+    assert declared.options("dbms-tpcc", asks, words) == {"rate": 1e6, "warehouses": 2, "place": Path("/tmp")}
     assert declared.options("dbms-tpcc", asks, {"rate": 100})["rate"] == 100.0
