@@ -120,3 +120,13 @@ def test_words_of_databases_are_of_the_kind_that_their_parameters_are() -> None:
     words = {"rate": 1e6, "warehouses": 2, "place": "/tmp"}
     assert declared.options("dbms-tpcc", asks, words) == {"rate": 1e6, "warehouses": 2, "place": Path("/tmp")}
     assert declared.options("dbms-tpcc", asks, {"rate": 100})["rate"] == 100.0
+
+
+def test_pages_are_placed_for_flash_by_the_units_of_the_drive() -> None:
+    assert "collection_unit_bytes" not in job("twin:p4510")
+    assert job("twin:p4510", write_placement="flash")["collection_unit_bytes"] == 64 << 20
+    assert job("twin:capacity=1GiB:p4510", write_placement="flash")["collection_unit_bytes"] == 1 << 20
+    asked = job("twin:capacity=1GiB:p4510", write_placement="flash", collection_unit="2MiB")
+    assert asked["collection_unit_bytes"] == 2 << 20
+    with pytest.raises(AssayError, match="placed for flash"):
+        job("twin:p4510", collection_unit="2MiB")

@@ -24,7 +24,7 @@ fn disk(path: &Path, bytes: u64) -> Arc<dyn Disk> {
 }
 
 fn config(page_bytes: u32, frames: u64) -> Config {
-    Config { page_bytes, pool_bytes: frames * u64::from(page_bytes), workers: 4, depth: 32 }
+    Config { page_bytes, pool_bytes: frames * u64::from(page_bytes), workers: 4, depth: 32, ..Config::default() }
 }
 
 struct Place {

@@ -100,7 +100,8 @@ impl BufferError {
     pub fn io(disk: &dyn Disk, request: DiskRequest, errno: Errno) -> Self {
         let action = match request.action {
             Action::Read => "reading",
-            Action::Write => "writing",
+            Action::Write | Action::Place(_) => "writing",
+            Action::Trim => "trimming",
             Action::Flush => "flushing",
         };
         Self::Io { action, disk: disk.name().to_owned(), offset: request.offset, bytes: request.bytes, errno }

@@ -4,7 +4,7 @@
 use std::{cell::RefCell, collections::BTreeMap, path::Path, sync::Arc};
 
 use assay_buffer::{
-    BufferError, Config, Exclusive, HEADER_BYTES, PageId, Pool, Worker,
+    BufferError, Config, Exclusive, Grouping, HEADER_BYTES, PageId, Pool, Worker,
     disk::{
         Access, Disk, Drive,
         sim::{Fate, World},
@@ -82,58 +82,67 @@ fn check(worker: &Worker<'_>, model: &BTreeMap<PageId, u64>) {
 #[test]
 fn pages_are_what_was_written_and_after_reopening_what_the_checkpoint_had() {
     for (way, seed) in [(PathKind::IoUring, 1), (PathKind::Libaio, 2), (PathKind::Pread, 3)] {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("pool");
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut durable = BTreeMap::new();
-        drop(Pool::create(disk(&file, true, way), config()).unwrap());
-        for life in 0..5_u64 {
-            let pool = Pool::open(disk(&file, false, way), config()).unwrap();
-            let worker = pool.worker().unwrap();
-            let mut model: BTreeMap<PageId, u64> = durable.clone();
-            check(&worker, &model);
-            for step in 0..600_u64 {
-                let number = life * 10_000 + step;
-                let picked = model.keys().nth(random.next_u64() as usize % model.len().max(1)).copied();
-                match (random.next_u64() % 100, picked) {
-                    (0..30, _) | (_, None) if model.len() < 400 => {
-                        let page = add(&worker, number);
-                        assert!(model.insert(page, number).is_none(), "page {page} was given out twice");
-                    }
-                    (30..60, Some(page)) => {
-                        change(&worker, page, number);
-                        model.insert(page, number);
-                    }
-                    (60..75, Some(page)) => {
-                        remove(&worker, page);
-                        model.remove(&page);
-                    }
-                    (75..99, Some(page)) => assert_eq!(value(&worker, page).unwrap(), model[&page]),
-                    (99, _) => {
-                        let note = number.to_le_bytes().to_vec();
-                        worker.checkpoint(|| note.clone(), || Ok(())).unwrap();
-                        assert_eq!(pool.note(), note);
-                        durable.clone_from(&model);
-                    }
-                    _ => {}
-                }
-            }
-            check(&worker, &model);
-            let counters = worker.counters();
-            assert!(counters.evicted_dirty > 0 && counters.evicted_clean > 0 && counters.faults > 0, "{counters:?}");
-        }
-        // No slot is lost: two checkpoints, and only what is in use and the map are left.
-        let pool = Pool::open(disk(&file, false, way), config()).unwrap();
-        let worker = pool.worker().unwrap();
-        worker.checkpoint(Vec::new, || Ok(())).unwrap();
-        worker.checkpoint(Vec::new, || Ok(())).unwrap();
-        let pieces = durable.keys().map(|page| page / 508).collect::<std::collections::BTreeSet<_>>().len() as u64;
-        assert!(
-            pool.used_bytes() <= (128 << 10) + (durable.len() as u64 + pieces + 8 + 1) * 4096,
-            "{}",
-            pool.used_bytes()
-        );
+        lives(way, seed, config());
     }
+}
+
+/// Pages that are grouped by their time of death are as well, where units are emptied and where not.
+#[test]
+fn pages_that_are_grouped_are_what_was_written_and_after_reopening_what_the_checkpoint_had() {
+    let ways = [(PathKind::IoUring, 4, 16 << 10), (PathKind::Libaio, 5, 64 << 10), (PathKind::Pread, 6, 1 << 20)];
+    for (way, seed, unit_bytes) in ways {
+        lives(way, seed, Config { grouping: Grouping::ByDeath { unit_bytes }, ..config() });
+    }
+}
+
+fn lives(way: PathKind, seed: u64, config: Config) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pool");
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut durable = BTreeMap::new();
+    drop(Pool::create(disk(&file, true, way), config).unwrap());
+    for life in 0..5_u64 {
+        let pool = Pool::open(disk(&file, false, way), config).unwrap();
+        let worker = pool.worker().unwrap();
+        let mut model: BTreeMap<PageId, u64> = durable.clone();
+        check(&worker, &model);
+        for step in 0..600_u64 {
+            let number = life * 10_000 + step;
+            let picked = model.keys().nth(random.next_u64() as usize % model.len().max(1)).copied();
+            match (random.next_u64() % 100, picked) {
+                (0..30, _) | (_, None) if model.len() < 400 => {
+                    let page = add(&worker, number);
+                    assert!(model.insert(page, number).is_none(), "page {page} was given out twice");
+                }
+                (30..60, Some(page)) => {
+                    change(&worker, page, number);
+                    model.insert(page, number);
+                }
+                (60..75, Some(page)) => {
+                    remove(&worker, page);
+                    model.remove(&page);
+                }
+                (75..99, Some(page)) => assert_eq!(value(&worker, page).unwrap(), model[&page]),
+                (99, _) => {
+                    let note = number.to_le_bytes().to_vec();
+                    worker.checkpoint(|| note.clone(), || Ok(())).unwrap();
+                    assert_eq!(pool.note(), note);
+                    durable.clone_from(&model);
+                }
+                _ => {}
+            }
+        }
+        check(&worker, &model);
+        let counters = worker.counters();
+        assert!(counters.evicted_dirty > 0 && counters.evicted_clean > 0 && counters.faults > 0, "{counters:?}");
+    }
+    // No slot is lost: two checkpoints, and only what is in use and the map are left.
+    let pool = Pool::open(disk(&file, false, way), config).unwrap();
+    let worker = pool.worker().unwrap();
+    worker.checkpoint(Vec::new, || Ok(())).unwrap();
+    worker.checkpoint(Vec::new, || Ok(())).unwrap();
+    let pieces = durable.keys().map(|page| page / 508).collect::<std::collections::BTreeSet<_>>().len() as u64;
+    assert!(pool.used_bytes() <= (128 << 10) + (durable.len() as u64 + pieces + 8 + 1) * 4096, "{}", pool.used_bytes());
 }
 
 #[test]

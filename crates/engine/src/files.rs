@@ -8,7 +8,7 @@ use std::{
 };
 
 use assay_buffer::{
-    Config, Tier,
+    Config, Grouping, Tier,
     disk::{Access, Disk, Drive},
 };
 use assay_path::SegmentKind;
@@ -73,6 +73,10 @@ pub struct FilesOptions {
     /// Bytes per second at which dirty pages are written in the background; none where only what must be is written.
     #[serde(default)]
     pub write_rate_bytes_per_s: Option<f64>,
+    /// Bytes that a drive of flash erases together: written pages get their places by when they are expected to die. None
+    /// where the first free places will do.
+    #[serde(default)]
+    pub collection_unit_bytes: Option<u64>,
 }
 
 /// Bare devices.
@@ -105,6 +109,7 @@ impl FilesOptions {
             page_bytes: default_page(),
             log_bytes: default_log(),
             write_rate_bytes_per_s: None,
+            collection_unit_bytes: None,
         }
     }
 }
@@ -324,6 +329,7 @@ fn how(options: &FilesOptions, wanted: &Wanted) -> Options {
             pool_bytes: options.pool_bytes,
             workers: wanted.sessions + OTHERS,
             depth: 128,
+            grouping: Grouping::by(options.collection_unit_bytes),
         },
         durability: options.durability,
         tail_bytes: tail_bytes(options.bytes_of_each(options.count())),

@@ -134,17 +134,20 @@ impl Shared {
         let log = self.core.logs.fullness() > LOG_SHARE;
         let (used, after, all) = (self.pool.used_bytes(), self.used.load(SeqCst), self.pool.disk().bytes());
         let room = all.saturating_sub(after) as f64;
-        log || used.saturating_sub(after) as f64 > room * SPACE_SHARE
+        log || self.pool.is_short() || used.saturating_sub(after) as f64 > room * SPACE_SHARE
     }
 }
 
 /// Starts the checkpointing thread.
 pub(crate) fn start(shared: &Arc<Shared>) -> Result<stage::Handle> {
     let shared = Arc::clone(shared);
+    shared.pool.wait_for_room(true);
     let thread = stage::spawn("checkpoint", move || {
-        if let Err(error) = serve(&shared) {
-            shared.core.stop(Failure::of("a checkpoint failed", &error));
+        let served = serve(&shared);
+        if let Err(error) = &served {
+            shared.core.stop(Failure::of("a checkpoint failed", error));
         }
+        shared.pool.wait_for_room(false);
     });
     thread.map_err(|error| EngineError::unfit(format!("no thread could be had: {error}"), "end other processes"))
 }

@@ -17,7 +17,7 @@ const TABLE: u16 = 0;
 fn database() -> Database {
     let disk: Arc<dyn Disk> = World::new(3).add("data", 16 << 20);
     let options = Options {
-        pool: Config { page_bytes: 4096, pool_bytes: 96 * 4096, workers: 8, depth: 16 },
+        pool: Config { page_bytes: 4096, pool_bytes: 96 * 4096, workers: 8, depth: 16, ..Config::default() },
         durability: Durability::None,
         pace: Pace::Asked,
         tail_bytes: 32 << 10,

@@ -5,11 +5,11 @@ mod common;
 #[path = "common/sim.rs"]
 mod sim;
 
-use assay_buffer::Placement;
 use assay_buffer::disk::sim::Fate;
+use assay_buffer::{Grouping, Placement};
 use assay_engine::{Database, Durability, EngineError, Session, Ticket, hand::Hand, log::area::BLOCK};
 use rustix::io::Errno;
-use sim::{DATA, LOG, LOGS, TIER, Workload, contents, create, open, recovered, world};
+use sim::{DATA, GROUPING, LOG, LOGS, TIER, Workload, contents, create, open, recovered, world};
 
 const FATES: [fn(u64) -> Fate; 4] = [|_| Fate::Lost, |_| Fate::Kept, Fate::Reordered, Fate::Torn];
 
@@ -65,6 +65,25 @@ fn a_memory_below_the_pool_takes_nothing_with_it_wherever_power_is_cut() {
         assert!(checked > 200, "{placement:?}, seed {seed}: {checked}");
     }
     TIER.set(None);
+}
+
+/// Pages go to slots by their expected time of death, and what a checkpoint frees is trimmed: all that holds without it
+/// holds with it.
+#[test]
+fn pages_that_are_grouped_and_trimmed_lose_nothing_wherever_power_is_cut_and_whatever_fails() {
+    GROUPING.set(Grouping::ByDeath { unit_bytes: 32 << 10 });
+    for (seed, durability) in [(41, Durability::Fdatasync), (42, Durability::Fdatasync), (43, Durability::Plp)] {
+        let checked = cut_everywhere(seed, durability, 100, 2);
+        assert!(checked > 150, "seed {seed}: {checked}");
+    }
+    TIER.set(Some(Placement::Hot));
+    assert!(cut_everywhere(44, Durability::Fdatasync, 100, 6) > 200);
+    TIER.set(None);
+    lives(45);
+    fail_everywhere(Durability::Fdatasync, 5, |world, io| world.fail(io, Errno::IO, false));
+    fail_everywhere(Durability::Fdatasync, 7, |world, io| world.fail(io, Errno::IO, true));
+    fail_everywhere(Durability::Fdatasync, 7, |world, io| world.fail_writes(io, Errno::NOSPC, true));
+    flip_everywhere(46);
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn floor_ns(drive: &Drive, action: Action) -> u64 {
     let mut took: Vec<Picoseconds> = (0..TRIED)
         .map(|index| {
             let now = index * PS_PER_S as Picoseconds;
-            let request = Request { action, offset: (index * 7919) << 20, bytes: 4096, sequential: false };
+            let request = Request { action, offset: (index * 7919) << 20, bytes: 4096, sequential: false, group: 0 };
             drive.serve(now, &request, &mut random) - now
         })
         .collect();

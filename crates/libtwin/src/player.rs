@@ -89,7 +89,7 @@ impl Twin {
             Op::Write => (Action::Write, self.now.streams.goes_on(true, offset, bytes)),
             Op::Trim => (Action::Trim, false),
         };
-        let request = Request { action, offset, bytes, sequential };
+        let request = Request { action, offset, bytes, sequential, group: 0 };
         let done = self.now.serve(now, &request);
         self.now.moment(done).max(now_ns)
     }

@@ -33,4 +33,6 @@ pub struct Request {
     pub bytes: u32,
     /// It follows the one before it in the same stream.
     pub sequential: bool,
+    /// Of a write: those that are expected to die with it have the same, from 0 on.
+    pub group: u8,
 }

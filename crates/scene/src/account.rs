@@ -47,10 +47,15 @@ impl Doings {
             reads: self.reads - earlier.reads,
             writes: self.writes - earlier.writes,
             flushes: self.flushes - earlier.flushes,
+            trims: self.trims - earlier.trims,
             read_bytes: self.read_bytes - earlier.read_bytes,
             written_bytes: self.written_bytes - earlier.written_bytes,
             busy: self.busy - earlier.busy.min(self.busy),
             time: self.time.wrapping_sub(earlier.time),
+            programmed: self
+                .programmed
+                .zip(earlier.programmed)
+                .map(|(now, then)| std::array::from_fn(|at| now[at].saturating_sub(then[at]))),
         }
     }
 

@@ -97,7 +97,7 @@ impl TwinQueue {
     unsafe fn carry(&self, request: &DiskRequest) -> Result<(), Errno> {
         let length = request.bytes as usize;
         let fits = |start: u64, most: u64| start.checked_add(length as u64).is_some_and(|end| end <= most);
-        if request.action == Action::Flush {
+        if matches!(request.action, Action::Flush | Action::Trim) {
             return Ok(());
         }
         if !fits(request.offset, self.bytes) || !fits(request.memory as u64, self.memory.bytes() as u64) {
@@ -116,15 +116,18 @@ impl TwinQueue {
     fn as_simulated(&mut self, request: &DiskRequest) -> simulated::Request {
         let action = match request.action {
             Action::Read => simulated::Action::Read,
-            Action::Write => simulated::Action::Write,
+            Action::Write | Action::Place(_) => simulated::Action::Write,
+            Action::Trim => simulated::Action::Trim,
             Action::Flush => simulated::Action::Flush,
         };
-        let sequential = request.action != Action::Flush && request.offset == self.end;
-        if request.action != Action::Flush {
+        let moves = !matches!(request.action, Action::Flush | Action::Trim);
+        let sequential = moves && request.offset == self.end;
+        if moves {
             self.end = request.offset + u64::from(request.bytes);
         }
         let offset = self.base + request.offset;
-        simulated::Request { action, offset, bytes: request.bytes, sequential, ..Default::default() }
+        let group = if let Action::Place(group) = request.action { group } else { 0 };
+        simulated::Request { action, offset, bytes: request.bytes, sequential, group, ..Default::default() }
     }
 
     /// Hands what was pushed to the device.
@@ -186,6 +189,11 @@ impl Queue for TwinQueue {
         // SAFETY: the caller's promise.
         match (unsafe { self.carry(&request) }, &stage) {
             (Ok(()), Some(_)) => self.pending.push(request),
+            (Ok(()), None) if matches!(request.action, Action::Trim | Action::Write | Action::Place(_)) => {
+                let wanted = self.as_simulated(&request);
+                self.scene.lock().lay(self.station, &wanted);
+                self.done.push(Completion { token: request.token, result: Ok(()) });
+            }
             (result, _) => self.done.push(Completion { token: request.token, result }),
         }
         if let Some(stage) = stage {

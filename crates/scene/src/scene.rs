@@ -74,7 +74,9 @@ impl Costs {
         let of = |line: SequentialRun| (line.call + line.byte * f64::from(bytes)) as Picoseconds;
         match action {
             Action::Read => of(self.read),
-            Action::Write => of(self.write),
+            Action::Write | Action::Place(_) => of(self.write),
+            // No host's figures have it: a command without bytes.
+            Action::Trim => self.write.call as Picoseconds,
             Action::Flush => self.flush,
         }
     }
@@ -107,6 +109,8 @@ pub struct Doings {
     pub writes: u64,
     /// Flushes.
     pub flushes: u64,
+    /// Trims.
+    pub trims: u64,
     /// Bytes read.
     pub read_bytes: u64,
     /// Bytes written.
@@ -115,6 +119,8 @@ pub struct Doings {
     pub busy: Picoseconds,
     /// Sum of the times that requests took, ps.
     pub time: u128,
+    /// Bytes written by the host and bytes copied by the drive's collection, where the drive is followed page by page.
+    pub programmed: Option<[u64; 2]>,
 }
 
 /// The stations of one target.
@@ -207,7 +213,8 @@ impl Scene {
     pub fn doings(&self, station: usize, now: Picoseconds) -> Doings {
         let Station { machine, doings, in_flight, .. } = &self.stations[station];
         let time = doings.time.wrapping_add(u128::from(now) * u128::from(*in_flight));
-        Doings { busy: machine.busiest().1, time, ..*doings }
+        let programmed = machine.programmed().map(|both| both.map(|bytes| bytes as u64));
+        Doings { busy: machine.busiest().1, time, programmed, ..*doings }
     }
 
     /// Digest of all requests so far: which, where, when.
@@ -231,9 +238,13 @@ impl Scene {
                 doings.written_bytes += u64::from(request.bytes);
             }
             simulated::Action::Flush => doings.flushes += 1,
-            // Nobody here trims.
-            simulated::Action::Trim => {}
+            simulated::Action::Trim => doings.trims += 1,
         }
+    }
+
+    /// A write, or a trim, that takes no time: what lies there before a play begins.
+    pub fn lay(&mut self, station: usize, request: &simulated::Request) {
+        self.stations[station].machine.lay(request);
     }
 
     /// Sends a request of an actor on its way.

@@ -21,6 +21,8 @@ pub struct Request {
     pub bytes: u32,
     /// It follows the one before it in the same stream.
     pub sequential: bool,
+    /// Of a write: those that are expected to die with it have the same.
+    pub group: u8,
     /// Each read ends before the next begins (load and store).
     pub fenced: bool,
     /// How its stores leave the CPU caches (load and store).
@@ -37,8 +39,8 @@ impl Request {
     /// As a drive sees it.
     #[inline]
     pub fn at_drive(&self) -> assay_libtwin::request::Request {
-        let Self { action, offset, bytes, sequential, .. } = *self;
-        assay_libtwin::request::Request { action, offset, bytes, sequential }
+        let Self { action, offset, bytes, sequential, group, .. } = *self;
+        assay_libtwin::request::Request { action, offset, bytes, sequential, group }
     }
 }
 

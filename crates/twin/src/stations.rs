@@ -58,6 +58,21 @@ impl Machine {
         }
     }
 
+    /// A write or a trim that takes no time: what lies there before a play begins.
+    pub fn lay(&mut self, request: &Request) {
+        if let Self::Drives(drives) = self {
+            drives.lay(request);
+        }
+    }
+
+    /// Bytes that the host has written and bytes that collection has copied, of a flash drive that is followed page by page.
+    pub fn programmed(&self) -> Option<[f64; 2]> {
+        match self {
+            Self::Drives(drives) => drives.programmed(),
+            Self::Nothing | Self::Memory(_) | Self::Cached(_) => None,
+        }
+    }
+
     /// Lets what changes slowly (caches that fill, credits, free blocks) change `factor` times as fast, so that a part of a
     /// long load shows all of it. False where something else than drives would have to.
     pub fn hasten(&mut self, factor: f64) -> bool {

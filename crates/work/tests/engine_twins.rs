@@ -49,6 +49,7 @@ fn job(data: Driven, durability: Durability) -> EngineJob {
         log_devices: None,
         path: PathKind::IoUring,
         write_rate_bytes_per_s: None,
+        collection_unit_bytes: None,
         tail_target: None,
         durability,
         pool_bytes: 2 << 20,

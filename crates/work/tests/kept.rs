@@ -24,6 +24,7 @@ fn job(folder: &Path, workload: Workload) -> EngineJob {
         log_devices: None,
         path: PathKind::Pread,
         write_rate_bytes_per_s: None,
+        collection_unit_bytes: None,
         tail_target: None,
         durability: Durability::None,
         pool_bytes: 2 << 20,

@@ -5,6 +5,9 @@ p4610*4                  four of them, pages interleaved by the program (modules
 raid0:p4610*4            md RAID 0; raid5 and raid10 likewise; chunk=64KiB:raid5:... sets the chunk
 raid1:p4610*2            two mirrors, which is RAID 10 of one pair
 raid5:p4610*4-1          four members of which one has failed; raid1 and raid10 likewise
+capacity=1GiB:p4510      a flash drive of that size, all else as it is, whose collection is followed page by page
+unit=512KiB:capacity=... the same, which erases so many bytes together; a 1024th of it where none is said
+handles=8:capacity=...   the same with placement handles (Flexible Data Placement), which keep groups of pages apart
 iops=16000:io2           a volume with so many operations a second provisioned; throughput=500MiB:gp3 likewise
 interleave:p4610*4       the same as p4610*4, said aloud
 memory-mode:FRONT+BACK   modules of DRAM as a direct-mapped cache in front of modules of persistent memory
@@ -31,6 +34,8 @@ REDUNDANT = ("raid1", "raid5", "raid10")
 PROVISIONED = {"iops": "operations", "throughput": "bytes"}
 # md's own default; and the page of the program that interleaves.
 RAID_CHUNK_BYTES, PAGE_BYTES = 512 << 10, 16 << 10
+# Units of a drive of a size that was asked for; pages and handles at most of a drive that is followed page by page.
+UNITS, MAPPED_PAGES, MOST_HANDLES = 1024, 16_000_000, 64
 # What a page cache lies in where nobody names it: its speed is far above what lies behind.
 CACHE_MEMORY = "ddr4-2933-32g*6"
 
@@ -58,6 +63,12 @@ def target(text: str, chunk_bytes: int = 0) -> Json:
         return target(rest, _bytes(name, head.removeprefix("chunk=")))
     if colon and head.startswith("cache="):
         return _cache(name, head.removeprefix("cache="), rest, chunk_bytes)
+    if colon and head.startswith("capacity="):
+        return _small(name, target(rest, chunk_bytes), float(_bytes(name, head.removeprefix("capacity="))))
+    if colon and head.startswith("unit="):
+        return _erasing(name, target(rest, chunk_bytes), float(_bytes(name, head.removeprefix("unit="))))
+    if colon and head.startswith("handles="):
+        return _handled(name, target(rest, chunk_bytes), head.removeprefix("handles="))
     if colon and head == "memory-mode":
         return _memory_mode(name, rest)
     word, equals, value = head.partition("=")
@@ -65,7 +76,8 @@ def target(text: str, chunk_bytes: int = 0) -> Json:
         return _provision(name, target(rest, chunk_bytes), word, value)
     if colon:
         known = (
-            "raid0, raid1, raid5, raid10, interleave, memory-mode, chunk=BYTES, cache=BYTES, iops=N, throughput=BYTES"
+            "raid0, raid1, raid5, raid10, interleave, memory-mode, chunk=BYTES, cache=BYTES, capacity=BYTES, "
+            "unit=BYTES, handles=N, iops=N, throughput=BYTES"
         )
         raise TwinNameError(name, f"begins with `{head}:`, which is no composition", f"known are {known}")
     return _counted(name, chunk_bytes)
@@ -166,6 +178,62 @@ def _missing(name: str, head: str, missing: int) -> int:
     if missing > 1:
         raise TwinNameError(name, f"lacks {missing} members", "twins know arrays that lack one: write -1")
     return missing
+
+
+def _small(name: str, found: Json, size: float) -> Json:
+    """A flash drive of another size, followed page by page."""
+    twin = _one_of_flash(name, found)["twin"]
+    most = float(twin["capacity_bytes"]["value"])
+    if not UNITS << 14 <= size <= most:
+        raise TwinNameError(
+            name, f"asks for {size:.0f} bytes", f"16 MiB up to the drive's {most:.0f} bytes are possible"
+        )
+    unit = 1 << (int(size) // UNITS).bit_length() - 1
+    return _erasing(name, found | {"twin": twin | {"capacity_bytes": _asked(size)}}, float(unit))
+
+
+def _erasing(name: str, found: Json, unit: float) -> Json:
+    """A flash drive that erases so many bytes together."""
+    twin = _one_of_flash(name, found)["twin"]
+    size = float(twin["capacity_bytes"]["value"])
+    if unit < PAGE_BYTES or unit % PAGE_BYTES or not 16 * unit <= size <= MAPPED_PAGES * 4096:
+        hint = (
+            "units are a multiple of 16 KiB and 16 or more on a drive of 64 GB at most: capacity=1GiB:p4510 makes one"
+        )
+        raise TwinNameError(name, f"has units of {unit:.0f} bytes on {size:.0f}", hint)
+    device = twin["device"]
+    collection = device["collection"] | {"unit_bytes": _asked(unit)}
+    return found | {"twin": twin | {"device": device | {"collection": collection}}}
+
+
+def _handled(name: str, found: Json, count: str) -> Json:
+    """A flash drive with placement handles."""
+    twin = _one_of_flash(name, found)["twin"]
+    if not count.isdecimal() or not 1 <= int(count) <= MOST_HANDLES or "unit_bytes" not in twin["device"]["collection"]:
+        hint = (
+            f"write handles=N with N from 1 to {MOST_HANDLES} before unit= or capacity=: handles=8:capacity=1GiB:p4510"
+        )
+        raise TwinNameError(name, f"asks for handles={count}", hint)
+    device = twin["device"]
+    collection = device["collection"] | {"placement_handles": _asked(float(count))}
+    return found | {"twin": twin | {"device": device | {"collection": collection}}}
+
+
+def _one_of_flash(name: str, found: Json) -> Json:
+    if found["kind"] != "device" or found["twin"]["device"]["family"] != "nand":
+        raise TwinNameError(name, "is no single flash drive", "capacity= and unit= are for one, such as p4510")
+    return found
+
+
+def unit_bytes(found: Json) -> int | None:
+    """What a drive erases together, where it is known."""
+    collection = found["twin"]["device"].get("collection", {}) if found["kind"] == "device" else {}
+    return int(collection["unit_bytes"]["value"]) if "unit_bytes" in collection else None
+
+
+def _asked(value: float) -> Json:
+    date = f"{datetime.now(UTC):%Y-%m-%d}"
+    return {"value": value, "kind": "assumed", "source": "Asked for on the command line", "date": date}
 
 
 def _provision(name: str, found: Json, word: str, value: str) -> Json:

@@ -155,6 +155,10 @@ impl Queue for Lane {
         if request.action != Action::Flush && !self.fits(&request) {
             return self.ready.push(Completion { token: request.token, result: Err(Errno::INVAL) });
         }
+        if request.action == Action::Trim {
+            // Paths have no trims.
+            return self.ready.push(Completion { token: request.token, result: Ok(()) });
+        }
         let (flight, striping, action) = (self.take_off(request.token), self.striping, request.action);
         if action == Action::Flush {
             // All parts are counted before the first can end.
@@ -206,7 +210,7 @@ fn push(path: &mut impl Queued, leg: Leg, slot: u32) {
     if leg.action == Action::Flush {
         return path.push_flush(member, slot);
     }
-    let write = leg.action == Action::Write;
+    let write = leg.action.is_write();
     path.push(assay_path::Request { write, segment: member, offset, length: bytes, memory, slot });
 }
 
@@ -214,7 +218,8 @@ fn block(path: &mut Pread, files: &[File], leg: Leg) -> io::Result<()> {
     let StripePart { member, offset, memory, bytes } = leg.part;
     match leg.action {
         Action::Read => path.read(member, offset, bytes, memory),
-        Action::Write => path.write(member, offset, bytes, memory),
+        Action::Write | Action::Place(_) => path.write(member, offset, bytes, memory),
+        Action::Trim => Ok(()),
         Action::Flush => Ok(rustix::fs::fdatasync(&files[member as usize])?),
     }
 }

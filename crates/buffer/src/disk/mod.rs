@@ -117,8 +117,20 @@ pub enum Action {
     Read,
     /// Bytes of memory to the disk.
     Write,
+    /// As [`Action::Write`], of pages that are expected to die with those of the same group, from 0 on: a disk that can keep
+    /// groups apart does.
+    Place(u8),
+    /// Nobody needs these bytes any more: what is read there afterwards is anything. A disk may do nothing about it.
+    Trim,
     /// Makes durable what was completed before.
     Flush,
+}
+
+impl Action {
+    /// Bytes of memory go to the disk.
+    pub fn is_write(self) -> bool {
+        matches!(self, Self::Write | Self::Place(_))
+    }
 }
 
 /// An operation of a [`Queue`].

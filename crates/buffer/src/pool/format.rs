@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use super::{
-    Config, FRAMES_AT_LEAST, Map, Numbers, Pool,
+    Config, FRAMES_AT_LEAST, Grouping, Map, Numbers, Pool,
     atomics::ZeroedArray,
     frames::Frames,
     gate::{Gate, WORKERS_AT_MOST},
@@ -14,6 +14,7 @@ use super::{
     places::Places,
     slots::Slots,
     superblock::{self, ROOTS, SLOTS_AT, Superblock},
+    units::Units,
     word::FRAME_BITS,
 };
 use crate::{
@@ -55,6 +56,7 @@ impl Pool {
         };
         let pool = Self::build(disk, config, &block)?;
         pool.write_first(&block)?;
+        pool.measure_room();
         Ok(pool)
     }
 
@@ -73,6 +75,7 @@ impl Pool {
         }
         let pool = Self::build(disk, config, &block)?;
         pool.load_map(&block)?;
+        pool.measure_room();
         Ok(pool)
     }
 
@@ -85,6 +88,12 @@ impl Pool {
         let places = Places::new(block.pages, per_piece)?;
         let pieces = vec![PageSlot::NOWHERE; places.pieces() as usize];
         let roots = vec![PageSlot::NOWHERE; places.pieces().div_ceil(per_piece) as usize];
+        let units = match config.grouping {
+            Grouping::None => None,
+            Grouping::ByDeath { unit_bytes } => {
+                Some(Units::new(unit_bytes, u64::from(config.page_bytes), SLOTS_AT, block.slots, block.pages)?)
+            }
+        };
         Ok(Self {
             disk,
             memory: Arc::new(memory),
@@ -93,7 +102,7 @@ impl Pool {
             words: ZeroedArray::zeros(block.pages as usize)?,
             frames: Frames::new(frames as u32)?,
             places,
-            slots: Slots::new(block.slots)?,
+            slots: Slots::new(block.slots)?.grouped(units),
             gate: Gate::new(),
             epoch: AtomicU64::new(block.epoch + 1),
             snapshotting: AtomicBool::new(false),
@@ -106,6 +115,9 @@ impl Pool {
             totals: Mutex::new(Counters::default()),
             stretches: Mutex::new((0..stretches as u32).rev().collect()),
             below: None,
+            waits_for_room: AtomicBool::new(false),
+            room: AtomicU64::new(0),
+            written: AtomicU64::new(0),
         })
     }
 
@@ -244,7 +256,7 @@ fn read_superblock(disk: &Arc<dyn Disk>) -> Result<Superblock, BufferError> {
 }
 
 fn check(config: &Config) -> Result<(), BufferError> {
-    let Config { page_bytes, pool_bytes, workers, depth } = *config;
+    let Config { page_bytes, pool_bytes, workers, depth, grouping } = *config;
     if !page_bytes.is_power_of_two() || !(4096..=65536).contains(&page_bytes) {
         let what = format!("a page of {page_bytes} bytes was asked for");
         return Err(BufferError::unfit(what, "use 4096, 8192, 16384, 32768 or 65536"));
@@ -254,6 +266,12 @@ fn check(config: &Config) -> Result<(), BufferError> {
         let what = format!("a pool of {pool_bytes} bytes has {frames} pages of {page_bytes}");
         let most = (1_u64 << FRAME_BITS) - 1;
         return Err(BufferError::unfit(what, format!("a pool has {FRAMES_AT_LEAST} to {most} pages")));
+    }
+    if let Grouping::ByDeath { unit_bytes } = grouping
+        && (unit_bytes == 0 || unit_bytes % u64::from(page_bytes) != 0)
+    {
+        let what = format!("collection units of {unit_bytes} bytes were asked for, with pages of {page_bytes}");
+        return Err(BufferError::unfit(what, "use a multiple of the page"));
     }
     let available = available_bytes();
     if available.is_some_and(|available| pool_bytes > available) {

@@ -27,6 +27,7 @@ pub(crate) mod places;
 pub(crate) mod slots;
 pub(crate) mod superblock;
 pub(crate) mod tier;
+pub(crate) mod units;
 pub(crate) mod word;
 
 use std::sync::{
@@ -63,11 +64,33 @@ pub struct Config {
     pub workers: usize,
     /// Requests of a worker in flight at most.
     pub depth: u32,
+    /// Which slots written pages get.
+    pub grouping: Grouping,
+}
+
+/// Which slots written pages get.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grouping {
+    /// The first that are free.
+    #[default]
+    None,
+    /// Those of pages that are expected to die together, so that what a drive of flash erases together dies together.
+    ByDeath {
+        /// Bytes that the drive erases together.
+        unit_bytes: u64,
+    },
+}
+
+impl Grouping {
+    /// By units of so many bytes, or not at all.
+    pub fn by(unit_bytes: Option<u64>) -> Self {
+        unit_bytes.map_or(Self::None, |unit_bytes| Self::ByDeath { unit_bytes })
+    }
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { page_bytes: 4096, pool_bytes: 64 << 20, workers: 8, depth: 128 }
+        Self { page_bytes: 4096, pool_bytes: 64 << 20, workers: 8, depth: 128, grouping: Grouping::None }
     }
 }
 
@@ -127,6 +150,12 @@ pub struct Pool {
     /// Stretches of memory for runs of pages that nobody uses.
     pub(crate) stretches: Mutex<Vec<u32>>,
     pub(crate) below: Option<tier::Below>,
+    /// Somebody makes checkpoints when there is little room: changes wait for them.
+    pub(crate) waits_for_room: AtomicBool,
+    /// Slots that were free after the last checkpoint.
+    pub(crate) room: AtomicU64,
+    /// Pages written so far.
+    pub(crate) written: AtomicU64,
 }
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -171,6 +200,33 @@ impl Pool {
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Whether changes wait for the next checkpoint where there is no more room than it needs itself: only as long as somebody
+    /// makes one then.
+    pub fn wait_for_room(&self, waits: bool) {
+        self.waits_for_room.store(waits, Ordering::Release);
+    }
+
+    /// No more slots are free than a checkpoint may need, or than half of what the last one left.
+    pub fn is_short(&self) -> bool {
+        let free = self.free_slots();
+        let needed = u64::from(self.frames()) + self.places.pieces();
+        free < needed.min(self.room.load(Ordering::Relaxed) / 2)
+    }
+
+    /// A checkpoint is durable, or the pool is new.
+    pub(crate) fn measure_room(&self) {
+        self.room.store(self.free_slots(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn free_slots(&self) -> u64 {
+        self.slots.count().saturating_sub(self.slots.used())
+    }
+
+    /// Bytes of pages written so far, pieces of the map included.
+    pub fn written_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed) << self.shift
     }
 
     /// What ended workers have counted.

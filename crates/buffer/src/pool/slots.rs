@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use super::atomics::ZeroedArray;
+use super::{
+    atomics::ZeroedArray,
+    units::{Cursor, Units},
+};
 use crate::BufferError;
 
 /// A bit per slot.
@@ -18,6 +21,8 @@ pub(crate) struct Slots {
     hint: AtomicU64,
     /// Slots that the durable checkpoint refers to and the next one does not.
     outgoing: Mutex<Vec<u64>>,
+    /// Where slots are taken by groups.
+    units: Option<Units>,
 }
 
 /// Consecutive slots.
@@ -35,7 +40,17 @@ impl Slots {
             bits[count as usize / 64].store(u64::MAX << (count % 64), Ordering::Relaxed);
         }
         let (used, hint) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { bits, count, used, hint, outgoing: Mutex::new(Vec::new()) })
+        Ok(Self { bits, count, used, hint, outgoing: Mutex::new(Vec::new()), units: None })
+    }
+
+    /// The same, taken by groups.
+    pub fn grouped(self, units: Option<Units>) -> Self {
+        Self { units, ..self }
+    }
+
+    /// Collection units, where slots are taken by groups.
+    pub fn units(&self) -> Option<&Units> {
+        self.units.as_ref()
     }
 
     /// How many there are.
@@ -54,7 +69,54 @@ impl Slots {
         let new =
             fits && self.bits[slot as usize / 64].fetch_or(1 << (slot % 64), Ordering::Relaxed) >> (slot % 64) & 1 == 0;
         self.used.fetch_add(u64::from(new), Ordering::Relaxed);
+        if let Some(units) = self.units.as_ref().filter(|_| new) {
+            units.take(slot, 1);
+        }
         new
+    }
+
+    /// Up to `want` consecutive free slots for pages of a group: in the unit that it fills, then in one that is wholly dead,
+    /// then in the emptiest. None only where no slot is free at all.
+    pub fn take_for(&self, group: usize, want: u32) -> Option<SlotRun> {
+        let Some(units) = &self.units else { return self.take(want) };
+        let mut open = units.open();
+        // A unit may be full by the time it is looked at; all of them are only where no slot is free.
+        for _ in 0..=units.count() {
+            if let Some(run) = self.take_at(&mut open[group], want) {
+                units.take(run.first, run.count);
+                self.used.fetch_add(u64::from(run.count), Ordering::Relaxed);
+                return Some(run);
+            }
+            let Some(unit) = units.empty().or_else(|| units.emptiest()) else { break };
+            open[group] = units.bounds(unit);
+        }
+        drop(open);
+        self.take(want)
+    }
+
+    /// Free slots from a cursor on, which goes behind them.
+    fn take_at(&self, cursor: &mut Cursor, want: u32) -> Option<SlotRun> {
+        while cursor.at < cursor.end {
+            let (index, bit) = (cursor.at / 64, cursor.at % 64);
+            let in_word = (64 - bit).min(cursor.end - cursor.at);
+            let seen = self.bits[index as usize].load(Ordering::Relaxed) >> bit;
+            let full = u64::from(seen.trailing_ones()).min(in_word);
+            if full > 0 {
+                cursor.at += full;
+                continue;
+            }
+            let count = u64::from(seen.trailing_zeros()).min(in_word).min(u64::from(want.max(1)));
+            let mask = (u64::MAX >> (64 - count)) << bit;
+            // Whoever takes slots without a group may be here as well.
+            let before = self.bits[index as usize].fetch_or(mask, Ordering::AcqRel);
+            if before & mask == 0 {
+                let first = cursor.at;
+                cursor.at += count;
+                return Some(SlotRun { first, count: count as u32 });
+            }
+            self.bits[index as usize].fetch_and(!(mask & !before), Ordering::AcqRel);
+        }
+        None
     }
 
     /// Up to `want` consecutive free slots, which are the caller's now.
@@ -68,6 +130,9 @@ impl Slots {
                     let _ = self.hint.compare_exchange(from, index, Ordering::Relaxed, Ordering::Relaxed);
                 }
                 self.used.fetch_add(u64::from(run.count), Ordering::Relaxed);
+                if let Some(units) = &self.units {
+                    units.take(run.first, run.count);
+                }
                 return Some(run);
             }
         }
@@ -94,6 +159,9 @@ impl Slots {
         self.bits[slot as usize / 64].fetch_and(!(1 << (slot % 64)), Ordering::AcqRel);
         self.used.fetch_sub(1, Ordering::Relaxed);
         self.hint.fetch_min(slot / 64, Ordering::Relaxed);
+        if let Some(units) = &self.units {
+            units.release(slot);
+        }
     }
 
     /// Gives a slot back when the next checkpoint is durable.
@@ -101,10 +169,16 @@ impl Slots {
         self.outgoing.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
     }
 
+    /// The next checkpoint is durable: slots that only the one before referred to, in order, which the caller releases.
+    pub fn take_outgoing(&self) -> Vec<u64> {
+        let mut slots = std::mem::take(&mut *self.outgoing.lock().unwrap_or_else(PoisonError::into_inner));
+        slots.sort_unstable();
+        slots
+    }
+
     /// The next checkpoint is durable.
     pub fn release_outgoing(&self) {
-        let slots = std::mem::take(&mut *self.outgoing.lock().unwrap_or_else(PoisonError::into_inner));
-        slots.into_iter().for_each(|slot| self.release(slot));
+        self.take_outgoing().into_iter().for_each(|slot| self.release(slot));
     }
 }
 

@@ -142,17 +142,19 @@ impl Stage {
         drop(fibers);
     }
 
-    /// Plays all that happens before a moment.
-    ///
-    /// # Panics
-    /// As [`Stage::step`].
+    /// Plays all that happens before a moment, or until all have ended. Panics as [`Stage::step`] does.
     pub fn play_until(&self, moment: Picoseconds) {
         self.horizon.set(moment);
-        while self.next().at() < moment {
+        while self.goes_on() && self.next().at() < moment {
             self.step();
         }
         self.horizon.set(Picoseconds::MAX);
         self.now.set(self.now.get().max(moment));
+    }
+
+    fn goes_on(&self) -> bool {
+        let left = self.actors.borrow().iter().any(|actor| actor.fiber.is_some());
+        left || self.world.borrow_mut().next_at() < Picoseconds::MAX
     }
 
     /// What happens next.

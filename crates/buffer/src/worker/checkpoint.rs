@@ -5,7 +5,7 @@
 //! 2. Every page that was dirty then is written to a fresh slot, as it was.
 //! 3. The changed pieces of the map are written to fresh slots, and the pages of the root that refer to them.
 //! 4. A flush. Then the superblock, over the older of its two copies. A flush: the checkpoint is durable.
-//! 5. Slots that only the checkpoint before referred to are free.
+//! 5. Slots that only the checkpoint before referred to are free. Where pages are placed for flash the disk is told first.
 //!
 //! An error before the superblock leaves the checkpoint before as it was, and the next one begins anew. After an error of
 //! a flush or of the superblock nobody knows what is on the disk, so nothing is written any more.
@@ -28,6 +28,11 @@ use crate::{
         superblock::{self, Superblock},
     },
 };
+
+/// Slots of a trim at most: more would hold up what comes after it.
+const TRIMMED_AT_ONCE: usize = 1024;
+/// Trims that are waited for together.
+const TRIMS_AT_ONCE: usize = 256;
 
 /// What stands still at the moment of the checkpoint.
 struct Moment {
@@ -88,9 +93,49 @@ impl Worker<'_> {
         self.commit(&moment)?;
         pool.places.unmark(&pieces);
         *locked(&pool.note) = moment.note;
-        pool.slots.release_outgoing();
+        self.release()?;
+        pool.measure_room();
         drop(making);
         Ok(moment.epoch)
+    }
+
+    /// Slots that only the checkpoint before referred to are free. Where pages are placed for flash the disk is told first, and
+    /// they are not free before, so that nobody writes there meanwhile.
+    fn release(&self) -> Result<(), BufferError> {
+        let slots = &self.pool.slots;
+        if slots.units().is_none() {
+            slots.release_outgoing();
+            return Ok(());
+        }
+        let outgoing = slots.take_outgoing();
+        let runs: Vec<_> =
+            outgoing.chunk_by(|one, next| one + 1 == *next).flat_map(|run| run.chunks(TRIMMED_AT_ONCE)).collect();
+        for some in runs.chunks(TRIMS_AT_ONCE) {
+            some.iter().for_each(|run| self.trim(run[0], run.len() as u32));
+            self.await_trims()?;
+            some.iter().copied().flatten().for_each(|&slot| slots.release(slot));
+        }
+        Ok(())
+    }
+
+    fn trim(&self, first: u64, count: u32) {
+        let (offset, bytes) = (self.pool.slot_offset(first), count << self.pool.shift);
+        let request = DiskRequest { action: Action::Trim, offset, memory: 0, bytes, token: Token::Call.encode() };
+        // SAFETY: a trim has no memory.
+        unsafe { self.push(request) };
+        self.trims.set(self.trims.get() + 1);
+    }
+
+    /// What a disk makes of a trim is its own affair: where it refuses one, nothing is lost.
+    fn await_trims(&self) -> Result<(), BufferError> {
+        while self.trims.get() > 0 {
+            let ended = self.calls.borrow_mut().pop();
+            match ended {
+                Some(_) => self.trims.set(self.trims.get() - 1),
+                None => self.wait_a_little()?,
+            }
+        }
+        Ok(())
     }
 
     fn moment(&self, capture: impl FnOnce() -> Vec<u8>) -> Moment {
@@ -123,7 +168,7 @@ impl Worker<'_> {
                 dirty = true;
                 let skip = round == 0 && self.pool.frames.is_writing(frame);
                 candidates.extend(self.candidate(frame, epoch).filter(|_| !skip));
-                if candidates.len() >= self.group_pages() {
+                if candidates.len() >= self.ahead() {
                     self.write_all(&mut candidates)?;
                 }
             }
@@ -140,6 +185,7 @@ impl Worker<'_> {
     }
 
     fn write_all(&self, candidates: &mut Vec<super::writes::Candidate>) -> Result<(), BufferError> {
+        self.sort(candidates);
         while !candidates.is_empty() {
             if self.write_out(candidates, false).is_none() {
                 self.await_group()?;

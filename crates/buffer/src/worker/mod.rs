@@ -71,6 +71,8 @@ pub struct Worker<'p> {
     writes: RefCell<Writes>,
     /// Results of flushes that somebody waits for.
     calls: RefCell<Vec<Completion>>,
+    /// Trims whose results are awaited among the calls.
+    trims: Cell<u32>,
     tasks: Tasks,
     latches: Cell<u32>,
     changes: Cell<u32>,
@@ -161,6 +163,7 @@ impl Pool {
             runs: RefCell::default(),
             writes: RefCell::new(Writes::new(staging, self.page_bytes())),
             calls: RefCell::default(),
+            trims: Cell::new(0),
             tasks: Tasks::default(),
             latches: Cell::new(0),
             changes: Cell::new(0),
@@ -182,14 +185,25 @@ impl<'p> Worker<'p> {
         self.tally.get()
     }
 
-    /// Leave to change pages. Waits while a checkpoint closes the gate.
+    /// Leave to change pages. Waits while a checkpoint closes the gate, and where there is room for no more than one.
     #[inline]
     pub fn write(&self) -> Writing<'_> {
+        // Whoever has leave already must go on: the checkpoint waits for him.
+        if self.changes.get() == 0 {
+            self.wait_for_room();
+        }
         while !self.pool.gate.enter(self.index) {
             self.pause();
         }
         self.changes.set(self.changes.get() + 1);
         Writing { worker: self }
+    }
+
+    fn wait_for_room(&self) {
+        let waits = || self.pool.waits_for_room.load(std::sync::atomic::Ordering::Relaxed);
+        while waits() && self.pool.is_short() && self.pool.whole().is_ok() {
+            self.pause();
+        }
     }
 
     /// Attempts until it succeeds, and removes what is in the way between attempts.

@@ -17,12 +17,15 @@ use crate::{
         header::{self, MAP, PageSlot, ROOT},
         locked,
         places::Content,
+        units::MAP_GROUP,
         word::WordValue,
     },
 };
 
 /// Groups of a worker.
 const GROUPS: usize = 8;
+/// Groups of buffers for which pages are sorted at once.
+const AHEAD: usize = 32;
 /// Bytes of a group's buffers.
 pub(super) const GROUP_BYTES: usize = STAGING_BYTES / GROUPS;
 
@@ -54,6 +57,8 @@ struct Item {
     purpose: Purpose,
     checksum: u32,
     slot: u64,
+    /// Those that are expected to die together.
+    group: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -156,30 +161,84 @@ impl Worker<'_> {
         }
         let group = self.writes.borrow_mut().unused.pop()?;
         let mut items = Vec::with_capacity(purposes.len());
-        for &purpose in purposes {
+        for (group_of, purpose) in self.by_group(purposes) {
             let at = self.writes.borrow().at(group, items.len(), self.pool.shift);
             if let Some(checksum) = self.copy(purpose, at) {
-                items.push(Item { purpose, checksum, slot: 0 });
+                items.push(Item { purpose, checksum, slot: 0, group: group_of });
             }
         }
-        let mut runs: Vec<Flight> = Vec::new();
-        let mut placed = 0;
-        while placed < items.len() {
-            let Some(run) = self.pool.slots.take((items.len() - placed) as u32) else {
-                self.write_failed(self.pool.full());
-                break;
-            };
-            for index in 0..run.count as usize {
-                items[placed + index].slot = run.first + index as u64;
-            }
-            runs.push(Flight { first: placed as u32, count: run.count });
-            placed += run.count as usize;
-        }
+        let runs = self.place(&mut items);
+        let placed: usize = runs.iter().map(|run| run.count as usize).sum();
         for item in items.drain(placed..) {
             self.forget(item.purpose);
         }
         self.launch(group, items, runs);
         Some(placed as u32)
+    }
+
+    /// What is to be written, with those together that are expected to die together.
+    fn by_group(&self, purposes: &[Purpose]) -> Vec<(usize, Purpose)> {
+        let mut all: Vec<_> = purposes.iter().map(|&purpose| (self.group_of(purpose), purpose)).collect();
+        if self.pool.slots.units().is_some() {
+            all.sort_by_key(|&(group, _)| group);
+        }
+        all
+    }
+
+    fn group_of(&self, purpose: Purpose) -> usize {
+        match (self.pool.slots.units(), purpose) {
+            (None, _) => 0,
+            (_, Purpose::Piece(_) | Purpose::Root(_)) => MAP_GROUP,
+            (
+                Some(units),
+                Purpose::Page { candidate: Candidate { page, .. }, .. } | Purpose::Preserved { page, .. },
+            ) => units.expected(page),
+        }
+    }
+
+    /// Gives items slots, in their order, as far as there are any.
+    fn place(&self, items: &mut [Item]) -> Vec<Flight> {
+        let (slots, mut runs, mut placed) = (&self.pool.slots, Vec::new(), 0);
+        while placed < items.len() {
+            let group = items[placed].group;
+            let alike = items[placed..].iter().take_while(|item| item.group == group).count();
+            let Some(run) = slots.take_for(group, alike as u32) else {
+                self.write_failed(self.pool.full());
+                break;
+            };
+            for (slot, item) in (run.first..).zip(&mut items[placed..placed + run.count as usize]) {
+                item.slot = slot;
+                self.note_write(item.purpose);
+            }
+            runs.push(Flight { first: placed as u32, count: run.count });
+            placed += run.count as usize;
+        }
+        runs
+    }
+
+    /// A page is written now: from that it is told when it will be again.
+    fn note_write(&self, purpose: Purpose) {
+        let Some(units) = self.pool.slots.units() else { return };
+        if let Purpose::Page { candidate: Candidate { page, .. }, .. } | Purpose::Preserved { page, .. } = purpose {
+            units.written(page);
+        }
+    }
+
+    fn action(&self, group: usize) -> Action {
+        if self.pool.slots.units().is_some() { Action::Place(group as u8) } else { Action::Write }
+    }
+
+    /// Pages that are looked for before they are written, so that those of a group stand together.
+    pub(super) fn ahead(&self) -> usize {
+        self.group_pages() * if self.pool.slots.units().is_some() { AHEAD } else { 1 }
+    }
+
+    /// Puts those together that are expected to die together.
+    pub(super) fn sort(&self, candidates: &mut [Candidate]) {
+        if let Some(units) = self.pool.slots.units() {
+            // Others write meanwhile, and time goes on: each is asked about once.
+            candidates.sort_by_cached_key(|candidate| units.expected(candidate.page));
+        }
     }
 
     /// What was to be written is not.
@@ -197,7 +256,7 @@ impl Worker<'_> {
             let mut writes = self.writes.borrow_mut();
             for (index, run) in runs.iter().enumerate() {
                 requests.push(DiskRequest {
-                    action: Action::Write,
+                    action: self.action(items[run.first as usize].group),
                     offset: self.pool.slot_offset(items[run.first as usize].slot),
                     memory: writes.at(group, run.first as usize, self.pool.shift),
                     bytes: run.count << self.pool.shift,
@@ -270,6 +329,7 @@ impl Worker<'_> {
             self.write_failed(BufferError::io(&*self.pool.disk, request, errno));
         } else {
             self.tally.count(|counters| counters.written += items.len() as u64);
+            self.pool.written.fetch_add(items.len() as u64, std::sync::atomic::Ordering::Relaxed);
         }
         for item in &items {
             self.end_item(item, result.is_ok());

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use assay_buffer::{
-    Config, Placement, Tier,
+    Config, Grouping, Placement, Tier,
     disk::sim::{Image, World},
 };
 use assay_engine::{
@@ -51,6 +51,8 @@ thread_local! {
     pub static LOGS: std::cell::Cell<usize> = const { std::cell::Cell::new(1) };
     /// What happens to pages in the memory below the pool of databases of this thread, if there is any.
     pub static TIER: std::cell::Cell<Option<Placement>> = const { std::cell::Cell::new(None) };
+    /// Which slots pages of databases of this thread get.
+    pub static GROUPING: std::cell::Cell<Grouping> = const { std::cell::Cell::new(Grouping::None) };
 }
 
 /// Half as much memory as the pool has, below it.
@@ -61,7 +63,7 @@ fn tier(placement: Placement) -> Tier {
 
 pub fn options(durability: Durability) -> Options {
     Options {
-        pool: Config { page_bytes: 4096, pool_bytes: 64 * 4096, workers: 8, depth: 16 },
+        pool: Config { page_bytes: 4096, pool_bytes: 64 * 4096, workers: 8, depth: 16, grouping: GROUPING.get() },
         durability,
         pace: Pace::Asked,
         tail_bytes: TAIL,

@@ -27,6 +27,14 @@ pub struct GarbageCollection {
     /// Write amplification of random writes in steady state where it was seen; from over-provisioning otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<Parameter>,
+    /// Bytes that the drive erases together. Where it is said, the drive is followed page by page, if it has no more than 16
+    /// million of them: needed where what is written chooses its places by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_bytes: Option<Parameter>,
+    /// Placement handles by which a host tells the drive what belongs together (NVMe's Flexible Data Placement); 1 where it
+    /// has none. Only a drive that is followed page by page minds them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement_handles: Option<Parameter>,
 }
 
 /// What a flush does.

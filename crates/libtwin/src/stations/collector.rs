@@ -1,7 +1,9 @@
 //! Garbage collection: blocks of pages, a map, a greedy choice of victims.
 //!
 //! A drive is simulated small: its pages are so large that a few thousand blocks make it up. Uniform random writes do not
-//! notice (write amplification depends on shares alone); what is sequential still invalidates whole blocks.
+//! notice (write amplification depends on shares alone); what is sequential still invalidates whole blocks. Who chooses
+//! where he writes, page by page, does notice: for him a drive is followed as it is ([`Collector::exact`]), with the unit that
+//! it erases together for a block, and copies apart from what the host writes.
 
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
@@ -10,6 +12,10 @@ use rand_xoshiro::{
 
 /// Pages of a block of the small drive.
 const PAGES_PER_BLOCK: u32 = 64;
+/// Blocks of an exact drive that are spare at least, and pages that it has at most: the tables of more take too long.
+const SPARE_AT_LEAST: f64 = 8.0;
+/// Pages of an exact drive at most.
+pub const EXACT_PAGES_AT_MOST: f64 = 16e6;
 /// Blocks of user data of the small drive.
 const BLOCKS: u32 = 1024;
 /// Blocks that collection keeps free.
@@ -29,7 +35,12 @@ pub struct Collector {
     content: Vec<Vec<u32>>,
     valid: Vec<u32>,
     free: Vec<u32>,
-    open: u32,
+    /// Blocks that are written: one of each placement handle of the host, and, of an exact drive, one of copies behind them.
+    open: Vec<u32>,
+    /// Where writes go, and where copies go.
+    stream: usize,
+    copies_to: usize,
+    pages_per_block: u32,
     page_bytes: f64,
     /// Bytes written since the last whole page, of random and of sequential writes.
     pending: [f64; 2],
@@ -38,29 +49,81 @@ pub struct Collector {
     written: u64,
     copied: u64,
     copies: f64,
+    /// Pages copied whose time nobody has been charged yet.
+    owed: f64,
 }
 
 impl Collector {
     /// A drive of `capacity_bytes` with `over_provisioning` beyond them, nothing written.
     pub fn new(capacity_bytes: f64, over_provisioning: f64) -> Self {
-        let pages = BLOCKS * PAGES_PER_BLOCK;
-        let spare = (f64::from(BLOCKS) * over_provisioning).round().max(8.0) as u32;
-        let blocks = BLOCKS + spare;
-        let mut free: Vec<u32> = (1..blocks).rev().collect();
+        let page_bytes = capacity_bytes / f64::from(BLOCKS * PAGES_PER_BLOCK);
+        Self::of(BLOCKS, PAGES_PER_BLOCK, page_bytes, over_provisioning, 0)
+    }
+
+    /// A drive that maps pages of `page_bytes` one by one, and erases `unit_bytes` together: none where that are more pages
+    /// than [`EXACT_PAGES_AT_MOST`], or fewer units than collection needs.
+    pub fn exact(capacity_bytes: f64, over_provisioning: f64, unit_bytes: f64, page_bytes: f64) -> Option<Self> {
+        Self::handled(capacity_bytes, over_provisioning, unit_bytes, page_bytes, 1)
+    }
+
+    /// The same, with several placement handles: what is written by one of them lies in units of its own until it is copied.
+    pub fn handled(
+        capacity_bytes: f64,
+        over_provisioning: f64,
+        unit_bytes: f64,
+        page_bytes: f64,
+        handles: u8,
+    ) -> Option<Self> {
+        let handles = u32::from(handles.max(1));
+        let pages_per_block = (unit_bytes / page_bytes).round().max(1.0);
+        let blocks = (capacity_bytes / page_bytes / pages_per_block).floor();
+        let fits =
+            blocks >= 2.0 * SPARE_AT_LEAST + f64::from(handles) && blocks * pages_per_block <= EXACT_PAGES_AT_MOST;
+        fits.then(|| Self::of(blocks as u32, pages_per_block as u32, page_bytes, over_provisioning, handles))
+    }
+
+    /// `handles` is 0 of a drive that is simulated small: its copies go where its writes go.
+    fn of(user: u32, pages_per_block: u32, page_bytes: f64, over_provisioning: f64, handles: u32) -> Self {
+        let least = SPARE_AT_LEAST + f64::from(handles);
+        let spare = (f64::from(user) * over_provisioning).round().max(least) as u32;
+        let blocks = user + spare;
+        let mut free: Vec<u32> = (1 + handles..blocks).rev().collect();
         free.shrink_to_fit();
         Self {
-            place: vec![NOWHERE; pages as usize],
-            content: (0..blocks).map(|_| Vec::with_capacity(PAGES_PER_BLOCK as usize)).collect(),
+            place: vec![NOWHERE; user as usize * pages_per_block as usize],
+            content: (0..blocks).map(|_| Vec::with_capacity(pages_per_block as usize)).collect(),
             valid: vec![0; blocks as usize],
             free,
-            open: 0,
-            page_bytes: capacity_bytes / f64::from(pages),
+            open: (0..=handles).collect(),
+            stream: 0,
+            copies_to: handles as usize,
+            pages_per_block,
+            page_bytes,
             pending: [0.0; 2],
             trimmed: 0.0,
             written: 0,
             copied: 0,
             copies: 0.0,
+            owed: 0.0,
         }
+    }
+
+    /// Whether it follows the drive page by page.
+    pub fn is_exact(&self) -> bool {
+        self.copies_to > 0
+    }
+
+    /// Bytes copied that a write of `bytes` pays for: what was copied is paid over the next block's length of writes, as
+    /// real drives copy all the time, and all of it is paid.
+    pub fn pay(&mut self, bytes: f64) -> f64 {
+        let part = (bytes / (f64::from(self.pages_per_block) * self.page_bytes)).min(1.0) * self.owed;
+        self.owed -= part;
+        part * self.page_bytes
+    }
+
+    /// Bytes that the host has written in whole pages, and bytes copied.
+    pub fn programmed(&self) -> [f64; 2] {
+        [self.written, self.copied].map(|pages| pages as f64 * self.page_bytes)
     }
 
     /// Fills the first `share` of the drive in order, as files that lie there already.
@@ -69,7 +132,7 @@ impl Collector {
         for page in 0..pages {
             self.put(page);
         }
-        (self.written, self.copied) = (0, 0);
+        self.reset_count();
     }
 
     /// A write of the host. A page of random writes lies where the last of them goes; sequential ones fill page after page.
@@ -82,6 +145,18 @@ impl Collector {
             self.put((page % self.place.len()) as u32);
             page += 1;
         }
+    }
+
+    /// A write whose copies nobody pays for.
+    pub fn lay(&mut self, offset: u64, bytes: f64, group: u8) {
+        self.direct(group);
+        self.write(offset, bytes, false);
+        self.owed = 0.0;
+    }
+
+    /// The next writes are of pages of a group: the placement handle is the group's number, or the last one there is.
+    pub fn direct(&mut self, group: u8) {
+        self.stream = usize::from(group).min(self.copies_to.saturating_sub(1));
     }
 
     /// The host no longer needs these bytes. As of small writes, a page of them goes where the last of them lay.
@@ -127,30 +202,32 @@ impl Collector {
 
     /// Forgets what was counted.
     pub fn reset_count(&mut self) {
-        (self.written, self.copied) = (0, 0);
+        (self.written, self.copied, self.owed) = (0, 0, 0.0);
     }
 
     fn put(&mut self, page: u32) {
         self.written += 1;
-        self.append(page);
+        self.append(page, self.stream);
         while self.free.len() < RESERVE {
             let copied = self.collect();
             self.copied += u64::from(copied);
-            let freed = f64::from(PAGES_PER_BLOCK - copied.min(PAGES_PER_BLOCK - 1));
+            self.owed += f64::from(copied);
+            let freed = f64::from(self.pages_per_block - copied.min(self.pages_per_block - 1));
             self.copies += (f64::from(copied) / freed - self.copies) * OF_LATE;
         }
     }
 
-    fn append(&mut self, page: u32) {
+    fn append(&mut self, page: u32, stream: usize) {
         let old = self.place[page as usize];
         if old != NOWHERE {
             self.valid[old as usize] -= 1;
         }
-        self.place[page as usize] = self.open;
-        self.valid[self.open as usize] += 1;
-        self.content[self.open as usize].push(page);
-        if self.content[self.open as usize].len() == PAGES_PER_BLOCK as usize {
-            self.open = self.free.pop().unwrap_or(self.open);
+        let open = self.open[stream];
+        self.place[page as usize] = open;
+        self.valid[open as usize] += 1;
+        self.content[open as usize].push(page);
+        if self.content[open as usize].len() == self.pages_per_block as usize {
+            self.open[stream] = self.free.pop().unwrap_or(open);
         }
     }
 
@@ -161,7 +238,7 @@ impl Collector {
         let mut copies = 0;
         for page in &pages {
             if self.place[*page as usize] == victim {
-                self.append(*page);
+                self.append(*page, self.copies_to);
                 // A page may stand twice in a block that was overwritten while it was open: the first move moves it.
                 copies += 1;
             }
@@ -174,7 +251,8 @@ impl Collector {
     }
 
     fn victim(&self) -> u32 {
-        let full = |block: &u32| self.content[*block as usize].len() == PAGES_PER_BLOCK as usize && *block != self.open;
+        let whole = self.pages_per_block as usize;
+        let full = |block: &u32| self.content[*block as usize].len() == whole && !self.open.contains(block);
         (0..self.valid.len() as u32).filter(full).min_by_key(|block| self.valid[*block as usize]).unwrap_or(0)
     }
 }

@@ -91,6 +91,21 @@ impl Drive {
         flush(flash, &mut self.flushing, now, random)
     }
 
+    /// A write or a trim that takes no time: what lies there before a play begins.
+    pub fn lay(&mut self, request: &Request) {
+        if let Stations::Flash(flash) = &mut self.stations {
+            flash.lay(request);
+        }
+    }
+
+    /// Bytes that the host has written and bytes copied, of a flash drive that is followed page by page.
+    pub fn programmed(&self) -> Option<[f64; 2]> {
+        match &self.stations {
+            Stations::Flash(flash) => flash.programmed(),
+            _ => None,
+        }
+    }
+
     /// Its figures may still change after millions of operations.
     pub fn is_transient(&self, writes: bool) -> bool {
         match &self.stations {

@@ -10,7 +10,7 @@ use super::{
     ps, uniform,
 };
 use crate::{
-    document::Nand,
+    document::{Nand, OrElse},
     request::{Action, Picoseconds, Request},
     rules::{FLUSH_SPREAD, UNIT_BYTES, mapped, spare},
 };
@@ -75,7 +75,7 @@ impl FlashStations {
     /// overwritten at random for long.
     pub fn new(nand: &Nand, capacity_bytes: f64, seed: u64, used: f64) -> Self {
         let collector = spare(nand).map(|spare| {
-            let mut collector = Collector::new(capacity_bytes, spare);
+            let mut collector = collector(nand, capacity_bytes, spare);
             if used > 0.0 {
                 collector.fill(used);
             } else {
@@ -256,10 +256,32 @@ impl FlashStations {
         let bytes = f64::from(request.bytes);
         let mapped = if request.sequential { 1.0 } else { mapped(self.facts.mapping, bytes) };
         let copied = self.collector.as_mut().map_or(0.0, |collector| {
+            collector.direct(request.group);
             collector.write(request.offset, bytes * self.facts.lapse, request.sequential);
-            if request.sequential { 0.0 } else { collector.copies() }
+            // A drive that is followed page by page copies what it does, in whichever order it was written.
+            match (collector.is_exact(), request.sequential) {
+                (true, _) => collector.pay(bytes) / (bytes * mapped),
+                (false, true) => 0.0,
+                (false, false) => collector.copies(),
+            }
         });
         if quick { 0.0 } else { bytes * (mapped * (1.0 + copied) - 1.0) }
+    }
+
+    /// A write or a trim that takes no time: what lies there before a play begins.
+    pub fn lay(&mut self, request: &Request) {
+        if let Some(collector) = self.collector.as_mut().filter(|collector| collector.is_exact()) {
+            let bytes = f64::from(request.bytes);
+            match request.action {
+                Action::Trim => collector.trim(request.offset, bytes),
+                _ => collector.lay(request.offset, bytes, request.group),
+            }
+        }
+    }
+
+    /// Bytes that the host has written and bytes copied, of a drive that is followed page by page.
+    pub fn programmed(&self) -> Option<[f64; 2]> {
+        self.collector.as_ref().filter(|collector| collector.is_exact()).map(Collector::programmed)
     }
 
     fn copy(&mut self, now: Picoseconds, bytes: f64) {
@@ -380,4 +402,13 @@ impl FlashStations {
     pub fn amplification(&self) -> f64 {
         self.collector.as_ref().map_or(1.0, Collector::amplification)
     }
+}
+
+/// The map of a drive: page by page where it is said what the drive erases together, and there are not too many of them.
+fn collector(nand: &Nand, capacity_bytes: f64, spare: f64) -> Collector {
+    let unit = nand.collection.unit_bytes.as_ref();
+    let page = OrElse::or(&nand.mapping_bytes, UNIT_BYTES).max(UNIT_BYTES);
+    let handles = OrElse::or(&nand.collection.placement_handles, 1.0) as u8;
+    let exact = unit.and_then(|unit| Collector::handled(capacity_bytes, spare, unit.value, page, handles));
+    exact.unwrap_or_else(|| Collector::new(capacity_bytes, spare))
 }

@@ -70,6 +70,21 @@ impl ArrayStations {
         }
     }
 
+    /// A write or a trim of one drive alone that takes no time: what lies there before a play begins.
+    pub fn lay(&mut self, request: &Request) {
+        if let [drive] = &mut *self.drives {
+            drive.lay(&request.at_drive());
+        }
+    }
+
+    /// Bytes that the host has written and bytes copied, of one flash drive alone that is followed page by page.
+    pub fn programmed(&self) -> Option<[f64; 2]> {
+        match &*self.drives {
+            [drive] => drive.programmed(),
+            _ => None,
+        }
+    }
+
     /// Each member merges those that wait for it.
     fn flush(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Step {
         let missing = self.missing;

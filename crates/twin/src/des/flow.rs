@@ -98,6 +98,7 @@ impl<M: Simulated> Engine<M> {
             action: if step.write { Action::Write } else { Action::Read },
             offset: seat.base + step.offset,
             bytes: if step.write && class.zeroes { step.length * 2 } else { step.length },
+            group: 0,
             sequential: class.sequential,
             fenced: class.stream.path.fenced,
             persist: translate::persist(class.stream.path.key, class.stream.path.persist, step.length),

@@ -55,7 +55,12 @@ pub fn nand() -> Nand {
         buffer_bytes: value(8e6),
         write_latency_ns: value(15_000.0),
         slc: None,
-        collection: GarbageCollection { over_provisioning: Some(value(0.28)), write_amplification: Some(value(1.0)) },
+        collection: GarbageCollection {
+            over_provisioning: Some(value(0.28)),
+            write_amplification: Some(value(1.0)),
+            unit_bytes: None,
+            placement_handles: None,
+        },
         flush: flush(true, 20_000.0),
         suspend_ns: None,
         under_load: None,

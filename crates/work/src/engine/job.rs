@@ -45,6 +45,10 @@ pub struct EngineJob {
     /// Bytes per second at which dirty pages are written in the background; none where only what must be is written.
     #[serde(default)]
     pub write_rate_bytes_per_s: Option<f64>,
+    /// Bytes that the drive erases together: written pages get their places by when they are expected to die, so that such a
+    /// unit dies as a whole. None where they get the first that are free.
+    #[serde(default)]
+    pub collection_unit_bytes: Option<u64>,
     /// Folder for the log's tail in persistent memory; on a file system without DAX it stands in for it.
     #[serde(default)]
     pub tail_target: Option<PathBuf>,
@@ -306,6 +310,11 @@ impl EngineJob {
                 "up to 86400 s after up to 3600 s",
             ),
             (
+                self.collection_unit_bytes.is_none_or(|unit| unit > 0 && unit % u64::from(self.page_bytes) == 0),
+                format!("collection units of {} bytes were asked for", self.collection_unit_bytes.unwrap_or(0)),
+                "a multiple of the page",
+            ),
+            (
                 self.tier.as_ref().is_none_or(|tier| tier.bytes >= u64::from(self.page_bytes)),
                 "a tier smaller than a page was asked for".to_owned(),
                 "at least a page",
@@ -384,7 +393,8 @@ impl EngineJob {
             return Err(WorkError::job(what, "ask for fewer rows or warehouses: what counts is data over pool"));
         }
         let capacity = twins.data.target.capacity_bytes();
-        if wanted as f64 > capacity {
+        // Of a drive that is followed page by page it is seen when it is filled.
+        if wanted as f64 > capacity && !twins.is_exact() {
             let what = format!("about {} MiB do not fit into {} MiB of the twin", wanted >> 20, capacity as u64 >> 20);
             return Err(WorkError::job(what, "ask for fewer rows or warehouses, or a larger twin"));
         }

@@ -59,6 +59,10 @@ fn subject(job: &EngineJob, logs: usize) -> Subject {
     if let Some(rate) = job.write_rate_bytes_per_s {
         settings.insert("write_rate_bytes_per_s".to_owned(), json!(rate));
     }
+    if let Some(unit) = job.collection_unit_bytes {
+        settings.insert("write_placement".to_owned(), json!("flash"));
+        settings.insert("collection_unit_bytes".to_owned(), json!(unit));
+    }
     if let Some(tier) = &job.tier {
         settings.insert("tier_bytes".to_owned(), json!(tier.bytes));
         settings.insert("placement".to_owned(), json!(tier.placement.name()));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_twin::Driven;
+use assay_twin::{Driven, document::Device};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,4 +31,11 @@ pub struct OnTwins {
     /// Learn anew what turns cost, whatever is kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub learn: bool,
+}
+
+impl OnTwins {
+    /// Whether the pages' drive is one whose collection is followed page by page.
+    pub fn is_exact(&self) -> bool {
+        matches!(&self.data.target.twin().device, Device::Nand(nand) if nand.collection.unit_bytes.is_some())
+    }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use assay_buffer::{Config, Tier};
+use assay_buffer::{Config, Grouping, Tier};
 use assay_engine::{
     Database, Modules, Options,
     files::{self, FilesOptions, Wanted, fits, mapped, numbered, tail_bytes},
@@ -90,6 +90,7 @@ impl Place {
             page_bytes: job.page_bytes,
             log_bytes: job.log_bytes,
             write_rate_bytes_per_s: job.write_rate_bytes_per_s,
+            collection_unit_bytes: job.collection_unit_bytes,
         };
         Ok(Self { _scratch: scratch, files, tier, emulated_tail: false, emulated_tier: false })
     }
@@ -175,6 +176,7 @@ pub(super) fn options(job: &EngineJob) -> Result<Options> {
         pool_bytes: job.pool_bytes,
         workers: job.threads as usize + OTHERS,
         depth: 128,
+        grouping: Grouping::by(job.collection_unit_bytes),
     };
     let (durability, tail_bytes) = (job.durability, tail_bytes(job.log_bytes));
     let write_rate_bytes_per_s = job.write_rate_bytes_per_s;

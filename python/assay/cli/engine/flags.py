@@ -11,7 +11,7 @@ import typer
 from assay.cli.driver import DriverFlags
 from assay.cli.flags import Destroy, DryRun, Json, Out, Repeats, Serial
 from assay.cli.sharing import sharing
-from assay.study.work.engine import CommitDurability, EngineWay, PagePlacement
+from assay.study.work.engine import CommitDurability, EngineWay, PagePlacement, WritePlacement
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,16 @@ class Flags(DriverFlags):
     path: Annotated[EngineWay, typer.Option("--path", help="How pages and log are reached.")] = EngineWay.IO_URING
     write_rate: Annotated[
         str, typer.Option("--write-rate", metavar="RATE", help="Writes dirty pages in the background, such as 250MB/s.")
+    ] = ""
+    write_placement: Annotated[
+        WritePlacement,
+        typer.Option(
+            "--write-placement", help="Where written pages go; flash: with those that are expected to die with them."
+        ),
+    ] = WritePlacement.ANY
+    collection_unit: Annotated[
+        str,
+        typer.Option("--collection-unit", metavar="BYTES", help="What a drive erases together; the twin's, or 64MiB."),
     ] = ""
     serial: Serial = None
     yes_destroy: Destroy = False

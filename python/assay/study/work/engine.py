@@ -11,11 +11,14 @@ from typing import Any
 
 from assay import home
 from assay.error import BAD_JOB, AssayError
+from assay.target import names
 from assay.target.target import Target, parse
 from assay.units.parse import format_bytes, parse_bytes, parse_rate, parse_seconds
 
 Json = dict[str, Any]
 _VERSION = 1
+# Bytes of a collection unit where nobody knows the drive's.
+_USUAL_UNIT = 64 << 20
 LEARN = "learn"
 """In the place of a turn's time: measure it anew."""
 
@@ -37,6 +40,13 @@ class EngineWay(StrEnum):
     PREAD = "pread"
 
 
+class WritePlacement(StrEnum):
+    """Where written pages go."""
+
+    ANY = "any"
+    FLASH = "flash"
+
+
 class PagePlacement(StrEnum):
     """What becomes of a page in the memory below that is read."""
 
@@ -55,6 +65,8 @@ class Wish:
     logs: int | None = None
     path: EngineWay = EngineWay.IO_URING
     write_rate: str = ""
+    write_placement: WritePlacement = WritePlacement.ANY
+    collection_unit: str = ""
     threads: int = 1
     tasks: int = 32
     duration: str = "10s"
@@ -93,6 +105,8 @@ def job(workload: Json, wanted: Wish, on: Target, roles: Mapping[str, Target], s
         document["path"] = wanted.path.value
     if wanted.write_rate:
         document["write_rate_bytes_per_s"] = _bytes_per_s(wanted.write_rate)
+    if wanted.write_placement is WritePlacement.FLASH:
+        document["collection_unit_bytes"] = _unit(wanted, on)
     if wanted.keep is not None:
         document["keep"] = str(wanted.keep.expanduser().absolute())
     return document | (_measured(wanted, on, roles) if on.twin is None else _played(wanted, on, roles))
@@ -106,6 +120,9 @@ def _require_parts(workload: Json, wanted: Wish, roles: Mapping[str, Target]) ->
         hint = "name the memory below the pool with --tier DIR:BYTES, or leave --placement out"
         message = "--placement says what becomes of pages in a tier, and there is no tier"
         raise AssayError(message, hint=hint, code=BAD_JOB)
+    if wanted.collection_unit and wanted.write_placement is not WritePlacement.FLASH:
+        hint = "add --write-placement flash, or leave --collection-unit out"
+        raise AssayError("--collection-unit is for pages that are placed for flash", hint=hint, code=BAD_JOB)
     if workload["kind"] == "ledger" and wanted.keep is None:
         raise AssayError("a ledger is kept, and no folder was named", hint="name one with --keep DIR", code=BAD_JOB)
 
@@ -144,6 +161,14 @@ def _folder(target: Target) -> str:
 
 def _below(target: str, size: int, wanted: Wish) -> Json:
     return {"target": target, "bytes": size, "placement": (wanted.placement or PagePlacement.HOT).value}
+
+
+def _unit(wanted: Wish, on: Target) -> int:
+    """What is filled as a whole: as typed, as the twin's drive erases, or what is usual."""
+    if wanted.collection_unit:
+        return int(parse_bytes(wanted.collection_unit))
+    known = None if on.twin is None else names.unit_bytes(on.twin["target"])
+    return known or _USUAL_UNIT
 
 
 def _bytes_per_s(text: str) -> float:

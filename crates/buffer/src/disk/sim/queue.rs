@@ -74,7 +74,12 @@ impl SimQueue {
                 state.platters[self.disk].read(request.offset, unsafe { self.bytes(&request) });
                 (Ok(()), None)
             }
-            Action::Write => {
+            Action::Trim => {
+                // Whoever still needs the bytes is to notice.
+                let (rubbish, id) = (vec![0xdd; request.bytes as usize], state.write_id());
+                (write(state, self.disk, id, request.offset, &rubbish, outcome), Some(id))
+            }
+            Action::Write | Action::Place(_) => {
                 // SAFETY: the caller's promise.
                 let bytes = unsafe { self.bytes(&request) };
                 let id = state.write_id();

@@ -189,7 +189,7 @@ impl State {
             return RequestFate::Dark;
         }
         match self.fault {
-            Some((at, errno, lasting)) if io >= at && (!self.fault_of_writes || action == Action::Write) => {
+            Some((at, errno, lasting)) if io >= at && (!self.fault_of_writes || action.is_write()) => {
                 if !lasting {
                     self.fault = None;
                 }

@@ -59,8 +59,13 @@ impl Set {
     fn build(job: &EngineJob, twins: &OnTwins) -> Result<Self> {
         let scene = Shared::new(&twins.data.host, job.threads + OTHERS, job.seed);
         let held = job.workload.held_bytes();
-        let data_station = scene.lock().add(&twins.data, held, job.seed)?;
-        let (data_bytes, log_base) = (job.workload.data_bytes(), job.workload.data_bytes());
+        // What lies on a drive that is followed page by page is laid there when it is loaded.
+        let held_there = if twins.is_exact() { 1 } else { held };
+        let data_station = scene.lock().add(&twins.data, held_there, job.seed)?;
+        let beside = if twins.log.is_none() && job.durability.logs() { job.log_bytes } else { 0 };
+        let room = (twins.data.target.capacity_bytes() as u64).saturating_sub(beside) / 65536 * 65536;
+        let data_bytes = job.workload.data_bytes().min(room);
+        let log_base = data_bytes;
         let (log_station, log_base) = match &twins.log {
             Some(log) => (scene.lock().add(log, job.log_bytes, job.seed ^ 1)?, 0),
             None => (data_station, log_base),

@@ -26,6 +26,10 @@ pub(super) struct Edge {
     writing: Picoseconds,
     data: Doings,
     log: Doings,
+    /// Bytes of pages that the engine wrote.
+    pages: u64,
+    /// Bytes of pages in use.
+    used: u64,
 }
 
 impl Edge {
@@ -41,7 +45,20 @@ impl Edge {
         let scene = play.set.scene.lock();
         let [data, log] = play.set.stations.map(|station| scene.doings(station, stage.now()));
         let log_writer = stage.find("log").map(|actor| stage.account(actor)).unwrap_or_default();
-        Self { at: stage.now(), done, workers: sum, writing: log_writer.device, log_writer, all, data, log }
+        let pool = play.database.pool();
+        let (pages, used) = (pool.written_bytes(), pool.pages() * pool.page_bytes() as u64);
+        Self {
+            at: stage.now(),
+            done,
+            workers: sum,
+            writing: log_writer.device,
+            log_writer,
+            all,
+            data,
+            log,
+            pages,
+            used,
+        }
     }
 
     /// Transactions per second between two edges.
@@ -182,11 +199,31 @@ fn figures(play: &Play<'_>, record: &mut WorkRecord, (first, last): (&Edge, &Edg
     ] {
         record.figures.insert(name.to_owned(), figure);
     }
+    flash(play, record, (first, last), done);
     if own_log {
         record.figures.insert("log_utilisation".to_owned(), modelled(pace.log, Unit::Ratio));
         record.figures.insert("log_bytes_per_transaction".to_owned(), per(log.written_bytes));
         record.figures.insert("log_flushes_per_transaction".to_owned(), per(log.flushes));
     }
+}
+
+/// What the engine wrote of pages, and what a drive that is followed page by page made of it.
+fn flash(play: &Play<'_>, record: &mut WorkRecord, (first, last): (&Edge, &Edge), done: f64) {
+    let modelled = |value: f64, unit| Figure::new(value, unit, Provenance::Modelled, Method::Simulation);
+    let written = (last.pages - first.pages) as f64;
+    let mut figures = vec![("page_written_bytes_per_transaction", modelled(written / done, Unit::PerOp))];
+    if let Some([host, copied]) = last.data.since(&first.data).programmed.map(|both| both.map(|bytes| bytes as f64)) {
+        let capacity = play.twins.data.target.capacity_bytes();
+        let share = |used: u64| modelled(used as f64 / capacity, Unit::Ratio);
+        figures.extend([
+            ("flash_written_bytes_per_transaction", modelled((host + copied) / done, Unit::PerOp)),
+            ("flash_write_amplification", modelled((host + copied) / host.max(1.0), Unit::Ratio)),
+            ("drive_overwritten", modelled(host / capacity, Unit::Ratio)),
+            ("drive_filled_at_first", share(first.used)),
+            ("drive_filled_at_last", share(last.used)),
+        ]);
+    }
+    record.figures.extend(figures.into_iter().map(|(name, figure)| (name.to_owned(), figure)));
 }
 
 fn settings(play: &Play<'_>, record: &mut WorkRecord, pace: &Pace) {
