@@ -112,7 +112,7 @@ fn pages_are_what_was_written_and_after_reopening_what_the_checkpoint_had() {
                     (99, _) => {
                         let note = number.to_le_bytes().to_vec();
                         worker.checkpoint(|| note.clone(), || Ok(())).unwrap();
-                        assert_eq!(pool.note(), note);
+                        assert_eq!(pool.owner_bytes(), note);
                         durable.clone_from(&model);
                     }
                     _ => {}

@@ -32,7 +32,7 @@ pub mod text;
 pub mod transaction;
 
 pub use error::{Result, TpccError};
-pub use kv::{Kv, KvCrew, KvSession};
+pub use kv::{Kv, KvSession, KvTerminalWork};
 pub use kvstore::KvStore;
 pub use scale::Scale;
-pub use store::{Crew, Session, Store};
+pub use store::{Session, Store, TerminalWork};

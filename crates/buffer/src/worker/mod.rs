@@ -111,7 +111,7 @@ impl Token {
     }
 }
 
-/// Leave to change pages; it ends when dropped.
+/// A permit to change pages; it ends when dropped.
 #[must_use]
 pub struct Writing<'w> {
     worker: &'w Worker<'w>,
@@ -182,7 +182,7 @@ impl<'p> Worker<'p> {
         self.tally.get()
     }
 
-    /// Leave to change pages. Waits while a checkpoint closes the gate.
+    /// A permit to change pages. Waits while a checkpoint closes the gate.
     #[inline]
     pub fn write(&self) -> Writing<'_> {
         while !self.pool.gate.enter(self.index) {

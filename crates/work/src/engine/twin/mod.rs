@@ -162,11 +162,11 @@ fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) ->
 
 /// Brings pages into the pool, as many as there is room for with the tier's pages, spread over all.
 fn preheat(database: &Database, tier: u64) -> Result<()> {
-    let (pool, crew) = (database.pool(), database.crew()?);
+    let (pool, scheduler) = (database.pool(), database.scheduler()?);
     let room = u64::from(pool.frames()) * 15 / 16 + tier;
     let step = pool.pages().div_ceil(room.max(1)).max(1);
     for page in (1..=pool.pages()).step_by(step as usize) {
-        crew.worker().fault(page)?;
+        scheduler.worker().fault(page)?;
     }
     Ok(())
 }

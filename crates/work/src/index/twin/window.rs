@@ -11,11 +11,11 @@ use assay_twin::machine;
 use super::{Phase, Play, actor};
 use crate::index::{
     Watch,
-    crew::Crew,
     desk::{Desk, Series},
     job::Window,
     on_twin::OnTwin,
     outcome::ThreadOutcome,
+    workers::Worked,
 };
 
 /// Pieces of a window that ends after a time: its series, and how its rate spreads.
@@ -61,7 +61,7 @@ pub(super) fn play(
     twin: &OnTwin,
     index: &impl Index,
     watch: &mut Watch<'_>,
-) -> Result<(Crew, [Edge; 2]), IndexError> {
+) -> Result<(Worked, [Edge; 2]), IndexError> {
     let job = play.job;
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
     let outcomes: Vec<RefCell<Option<Result<ThreadOutcome, IndexError>>>> =
@@ -82,7 +82,7 @@ pub(super) fn play(
     let window = assay_scene::window(machine::environment(&twin.data.host, [twin.data.part("data")]));
     let interrupted = watch.interrupted.load(Relaxed);
     let service = series.service();
-    Ok((Crew { outcomes, window, service, intervals: series.points, interrupted }, edges))
+    Ok((Worked { outcomes, window, service, intervals: series.points, interrupted }, edges))
 }
 
 /// Cannot be: an actor that was joined has left its outcome.

@@ -18,7 +18,7 @@ use crate::error::{Failure, Result};
 pub(super) const CHUNK: u64 = 1 << 20;
 
 /// What one who has a turn writes with.
-pub(super) struct Pen {
+pub(super) struct DirectWriter {
     disk: Arc<dyn Disk>,
     calls: Box<dyn Calls>,
 }
@@ -34,7 +34,7 @@ pub(super) enum Lead {
     Ask,
 }
 
-impl Pen {
+impl DirectWriter {
     /// None where the disk has queues alone, or what is in memory is not written from where it lies.
     pub fn take(log: &Log, disk: &Arc<dyn Disk>) -> Result<Option<Self>> {
         let super::Tail::Volatile(memory) = &log.tail else { return Ok(None) };
@@ -63,9 +63,9 @@ pub(super) struct Turn<'l>(&'l Log);
 
 impl Turn<'_> {
     /// What to write with, where short batches are written by calls.
-    pub fn pen(&self) -> MutexGuard<'_, Option<Pen>> {
+    pub fn direct(&self) -> MutexGuard<'_, Option<DirectWriter>> {
         // Nobody else has it: it is taken in a turn alone.
-        self.0.pen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.direct.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -27,7 +27,7 @@ struct Waiting {
 }
 
 /// A thread's tasks, and its way into the pool.
-pub struct Crew<'d> {
+pub struct Scheduler<'d> {
     shared: &'d Shared,
     worker: Worker<'d>,
     /// The log of all tasks.
@@ -37,7 +37,7 @@ pub struct Crew<'d> {
     parked: Cell<u64>,
 }
 
-impl<'d> Crew<'d> {
+impl<'d> Scheduler<'d> {
     pub(crate) fn new(shared: &'d Shared) -> Result<Self> {
         let worker = shared.pool.worker()?;
         let log = shared.core.logs.deal();
@@ -111,7 +111,7 @@ impl<'d> Crew<'d> {
     }
 }
 
-impl Outside for Crew<'_> {
+impl Outside for Scheduler<'_> {
     fn look(&self) -> bool {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.is_empty() {

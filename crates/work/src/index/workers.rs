@@ -14,7 +14,7 @@ use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
 use assay_workload::{AtEdges, Gate, Observe, WindowPlan, Work, Worker, WorkloadError, drive, pin};
 
 use super::{
-    act::Hands,
+    act::Buffers,
     batch::{Batch, since},
     desk::{Desk, Series},
     outcome::ThreadOutcome,
@@ -29,7 +29,7 @@ const BATCH: u32 = 32;
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// What all of them did.
-pub(super) struct Crew {
+pub(super) struct Worked {
     pub(super) outcomes: Vec<ThreadOutcome>,
     pub(super) window: WorkWindow,
     pub(super) service: Vec<(Operation, Sum)>,
@@ -47,7 +47,7 @@ pub(super) fn run(
     (clock, provenance): (Clock, Provenance),
     watch: &mut Watch<'_>,
     place: WorkPlace,
-) -> Result<Crew, IndexError> {
+) -> Result<Worked, IndexError> {
     Picker::new(job.distribution(), job.territory(0).picked())?;
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
     let plan = WindowPlan {
@@ -69,7 +69,7 @@ pub(super) fn run(
     series.gather(&desks, length_s);
     let service = series.service();
     let interrupted = plan.interrupted.load(Relaxed);
-    Ok(Crew { outcomes, window, service, intervals: series.points, interrupted })
+    Ok(Worked { outcomes, window, service, intervals: series.points, interrupted })
 }
 
 /// What a panic says of the index.
@@ -158,7 +158,7 @@ impl<I: Index> Work for Operations<'_, I> {
         let thread = u64::from(worker.number());
         let shift = Shift { job, clock, gate: worker.gate(), desk: &desks[thread as usize] };
         let territory = job.territory(thread);
-        let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
+        let mut buffers = Buffers::new(Entries::new(job.sizes, job.seed), &job.sizes, thread, job.scan_length);
         let mut session = index.session_of(thread as usize % index.parts());
         let picker = Picker::new(job.distribution(), territory.picked())?;
         let mut counters = ThreadCounters::accounts(clock.tsc_hz());
@@ -170,7 +170,7 @@ impl<I: Index> Work for Operations<'_, I> {
                 std::thread::yield_now();
                 continue;
             }
-            warm_up(&mut session, &mut stream, &mut hands);
+            warm_up(&mut session, &mut stream, &mut buffers);
         }
         let stream = Stream::new(job.workload.mix(), picker, territory, job.seed);
         let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
@@ -178,9 +178,9 @@ impl<I: Index> Work for Operations<'_, I> {
         counters.start();
         let before = session.moved();
         let mut outcome = if job.batch > 1 {
-            measure_batches(&mut session, &shift, stream, (&mut hands, batch))
+            measure_batches(&mut session, &shift, stream, (&mut buffers, batch))
         } else {
-            measure(&mut session, &shift, stream, &mut hands)
+            measure(&mut session, &shift, stream, &mut buffers)
         };
         outcome.used = counters.stop();
         outcome.moved = session.moved().zip(before).map(|(after, before)| after.since(&before));
@@ -192,17 +192,17 @@ impl<I: Index> Work for Operations<'_, I> {
     }
 }
 
-fn warm_up(session: &mut impl Session, stream: &mut Stream, hands: &mut Hands) {
+fn warm_up(session: &mut impl Session, stream: &mut Stream, buffers: &mut Buffers) {
     for _ in 0..BATCH {
         if let Some(step) = stream.step() {
             // What fails here fails in the window too, and is counted there.
-            let _ = hands.act(session, &step);
+            let _ = buffers.act(session, &step);
         }
     }
 }
 
 /// The measured loop: no allocation, no lock, no system call; one operation of `sample_every` is timed.
-fn measure<S: Session>(session: &mut S, shift: &Shift<'_>, mut stream: Stream, hands: &mut Hands) -> ThreadOutcome {
+fn measure<S: Session>(session: &mut S, shift: &Shift<'_>, mut stream: Stream, buffers: &mut Buffers) -> ThreadOutcome {
     let mut outcome = ThreadOutcome::new(stream.territory());
     let (clock, every, quota, desk) = (shift.clock, shift.job.sample_every, shift.quota(), shift.desk);
     let (start, mut done) = (clock.now(), 0_u64);
@@ -214,11 +214,11 @@ fn measure<S: Session>(session: &mut S, shift: &Shift<'_>, mut stream: Stream, h
             };
             let timed = is_timed(&step, every);
             let before = if timed { clock.now() } else { 0 };
-            let result = hands.act(session, &step);
+            let result = buffers.act(session, &step);
             if timed {
                 let took = clock.ticks_to_ns(clock.now().wrapping_sub(before));
                 desk.took(step.operation, took);
-                outcome.look_at(&step, &result, hands);
+                outcome.look_at(&step, &result, buffers);
             }
             done += 1;
             if !outcome.count(&step, result, &mut stream) {
@@ -238,7 +238,7 @@ fn measure_batches<S: Session>(
     session: &mut S,
     shift: &Shift<'_>,
     mut stream: Stream,
-    (hands, mut batch): (&mut Hands, Batch),
+    (buffers, mut batch): (&mut Buffers, Batch),
 ) -> ThreadOutcome {
     let mut outcome = ThreadOutcome::new(stream.territory());
     let (clock, every, quota, desk) = (shift.clock, shift.job.sample_every, shift.quota(), shift.desk);
@@ -254,10 +254,10 @@ fn measure_batches<S: Session>(
             !batch.add(step, timed) || batch.look_up(session, since(clock), &mut outcome, desk, &mut stream)
         } else {
             let before = clock.now();
-            let result = hands.act(session, &step);
+            let result = buffers.act(session, &step);
             if timed {
                 desk.took(step.operation, clock.ticks_to_ns(clock.now().wrapping_sub(before)));
-                outcome.look_at(&step, &result, hands);
+                outcome.look_at(&step, &result, buffers);
             }
             outcome.count(&step, result, &mut stream)
         };

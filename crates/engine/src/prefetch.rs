@@ -19,7 +19,7 @@ struct Key {
 
 /// They are expected in the order in which they were announced; one that is left out does no harm.
 #[derive(Debug, Default)]
-pub(crate) struct Announced {
+pub(crate) struct Prefetch {
     keys: Vec<Key>,
     bytes: Vec<u8>,
     /// Where the first of them were found.
@@ -27,7 +27,7 @@ pub(crate) struct Announced {
     next: usize,
 }
 
-impl Announced {
+impl Prefetch {
     /// Forgets all of them.
     pub fn clear(&mut self) {
         self.keys.clear();

@@ -7,23 +7,23 @@ use assay_buffer::{Pool, Worker, Writing};
 
 use crate::{
     core::Goal,
-    crew::Crew,
-    error::Result,
-    forest::{Forest, told},
+    error::{EngineError, Result},
+    forest::Forest,
     log::Pace,
+    scheduler::Scheduler,
     session::Session,
     shared::Shared,
     trees::{Decide, Decision, Trees},
 };
 
-/// A worker of one's own, or the one of a crew.
+/// A worker of one's own, or the one of a scheduler.
 enum Held<'d> {
     Own(Box<Worker<'d>>),
-    Crew(&'d Crew<'d>),
+    Scheduler(&'d Scheduler<'d>),
 }
 
 /// A thread's way to the tables.
-pub struct Hand<'d> {
+pub struct Handle<'d> {
     held: Held<'d>,
     forest: &'d Forest,
     /// None during a recovery, when there are no transactions.
@@ -31,16 +31,21 @@ pub struct Hand<'d> {
     scratch: RefCell<Scratch>,
 }
 
-impl<'d> Hand<'d> {
+impl<'d> Handle<'d> {
     /// With a worker of its own.
     pub(crate) fn of(shared: &'d Shared) -> Result<Self> {
         let held = Held::Own(Box::new(shared.pool.brief_worker()?));
         Ok(Self { held, forest: &shared.forest, shared: Some(shared), scratch: RefCell::default() })
     }
 
-    /// On a crew's worker, for one of its tasks.
-    pub(crate) fn on(shared: &'d Shared, crew: &'d Crew<'d>) -> Self {
-        Self { held: Held::Crew(crew), forest: &shared.forest, shared: Some(shared), scratch: RefCell::default() }
+    /// On a scheduler's worker, for one of its tasks.
+    pub(crate) fn on(shared: &'d Shared, scheduler: &'d Scheduler<'d>) -> Self {
+        Self {
+            held: Held::Scheduler(scheduler),
+            forest: &shared.forest,
+            shared: Some(shared),
+            scratch: RefCell::default(),
+        }
     }
 
     /// For a recovery.
@@ -54,47 +59,47 @@ impl<'d> Hand<'d> {
     pub fn worker(&self) -> &Worker<'d> {
         match &self.held {
             Held::Own(worker) => worker,
-            Held::Crew(crew) => crew.worker(),
+            Held::Scheduler(scheduler) => scheduler.worker(),
         }
     }
 }
 
-impl Trees for Hand<'_> {
-    type Leave<'a>
+impl Trees for Handle<'_> {
+    type Permit<'a>
         = Writing<'a>
     where
         Self: 'a;
 
     #[inline]
     fn read(&self, table: u16, key: &[u8], finger: &mut Finger, copy: impl FnMut(&[u8])) -> Result<bool> {
-        self.forest.tree(table)?.lookup_with(self.worker(), key, finger, copy).map_err(told)
+        self.forest.tree(table)?.lookup_with(self.worker(), key, finger, copy).map_err(EngineError::from)
     }
 
     #[inline]
     fn replace(
         &self,
-        leave: &Writing<'_>,
+        permit: &Writing<'_>,
         table: u16,
         row: (&[u8], &[u8]),
         finger: &mut Finger,
         replaced: &mut dyn FnMut(Option<&[u8]>),
     ) -> Result<()> {
-        self.forest.tree(table)?.replace(self.worker(), leave, row, finger, replaced).map_err(told)
+        self.forest.tree(table)?.replace(self.worker(), permit, row, finger, replaced).map_err(EngineError::from)
     }
 
     #[inline]
-    fn leave(&self) -> Writing<'_> {
+    fn permit(&self) -> Writing<'_> {
         self.worker().write()
     }
 
-    fn change(&self, leave: &Writing<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
+    fn change(&self, permit: &Writing<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
         let changed =
-            self.forest.tree(table)?.alter(self.worker(), leave, key, &mut |old, row| match decide(old, row) {
+            self.forest.tree(table)?.alter(self.worker(), permit, key, &mut |old, row| match decide(old, row) {
                 Decision::Keep => Change::Keep,
                 Decision::Put => Change::Put,
                 Decision::Remove => Change::Remove,
             });
-        changed.map(drop).map_err(told)
+        changed.map(drop).map_err(EngineError::from)
     }
 
     fn scan(
@@ -128,7 +133,7 @@ impl Trees for Hand<'_> {
             tree.scan_with(self.worker(), &mut scratch, from, limit as u64, &mut inside)
         };
         self.scratch.replace(scratch);
-        visited.map(drop).map_err(told)
+        visited.map(drop).map_err(EngineError::from)
     }
 
     fn goes_on(&self, start: &[u8]) -> bool {
@@ -143,7 +148,7 @@ impl Trees for Hand<'_> {
         into: &mut Entries,
         bound: &mut Vec<u8>,
     ) -> Result<Glance> {
-        self.forest.tree(table)?.glance(self.worker(), range, finger, into, bound).map_err(told)
+        self.forest.tree(table)?.glance(self.worker(), range, finger, into, bound).map_err(EngineError::from)
     }
 
     fn approach(&self, keys: &mut dyn Iterator<Item = (u16, &[u8])>, fingers: &mut Vec<Finger>) {
@@ -177,14 +182,14 @@ impl Trees for Hand<'_> {
     }
 
     fn park_until(&self, goal: Goal) -> bool {
-        let Held::Crew(crew) = &self.held else { return false };
-        crew.park_until(goal)
+        let Held::Scheduler(scheduler) = &self.held else { return false };
+        scheduler.park_until(goal)
     }
 
     fn log(&self) -> Option<usize> {
         match &self.held {
             Held::Own(_) => None,
-            Held::Crew(crew) => Some(crew.log()),
+            Held::Scheduler(scheduler) => Some(scheduler.log()),
         }
     }
 
@@ -199,13 +204,13 @@ impl Trees for Hand<'_> {
     }
 }
 
-impl Crew<'_> {
+impl Scheduler<'_> {
     /// A session for one of the tasks, which is made and used in that task.
     ///
     /// # Errors
     /// Where there are too many.
-    pub fn session(&self) -> Result<Session<'_, Hand<'_>>> {
+    pub fn session(&self) -> Result<Session<'_, Handle<'_>>> {
         let shared = self.shared();
-        Session::new(&shared.core, Hand::on(shared, self))
+        Session::new(&shared.core, Handle::on(shared, self))
     }
 }

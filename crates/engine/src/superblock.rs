@@ -8,7 +8,7 @@
 //! 32  of each log the position from which a recovery reads; then the root page of each table
 //! ```
 
-use assay_buffer::{NOTE_BYTES, PageId};
+use assay_buffer::{OWNER_BYTES, PageId};
 
 use crate::{
     durability::Durability,
@@ -21,12 +21,12 @@ const MAGIC: &[u8; 6] = b"engine";
 pub const VERSION: u16 = 2;
 const FRONT: usize = 32;
 /// Tables of a database at most.
-pub const TABLES_AT_MOST: usize = (NOTE_BYTES - FRONT) / 8 - LOGS_AT_MOST;
+pub const TABLES_AT_MOST: usize = (OWNER_BYTES - FRONT) / 8 - LOGS_AT_MOST;
 const DURABILITIES: [Durability; 4] = [Durability::None, Durability::Fdatasync, Durability::Plp, Durability::Pmem];
 
-/// A note.
+/// A superblock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct Superblock {
     /// Identity of the database.
     pub identity: u64,
     /// Of each log the position from which a recovery reads.
@@ -41,7 +41,7 @@ pub struct Note {
     pub roots: Vec<PageId>,
 }
 
-impl Note {
+impl Superblock {
     /// As it is stored.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FRONT + (self.begins.len() + self.roots.len()) * 8);
@@ -57,7 +57,7 @@ impl Note {
         bytes
     }
 
-    /// Reads a note; `name` is that of the disk.
+    /// Reads a superblock; `name` is that of the disk.
     ///
     /// # Errors
     /// Where it is not an engine's, or another version's.
@@ -78,7 +78,7 @@ impl Note {
         let durability = DURABILITIES.get(bytes[24] as usize).copied();
         let damaged = || EngineError::Damaged {
             place: format!("the database in {name}"),
-            what: "the note in its checkpoint makes no sense".to_owned(),
+            what: "the superblock in its checkpoint makes no sense".to_owned(),
         };
         if logs > LOGS_AT_MOST || bytes.len() < FRONT + (logs + tables) * 8 {
             return Err(damaged());
@@ -99,8 +99,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notes_come_back_and_others_are_refused() {
-        let note = Note {
+    fn superblocks_come_back_and_others_are_refused() {
+        let superblock = Superblock {
             identity: 1,
             begins: (1..=LOGS_AT_MOST as u64).map(|log| log * 4096).collect(),
             commit: 77,
@@ -108,12 +108,12 @@ mod tests {
             closed: true,
             roots: (1..=TABLES_AT_MOST as u64).collect(),
         };
-        let mut bytes = note.to_bytes();
-        assert!(bytes.len() <= NOTE_BYTES);
-        assert_eq!(Note::parse(&bytes, "it").unwrap(), note);
-        assert!(matches!(Note::parse(&bytes[..bytes.len() - 1], "it"), Err(EngineError::Damaged { .. })));
+        let mut bytes = superblock.to_bytes();
+        assert!(bytes.len() <= OWNER_BYTES);
+        assert_eq!(Superblock::parse(&bytes, "it").unwrap(), superblock);
+        assert!(matches!(Superblock::parse(&bytes[..bytes.len() - 1], "it"), Err(EngineError::Damaged { .. })));
         bytes[6] = 9;
-        assert!(Note::parse(&bytes, "it").unwrap_err().to_string().contains("version 9"));
-        assert!(matches!(Note::parse(b"", "it"), Err(EngineError::Foreign { .. })));
+        assert!(Superblock::parse(&bytes, "it").unwrap_err().to_string().contains("version 9"));
+        assert!(matches!(Superblock::parse(b"", "it"), Err(EngineError::Foreign { .. })));
     }
 }

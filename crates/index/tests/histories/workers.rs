@@ -23,7 +23,7 @@ const THREADS: u64 = 4;
 /// Operations between two changes of what there is more of, insertions or removals: so that what splits also merges.
 const SEASON: u64 = 500;
 
-/// What a crew does.
+/// What the workers do.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     pub keys: u64,

@@ -9,7 +9,7 @@ use crate::{
 
 impl<K: Kv> KvStoreSession<'_, K> {
     /// What a New-Order reads and changes.
-    pub(super) fn announce_order(&mut self, order: &NewOrder) {
+    pub(super) fn prefetch_order(&mut self, order: &NewOrder) {
         let NewOrder { warehouse, district, customer, .. } = *order;
         self.kv.prefetch(Table::Warehouse, &key::warehouse(warehouse));
         self.kv.prefetch(Table::Customer, &key::customer(warehouse, district, customer));
@@ -21,7 +21,7 @@ impl<K: Kv> KvStoreSession<'_, K> {
     }
 
     /// What it adds; lines lie side by side.
-    pub(super) fn announce_rows(&mut self, order: &NewOrder, number: u32) {
+    pub(super) fn prefetch_rows(&mut self, order: &NewOrder, number: u32) {
         let NewOrder { warehouse, district, customer, .. } = *order;
         let key = key::order(warehouse, district, number);
         self.kv.prefetch(Table::Order, &key);
@@ -31,16 +31,16 @@ impl<K: Kv> KvStoreSession<'_, K> {
     }
 
     /// What a payment will ask for, in that order. Of a customer who is named only the way to the name is known.
-    pub(super) fn announce_payment(&mut self, payment: &Payment) {
+    pub(super) fn prefetch_payment(&mut self, payment: &Payment) {
         let Payment { warehouse, district, customer_warehouse, customer_district, .. } = *payment;
         self.kv.prefetch(Table::Warehouse, &key::warehouse(warehouse));
         self.kv.prefetch(Table::District, &key::district(warehouse, district));
-        self.announce_customer(customer_warehouse, customer_district, &payment.by);
+        self.prefetch_customer(customer_warehouse, customer_district, &payment.by);
         let history = self.history_key(payment);
         self.kv.prefetch(Table::History, &history);
     }
 
-    pub(super) fn announce_customer(&mut self, warehouse: u32, district: u8, by: &By) {
+    pub(super) fn prefetch_customer(&mut self, warehouse: u32, district: u8, by: &By) {
         match by {
             By::Number(number) => self.kv.prefetch(Table::Customer, &key::customer(warehouse, district, *number)),
             By::Name(last) => {
