@@ -32,7 +32,6 @@ ARROWS: dict[str, set[str]] = {
     "btree": {"record", "path", "buffer"},
     "index": {"record", "path", "pmem", "buffer", "btree"},
     "tpcc": {"record", "instruments", "workload", "load"},
-    "tpcc-sql": {"record", "tpcc"},
     "engine": {"record", "own", "path", "pmem", "buffer", "btree", "tpcc"},
     "soak": {"record", "path", "instruments", "workload", "pmem", "buffer", "btree", "index", "tpcc", "engine"},
     "work": {
@@ -48,7 +47,6 @@ ARROWS: dict[str, set[str]] = {
         "scene",
         "index",
         "tpcc",
-        "tpcc-sql",
         "engine",
         "soak",
     },

@@ -81,7 +81,8 @@ BANS = [
         ("crates/assayer/**/*.rs", *TESTS),
     ),
     Ban(
-        r"\b(?:struct|enum|trait|mod|class) (?:\w+(?=Crew\b|Hand\b|Told\b|Leave\b))?(?:Crew|Hand|Pen|Told|Announced|Leave|crew|pen)\b",
+        r"\b(?:struct|enum|trait|mod|class) "
+        r"(?:\w+(?=Crew\b|Hand\b|Told\b|Leave\b))?(?:Crew|Hand|Pen|Told|Announced|Leave|crew|pen)\b",
         "call it by the field's word: ARCHITECTURE.md has the table",
         ("crates/**/*.rs",),
     ),

@@ -1,4 +1,5 @@
-//! TPC-C: five transactions over a store, their driver and their checks. It knows no database.
+//! TPC-C: five transactions over a store, their driver and their checks. Each database that it
+//! knows is a feature.
 //!
 //! What is measured follows the TPC's specification in schema, data, mix and checks, but is not audited: its figures are
 //! *TPC-C-like* and cannot be compared with published results.
@@ -25,6 +26,8 @@ pub mod run;
 pub mod scale;
 pub mod server;
 pub mod side_by_side;
+#[cfg(feature = "sql")]
+pub mod sql;
 pub mod store;
 pub mod tally;
 mod terminal;

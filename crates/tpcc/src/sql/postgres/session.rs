@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use assay_tpcc::{
+use crate::{
     Result, Session, TpccError,
     input::{By, NewOrder, Payment},
     kind::Kind,
@@ -113,7 +113,7 @@ impl PostgresSession {
     }
 
     fn ask_for_stock(&mut self, order: &NewOrder) -> Result<()> {
-        let mut items = [0; assay_tpcc::scale::LINES_AT_MOST];
+        let mut items = [0; crate::scale::LINES_AT_MOST];
         let mut supplies = items;
         for ((item, supply), line) in items.iter_mut().zip(&mut supplies).zip(order.lines()) {
             (*item, *supply) = (line.item as i32, line.supply as i32);

@@ -1,6 +1,6 @@
 //! Transactions on SQLite.
 
-use assay_tpcc::{
+use crate::{
     Result, Session, TpccError,
     input::{By, NewOrder, Payment},
     kind::Kind,

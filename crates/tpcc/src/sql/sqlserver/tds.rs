@@ -3,7 +3,7 @@
 
 use std::{fmt, net::TcpStream};
 
-use assay_tpcc::{Result, TpccError};
+use crate::{Result, TpccError};
 use futures_util::io::AllowStdIo;
 use tiberius::{AuthMethod, Client, ColumnData, Config, EncryptionLevel, ToSql, TokenRow, error::Error};
 use tokio::runtime::{Builder, Runtime};
@@ -12,7 +12,7 @@ use super::{
     SqlServerOptions, is_conflict,
     link::{Connect, Link, LinkAnswer, Row, Take, Value},
 };
-use crate::schema::{TableSchema, Value as Cell};
+use crate::sql::schema::{TableSchema, Value as Cell};
 
 /// A server, and who asks it.
 #[derive(Debug)]

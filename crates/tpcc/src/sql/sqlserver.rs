@@ -6,17 +6,18 @@ mod load;
 mod session;
 mod statements;
 mod tds;
-#[cfg(test)]
+// Another database stands in for the server.
+#[cfg(all(test, feature = "databases"))]
 mod tests;
 
 use std::ops::ControlFlow;
 
+use crate::{Result, Scale, Store, TpccError};
 use assay_record::WorkCheck;
-use assay_tpcc::{Result, Scale, Store, TpccError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Isolation, conditions};
+use crate::sql::{Isolation, conditions};
 use link::{Connect, Link};
 pub use session::SqlServerSession;
 pub use tds::Server;

@@ -1,6 +1,6 @@
 //! The statements of a session, prepared once.
 
-use assay_tpcc::Result;
+use crate::Result;
 
 use super::wire::{Statement, Wire};
 

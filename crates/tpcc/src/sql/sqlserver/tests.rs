@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use assay_tpcc::{
+use crate::{
     Result, Scale, Session, Store, TpccError,
     input::{Asker, Choice, Mix},
     kind::Kind,
@@ -22,7 +22,7 @@ use super::{
     link::{Connect, Link, LinkAnswer, Row, Take, Value},
     load, statements as say, tds,
 };
-use crate::schema::{TABLES, TableSchema, Value as Cell};
+use crate::sql::schema::{TABLES, TableSchema, Value as Cell};
 
 const SCALE: Scale = Scale { warehouses: 2, items: 100, customers: 20 };
 
@@ -136,7 +136,7 @@ impl Connect for StandIn {
     type Link = Line;
 
     fn connect(&self) -> Result<Line> {
-        let connection = Connection::open(&self.path).map_err(crate::sqlite::failure)?;
+        let connection = Connection::open(&self.path).map_err(crate::sql::sqlite::failure)?;
         connection.busy_timeout(Duration::from_secs(20)).unwrap();
         connection.execute_batch("pragma journal_mode = wal; pragma synchronous = off").unwrap();
         Ok(Line { connection, told: Arc::clone(&self.told) })
@@ -183,7 +183,7 @@ impl Link for Line {
         } else {
             sql
         };
-        self.connection.execute_batch(said).map_err(crate::sqlite::failure)
+        self.connection.execute_batch(said).map_err(crate::sql::sqlite::failure)
     }
 
     fn ask(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Vec<Row>>> {
@@ -199,12 +199,12 @@ impl Link for Line {
             .collect();
         let mut answers = Vec::new();
         for sql in meaning(sql) {
-            let mut statement = self.connection.prepare_cached(&sql).map_err(crate::sqlite::failure)?;
+            let mut statement = self.connection.prepare_cached(&sql).map_err(crate::sql::sqlite::failure)?;
             let columns = statement.column_count();
             let known = &values[..statement.parameter_count()];
-            let mut rows = statement.query(params_from_iter(known)).map_err(crate::sqlite::failure)?;
+            let mut rows = statement.query(params_from_iter(known)).map_err(crate::sql::sqlite::failure)?;
             let mut found = Vec::new();
-            while let Some(row) = rows.next().map_err(crate::sqlite::failure)? {
+            while let Some(row) = rows.next().map_err(crate::sql::sqlite::failure)? {
                 found.push(Row((0..columns).map(|at| answer(row.get_ref(at).unwrap())).collect()));
             }
             if columns > 0 {
@@ -215,7 +215,7 @@ impl Link for Line {
     }
 
     fn bulk(&mut self, table: &TableSchema, fill: &mut dyn FnMut(&mut Take<'_>) -> Result<()>) -> Result<()> {
-        let connection = self.connection.unchecked_transaction().map_err(crate::sqlite::failure)?;
+        let connection = self.connection.unchecked_transaction().map_err(crate::sql::sqlite::failure)?;
         let long = tds::longs(table);
         let marks = vec!["?"; long.len()].join(", ");
         let mut insert = connection.prepare(&format!("insert into {} values ({marks})", table.name)).unwrap();
@@ -225,10 +225,10 @@ impl Link for Line {
             let fits = |value: &Cell<'_>, most| !matches!(value, Cell::Text(text) if text.len() > most);
             let room = |at| if table.name == "customer" && at + 1 == values.len() { 500 } else { 50 };
             assert!(values.iter().enumerate().all(|(at, value)| fits(value, room(at))), "{values:?}");
-            insert.execute(params_from_iter(values)).map(|_| ()).map_err(crate::sqlite::failure)
+            insert.execute(params_from_iter(values)).map(|_| ()).map_err(crate::sql::sqlite::failure)
         }))?;
         drop(insert);
-        connection.commit().map_err(crate::sqlite::failure)
+        connection.commit().map_err(crate::sql::sqlite::failure)
     }
 }
 
@@ -317,7 +317,7 @@ fn an_aborted_transaction_leaves_nothing() {
     let constants = NonUniform::for_run(&NonUniform::for_load(1), 9);
     let mix = Mix { new_order: 100, payment: 0, order_status: 0, delivery: 0, stock_level: 0 };
     let mut asker = Asker::new(SCALE, Choice::Home, &mix, constants, 0, 7).unwrap();
-    let assay_tpcc::input::Input::NewOrder(order) = asker.ask(1) else { panic!("another kind was drawn") };
+    let crate::input::Input::NewOrder(order) = asker.ask(1) else { panic!("another kind was drawn") };
     session.begin(Kind::NewOrder).unwrap();
     session.terms(&order).unwrap();
     session.abort().unwrap();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_tpcc::{
+use crate::{
     Result, Session, TpccError,
     input::{By, NewOrder, Payment},
     kind::Kind,

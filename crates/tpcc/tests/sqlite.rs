@@ -1,14 +1,16 @@
 //! TPC-C on SQLite: conditions hold, and every spoilt row is found.
 
+#![cfg(feature = "sqlite")]
+
 use std::{ops::ControlFlow, thread};
 
 use assay_tpcc::{
     Scale, Session, Store, TpccError,
     input::{Asker, Choice, Mix},
     random::NonUniform,
+    sql::{SqliteOptions, SqliteStore},
     transaction::{Outcome, execute},
 };
-use assay_tpcc_sql::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 
 const SCALE: Scale = Scale { warehouses: 2, items: 100, customers: 20 };

@@ -95,7 +95,7 @@ pub trait Rows {
 pub mod rows {
     //! Rows of a population as values.
 
-    use assay_tpcc::{
+    use crate::{
         population::Population,
         rows::{Item, Stock},
         scale::DISTRICTS,

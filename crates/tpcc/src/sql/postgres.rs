@@ -9,13 +9,13 @@ mod wire;
 
 use std::ops::ControlFlow;
 
+use crate::{Result, Scale, Store, TpccError};
 use assay_record::WorkCheck;
-use assay_tpcc::{Result, Scale, Store, TpccError};
 use postgres::{Client, NoTls, Row, error::SqlState, types::FromSql};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Isolation, conditions};
+use crate::sql::{Isolation, conditions};
 pub use session::PostgresSession;
 
 /// Begins a New-Order or a Payment.

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, thread};
 
-use assay_tpcc::{Result, side_by_side};
+use crate::{Result, side_by_side};
 
 /// Connections that load at the same time, at most.
 const CONNECTIONS_AT_MOST: usize = 4;

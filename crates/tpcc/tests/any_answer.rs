@@ -1,5 +1,7 @@
 //! A server of PostgreSQL that answers anything: whatever comes, the store ends with an error in words.
 
+#![cfg(feature = "postgres")]
+
 use std::{
     collections::BTreeMap,
     io::{Read, Write},
@@ -10,8 +12,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use assay_tpcc::{Result, Scale, Session, Store, input, random::NonUniform, transaction::execute};
-use assay_tpcc_sql::{PostgresOptions, PostgresStore};
+use assay_tpcc::{
+    Result, Scale, Session, Store, input,
+    random::NonUniform,
+    sql::{PostgresOptions, PostgresStore},
+    transaction::execute,
+};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{RngCore, SeedableRng},

@@ -15,7 +15,7 @@ use std::{
     path::Path,
 };
 
-use assay_tpcc::{Result, TpccError, text::Text};
+use crate::{Result, TpccError, text::Text};
 use bytes::{Bytes, BytesMut};
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::{

@@ -1,6 +1,6 @@
 //! What a transaction has put off to its last exchange.
 
-use assay_tpcc::{
+use crate::{
     Result,
     input::{Payment, Wanted},
     rows::{History, Order, OrderLine},

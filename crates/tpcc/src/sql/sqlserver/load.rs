@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use assay_tpcc::{Result, Scale, population::Population};
+use crate::{Result, Scale, population::Population};
 
 use super::link::{Connect, Link};
-use crate::{
+use crate::sql::{
     schema::{self, INDEXES, TABLES, TableSchema},
     side_by_side,
 };

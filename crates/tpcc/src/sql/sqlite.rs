@@ -4,13 +4,13 @@ mod session;
 
 use std::{ops::ControlFlow, path::PathBuf, time::Duration};
 
+use crate::{Result, Scale, Store, TpccError, population::Population};
 use assay_record::WorkCheck;
-use assay_tpcc::{Result, Scale, Store, TpccError, population::Population};
 use rusqlite::{Connection, ErrorCode, OpenFlags, params_from_iter, types::ToSqlOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
+use crate::sql::{
     conditions,
     schema::{self, INDEXES, Rows, TABLES, Value},
 };

@@ -5,11 +5,11 @@ use std::{
     ops::ControlFlow,
 };
 
-use assay_tpcc::{Result, Scale, TpccError, population::Population};
+use crate::{Result, Scale, TpccError, population::Population};
 use postgres::Client;
 
 use super::{PostgresStore, failure};
-use crate::{
+use crate::sql::{
     schema::{self, INDEXES, Rows, TABLES, Value},
     side_by_side,
 };

@@ -1,7 +1,7 @@
 //! The twelve consistency conditions as queries over whole tables: each table is read once or twice, none row by row.
 //! They are written so that PostgreSQL, SQLite and SQL Server all take them: `concat`, and no truth value as a value.
 
-use assay_tpcc::{Scale, TpccError, check::Findings, scale::DISTRICTS};
+use crate::{Scale, TpccError, check::Findings, scale::DISTRICTS};
 
 /// Rows that break a condition, each as a place in words. What no row breaks holds.
 const BROKEN: [(usize, &str); 12] = [

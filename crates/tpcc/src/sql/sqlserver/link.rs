@@ -1,8 +1,8 @@
 //! What a store needs of a connection to SQL Server: the edge at which tests put a stand-in.
 
-use assay_tpcc::{Result, TpccError, text::Text};
+use crate::{Result, TpccError, text::Text};
 
-use crate::schema::{Rows, TableSchema, Value as Cell};
+use crate::sql::schema::{Rows, TableSchema, Value as Cell};
 
 /// A value of a parameter: `@P1` and so on.
 #[derive(Clone, Copy, Debug)]

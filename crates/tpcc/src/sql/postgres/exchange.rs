@@ -1,6 +1,6 @@
 //! The last exchange of a transaction: what was put off is written.
 
-use assay_tpcc::{Result, TpccError, store::Account};
+use crate::{Result, TpccError, store::Account};
 
 use super::{
     pending::{Charges, Entered, Paid},
