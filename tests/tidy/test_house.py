@@ -28,7 +28,7 @@ ARROWS: dict[str, set[str]] = {
     "twin": {"record", "path", "instruments", "load", "libtwin"},
     "pmem": {"record", "path"},
     "buffer": {"record", "path"},
-    "scene": {"record", "instruments", "twin", "pmem", "buffer"},
+    "scene": {"record", "instruments", "twin", "pmem", "buffer", "workload"},
     "btree": {"record", "path", "buffer"},
     "index": {"record", "path", "pmem", "buffer", "btree"},
     "tpcc": {"record", "instruments", "workload", "load"},
@@ -50,9 +50,9 @@ ARROWS: dict[str, set[str]] = {
         "engine",
         "soak",
     },
-    "rivals": {"record", "own", "index", "tpcc", "soak", "work"},
     "assayer": {"record", "own", "path", "instruments", "load", "twin"},
     "mount": {"own", "libtwin", "assayer"},
+    "rivals": {"record", "own", "index", "tpcc", "soak", "work", "assayer"},
     "assayer-db": {"instruments", "index", "soak", "work", "assayer"},
 }
 

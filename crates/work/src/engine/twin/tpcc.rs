@@ -81,7 +81,7 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
     };
     let committed = || tallies.iter().flat_map(|tally| &tally.kinds).map(|kind| kind.committed.load(Relaxed)).sum();
     let (marks, sums) = (RefCell::new(Vec::new()), RefCell::new(Default::default()));
-    let mark = |_closes: bool| {
+    let mark = || {
         sums.replace(drain());
         marks.borrow_mut().push(Counts::of(&tallies));
     };
