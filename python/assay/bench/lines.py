@@ -63,7 +63,7 @@ def _record(
         "compiler": str(about["compiler"]),
         "pool_bytes": work.pool_bytes,
     }
-    draft.parameters = {"units": work.units, "threads": work.threads_given, "tasks": work.tasks}
+    draft.parameters = {"units": work.units, "threads": work.threads_given, "tasks": work.tasks_given}
     draft.lies_on("data", str(folder.parent), folder.parent, in_memory)
     draft.durability, draft.measured_s = recipe.durability, window.lasted_s
     draft.devices = counters.documents()

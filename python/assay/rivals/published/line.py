@@ -60,6 +60,11 @@ class LineWork:
         return min(self.threads * self.line.threads_each, self.line.threads_at_most)
 
     @property
+    def tasks_given(self) -> int:
+        """Tasks of each thread of theirs; programs without tasks take no heed of it."""
+        return self.line.tasks or self.tasks
+
+    @property
     def before(self) -> int:
         """Lines before the window."""
         return math.ceil(self.warmup_s) + 1
@@ -167,7 +172,7 @@ def told(recipe: Recipe, work: LineWork, file: Path, beside: Path) -> tuple[list
         "file": file,
         "folder": beside,
         "threads": work.threads_given,
-        "tasks": work.tasks,
+        "tasks": work.tasks_given,
         "units": work.units,
         "seconds": work.runs_s,
         "pool_mib": work.pool_bytes // _MIB,

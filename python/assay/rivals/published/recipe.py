@@ -85,6 +85,8 @@ class CommandLine(Table):
     # Its threads for each one that is asked for, and how many it can have.
     threads_each: int = 1
     threads_at_most: int = 128
+    # Tasks of each of its threads, where they are not as many as ours has.
+    tasks: int | None = None
 
 
 class Structure(Table):
