@@ -23,6 +23,7 @@ from assay.compare.selftest import SelfTest
 from assay.error import DONE, INTERRUPTED, AssayError, did_you_mean
 from assay.fleet import folder as fleet
 from assay.packages import PackagesError
+from assay.results import collector
 from assay.stats import signed_rank
 from assay.study import folder as study_folder
 from assay.study import run
@@ -99,6 +100,11 @@ def compare(
             hint = "give two folders, or --study with --on A --on B, or with --a and --b"
             raise CompareError("--study runs both sides itself and takes no folders", hint)
         return _run(order, aa, asked, rules)
+    return _of_folders(texts, inside, asked, rules)
+
+
+@collector.done_at_exit()
+def _of_folders(texts: Sequence[str], inside: Path | None, asked: AskedSides, rules: Rules) -> int:
     return _judged(*_sides(texts, inside), asked, rules)
 
 
@@ -307,20 +313,8 @@ def write_page(
 
 def show_table(found: Comparison, names: tuple[str, str] = ("A", "B")) -> None:
     """The table: one row a figure."""
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for head, justify in (
-        ("", "left"),
-        *((name, "right") for name in names),
-        ("B as good as A", "right"),
-        ("", "left"),
-    ):
-        shown.add_column(head, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for entry in table.entries(found):
-        shown.add_row(*(Text(text) for text in (entry.title, entry.a, entry.b, entry.ratio, entry.outcome)))
-    output.console().print(shown)
+    rows = [(entry.title, entry.a, entry.b, entry.ratio, entry.outcome) for entry in table.entries(found)]
+    output.columns(("", *names, "B as good as A", ""), rows, right=(1, 2, 3))
 
 
 def _show(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], page: str | None) -> None:
@@ -333,9 +327,7 @@ def _show(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], page
     output.say("")
     output.say(table.trust(found))
     for line in found.lines:
-        output.say("")
-        output.say(f"{line.name}")
-        output.say(f"  {words.sentence(line, found)}")
+        output.say(f"\n{line.name}\n  {words.sentence(line, found)}")
     output.say("")
     output.say(f"{correction_said(found)}.")
     for design in dict.fromkeys(line.design.said for line in found.lines):
