@@ -11,7 +11,7 @@ from assay.binary import Binary
 from assay.cli import output
 from assay.cli.measure.devices import check_devices
 from assay.cli.results.gating import NONE, Papers
-from assay.compare import cases, folder, judgement, paired, questions, selftest, side, table, words
+from assay.compare import cases, conditions, folder, judgement, paired, questions, selftest, side, table, words
 from assay.compare.comparison import Comparison, correction_said
 from assay.compare.comparison import compare as judge
 from assay.compare.document import document
@@ -332,8 +332,9 @@ def _show(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], page
     output.say(f"{correction_said(found)}.")
     for design in dict.fromkeys(line.design.said for line in found.lines):
         output.say(f"order: {design}")
-    for difference in found.environment:
-        output.say(f"environment: {difference.said}")
+    differing, counted = conditions.summed_up(found.environment)
+    for text in (*(one.said for one in differing), *(f"{one.said} (--json lists them)" for one in counted)):
+        output.say(f"environment: {text}")
     for text in (*found.left_out, *found.problems):
         output.say(f"note: {text}")
     for one in tests:
