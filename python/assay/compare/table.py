@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,13 +85,15 @@ def _bounds(line: Line) -> tuple[float, float] | None:
 
 
 def _outcome(line: Line, comparison: Comparison) -> str:
-    """`B better`, `A better`, `equivalent`, or why it is undecided."""
+    """`B better`, `A better`, `equivalent`, or why it is undecided; of what a model computed with that word."""
+    kinds = " and ".join(dict.fromkeys(line.provenance))
+    said = f" ({kinds})" if line.mixed else ""
     if line.outcome == "different":
-        return ONE_DISK if onedisk.of(comparison) else f"{line.better} better"
+        return ONE_DISK if onedisk.of(comparison) else f"{line.better} better{said}"
     if line.outcome == "equivalent":
-        return "equivalent"
-    if line.reason == "provenance":
-        return _by_model(line, comparison)
+        return f"equivalent{said}"
+    if line.reason in (bands.OVERLAP, "provenance"):
+        return f"undecided ({kinds}{', bands overlap' if line.reason == bands.OVERLAP else ''})"
     if line.reason in {"scatter", "few-pairs"} and line.evidence is not None:
         needed = line.evidence.needed
         count = f"more than {need.MOST}" if needed >= need.MOST else f"about {needed}"
@@ -101,23 +102,13 @@ def _outcome(line: Line, comparison: Comparison) -> str:
     return f"undecided ({why.get(line.reason, 'not run side by side')})"
 
 
-def _by_model(line: Line, comparison: Comparison) -> str:
-    """No test speaks of what a model computed; the ratio does, with what the bands leave open."""
-    kinds = " and ".join(dict.fromkeys(line.provenance))
-    if abs(math.log(line.ratio or 1.0)) <= math.log1p(comparison.rules.margin):
-        return f"alike ({kinds})"
-    bounds = _bounds(line)
-    open_ = ", bands overlap" if bounds and bounds[0] <= 1 <= bounds[1] else ""
-    return f"{line.better} better ({kinds}{open_})"
-
-
 def sentence(comparison: Comparison, names: tuple[str, str]) -> str:
     """The whole in one sentence: what each side does better, what is equivalent, what is undecided."""
     found = entries(comparison)
     if disk := onedisk.of(comparison):
         return f"Both lie on one disk ({disk}), so that neither is the faster one{_places(found)}."
     parts = [text for side, name in zip("AB", names, strict=True) if (text := _better(found, side, name))]
-    parts += [text for word in ("equivalent", "alike", "undecided") if (text := _rest(found, word))]
+    parts += [text for word in ("equivalent", "undecided") if (text := _rest(found, word))]
     text = "; ".join(parts) or "nothing could be compared"
     return f"{text if text.startswith(names) else text[:1].upper() + text[1:]}."
 
