@@ -163,7 +163,7 @@ def _run(order: ComparisonFlags, aa: bool, asked: AskedSides, rules: Rules) -> i
     check_devices(prepared)
     directory = asked.out or study_folder.default(prepared.name)
     folder.begin(directory, folder.head_of(sides))
-    announce(sides, directory)
+    show_sides(sides, directory)
     summary = run.start(prepared, directory, binary, watching(asked.json), ["assay", *sys.argv[1:]])
     return _after(summary, asked, rules)
 
@@ -231,7 +231,7 @@ def _targets(targets: tuple[Target, ...], plain: list[Target]) -> tuple[tuple[Ta
     return a, b
 
 
-def announce(sides: Sides, directory: Path) -> None:
+def show_sides(sides: Sides, directory: Path) -> None:
     """Says what is compared, and where the results go."""
     output.tell(f"A: {sides.label(0)}; B: {sides.label(1)}")
     output.tell(f"{sides.pairs} pairs, order drawn by lot with seed {sides.seed}; results in {directory}")
