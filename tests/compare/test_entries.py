@@ -245,3 +245,15 @@ def test_sides_of_two_folders_are_never_one_disk() -> None:
     places = [run(environment={"targets.path": path}) for path in ("/a", "/b")]
     apart = comparison(*named(("a", "different")), a=side("A", places[0], directory=Path("x")), b=side("B", places[1]))
     assert table.entries(apart)[0].outcome == "B better"
+
+
+def test_what_a_side_does_better_is_named_up_to_four_times_and_counted_beyond() -> None:
+    many = named(*((name, "different") for name in "abcde"), ("f", "undecided"))
+    said = table.sentence(comparison(*many), ("x", "y"))
+    assert said == "y is 1.50x to 1.50x as good in 5 of 6 comparisons; undecided: f, scan, operations per second."
+    models = [
+        decided(line([pair(banded(value), banded(1000.0))], provenance=MODELLED, cell=str(value)))
+        for value in (1500.0, 2000.0, 3000.0, 4000.0, 5000.0)
+    ]
+    said = table.sentence(comparison(*models), ("x", "y"))
+    assert said == "x is 1.50x to 5.00x as good in 5 of 5 comparisons (modelled)."

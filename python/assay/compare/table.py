@@ -120,8 +120,19 @@ def _places(found: Sequence[Entry]) -> str:
 
 
 def _better(found: Sequence[Entry], side: str, name: str) -> str:
-    said = [_does(entry) for entry in found if entry.outcome.startswith(f"{side} better")]
-    return f"{name} {listed(said)}" if said else ""
+    better = [entry for entry in found if entry.outcome.startswith(f"{side} better")]
+    if len(better) > _LISTED and not any(questions.of(entry.line) for entry in better):
+        return f"{name} {_counted(better, len(found))}"
+    return f"{name} {listed([_does(entry) for entry in better])}" if better else ""
+
+
+def _counted(better: Sequence[Entry], total: int) -> str:
+    """What a side does better in more comparisons than a sentence can name."""
+    times = sorted(max(entry.times or 1.0, 1 / (entry.times or 1.0)) for entry in better)
+    models = [entry for entry in better if "modelled" in entry.outcome]
+    said = "" if not models else " (modelled)" if len(models) == len(better) else f" ({len(models)} of them modelled)"
+    span = f"{significant(times[0])}x to {significant(times[-1])}x"
+    return f"is {span} as good in {len(better)} of {total} comparisons{said}"
 
 
 def _does(entry: Entry) -> str:
