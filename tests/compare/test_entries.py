@@ -13,6 +13,7 @@ from assay.compare.judgement import Rules
 from assay.compare.line import Line
 from assay.compare.match import Match
 from assay.compare.pair import Dropped
+from assay.compare.view import forest, page
 from assay.results.row import Row
 from assay.stats import need
 from assay.stats.bootstrap import Interval
@@ -157,6 +158,17 @@ def test_table_count_and_sentence_have_one_word_for_what_was_modelled(b: Row, wo
     assert words.span(one) in words.sentence(one, found)
     outcome = table.entries(found)[0].outcome
     assert outcome.startswith("B better" if word == "different" else word)
+
+
+@pytest.mark.parametrize(("measured", "head"), [(0, "what bands leave open"), (1, "95 % interval, or bands")])
+def test_the_page_calls_bands_no_interval(measured: int, head: str, tmp_path: Path) -> None:
+    low, high = banded(1000.0, 1000.0, 2000.0), banded(3000.0, 2001.0, 3000.0)
+    one = decided(line([pair(low, high)], provenance=MODELLED, reason="no-pairs"))
+    found = comparison(one, *([line(pairs([1.0], [2.0]), reason="few-pairs")] * measured))
+    text = page.write(tmp_path / "compare.html", found, None, []).read_text()
+    assert f'<th scope="col" class="figure-cell">{head}</th>' in text
+    assert "Of modelled sides: what their bands leave open." in text
+    assert forest.draw(found).data[0]["low"] == pytest.approx(2001 / 2000)
 
 
 def named(*outcomes: tuple[str, str]) -> list[Line]:

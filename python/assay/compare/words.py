@@ -19,7 +19,8 @@ def change(ratio: float) -> str:
         return f"1/{1 / ratio:.3g} of it"
     percent = 100 * (ratio - 1)
     digits = 1 if abs(percent) >= 0.095 else 2
-    return f"{percent:+.{digits}f} %"
+    text = f"{percent:+.{digits}f} %"
+    return text.replace("-", "+") if text == "-0.00 %" else text
 
 
 def span(line: Line) -> str:
