@@ -85,14 +85,14 @@ def _environment(record: Record) -> Json:
 
 def _between(sides: Sequence[Sequence[Mapping[str, Any]]], without: set[str]) -> list[Difference]:
     a, b = sides
-    several = {route for document in (*a, *b) for route in _several(document)}
     apart = _apart([*a, *b])
+    several = {route for document in apart for route in _several(document)}
     return _differences(*(_facts(part, without, several) for part in (apart[: len(a)], apart[len(a) :])))
 
 
 def _several(node: Any, route: str = "") -> Iterator[str]:
     """Where lists of several members stand: members are named there in all documents, so that like meets like."""
-    if isinstance(node, Mapping):
+    if isinstance(node, dict):
         for name, value in node.items():
             yield from _several(value, f"{route} {name}")
     elif isinstance(node, list):
