@@ -14,7 +14,7 @@ Heard = Callable[[int, Any], None]
 """Hears the place of an order and its answer as soon as that is there, in whatever order they come."""
 
 
-class WorkCrew(Protocol):
+class WorkExecutor(Protocol):
     """Who does work."""
 
     @property
@@ -33,7 +33,7 @@ class WorkCrew(Protocol):
         """
 
 
-class Alone:
+class SerialExecutor:
     """This process, one after the other."""
 
     size = 1

@@ -1,4 +1,4 @@
-"""Who computes for a command: the options that all of those have that can be spread, and the crew that they mean."""
+"""Who computes for a command: the options of all commands that can be spread, and the executor that they mean."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from assay.crew.work import WorkCrew
+from assay.executor.work import WorkExecutor
 
 Workers = Annotated[
     int, typer.Option("--workers", metavar="N", min=0, max=1024, help="Computed by so many processes of this machine.")
@@ -24,7 +24,7 @@ Keys = Annotated[
 
 
 @dataclass(frozen=True)
-class CrewWish:
+class ExecutorWish:
     """What was typed of it."""
 
     workers: int = 0
@@ -33,7 +33,7 @@ class CrewWish:
 
 
 @contextmanager
-def crew(wish: CrewWish) -> Iterator[WorkCrew | None]:
+def executor(wish: ExecutorWish) -> Iterator[WorkExecutor | None]:
     """Whoever was asked for, meanwhile; none where this process computes by itself."""
     from assay.error import BAD_JOB, AssayError
 
@@ -44,13 +44,13 @@ def crew(wish: CrewWish) -> Iterator[WorkCrew | None]:
         raise AssayError("--certificates belong to --scheduler", hint="name the scheduler as well", code=BAD_JOB)
     if wish.scheduler:
         from assay.fleet import call
-        from assay.fleet.crew import crew_of
+        from assay.fleet.executor import executor_of
         from assay.fleet.run import new_run
 
         with call.connected(wish.scheduler, call.pair_of_run(wish.keys), new_run(), ()) as fleet:
-            yield crew_of(fleet)
+            yield executor_of(fleet)
     elif wish.workers:
-        from assay.crew import processes
+        from assay.executor import processes
 
         with processes.started(wish.workers) as found:
             yield found

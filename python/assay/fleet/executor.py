@@ -1,4 +1,4 @@
-"""The hosts of a fleet as a crew: whichever is free computes the next piece, and a lost host's piece goes to another.
+"""The hosts of a fleet as an executor: whichever is free takes the next piece, and a lost host's goes to another.
 
 What is computed may be computed twice: nothing is measured, and what a soak writes lies in a folder of its own.
 """
@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.binary import Binary
-from assay.crew.work import Heard, Work
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
+from assay.executor.work import Heard, Work
 from assay.fleet import computing
 from assay.fleet import work as host
 from assay.fleet.call import Fleet
@@ -24,7 +24,7 @@ Json = dict[str, Any]
 _LOOK_S = 0.01
 
 
-def crew_of(fleet: Fleet) -> FleetCrew:
+def executor_of(fleet: Fleet) -> FleetExecutor:
     """The hosts of a fleet.
 
     Raises:
@@ -35,11 +35,11 @@ def crew_of(fleet: Fleet) -> FleetCrew:
         if differing := [key for key, value in mine.items() if look[key] != value]:
             message = f"{name} has another Assay than this machine ({', '.join(differing)}), and would answer otherwise"
             raise FleetError(message, "install the same on both; `assay fleet doctor` shows them", NOT_POSSIBLE)
-    return FleetCrew(fleet)
+    return FleetExecutor(fleet)
 
 
 @dataclass
-class FleetCrew:
+class FleetExecutor:
     """The hosts that are there."""
 
     fleet: Fleet
@@ -51,7 +51,7 @@ class FleetCrew:
         return max(1, len(self.fleet.there))
 
     def do(self, work: Work, orders: Sequence[Json], heard: Heard | None = None) -> list[Any]:
-        """As `WorkCrew` has it.
+        """As `WorkExecutor` has it.
 
         Raises:
             AssayError: what the work raises, or that no host is left.

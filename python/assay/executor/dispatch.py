@@ -1,4 +1,4 @@
-"""The measuring program, asked by a crew: a document of many questions goes in parts, and runs go one to each."""
+"""The measuring program, asked by an executor: a document of many questions goes in parts, and runs go one to each."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.binary import Binary, said
-from assay.crew.work import Alone, Json, WorkCrew
 from assay.error import BAD_JOB, AssayError
+from assay.executor.work import Json, SerialExecutor, WorkExecutor
 
 _EACH = 2
-"""Parts for each of a crew: with one, whoever is done first waits for the rest."""
+"""Parts for each worker of an executor: with one, whoever is done first waits for the rest."""
 
 
-class Asking:
+class Dispatcher:
     """Questions and runs for the measuring program, by whoever computes: this process where nobody is named."""
 
-    def __init__(self, crew: WorkCrew | None = None) -> None:
-        self.crew: WorkCrew = crew or Alone()
+    def __init__(self, executor: WorkExecutor | None = None) -> None:
+        self.executor: WorkExecutor = executor or SerialExecutor()
 
     def solutions(self, document: Json) -> list[Json]:
         """Answers to the questions of a document, in their order."""
-        parts = list(split(document, _EACH * self.crew.size)) if self.crew.size > 1 else [document]
-        return [one for found in self.crew.do(predicted, parts) for one in found["answers"]]
+        parts = list(split(document, _EACH * self.executor.size)) if self.executor.size > 1 else [document]
+        return [one for found in self.executor.do(predicted, parts) for one in found["answers"]]
 
     def runs(self, jobs: Sequence[Json]) -> list[Json]:
         """Each job run to its end: `last`, its last event, and `said`, the last sentence of its messages."""
-        return self.crew.do(ended, jobs)
+        return self.executor.do(ended, jobs)
 
 
 def split(document: Json, parts: int) -> Iterator[Json]:

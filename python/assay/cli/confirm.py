@@ -7,7 +7,7 @@ import sys
 from assay.error import BAD_JOB, INTERRUPTED, AssayError
 
 
-def sure(said: str, *, yes: bool, hint: str, declined: str) -> None:
+def confirm(said: str, *, yes: bool, hint: str, declined: str) -> None:
     """Asks whether what is said is meant, unless `yes` was given. `declined` is the hint where the answer is no.
 
     Raises:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from assay.cli import output
-from assay.cli.asking import sure
+from assay.cli.confirm import confirm
 from assay.study.consent import MUCH
 from assay.study.request import Prepared
 from assay.units.parse import format_bytes, format_seconds
 
 
-def agreed(prepared: Prepared, yes: bool) -> None:
+def confirm_plan(prepared: Prepared, yes: bool) -> None:
     """Says what was made smaller, and asks where more than 50 GiB may be written.
 
     Raises:
@@ -24,4 +24,4 @@ def agreed(prepared: Prepared, yes: bool) -> None:
         return
     said = f"this run writes up to {format_bytes(plan.bytes_written)} in about {format_seconds(plan.seconds)}"
     hint = "give --yes if that is meant; --dry-run shows the plan, --profile quick or --set makes it smaller"
-    sure(said, yes=yes, hint=hint, declined="--dry-run shows the plan")
+    confirm(said, yes=yes, hint=hint, declined="--dry-run shows the plan")

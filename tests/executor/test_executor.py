@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from assay.claim.coverage import counted
 from assay.claim.reproduce import document, reproduce
-from assay.crew import asking, processes
-from assay.crew.asking import Asking
-from assay.crew.work import Alone, WorkCrew
 from assay.error import BAD_JOB, AssayError
+from assay.executor import dispatch, processes
+from assay.executor.dispatch import Dispatcher
+from assay.executor.work import SerialExecutor, WorkExecutor
 from assay.explore import part
 from assay.explore.run import Exploration, run
 from assay.fleet.call import connected, pair_of_run
-from assay.fleet.crew import crew_of
+from assay.fleet.executor import executor_of
 from assay.price.choose.twinned import curves
 from assay.soak import lanes
 from assay.soak.rounds import SoakOrder
@@ -37,7 +37,7 @@ TWINS = ("990pro", "ddr4-2666-32g")
 
 
 @pytest.fixture(scope="module")
-def others(assayer: Path) -> Iterator[WorkCrew]:
+def others(assayer: Path) -> Iterator[WorkExecutor]:
     """Two processes of this machine."""
     del assayer
     with processes.started(2) as found:
@@ -45,65 +45,65 @@ def others(assayer: Path) -> Iterator[WorkCrew]:
 
 
 @pytest.fixture(scope="module")
-def hosts(assayer: Path) -> Iterator[WorkCrew]:
+def hosts(assayer: Path) -> Iterator[WorkExecutor]:
     """Two workers of a fleet."""
     del assayer
     with contextlib.ExitStack() as running:
         where = running.enter_context(serving("scheduler", "--listen", "tcp://127.0.0.1:0"))
         for name in ("a", "b"):
             running.enter_context(serving("worker", where, "--name", name, "--listen", "127.0.0.1"))
-        yield crew_of(running.enter_context(connected(where, pair_of_run(None), "test", ("a", "b"))))
+        yield executor_of(running.enter_context(connected(where, pair_of_run(None), "test", ("a", "b"))))
 
 
 @pytest.fixture(params=["others", "hosts"])
-def crew(request: pytest.FixtureRequest) -> WorkCrew:
+def executor(request: pytest.FixtureRequest) -> WorkExecutor:
     """Each of both."""
-    found: WorkCrew = request.getfixturevalue(request.param)
+    found: WorkExecutor = request.getfixturevalue(request.param)
     assert found.size == 2
     return found
 
 
-def test_claims_are_the_same_bytes(crew: WorkCrew) -> None:
-    alone, spread = (json.dumps(document(reproduce("scm", crew=by))) for by in (None, crew))
+def test_claims_are_the_same_bytes(executor: WorkExecutor) -> None:
+    alone, spread = (json.dumps(document(reproduce("scm", executor=by))) for by in (None, executor))
     assert spread == alone
 
 
-def test_latencies_of_a_choice_are_the_same(crew: WorkCrew) -> None:
+def test_latencies_of_a_choice_are_the_same(executor: WorkExecutor) -> None:
     names = ["gp3", "io2", "i4i-2xlarge"]
-    assert curves(names, 4096, Asking(crew)) == curves(names, 4096)
+    assert curves(names, 4096, Dispatcher(executor)) == curves(names, 4096)
 
 
-def test_bands_and_points_are_the_same(crew: WorkCrew) -> None:
+def test_bands_and_points_are_the_same(executor: WorkExecutor) -> None:
     orders: list[Json] = [{"of": "memory"}, {"of": "sizes"}, {"of": "memory"}]
-    assert crew.do(counted, orders) == Alone().do(counted, orders)
+    assert executor.do(counted, orders) == SerialExecutor().do(counted, orders)
     parts = [{"twins": list(TWINS), "count": 40, "number": number, "size": 9} for number in range(5)]
-    spread, alone = ([one["parquet"] for one in by.do(part.answered, parts)] for by in (crew, Alone()))
+    spread, alone = ([one["parquet"] for one in by.do(part.answered, parts)] for by in (executor, SerialExecutor()))
     assert spread == alone
 
 
-def test_a_simulated_run_is_the_same_and_no_other_run_is_computed(crew: WorkCrew) -> None:
+def test_a_simulated_run_is_the_same_and_no_other_run_is_computed(executor: WorkExecutor) -> None:
     with pytest.raises(AssayError, match="only runs on twins"):
-        crew.do(asking.ended, [{"targets": [{"id": "main", "kind": "folder", "members": ["/"]}]}])
+        executor.do(dispatch.ended, [{"targets": [{"id": "main", "kind": "folder", "members": ["/"]}]}])
 
 
-def test_errors_keep_sentence_and_code(crew: WorkCrew) -> None:
+def test_errors_keep_sentence_and_code(executor: WorkExecutor) -> None:
     with pytest.raises(AssayError, match="nothing") as caught:
-        crew.do(part.answered, [{"twins": ["nothing"], "count": 1, "number": 0, "size": 1}])
+        executor.do(part.answered, [{"twins": ["nothing"], "count": 1, "number": 0, "size": 1}])
     assert caught.value.code == BAD_JOB
 
 
-def test_points_go_to_this_machine_wherever_they_are_computed(hosts: WorkCrew, tmp_path: Path) -> None:
+def test_points_go_to_this_machine_wherever_they_are_computed(hosts: WorkExecutor, tmp_path: Path) -> None:
     found = run(Exploration(40, tmp_path / "out", TWINS), hosts, lambda _: None)
     assert (found["points"], found["workers"]) == (40, 2)
     assert len(list((tmp_path / "out" / "points").iterdir())) == 14
     assert run(Exploration(40, tmp_path / "out", TWINS), hosts, lambda _: None)["points"] == 0
 
 
-def test_stores_share_the_kills_and_leave_nothing(crew: WorkCrew, tmp_path: Path) -> None:
+def test_stores_share_the_kills_and_leave_nothing(executor: WorkExecutor, tmp_path: Path) -> None:
     order = SoakOrder("ssd-hash", {"place": str(tmp_path)}, "fdatasync", None, 1, 64, 3, 1)
-    if not crew.here:
+    if not executor.here:
         order = SoakOrder("ssd-hash", {"place": str(tmp_path)}, "fdatasync", None, 1, 64, 1, 1)
-    found = lanes.soak(order, crew, lambda _: None)
+    found = lanes.soak(order, executor, lambda _: None)
     assert found.whole
     assert (found.kills, found.stores) == (order.kills, min(2, order.kills))
     assert found.finding["turns"] > 0
@@ -112,7 +112,7 @@ def test_stores_share_the_kills_and_leave_nothing(crew: WorkCrew, tmp_path: Path
 def test_one_loss_among_stores_is_a_loss(tmp_path: Path) -> None:
     made = [tmp_path / "a", tmp_path / "b"]
 
-    class Losing(Alone):
+    class Losing(SerialExecutor):
         size = 2
 
         def do(self, work: Any, orders: Any, heard: Any = None) -> list[Any]:
@@ -140,7 +140,7 @@ def test_one_loss_among_stores_is_a_loss(tmp_path: Path) -> None:
 def test_a_document_goes_in_parts_with_what_each_needs() -> None:
     questions = [{"target": place % 3, "host": 1, "streams": [place]} for place in range(7)]
     whole: Json = {"version": 1, "targets": ["x", "y", "z"], "hosts": ["h", "i"], "questions": questions}
-    parts = list(asking.split(whole, 4))
+    parts = list(dispatch.split(whole, 4))
     assert [len(one["questions"]) for one in parts] == [2, 2, 2, 1]
     seen = [
         (one["targets"][asked["target"]], one["hosts"][asked["host"]], asked["streams"])

@@ -1,4 +1,4 @@
-"""Processes of this machine, by Dask: whichever is free takes the next order. Nothing listens."""
+"""ProcessExecutor of this machine, by Dask: whichever is free takes the next order. Nothing listens."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.binary import die_with
-from assay.crew.work import Heard, Json, Work, answer, performed
+from assay.executor.work import Heard, Json, Work, answer, performed
 
 
 @dataclass(frozen=True)
-class Processes:
+class ProcessExecutor:
     """So many of them, which stay for all that is done: a catalog that was read is read."""
 
     size: int
@@ -22,7 +22,7 @@ class Processes:
     here: bool = True
 
     def do(self, work: Work, orders: Sequence[Json], heard: Heard | None = None) -> list[Any]:
-        """As `WorkCrew` has it."""
+        """As `WorkExecutor` has it."""
         import dask
         from dask.callbacks import Callback
 
@@ -30,16 +30,16 @@ class Processes:
         # As text: Dask would look through a document for more work.
         asked = [once(work, json.dumps(order), dask_key_name=f"order-{place}") for place, order in enumerate(orders)]
 
-        def told(key: str, said: str, *_: Any) -> None:
+        def report(key: str, said: str, *_: Any) -> None:
             if heard is not None:
                 heard(int(str(key).rpartition("-")[2]), answer(said))
 
-        with dask.config.set(scheduler="processes", num_workers=self.size, chunksize=1), Callback(posttask=told):
+        with dask.config.set(scheduler="processes", num_workers=self.size, chunksize=1), Callback(posttask=report):
             return [answer(said) for said in dask.compute(*asked, pool=self.pool, optimize_graph=False)]
 
 
 @contextlib.contextmanager
-def started(number: int) -> Iterator[Processes]:
+def started(number: int) -> Iterator[ProcessExecutor]:
     """The processes, meanwhile; they end with this one, however it ends."""
     import multiprocessing
     from concurrent.futures import ProcessPoolExecutor
@@ -49,7 +49,7 @@ def started(number: int) -> Iterator[Processes]:
 
     fresh = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(number, mp_context=fresh, initializer=_attached, initargs=(os.getpid(),)) as pool:
-        yield Processes(number, pool)
+        yield ProcessExecutor(number, pool)
 
 
 def _attached(parent: int) -> None:
