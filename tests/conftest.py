@@ -34,7 +34,7 @@ ONE_AT_A_TIME = {"kills", "lies", "mount"}
 # These end, hold and look at other processes at moments of theirs; where others take the CPU, a moment is missed. Such
 # a test is run once more, and is named in the closing lines; what fails twice fails. A property never is: a case that
 # was found would be lost.
-OF_MOMENTS = {"crew", "dbms", "e2e", "faults", "fleet", "kills", "launcher", "lies", "mount"}
+OF_MOMENTS = {"executor", "dbms", "e2e", "faults", "fleet", "kills", "launcher", "lies", "mount"}
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

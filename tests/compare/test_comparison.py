@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from assay.compare import side, table, words
+from assay.compare import bands, side, table, words
 from assay.compare.comparison import Comparison, compare
 from assay.compare.document import document as as_document
 from assay.compare.error import CompareError
@@ -112,7 +112,8 @@ def test_modelled_against_measured_is_labelled_and_never_different(sides: Sides)
 
 def test_two_modelled_sides_are_no_sample_either(sides: Sides) -> None:
     found = sides(0.3, a={"provenance": "modelled"}, b={"provenance": "modelled"})
-    assert line(found).reason == "provenance"
+    assert line(found).judgement is None
+    assert line(found).reason == bands.APART
 
 
 def test_invalid_records_are_left_out_with_their_pair_and_the_side_at_fault(sides: Sides) -> None:

@@ -88,3 +88,26 @@ def test_what_was_asked_for_is_compared_without_what_sets_runs_apart() -> None:
 )  # fmt: skip
 def test_three_values_are_named_and_more_are_counted(values: tuple[str, ...], said: str) -> None:
     assert Difference("x", values, ("7",)).said == f"x: {said} (A), 7 (B)"
+
+
+def test_a_target_is_the_same_one_beside_a_log_and_without() -> None:
+    data = {"target": "data", "device": {"name": "vda", "bytes": 9}}
+    log = {"target": "log", "device": {"name": "vdb", "bytes": 7}}
+    found = differences([{"targets": [data]}], [{"targets": [data, log]}])
+    assert {what for what, _, _ in found} == {
+        "targets log target",
+        "targets log device name",
+        "targets log device bytes",
+    }
+    assert all(not a and b for _, a, b in found)
+
+
+def test_what_only_one_side_has_is_counted_and_the_rest_is_read_one_by_one() -> None:
+    log = [Difference(f"targets log fact{number}", (), ("x",)) for number in range(40)]
+    other = [Difference("kernel", ("6.1",), ("6.9",)), Difference("cpu turbo", ("on",), ())]
+    listed, counted = conditions.summed_up([*log, *other])
+    assert listed == other
+    assert [one.said for one in counted] == ["40 facts that only B has: targets log 40"]
+    assert counted[0].facts == tuple(log)
+    many = [Difference(f"{what} x{n}", ("1",), ()) for what in ("a b", "c d", "e f", "g h") for n in range(2)]
+    assert conditions.summed_up(many)[1][0].said == "8 facts that only A has: a b 2, c d 2, e f 2 and 2 more"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from assay.compare import bands, cases, gate, questions, table
+from assay.compare import bands, cases, gate, questions, table, words
 from assay.compare.judgement import Rules
 from assay.compare.line import Line
 from assay.compare.match import Match
 from assay.compare.pair import Dropped
+from assay.compare.view import forest, page
 from assay.results.row import Row
 from assay.stats import need
 from assay.stats.bootstrap import Interval
@@ -105,31 +107,68 @@ def test_what_may_be_said_of_a_row(given: Any, said: str) -> None:
     assert found.outcome == said
 
 
+def decided(one: Line, margin: float = 0.02) -> Line:
+    outcome, reason = bands.judged(one, margin)
+    return replace(one, outcome=outcome, reason=reason)
+
+
 def modelled(a: Row, b: Row, margin: float = 0.02) -> str:
-    one = line([pair(a, b)], provenance=MODELLED, reason="provenance")
+    one = decided(line([pair(a, b)], provenance=MODELLED), margin)
     (found,) = table.entries(comparison(one, rules=Rules(margin=margin)))
     return found.outcome
 
 
-def test_what_models_computed_is_alike_within_the_margin_and_open_where_bands_overlap() -> None:
-    assert modelled(banded(1000.0), banded(1019.0)) == "alike (modelled)"
-    assert modelled(banded(1019.0), banded(1000.0)) == "alike (modelled)"
-    assert modelled(banded(1000.0), banded(1500.0), margin=0.5) == "alike (modelled)"
+def test_what_models_computed_is_decided_by_their_bands_alone() -> None:
+    assert modelled(banded(1000.0), banded(1019.0)) == "equivalent (modelled)"
+    assert modelled(banded(1019.0), banded(1000.0)) == "equivalent (modelled)"
+    assert modelled(banded(1000.0), banded(1500.0), margin=0.5) == "equivalent (modelled)"
+    # Medians that are the same are no equality where the bands leave more open than the margin.
+    assert modelled(banded(1000.0, 980.0, 1020.0), banded(1000.0)) == "undecided (modelled, bands overlap)"
+    assert modelled(banded(1000.0, 990.0, 1010.0), banded(1000.0)) == "equivalent (modelled)"
     assert modelled(banded(1000.0), banded(1500.0), margin=0.49) == "B better (modelled)"
     assert modelled(banded(1000.0), banded(1021.0)) == "B better (modelled)"
     assert modelled(banded(1021.0), banded(1000.0)) == "A better (modelled)"
     # The ratio is open from the lowest of B over the highest of A to the highest over the lowest.
     low, high = banded(1000.0, 1000.0, 2000.0), banded(3000.0, 2000.0, 3000.0)
-    assert modelled(low, high) == "B better (modelled, bands overlap)"
-    assert modelled(high, low) == "A better (modelled, bands overlap)"
+    assert modelled(low, high) == "undecided (modelled, bands overlap)"
+    assert modelled(high, low) == "undecided (modelled, bands overlap)"
     apart = banded(3000.0, 2001.0, 3000.0)
     assert (modelled(low, apart), modelled(apart, low)) == ("B better (modelled)", "A better (modelled)")
-    assert modelled(bare(banded(1.0), "ops_rate"), banded(2.0)) == "alike (modelled)"
+    assert modelled(bare(banded(1.0), "ops_rate"), banded(2.0)) == "undecided (modelled)"
 
 
 def test_a_modelled_side_against_a_measured_one_is_named_with_both() -> None:
-    one = line([pair(banded(1000.0), banded(1500.0))], provenance=("modelled", "measured"), reason="provenance")
-    assert table.entries(comparison(one))[0].outcome == "B better (modelled and measured)"
+    one = decided(line([pair(banded(1000.0), banded(1500.0))], provenance=("modelled", "measured")))
+    assert table.entries(comparison(one))[0].outcome == "undecided (modelled and measured)"
+
+
+@pytest.mark.parametrize(
+    ("b", "word", "said"),
+    [
+        (banded(3000.0, 2001.0, 3000.0), "different", "Different as modelled, B is better: "),
+        (banded(3000.0, 2000.0, 3000.0), "undecided", "Undecided: both sides are modelled, and their bands overlap: "),
+        (banded(1000.0), "undecided", "Undecided: both sides are modelled, and their bands overlap: "),
+    ],
+)
+def test_table_count_and_sentence_have_one_word_for_what_was_modelled(b: Row, word: str, said: str) -> None:
+    one = decided(line([pair(banded(1000.0, 1000.0, 2000.0), b)], provenance=MODELLED))
+    found = comparison(one)
+    assert found.count(word) == 1
+    assert words.sentence(one, found).startswith(said)
+    assert words.span(one) in words.sentence(one, found)
+    outcome = table.entries(found)[0].outcome
+    assert outcome.startswith("B better" if word == "different" else word)
+
+
+@pytest.mark.parametrize(("measured", "head"), [(0, "what bands leave open"), (1, "95 % interval, or bands")])
+def test_the_page_calls_bands_no_interval(measured: int, head: str, tmp_path: Path) -> None:
+    low, high = banded(1000.0, 1000.0, 2000.0), banded(3000.0, 2001.0, 3000.0)
+    one = decided(line([pair(low, high)], provenance=MODELLED, reason="no-pairs"))
+    found = comparison(one, *([line(pairs([1.0], [2.0]), reason="few-pairs")] * measured))
+    text = page.write(tmp_path / "compare.html", found, None, []).read_text()
+    assert f'<th scope="col" class="figure-cell">{head}</th>' in text
+    assert "Of modelled sides: what their bands leave open." in text
+    assert forest.draw(found).data[0]["low"] == pytest.approx(2001 / 2000)
 
 
 def named(*outcomes: tuple[str, str]) -> list[Line]:
@@ -153,7 +192,7 @@ def test_the_sentence_names_up_to_four_and_counts_more() -> None:
 
 
 def test_what_a_model_says_is_marked_in_the_sentence() -> None:
-    one = line([pair(banded(1500.0), banded(1000.0))], provenance=MODELLED, reason="provenance", cell="a")
+    one = decided(line([pair(banded(1500.0), banded(1000.0))], provenance=MODELLED, cell="a"))
     said = table.sentence(comparison(one), ("x", "y"))
     assert said == "x is 1.50x as good in a, scan, operations per second (modelled)."
 
@@ -218,3 +257,15 @@ def test_sides_of_two_folders_are_never_one_disk() -> None:
     places = [run(environment={"targets.path": path}) for path in ("/a", "/b")]
     apart = comparison(*named(("a", "different")), a=side("A", places[0], directory=Path("x")), b=side("B", places[1]))
     assert table.entries(apart)[0].outcome == "B better"
+
+
+def test_what_a_side_does_better_is_named_up_to_four_times_and_counted_beyond() -> None:
+    many = named(*((name, "different") for name in "abcde"), ("f", "undecided"))
+    said = table.sentence(comparison(*many), ("x", "y"))
+    assert said == "y is 1.50x to 1.50x as good in 5 of 6 comparisons; undecided: f, scan, operations per second."
+    models = [
+        decided(line([pair(banded(value), banded(1000.0))], provenance=MODELLED, cell=str(value)))
+        for value in (1500.0, 2000.0, 3000.0, 4000.0, 5000.0)
+    ]
+    said = table.sentence(comparison(*models), ("x", "y"))
+    assert said == "x is 1.50x to 5.00x as good in 5 of 5 comparisons (modelled)."

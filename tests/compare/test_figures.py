@@ -174,7 +174,7 @@ def test_bands_leave_open_what_both_ends_leave_open() -> None:
 
 
 def line(**given: Any) -> Any:
-    shown = {"name": "x", "cost": False, "judgement": None, "reason": "provenance", "ratio": 0.8}
+    shown = {"name": "x", "cost": False, "judgement": None, "reason": bands.OVERLAP, "ratio": 0.8}
     shown |= {"provenance": ("modelled", "modelled"), "outcome": "undecided"}
     return SimpleNamespace(**(shown | given))
 
@@ -200,7 +200,8 @@ def test_bands_decide_a_gate_where_all_of_them_lies_on_a_side(
     rules = Rules()
     found = gate.gate(SimpleNamespace(lines=[line(cost=cost)], rules=rules), 0.05)  # type: ignore[arg-type]
     assert {name for name in ("slower", "within", "undecided") if getattr(found, name)} == {said}
-    other = gate.gate(SimpleNamespace(lines=[line(cost=cost, provenance=("modelled", "measured"))], rules=rules), 0.05)  # type: ignore[arg-type]
+    mixed = line(cost=cost, provenance=("modelled", "measured"), reason="provenance")
+    other = gate.gate(SimpleNamespace(lines=[mixed], rules=rules), 0.05)  # type: ignore[arg-type]
     assert other.undecided
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from assay.compare import gate
+from assay.compare import bands, gate
 from assay.compare.judgement import Judgement, Rules
 from assay.stats.bootstrap import Interval
 
@@ -29,7 +29,7 @@ def standing(found: gate.Gate) -> str:
 def test_bands_that_end_at_the_bound_leave_it_open(low: float, high: float, said: str) -> None:
     a, b = run(1000.0, provenance="modelled"), run((low + high) / 2, provenance="modelled")
     raw(b)["classes"][0]["ops_rate"]["band"] = {"low": low, "high": high}
-    one = line([pair(a, b)], provenance=("modelled", "modelled"), reason="provenance")
+    one = line([pair(a, b)], provenance=("modelled", "modelled"), reason=bands.OVERLAP)
     assert standing(gate.gate(comparison(one), 0.5)) == said
 
 

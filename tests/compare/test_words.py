@@ -29,6 +29,8 @@ from assay.stats.bootstrap import Interval
         (0.334, "-66.6 %"),
         (0.3, "1/3.33 of it"),
         (0.1, "1/10 of it"),
+        (1.0, "+0.00 %"),
+        (0.9999999, "+0.00 %"),
     ],
 )
 def test_a_ratio_is_a_change_and_a_large_one_a_multiple(ratio: float, said: str) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from assay.crew import processes
-from assay.crew.work import Alone, WorkCrew
 from assay.error import AssayError
+from assay.executor import processes
+from assay.executor.work import SerialExecutor, WorkExecutor
 from assay.explore import part
 from assay.explore.grid import Grid
 from assay.explore.run import Exploration, run
@@ -44,13 +44,13 @@ def test_a_large_sample_meets_every_value_of_every_axis() -> None:
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[WorkCrew]:
+def two() -> Iterator[WorkExecutor]:
     """Two processes."""
     with processes.started(2) as found:
         yield found
 
 
-def test_points_are_what_predict_says_and_a_part_that_is_gone_is_made_again(tmp_path: Path, two: WorkCrew) -> None:
+def test_points_are_what_predict_says_and_a_part_that_is_gone_is_made_again(tmp_path: Path, two: WorkExecutor) -> None:
     out = tmp_path / "out"
     said: list[str] = []
     found = run(Exploration(60, out, TWINS), two, said.append)
@@ -79,13 +79,13 @@ def test_a_folder_of_another_sample_is_refused(tmp_path: Path) -> None:
     (tmp_path / "points").mkdir()
     (tmp_path / "explore.json").write_text(json.dumps({"version": 1, "points": 5}))
     with pytest.raises(AssayError, match="another sample"):
-        run(Exploration(60, tmp_path, TWINS), Alone(), print)
+        run(Exploration(60, tmp_path, TWINS), SerialExecutor(), print)
     with pytest.raises(AssayError, match="there are"):
-        run(Exploration(10**15, tmp_path, TWINS), Alone(), print)
+        run(Exploration(10**15, tmp_path, TWINS), SerialExecutor(), print)
 
 
 def test_a_query_over_points_reaches_no_other_file(tmp_path: Path) -> None:
-    run(Exploration(4, tmp_path / "out", TWINS), Alone(), lambda _: None)
+    run(Exploration(4, tmp_path / "out", TWINS), SerialExecutor(), lambda _: None)
     (tmp_path / "other.csv").write_text("a\n1\n")
     with pytest.raises(AssayError, match="the query failed"):
         ask([tmp_path / "out"], f"select * from read_csv('{tmp_path}/other.csv')")  # noqa: S608

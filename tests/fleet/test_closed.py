@@ -47,7 +47,11 @@ def test_what_is_computed_is_on_a_list_and_touches_nothing() -> None:
 
     for work, order, why in (
         ("os.system", "false", "nothing that a fleet computes"),
-        ("assay.crew.asking.ended", {"targets": [{"kind": "file", "members": ["/etc/hosts"]}]}, "only runs on twins"),
+        (
+            "assay.executor.dispatch.ended",
+            {"targets": [{"kind": "file", "members": ["/etc/hosts"]}]},
+            "only runs on twins",
+        ),
     ):
         assert why in tasks.perform("compute", json.dumps({"work": work, "order": order}))
 

@@ -216,3 +216,25 @@ def test_small_nodes_suit_persistent_memory_and_large_ones_a_drive() -> None:
     assert re.search(r": 512 B takes [0-9.]+ us for 7 nodes\.$", best(drive[:1])), (
         "a single size is not the best of any"
     )
+
+
+def _interrupted(index: str, run: str, figures: dict[str, float]) -> dict[str, Any]:
+    record = _record(index, run, 1e6, figures)
+    return record | {"verdict": {"status": "suspect", "reasons": [{"code": "interrupted", "severity": "suspect"}]}}
+
+
+def test_an_interrupted_run_is_left_out_and_said(tmp_path: Path) -> None:
+    """It has less than was asked for: of one that was still loading there are no rates at all."""
+    loading, short = _interrupted("fptree", "b", {"load_s": 1.0}), _interrupted("fptree", "c", {"ops_per_s": 9e9})
+    directory = _folder(tmp_path, _record("dash-eh", "a", 1e6), loading, short)
+    answer = cost(_ledger(), [directory], [6], 2.0)
+    assert {row["index"] for row in answer.figures["rows"]} == {"dash-eh"}
+    assert [run.index for run in seen(directory)] == ["dash-eh"]
+    (said,) = (line for line in answer.lines if "interrupted" in line)
+    assert said.startswith("2 runs are left out, as interrupted: fptree under lookup, b, fptree under lookup, c.")
+
+
+def test_a_folder_of_interrupted_runs_alone_names_them(tmp_path: Path) -> None:
+    directory = _folder(tmp_path, _interrupted("fptree", "b", {}))
+    with pytest.raises(AssayError, match=r"not invalid or interrupted \(fptree under lookup, b\)"):
+        cost(_ledger(), [directory], [6], 2.0)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from assay.crew.asking import Asking
-from assay.crew.work import Heard, Work
+from assay.executor.dispatch import Dispatcher
+from assay.executor.work import Heard, Work
 from assay.price.choose.latency import Ask, LatencyFigure
 from assay.price.choose.twinned import (
     LOADS,
@@ -55,9 +55,9 @@ def load(percent: float, **more: Any) -> Json:
 
 
 def test_what_a_twin_does_at_most_is_asked_first_and_then_shares_of_it() -> None:
-    crew = Answering()
-    found = curves(["i4i-large", "i4i-xlarge"], 8192.0, Asking(crew))
-    most, loads = (one["questions"] for one in crew.documents)
+    executor = Answering()
+    found = curves(["i4i-large", "i4i-xlarge"], 8192.0, Dispatcher(executor))
+    most, loads = (one["questions"] for one in executor.documents)
     shares = [0.05, 0.25, 0.5, 0.75, 0.9, 1.0]
     assert [(one["target"], one["host"]) for one in most] == [(0, 0)] * 6 + [(1, 1)] * 6
     assert [one["streams"] for one in most] == [[load(100 * share)] for share in shares] * 2
@@ -98,9 +98,9 @@ def test_between_four_points_each_counts_by_its_nearness(share: float, busy: flo
 
 
 def test_a_twin_answers_and_is_asked_once() -> None:
-    crew = Answering()
-    latencies = TwinLatencies(["i4i-large", ""], 8192.0, Noting(), Asking(crew))
-    assert not crew.documents, "nobody asked yet"
+    executor = Answering()
+    latencies = TwinLatencies(["i4i-large", ""], 8192.0, Noting(), Dispatcher(executor))
+    assert not executor.documents, "nobody asked yet"
     own = latencies.under(Ask("local", "i4i-large", False, 8192.0, 0.3, 0.25))
     # Of the twins by name gp3 comes first, then i4i-large: its point is the 48 + 8 + 1 + 1st.
     assert own == LatencyFigure(
@@ -111,8 +111,8 @@ def test_a_twin_answers_and_is_asked_once() -> None:
     lent = latencies.under(Ask("local", "i4i-large", True, 8192.0, 0.3, 0.25))
     assert lent.source.startswith("twin:i4i-large at the same share of its IOPS, for want of its own; ")
     assert latencies.under(Ask("local", "", False, 8192.0, 0.3, 0.25)).source == "a twin", "who knew before"
-    assert len(crew.documents) == 2
-    assert len(crew.documents[0]["targets"]) == 3
+    assert len(executor.documents) == 2
+    assert len(executor.documents[0]["targets"]) == 3
 
 
 @pytest.mark.parametrize(("drive", "device", "writes"), [(60e3, 90e3, 90e3), (60e3, 200e3, 100e3), (30e3, 200e3, 60e3)])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from assay.report import write
+from assay.results import interval
 from report.page import Page, parse
 
 EVIL = "</script><script>evil()</script><img src=x onerror=evil()>\"'&<b>${7*7}{{7*7}}\u2028"
@@ -115,3 +116,10 @@ def test_names_with_markup_in_them_stay_names(copied: Path) -> None:
     assert any(evil in one for one in page.ids)
     commands = [one["data-copy"] for one in page.all("button") if "assay run" in one.get("data-copy", "")]
     assert all("$(" not in command.replace("'$(", "") or "'" in command for command in commands)
+
+
+def test_the_page_says_how_intervals_are_made_as_they_are(page: Page) -> None:
+    """It once named six repeats and blocks that are drawn again, long after neither was so."""
+    said = "".join(page.texts)
+    assert f"Over {interval.RUNS_FOR_BOOTSTRAP} or more repeats: bootstrap" in said
+    assert f"Over {interval.RUNS_FOR_STUDENT} or more: Student" in said

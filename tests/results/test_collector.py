@@ -48,3 +48,16 @@ def test_rows_of_a_cell_are_made_once(tmp_path: Path) -> None:
     first, second = row.rows([cell]), row.rows([cell])
     assert [one.name for one in first] == ["scan", "other"]
     assert all(one is same for one, same in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("command", [False, True])
+def test_only_a_command_leaves_what_it_made_until_it_ends(command: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(collector, "_alone", False)
+    monkeypatch.setattr(gc, "freeze", lambda: left.append(1))
+    if command:
+        collector.process_is_a_command()
+    with collector.done_at_exit():
+        assert not gc.isenabled()
+    assert gc.isenabled()
+    assert bool(left) == command

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from assay.document.limits import DocumentError
+from assay.results import files
 from assay.results.repeated import RepeatedTwins
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,3 +77,12 @@ def test_a_text_that_is_cut_is_refused_as_ever() -> None:
     assert twins.parsed(text)
     with pytest.raises(ValueError, match=r"Expecting|Unterminated|delimiter"):
         twins.parsed(text[:-9])
+
+
+def test_a_number_that_is_none_is_refused_wherever_a_reader_asks_for_it(tmp_path: Path) -> None:
+    twins, path = RepeatedTwins(), tmp_path / "one.json"
+    path.write_text(json.dumps(record(TWIN)), encoding="utf-8")
+    assert files.read_json(path, twins) == files.read_json(path) == record(TWIN)
+    path.write_text(json.dumps(record(TWIN, note="x")).replace('"x"', "NaN"), encoding="utf-8")
+    with pytest.raises(DocumentError, match="NaN"):
+        files.read_json(path, twins)

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from assay import home
-from assay.bench.beside import ContestResult, differences
+from assay.bench.beside import ContestResult
 from assay.bench.contest import CONTESTS, MEMORY, can_meet, named, place_of
 from assay.bench.reading import GOOD, of_driver, of_record
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE, AssayError
@@ -266,7 +266,6 @@ def test_recipes_are_whole_and_meet_contests_that_there_are(name: str) -> None:
     recipe, contests = read(name), {one.name: one for one in CONTESTS}
     assert recipe.name == name
     assert all(len(one.commit) == 40 for one in recipe.source)
-    assert differences(name) == tuple(recipe.differences)
     for structure in recipe.structure:
         assert all(can_meet(contests[one], structure.ours, name) for one in structure.contests)
 
@@ -283,7 +282,7 @@ def test_a_built_program_has_every_entry_as_it_must_be(name: str, tmp_path: Path
     if published.built(name) is None:
         pytest.skip(f"{name} was not built: assay rivals build {name}")
     recipe = read(name)
-    for structure in recipe.structure:
+    for structure in (one for one in recipe.structure if one.command is None):
         for contest in named(structure.contests):
             # One thread: two that remove from FPTree as it was published miss a key now and then.
             work = DriverWork(structure.name, contest.workload, keys=20_000, threads=1, seconds=0.05, warmup_s=0)

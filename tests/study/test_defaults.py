@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from assay import home
-from assay.cli.measure import asking
+from assay.cli.measure import confirm
 from assay.cli.results import folders
 from assay.error import AssayError
 from assay.study import source
@@ -49,9 +49,9 @@ def test_much_is_asked_for(assay: Assay, tmp_path: Path) -> None:
     prepared = prepare(Wish("raw-path", (parse(str(tmp_path)),), {}), None)
     assert prepared.plan.bytes_written > MUCH
     with pytest.raises(AssayError, match="writes up to") as refused:
-        asking.agreed(prepared, yes=False)
+        confirm.confirm_plan(prepared, yes=False)
     assert "--yes" in refused.value.hint
-    asking.agreed(prepared, yes=True)
+    confirm.confirm_plan(prepared, yes=True)
 
 
 def test_names_with_commas_are_picked_among_others() -> None:

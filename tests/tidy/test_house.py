@@ -28,11 +28,10 @@ ARROWS: dict[str, set[str]] = {
     "twin": {"record", "path", "instruments", "load", "libtwin"},
     "pmem": {"record", "path"},
     "buffer": {"record", "path"},
-    "scene": {"record", "instruments", "twin", "pmem", "buffer"},
+    "scene": {"record", "instruments", "twin", "pmem", "buffer", "workload"},
     "btree": {"record", "path", "buffer"},
     "index": {"record", "path", "pmem", "buffer", "btree"},
     "tpcc": {"record", "instruments", "workload", "load"},
-    "tpcc-sql": {"record", "tpcc"},
     "engine": {"record", "own", "path", "pmem", "buffer", "btree", "tpcc"},
     "soak": {"record", "path", "instruments", "workload", "pmem", "buffer", "btree", "index", "tpcc", "engine"},
     "work": {
@@ -48,13 +47,12 @@ ARROWS: dict[str, set[str]] = {
         "scene",
         "index",
         "tpcc",
-        "tpcc-sql",
         "engine",
         "soak",
     },
-    "rivals": {"record", "own", "index", "tpcc", "soak", "work"},
     "assayer": {"record", "own", "path", "instruments", "load", "twin"},
     "mount": {"own", "libtwin", "assayer"},
+    "rivals": {"record", "own", "index", "tpcc", "soak", "work", "assayer"},
     "assayer-db": {"instruments", "index", "soak", "work", "assayer"},
 }
 

@@ -81,6 +81,12 @@ BANS = [
         ("crates/assayer/**/*.rs", *TESTS),
     ),
     Ban(
+        r"\b(?:struct|enum|trait|mod|class) "
+        r"(?:\w+(?=Crew\b|Hand\b|Told\b|Leave\b))?(?:Crew|Hand|Pen|Told|Announced|Leave|crew|pen)\b",
+        "call it by the field's word: ARCHITECTURE.md has the table",
+        ("crates/**/*.rs",),
+    ),
+    Ban(
         r"\btime\.sleep\((?:[1-9]\d*\.[\d]*[1-9]|[2-9]|[1-9]\d+)", "wait for what is awaited", ("tests/**/*.py",), THIS
     ),
     Ban(r"\bshell=True\b", "give the arguments as a list", ("**/*.py",), THIS),
@@ -117,6 +123,7 @@ SAMPLES = [
     "value.unwrap()",
     'println!("x")',
     "std::process::exit(1)",
+    "pub struct KvCrew<'d> {",
     "time.sleep(30)",
     "run(x, shell=True)",
     "pkill -f fio",

@@ -68,7 +68,9 @@ fn work(disk: &Arc<dyn Disk>, seed: u64, history: &mut History) -> Result<(), Tr
 /// What the disk holds: none where no checkpoint has ever been made.
 fn recovered(disk: &Arc<dyn Disk>) -> Result<Option<Model>, TreeError> {
     let pool = Pool::open(Arc::clone(disk), config())?;
-    let Some(root) = pool.note().first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes)) else { return Ok(None) };
+    let Some(root) = pool.owner_bytes().first_chunk::<8>().map(|bytes| u64::from_le_bytes(*bytes)) else {
+        return Ok(None);
+    };
     let worker = pool.worker()?;
     let tree = Tree::open(&pool, root);
     let facts = tree.check(&worker)?;

@@ -13,7 +13,7 @@ mod worker;
 pub use counters::Counters;
 pub use error::BufferError;
 pub use pool::{
-    Config, FRAMES_AT_LEAST, Grouping, Lower, NOTE_BYTES, PageId, Placement, Pool, Tier,
+    Config, FRAMES_AT_LEAST, Grouping, Lower, OWNER_BYTES, PageId, Placement, Pool, Tier,
     atomics::{Zeroed, ZeroedArray},
     header::HEADER_BYTES,
 };

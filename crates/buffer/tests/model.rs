@@ -126,7 +126,7 @@ fn lives(way: PathKind, seed: u64, config: Config) {
                 (99, _) => {
                     let note = number.to_le_bytes().to_vec();
                     worker.checkpoint(|| note.clone(), || Ok(())).unwrap();
-                    assert_eq!(pool.note(), note);
+                    assert_eq!(pool.owner_bytes(), note);
                     durable.clone_from(&model);
                 }
                 _ => {}

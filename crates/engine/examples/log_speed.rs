@@ -283,10 +283,10 @@ struct Raw {
 
 impl Raw {
     /// One of `threads`: each has a part of the file.
-    fn hand(&self, thread: usize, threads: usize) -> Result<Hand, Failure> {
+    fn hand(&self, thread: usize, threads: usize) -> Result<Handle, Failure> {
         let memory = Arc::new(Memory::new((CHUNK * u64::from(DEPTH)) as usize)?);
         let part = LOG_BYTES / threads as u64;
-        Ok(Hand {
+        Ok(Handle {
             queue: self.disk.queue(DEPTH, &memory)?,
             done: Vec::new(),
             flushes: self.durability.flushes(),
@@ -298,7 +298,7 @@ impl Raw {
 }
 
 /// A thread's queue.
-struct Hand {
+struct Handle {
     queue: Box<dyn Queue>,
     done: Vec<Completion>,
     flushes: bool,
@@ -307,7 +307,7 @@ struct Hand {
     position: u64,
 }
 
-impl Hand {
+impl Handle {
     fn write(&mut self, bytes: u64) {
         let memory = (self.position % (CHUNK * u64::from(DEPTH))) as usize;
         let offset = self.base + self.position % self.part;

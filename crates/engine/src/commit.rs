@@ -1,4 +1,4 @@
-//! Commits: one leave to change, one number, one record; and rows that were deleted going for good.
+//! Commits: one permit to change, one number, one record; and rows that were deleted going for good.
 
 use assay_btree::Finger;
 
@@ -43,7 +43,7 @@ impl<T: Trees> Session<'_, T> {
     pub fn commit_soon(&mut self) -> Result<Ticket> {
         let ticket = self.commit_now()?;
         if let Some(log) = self.core.logs.get(self.log).filter(|_| ticket.end > 0) {
-            log.leave(log_of(ticket.end).1);
+            log.expect(log_of(ticket.end).1);
         }
         Ok(ticket)
     }
@@ -64,7 +64,7 @@ impl<T: Trees> Session<'_, T> {
         }
         let ticket = ticket?;
         self.locked.drain(..).for_each(|(word, _)| self.core.locks.unlock(word, ticket.commit));
-        self.leave_deleted(ticket.commit);
+        self.purge_later(ticket.commit);
         self.abort();
         self.lost = None;
         self.tally.commits += 1;
@@ -141,9 +141,9 @@ impl<T: Trees> Session<'_, T> {
             self.purges.push_back(purge);
             return Ok(());
         };
-        let leave = self.trees.leave();
+        let permit = self.trees.permit();
         let removed =
-            self.trees.change(&leave, purge.table, &purge.key, &mut |row, _| match row.and_then(Stamp::split) {
+            self.trees.change(&permit, purge.table, &purge.key, &mut |row, _| match row.and_then(Stamp::split) {
                 Some((stamp, _)) if stamp.deleted && stamp.commit == purge.commit => Decision::Remove,
                 _ => Decision::Keep,
             });
@@ -154,10 +154,10 @@ impl<T: Trees> Session<'_, T> {
     /// Draws a number, writes the record and changes the trees.
     fn apply(&mut self) -> Result<Ticket> {
         loop {
-            let leave = self.trees.leave();
+            let permit = self.trees.permit();
             self.core.check()?;
             if !self.core.sequence.has_room(|| self.core.reach()) {
-                drop(leave);
+                drop(permit);
                 self.trees.pause();
                 continue;
             }
@@ -167,7 +167,7 @@ impl<T: Trees> Session<'_, T> {
                 Some(log) => match log.reserve(self.slot, self.record.len())? {
                     Ok(position) => position,
                     Err(full) => {
-                        drop(leave);
+                        drop(permit);
                         self.wait_for_room(full)?;
                         continue;
                     }
@@ -181,7 +181,7 @@ impl<T: Trees> Session<'_, T> {
             }
             let end = log.map_or(0, |_| end_in(self.log, position + self.record.len() as u64));
             let oldest = self.core.oldest_about(commit);
-            if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &leave, (commit, oldest)) {
+            if let Err(error) = change_trees(self.core, &self.trees, &mut self.writes, &permit, (commit, oldest)) {
                 let what = "a commit was in the log and could not be carried out";
                 self.core.stop(Failure::of(what, &error));
                 return self.core.check().map(|()| Ticket { commit, end });
@@ -203,7 +203,7 @@ impl<T: Trees> Session<'_, T> {
         }
     }
 
-    fn leave_deleted(&mut self, commit: u64) {
+    fn purge_later(&mut self, commit: u64) {
         for index in 0..self.writes.len() {
             let write = self.writes.write(index);
             if write.deleted {
@@ -217,7 +217,7 @@ fn change_trees<T: Trees>(
     core: &Core,
     trees: &T,
     writes: &mut Writes,
-    leave: &T::Leave<'_>,
+    permit: &T::Permit<'_>,
     (commit, oldest): (u64, u64),
 ) -> Result<()> {
     let keep = core.slots.shared();
@@ -230,7 +230,7 @@ fn change_trees<T: Trees>(
         last_table = table;
         let (key, row) = writes.stamped(index, commit);
         let new = (!deleted).then(|| &row[ROW_HEADER..]);
-        trees.replace(leave, table, (key, row), &mut last, &mut |old| {
+        trees.replace(permit, table, (key, row), &mut last, &mut |old| {
             if let Some((stamp, value)) = old.and_then(Stamp::split).filter(|_| keep) {
                 let value = (!stamp.deleted).then_some(value);
                 let replaced = Replaced { table, key, value, new, made: stamp.commit, by: commit };

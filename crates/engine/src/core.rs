@@ -180,7 +180,7 @@ impl Core {
     }
 
     /// Takes over deleted rows from a session that ends.
-    pub fn leave_purges(&self, purges: impl IntoIterator<Item = Purge>) {
+    pub fn defer_purges(&self, purges: impl IntoIterator<Item = Purge>) {
         self.purges.lock().unwrap_or_else(PoisonError::into_inner).extend(purges);
     }
 

@@ -14,18 +14,18 @@ use rand_xoshiro::{
 use crate::{
     background::Background,
     core::Core,
-    crew::Crew,
     durability::Durability,
     error::{EngineError, Result},
     forest::Forest,
-    hand::Hand,
+    handle::Handle,
     log::{Log, Logs, Pace, Writer, Written, area::BLOCK},
-    note::{Note, TABLES_AT_MOST},
     options::{Disks, Options},
     parts::{Planned, check_parts, found, plan_logs, streams},
     recovery::recover,
+    scheduler::Scheduler,
     session::Session,
     shared::{Shared, start},
+    superblock::{Superblock, TABLES_AT_MOST},
 };
 
 /// What opening a database came to.
@@ -82,7 +82,7 @@ impl Database {
             area.create(&**disk)?;
             tail.claim(area.seal());
         }
-        let note = Note {
+        let superblock = Superblock {
             identity,
             begins: vec![0; logs.len()],
             commit: 0,
@@ -90,7 +90,7 @@ impl Database {
             closed: false,
             roots: forest.roots(),
         };
-        Self::assemble(pool, forest, logs, options, note, Recovered::default())
+        Self::assemble(pool, forest, logs, options, superblock, Recovered::default())
     }
 
     /// Opens a database: everything that was acknowledged is there, and nothing of what was not is there in part.
@@ -101,26 +101,26 @@ impl Database {
         let began = Instant::now();
         let name = disks.data.name().to_owned();
         let pool = over(Pool::open(Arc::clone(&disks.data), options.pool)?, options)?;
-        let note = Note::parse(&pool.note(), &name)?;
-        let forest = Forest::open(&pool, &note.roots);
-        check_parts(&note, &disks, options, &name)?;
-        let mut recovered = Recovered { closed: note.closed, ..Recovered::default() };
-        let mut next = note.clone();
+        let superblock = Superblock::parse(&pool.owner_bytes(), &name)?;
+        let forest = Forest::open(&pool, &superblock.roots);
+        check_parts(&superblock, &disks, options, &name)?;
+        let mut recovered = Recovered { closed: superblock.closed, ..Recovered::default() };
+        let mut next = superblock.clone();
         let mut logs = Vec::new();
-        if !note.begins.is_empty() {
-            let in_memory = note.durability == Durability::Pmem && !note.closed;
-            logs = found(&note, disks.logs, disks.tails, in_memory, &name)?;
+        if !superblock.begins.is_empty() {
+            let in_memory = superblock.durability == Durability::Pmem && !superblock.closed;
+            logs = found(&superblock, disks.logs, disks.tails, in_memory, &name)?;
             let threads = if options.pace == Pace::Asked { 1 } else { options.recovery_threads };
-            let hand = || Hand::recovering(&pool, &forest);
-            let ends = recover(&mut streams(&logs, &note.begins, in_memory)?, note.commit, threads, hand)?;
+            let hand = || Handle::recovering(&pool, &forest);
+            let ends = recover(&mut streams(&logs, &superblock.begins, in_memory)?, superblock.commit, threads, hand)?;
             recovered.commits = ends.commits;
-            recovered.log_bytes = ends.positions.iter().zip(&note.begins).map(|(end, begin)| end - begin).sum();
+            recovered.log_bytes = ends.positions.iter().zip(&superblock.begins).map(|(end, begin)| end - begin).sum();
             // Nothing that was under way when power failed lies beyond two rounds of the tail: each log goes on where no
             // piece of a lost record can ever be taken for one of its own, whatever commit it was of. What was left out of
             // several logs lies before that as well: its numbers are given out again, and nobody reads it any more.
             let goes_on = |(end, log): (&u64, &Planned)| end.next_multiple_of(BLOCK) + 2 * log.area.ring;
             next.begins = ends.positions.iter().zip(&logs).map(goes_on).collect();
-            next.commit = note.commit.max(ends.commit);
+            next.commit = superblock.commit.max(ends.commit);
             logs.iter().for_each(|log| log.tail.claim(log.area.seal()));
         }
         next.durability = options.durability;
@@ -135,23 +135,23 @@ impl Database {
         forest: Forest,
         logs: Vec<Planned>,
         options: &Options,
-        note: Note,
+        superblock: Superblock,
         recovered: Recovered,
     ) -> Result<Self> {
         {
             let worker = pool.brief_worker()?;
-            worker.checkpoint(|| note.to_bytes(), || Ok(()))?;
+            worker.checkpoint(|| superblock.to_bytes(), || Ok(()))?;
         }
         let (mut running, mut disks) = (Vec::new(), Vec::new());
         let logged = logs.into_iter().filter(|_| options.durability.logs());
-        for (Planned { area, disk, tail }, &begin) in logged.zip(&note.begins) {
+        for (Planned { area, disk, tail }, &begin) in logged.zip(&superblock.begins) {
             running.push(Log::new(area, tail, options.durability, options.pace, begin));
             disks.push(disk);
         }
-        let core = Arc::new(Core::new(Logs::of(running), note.commit, options.versions_bytes, options.pace)?);
+        let core = Arc::new(Core::new(Logs::of(running), superblock.commit, options.versions_bytes, options.pace)?);
         let writer = |(log, disk): (&Arc<Log>, _)| Writer::start(Arc::clone(log), disk);
         let writers = core.logs.iter().zip(disks).map(writer).collect::<Result<_>>()?;
-        let shared = Arc::new(Shared::new(pool, core, forest, options.pace, note));
+        let shared = Arc::new(Shared::new(pool, core, forest, options.pace, superblock));
         let completion = Completion::default();
         let mut database =
             Self { background: None, checkpointer: None, writers, shared, recovered, completion, held: Vec::new() };
@@ -203,16 +203,16 @@ impl Database {
     ///
     /// # Errors
     /// Where there are too many, or the disk gives no queue.
-    pub fn session(&self) -> Result<Session<'_, Hand<'_>>> {
-        Session::new(&self.shared.core, Hand::of(&self.shared)?)
+    pub fn session(&self) -> Result<Session<'_, Handle<'_>>> {
+        Session::new(&self.shared.core, Handle::of(&self.shared)?)
     }
 
     /// Tasks for the calling thread.
     ///
     /// # Errors
     /// Where there are too many threads, or the disk gives no queue.
-    pub fn crew(&self) -> Result<Crew<'_>> {
-        Crew::new(&self.shared)
+    pub fn scheduler(&self) -> Result<Scheduler<'_>> {
+        Scheduler::new(&self.shared)
     }
 
     /// Makes a checkpoint now.

@@ -15,7 +15,7 @@ impl Forest {
     /// Makes `tables` empty trees.
     pub fn create(worker: &Worker<'_>, tables: usize) -> Result<Self> {
         let writing = worker.write();
-        let trees = (0..tables).map(|_| Tree::create(worker, &writing).map_err(told));
+        let trees = (0..tables).map(|_| Tree::create(worker, &writing).map_err(EngineError::from));
         Ok(Self { trees: trees.collect::<Result<_>>()? })
     }
 
@@ -43,10 +43,12 @@ impl Forest {
     }
 }
 
-pub(crate) fn told(error: TreeError) -> EngineError {
-    match error {
-        TreeError::Buffer(error) => EngineError::Buffer(error),
-        TreeError::Damaged { page, what } => EngineError::Damaged { place: format!("page {page}"), what },
-        other => EngineError::unfit(other.to_string(), other.fix()),
+impl From<TreeError> for EngineError {
+    fn from(error: TreeError) -> Self {
+        match error {
+            TreeError::Buffer(error) => Self::Buffer(error),
+            TreeError::Damaged { page, what } => Self::Damaged { place: format!("page {page}"), what },
+            other => Self::unfit(other.to_string(), other.fix()),
+        }
     }
 }

@@ -7,9 +7,9 @@ use std::{
 };
 
 use assay_buffer::stage::{self, Moment};
-use assay_tpcc::{Kv, KvCrew, KvSession, Result, TpccError, key::Table};
+use assay_tpcc::{Kv, KvSession, KvTerminalWork, Result, TpccError, key::Table};
 
-use crate::{database::Database, error::EngineError, hand::Hand, session::Session};
+use crate::{database::Database, error::EngineError, handle::Handle, session::Session};
 
 /// Tables of TPC-C.
 pub const TABLES: usize = Table::ALL.len();
@@ -24,22 +24,22 @@ impl Kv for Tpcc<'_> {
         Self: 'a;
 
     fn session(&self) -> Result<Self::Session<'_>> {
-        Ok(TpccSession::new(self.0.session().map_err(told)?))
+        Ok(TpccSession::new(self.0.session().map_err(TpccError::from)?))
     }
 
     const TAKES_TURNS: bool = true;
 
-    fn crew<C: KvCrew<Self>>(&self, terminals: Range<u32>, work: &C) -> Result<()> {
-        let crew = self.0.crew().map_err(told)?;
+    fn run_terminals<C: KvTerminalWork<Self>>(&self, terminals: Range<u32>, work: &C) -> Result<()> {
+        let scheduler = self.0.scheduler().map_err(TpccError::from)?;
         let failed = RefCell::new(None);
-        let ran = crew.run(terminals.len(), |task| {
-            let session = crew.session().map_err(told);
+        let ran = scheduler.run(terminals.len(), |task| {
+            let session = scheduler.session().map_err(TpccError::from);
             let done = session.and_then(|session| work.work(terminals.start + task as u32, TpccSession::new(session)));
             if let Err(error) = done {
                 failed.borrow_mut().get_or_insert(error);
             }
         });
-        failed.into_inner().map_or(ran.map_err(told), Err)
+        failed.into_inner().map_or(ran.map_err(TpccError::from), Err)
     }
 
     fn loaders(&self) -> usize {
@@ -48,19 +48,19 @@ impl Kv for Tpcc<'_> {
     }
 
     fn loaded(&self) -> Result<()> {
-        self.0.checkpoint().and_then(|()| self.0.complete()).map_err(told)
+        self.0.checkpoint().and_then(|()| self.0.complete()).map_err(TpccError::from)
     }
 }
 
 /// A session of it.
 pub struct TpccSession<'d> {
-    session: Session<'d, Hand<'d>>,
+    session: Session<'d, Handle<'d>>,
     value: Vec<u8>,
 }
 
 impl<'d> TpccSession<'d> {
     /// On a session of the database.
-    pub fn new(session: Session<'d, Hand<'d>>) -> Self {
+    pub fn new(session: Session<'d, Handle<'d>>) -> Self {
         Self { session, value: Vec::new() }
     }
 
@@ -72,34 +72,36 @@ impl<'d> TpccSession<'d> {
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<()> {
         let scanned = self.session.scan(table as u16, from, below, down, |key, value| visit(key, value).is_continue());
-        scanned.map_err(told)
+        scanned.map_err(TpccError::from)
     }
 }
 
-fn told(error: EngineError) -> TpccError {
-    if error.is_passing() { TpccError::Conflict } else { TpccError::store(error) }
+impl From<EngineError> for TpccError {
+    fn from(error: EngineError) -> Self {
+        if error.is_passing() { Self::Conflict } else { Self::store(error) }
+    }
 }
 
 impl KvSession for TpccSession<'_> {
     fn begin(&mut self, _read_only: bool) -> Result<()> {
-        self.session.begin().map_err(told)
+        self.session.begin().map_err(TpccError::from)
     }
 
     fn get<R>(&mut self, table: Table, key: &[u8], read: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
-        let found = self.session.get(table as u16, key, &mut self.value).map_err(told)?;
+        let found = self.session.get(table as u16, key, &mut self.value).map_err(TpccError::from)?;
         Ok(found.then(|| read(&self.value)))
     }
 
     fn update<R>(&mut self, table: Table, key: &[u8], change: impl FnOnce(&mut [u8]) -> R) -> Result<Option<R>> {
-        self.session.update(table as u16, key, change).map_err(told)
+        self.session.update(table as u16, key, change).map_err(TpccError::from)
     }
 
     fn put(&mut self, table: Table, key: &[u8], value: &[u8]) -> Result<()> {
-        self.session.put(table as u16, key, value).map_err(told)
+        self.session.put(table as u16, key, value).map_err(TpccError::from)
     }
 
     fn delete(&mut self, table: Table, key: &[u8]) -> Result<bool> {
-        self.session.delete(table as u16, key).map_err(told)
+        self.session.delete(table as u16, key).map_err(TpccError::from)
     }
 
     fn scan(
@@ -123,11 +125,11 @@ impl KvSession for TpccSession<'_> {
     }
 
     fn prefetch(&mut self, table: Table, key: &[u8]) {
-        self.session.announce(table as u16, key);
+        self.session.prefetch(table as u16, key);
     }
 
     fn commit(&mut self) -> Result<()> {
-        self.session.commit().map_err(told)
+        self.session.commit().map_err(TpccError::from)
     }
 
     fn nap(&mut self, time: Duration) {

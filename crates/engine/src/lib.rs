@@ -1,41 +1,41 @@
 //! The storage engine: transactions, log and recovery on the B+-tree and the buffer manager.
 
-mod announced;
 mod background;
 mod commit;
 pub mod core;
-mod crew;
 mod database;
 mod durability;
 mod error;
 pub mod files;
 mod forest;
-pub mod hand;
+pub mod handle;
 mod hash;
 pub mod kv;
 mod locks;
 pub mod log;
 mod making;
-mod note;
 mod options;
 mod parts;
+mod prefetch;
 mod recovery;
 mod row;
 mod scan;
+mod scheduler;
 mod sequence;
 mod session;
 mod shared;
 mod sieve;
 mod slots;
+mod superblock;
 mod tier;
 pub mod trees;
 mod versions;
 mod writes;
 
-pub use crew::Crew;
 pub use database::{Database, Recovered};
 pub use durability::Durability;
 pub use error::{EngineError, Result};
 pub use options::{Disks, Options};
+pub use scheduler::Scheduler;
 pub use session::{Session, Tally, Ticket};
 pub use tier::Modules;

@@ -9,8 +9,8 @@ use crate::{
     durability::Durability,
     error::{EngineError, Result},
     log::{Area, Reader, Tail, area::BLOCK, logs::LOGS_AT_MOST, merge::Stream},
-    note::Note,
     options::{Disks, Options},
+    superblock::Superblock,
 };
 
 /// A log's area, its disk and its tail.
@@ -66,9 +66,9 @@ fn tail_of(medium: Option<Box<dyn Medium>>, bytes: u64) -> Result<Tail> {
 }
 
 /// Whether all parts of a database were named that it has, and none is asked for that it has not.
-pub(crate) fn check_parts(note: &Note, disks: &Disks, options: &Options, name: &str) -> Result<()> {
+pub(crate) fn check_parts(superblock: &Superblock, disks: &Disks, options: &Options, name: &str) -> Result<()> {
     let foreign = |what: String, fix: &str| Err(EngineError::Foreign { what, fix: fix.to_owned() });
-    let (has_log, count) = (!note.begins.is_empty(), note.begins.len());
+    let (has_log, count) = (!superblock.begins.is_empty(), superblock.begins.len());
     if has_log && disks.logs.is_empty() {
         return foreign(format!("the database in {name} has a log, and none was named"), "name its log");
     }
@@ -77,7 +77,7 @@ pub(crate) fn check_parts(note: &Note, disks: &Disks, options: &Options, name: &
         return foreign(what, "open it with durability none, or make a new one");
     }
     let tails = disks.tails.len();
-    if note.durability == Durability::Pmem && !note.closed && tails < count {
+    if superblock.durability == Durability::Pmem && !superblock.closed && tails < count {
         let what = format!("the newest commits of the database in {name} are in persistent memory, and none was named");
         return foreign(what, "name the persistent memory that it was opened with last");
     }
@@ -88,15 +88,15 @@ pub(crate) fn check_parts(note: &Note, disks: &Disks, options: &Options, name: &
 }
 
 /// The areas of a database's logs, each in its place.
-fn areas(note: &Note, disks: &[Arc<dyn Disk>], name: &str) -> Result<Vec<Area>> {
+fn areas(superblock: &Superblock, disks: &[Arc<dyn Disk>], name: &str) -> Result<Vec<Area>> {
     let foreign = |what: String| {
         Err(EngineError::Foreign { what, fix: "name the log that the database was made with".to_owned() })
     };
-    let count = note.begins.len();
+    let count = superblock.begins.len();
     let mut areas = Vec::with_capacity(count);
     for (index, disk) in disks.iter().enumerate() {
         let area = Area::open(&**disk)?;
-        if area.identity != note.identity {
+        if area.identity != superblock.identity {
             return foreign(format!("the log in {} belongs to another database than {name}", disk.name()));
         }
         if (area.index, area.count) != (index as u64, count as u64) {
@@ -114,13 +114,13 @@ fn areas(note: &Note, disks: &[Arc<dyn Disk>], name: &str) -> Result<Vec<Area>> 
 
 /// The logs of a database that is opened, and the memory that their tails need.
 pub(crate) fn found(
-    note: &Note,
+    superblock: &Superblock,
     disks: Vec<Arc<dyn Disk>>,
     tails: Vec<Box<dyn Medium>>,
     needed: bool,
     name: &str,
 ) -> Result<Vec<Planned>> {
-    let areas = areas(note, &disks, name)?;
+    let areas = areas(superblock, &disks, name)?;
     let tails = each(tails, areas.len());
     let mut logs = Vec::with_capacity(areas.len());
     for ((area, disk), tail) in areas.into_iter().zip(disks).zip(tails) {

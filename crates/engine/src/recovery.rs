@@ -70,8 +70,8 @@ impl Parcel {
 /// Carries a change out again.
 fn carry_out(trees: &impl Trees, commit: u64, change: &Change<'_>) -> Result<()> {
     let mut newer = None;
-    let leave = trees.leave();
-    trees.change(&leave, change.table, change.key, &mut |old, row| {
+    let permit = trees.permit();
+    trees.change(&permit, change.table, change.key, &mut |old, row| {
         newer = old.and_then(Stamp::split).map(|(stamp, _)| stamp.commit).filter(|&there| there >= commit);
         match change.value {
             _ if newer.is_some() => Decision::Keep,

@@ -98,7 +98,7 @@ impl<T: Trees> Session<'_, T> {
         own: &[u32],
         visit: &mut impl FnMut(&[u8], &[u8]) -> bool,
     ) -> Result<()> {
-        let finger = self.announced_finger(course, &batch.from);
+        let finger = self.prefetched_finger(course, &batch.from);
         let mut value = std::mem::take(&mut batch.value);
         let mut sieve = Sieve {
             core: self.core,
@@ -117,11 +117,11 @@ impl<T: Trees> Session<'_, T> {
     }
 
     /// Where a scan up begins, if that was announced.
-    fn announced_finger(&mut self, course: Course, from: &[u8]) -> Finger {
-        if course.down || self.announced.is_empty() {
+    fn prefetched_finger(&mut self, course: Course, from: &[u8]) -> Finger {
+        if course.down || self.prefetch.is_empty() {
             return Finger::default();
         }
-        self.announced.finger(&self.trees, hash::of(course.table, from), course.table)
+        self.prefetch.finger(&self.trees, hash::of(course.table, from), course.table)
     }
 }
 

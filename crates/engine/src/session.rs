@@ -10,7 +10,7 @@
 //! **First committer wins.** A row that was changed after the snapshot cannot be changed: the transaction gives up; but if
 //! nothing that it has read has changed since, it goes on with a newer snapshot instead, as if it had begun just now.
 //!
-//! **Commit.** In one go under one leave to change: a number is drawn, the record goes to the log, the changes to the
+//! **Commit.** In one go under one permit to change: a number is drawn, the record goes to the log, the changes to the
 //! trees. The transaction is acknowledged when all commits up to its own are visible and its record is durable; with several
 //! logs, when the records of all commits up to its own are.
 
@@ -21,11 +21,11 @@ use assay_buffer::stage::Moment;
 use assay_btree::Finger;
 
 use crate::{
-    announced::Announced,
     core::{Core, Purge},
     error::{EngineError, Result},
     hash,
     locks::Holder,
+    prefetch::Prefetch,
     row::Stamp,
     trees::Trees,
     versions::Found,
@@ -83,7 +83,7 @@ pub struct Session<'d, T: Trees> {
     pub(crate) scan: crate::scan::Batch,
     pub(crate) purges: VecDeque<Purge>,
     pub(crate) tally: Tally,
-    pub(crate) announced: Announced,
+    pub(crate) prefetch: Prefetch,
 }
 
 impl<'d, T: Trees> Session<'d, T> {
@@ -118,7 +118,7 @@ impl<'d, T: Trees> Session<'d, T> {
             scan: crate::scan::Batch::default(),
             purges: VecDeque::new(),
             tally: Tally::default(),
-            announced: Announced::default(),
+            prefetch: Prefetch::default(),
         })
     }
 
@@ -171,7 +171,7 @@ impl<'d, T: Trees> Session<'d, T> {
     /// Gives the transaction up: nothing of it is left.
     pub fn abort(&mut self) {
         self.writes.clear();
-        self.announced.clear();
+        self.prefetch.clear();
         self.reads.clear();
         let locked = self.locked.drain(..);
         locked.for_each(|(word, commit)| self.core.locks.unlock(word, commit));
@@ -187,7 +187,7 @@ impl<'d, T: Trees> Session<'d, T> {
     /// Where a page cannot be had, or the snapshot is too old.
     pub fn get(&mut self, table: u16, key: &[u8], into: &mut Vec<u8>) -> Result<bool> {
         let hash = hash::of(table, key);
-        let mut finger = self.announced.finger(&self.trees, hash, table);
+        let mut finger = self.prefetch.finger(&self.trees, hash, table);
         self.get_at(hash, (table, key), &mut finger, into)
     }
 
@@ -224,7 +224,7 @@ impl<'d, T: Trees> Session<'d, T> {
     pub fn put(&mut self, table: u16, key: &[u8], value: &[u8]) -> Result<()> {
         let hash = hash::of(table, key);
         self.claim(hash, table, key)?;
-        let finger = self.announced.finger(&self.trees, hash, table);
+        let finger = self.prefetch.finger(&self.trees, hash, table);
         self.writes.set(hash, table, key, Some(value), finger);
         Ok(())
     }
@@ -236,7 +236,7 @@ impl<'d, T: Trees> Session<'d, T> {
     pub fn delete(&mut self, table: u16, key: &[u8]) -> Result<bool> {
         let hash = hash::of(table, key);
         self.claim(hash, table, key)?;
-        let mut finger = self.announced.finger(&self.trees, hash, table);
+        let mut finger = self.prefetch.finger(&self.trees, hash, table);
         let mut row = std::mem::take(&mut self.row);
         let there = self.get_at(hash, (table, key), &mut finger, &mut row);
         self.row = row;
@@ -273,7 +273,7 @@ impl<'d, T: Trees> Session<'d, T> {
 
     /// Copies a row that is locked among the changes; none where it is not there.
     fn take_over(&mut self, hash: u64, table: u16, key: &[u8]) -> Result<Option<usize>> {
-        let (mut stamp, mut finger) = (None, self.announced.finger(&self.trees, hash, table));
+        let (mut stamp, mut finger) = (None, self.prefetch.finger(&self.trees, hash, table));
         if finger.is_none() {
             // The row before may be of the same leaf.
             finger = self.writes.last_finger(table);
@@ -297,10 +297,10 @@ impl<'d, T: Trees> Session<'d, T> {
 
     /// Says that a row will be asked for: what that will need begins to be fetched when the first row is that was
     /// announced.
-    pub fn announce(&mut self, table: u16, key: &[u8]) {
+    pub fn prefetch(&mut self, table: u16, key: &[u8]) {
         let hash = hash::of(table, key);
         self.core.locks.expect(self.core.locks.word(hash));
-        self.announced.add(hash, table, key);
+        self.prefetch.add(hash, table, key);
     }
 
     /// The newest version of a row, which may lie where the finger points.
@@ -426,7 +426,7 @@ impl<'d, T: Trees> Session<'d, T> {
 impl<T: Trees> Drop for Session<'_, T> {
     fn drop(&mut self) {
         self.abort();
-        self.core.leave_purges(self.purges.drain(..));
+        self.core.defer_purges(self.purges.drain(..));
         self.core.slots.release(self.slot);
     }
 }

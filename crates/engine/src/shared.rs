@@ -19,7 +19,7 @@ use crate::{
     error::{EngineError, Failure, Result},
     forest::Forest,
     log::Pace,
-    note::Note,
+    superblock::Superblock,
 };
 
 /// How often the checkpointing thread looks.
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) pace: Pace,
     identity: u64,
     durability: Durability,
-    /// Where its logs would be read from, as the note says, while none of them is written.
+    /// Where its logs would be read from, as the superblock says, while none of them is written.
     begins: Vec<u64>,
     checkpoints: AtomicU64,
     /// Bytes of the disk in use after the last checkpoint.
@@ -53,17 +53,17 @@ struct Bell {
 }
 
 impl Shared {
-    /// Over a pool that was made or opened, of which the note says what it holds.
-    pub(crate) fn new(pool: Pool, core: Arc<Core>, forest: Forest, pace: Pace, note: Note) -> Self {
+    /// Over a pool that was made or opened, of which the superblock says what it holds.
+    pub(crate) fn new(pool: Pool, core: Arc<Core>, forest: Forest, pace: Pace, superblock: Superblock) -> Self {
         Self {
             used: AtomicU64::new(pool.used_bytes()),
             pool,
             core,
             forest,
             pace,
-            identity: note.identity,
-            durability: note.durability,
-            begins: note.begins,
+            identity: superblock.identity,
+            durability: superblock.durability,
+            begins: superblock.begins,
             checkpoints: AtomicU64::new(0),
             bell: Mutex::default(),
             rung: Signal::new(),
@@ -109,14 +109,14 @@ impl Shared {
             logs.iter().zip(&mut begins).for_each(|(log, begin)| *begin = log.reserved());
             let (commit, roots) = (self.core.sequence.taken(), self.forest.roots());
             let (identity, durability, begins) = (self.identity, self.durability, begins.clone());
-            Note { identity, begins, commit, durability, closed, roots }.to_bytes()
+            Superblock { identity, begins, commit, durability, closed, roots }.to_bytes()
         };
         let before_commit = || {
             // A transaction of the checkpoint that a log lost would leave a gap before those that it has.
             logs.iter().try_for_each(|log| log.sync()).map_err(|error| {
-                let told = BufferError::unfit(error.to_string(), error.fix());
+                let unfit = BufferError::unfit(error.to_string(), error.fix());
                 failed = Some(error);
-                told
+                unfit
             })
         };
         let made = worker.checkpoint(capture, before_commit);

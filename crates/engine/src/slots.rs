@@ -65,7 +65,7 @@ impl Slots {
     pub fn begin_snapshot(&self, index: usize, visible: impl Fn() -> u64) -> u64 {
         let mut snapshot = visible();
         loop {
-            // Announced before it is looked up again: whoever computes the oldest meanwhile has seen either this, or
+            // Prefetch before it is looked up again: whoever computes the oldest meanwhile has seen either this, or
             // a horizon that is not above what is found now.
             self.slots[index].snapshot.store(snapshot, SeqCst);
             let now = visible();

@@ -22,8 +22,8 @@ pub type Decide<'a> = dyn FnMut(Option<&[u8]>, &mut Vec<u8>) -> Decision + 'a;
 ///
 /// Calls are atomic one by one; the closures they are given may be called again where something came between.
 pub trait Trees {
-    /// Leave to change trees: what is changed under one of them is in a checkpoint as a whole or not at all.
-    type Leave<'a>
+    /// Permit to change trees: what is changed under one of them is in a checkpoint as a whole or not at all.
+    type Permit<'a>
     where
         Self: 'a;
 
@@ -34,14 +34,14 @@ pub trait Trees {
     /// Where a page cannot be had.
     fn read(&self, table: u16, key: &[u8], finger: &mut Finger, copy: impl FnMut(&[u8])) -> Result<bool>;
 
-    /// Waits for leave to change trees. A checkpoint waits as long as it is held.
-    fn leave(&self) -> Self::Leave<'_>;
+    /// Waits for a permit to change trees. A checkpoint waits as long as it is held.
+    fn permit(&self) -> Self::Permit<'_>;
 
     /// Lets `decide` say what becomes of the row of a key: it gets the row, if there is one, and an empty buffer.
     ///
     /// # Errors
     /// Where a page cannot be had, or the row does not fit into one.
-    fn change(&self, leave: &Self::Leave<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()>;
+    fn change(&self, permit: &Self::Permit<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()>;
 
     /// Puts a row whatever is there; `replaced` gets what was, as the last of several calls says.
     ///
@@ -49,7 +49,7 @@ pub trait Trees {
     /// As [`Trees::change`].
     fn replace(
         &self,
-        leave: &Self::Leave<'_>,
+        permit: &Self::Permit<'_>,
         table: u16,
         row: (&[u8], &[u8]),
         finger: &mut Finger,

@@ -14,7 +14,7 @@ use assay_buffer::disk::{Disk, Memory, sim::Fate};
 use assay_engine::{
     Database, Disks, Durability, EngineError, Session,
     core::{Core, Goal},
-    hand::Hand,
+    handle::Handle,
     log::{
         Area, Log, Logs, Pace, Tail, Writer,
         record::{self, RecordKind},
@@ -29,7 +29,7 @@ fn what_lay_beyond_a_gap_is_never_taken_for_what_came_after_it() {
     LOGS.set(2);
     let world = world(41);
     let database = create(&world, Durability::Fdatasync).unwrap();
-    let put = |session: &mut Session<'_, Hand<'_>>, value: &[u8]| {
+    let put = |session: &mut Session<'_, Handle<'_>>, value: &[u8]| {
         session.begin()?;
         session.put(0, &[7, value[0]], value)?;
         session.commit_soon()
@@ -104,9 +104,9 @@ fn threads_on_several_logs_lose_nothing_and_nothing_that_was_seen() {
             for (thread, acknowledged) in acknowledged.iter().enumerate() {
                 let (database, ended) = (&database, &ended);
                 scope.spawn(move || {
-                    let crew = database.crew().unwrap();
-                    crew.run(3, |task| {
-                        let mut session = crew.session().unwrap();
+                    let scheduler = database.scheduler().unwrap();
+                    scheduler.run(3, |task| {
+                        let mut session = scheduler.session().unwrap();
                         while write_down(&mut session, (3 * thread + task) as u8, &acknowledged[task]).is_ok() {}
                         ended.store(true, SeqCst);
                     })
@@ -144,7 +144,7 @@ fn threads_on_several_logs_lose_nothing_and_nothing_that_was_seen() {
 }
 
 /// A transaction of a writer, until it is through: its count goes up, and it notes the counts of all others.
-fn write_down(session: &mut Session<'_, Hand<'_>>, writer: u8, acknowledged: &AtomicU64) -> assay_engine::Result<()> {
+fn write_down(session: &mut Session<'_, Handle<'_>>, writer: u8, acknowledged: &AtomicU64) -> assay_engine::Result<()> {
     loop {
         match count_up(session, writer) {
             // Reads as well: a thread that gets no CPU for long has too old a snapshot.
@@ -158,7 +158,7 @@ fn write_down(session: &mut Session<'_, Hand<'_>>, writer: u8, acknowledged: &At
     }
 }
 
-fn count_up(session: &mut Session<'_, Hand<'_>>, writer: u8) -> assay_engine::Result<u64> {
+fn count_up(session: &mut Session<'_, Handle<'_>>, writer: u8) -> assay_engine::Result<u64> {
     session.begin()?;
     let mut noted = [0_u64; 9];
     for (other, noted) in noted.iter_mut().enumerate() {
@@ -172,7 +172,7 @@ fn count_up(session: &mut Session<'_, Hand<'_>>, writer: u8) -> assay_engine::Re
 }
 
 /// The counts that a writer has noted last.
-fn seen_by(session: &mut Session<'_, Hand<'_>>, writer: u8) -> assay_engine::Result<[u64; 9]> {
+fn seen_by(session: &mut Session<'_, Handle<'_>>, writer: u8) -> assay_engine::Result<[u64; 9]> {
     let (mut value, mut counts) = (Vec::new(), [0; 9]);
     if session.get(0, &[7, writer], &mut value)? {
         for (count, bytes) in counts.iter_mut().zip(value.chunks_exact(8)) {

@@ -7,7 +7,7 @@ use assay_buffer::{
     Config,
     disk::{Disk, sim::World},
 };
-use assay_engine::{Database, Disks, Durability, Options, Session, hand::Hand, log::Pace};
+use assay_engine::{Database, Disks, Durability, Options, Session, handle::Handle, log::Pace};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -33,12 +33,12 @@ fn key(row: u32) -> [u8; 4] {
     row.to_be_bytes()
 }
 
-fn put(session: &mut Session<'_, Hand<'_>>, model: &mut Model, row: u32, value: &[u8]) {
+fn put(session: &mut Session<'_, Handle<'_>>, model: &mut Model, row: u32, value: &[u8]) {
     session.put(TABLE, &key(row), value).unwrap();
     model.insert(key(row).to_vec(), value.to_vec());
 }
 
-fn delete(session: &mut Session<'_, Hand<'_>>, model: &mut Model, row: u32) {
+fn delete(session: &mut Session<'_, Handle<'_>>, model: &mut Model, row: u32) {
     session.delete(TABLE, &key(row)).unwrap();
     model.remove(&key(row)[..]);
 }
@@ -54,7 +54,7 @@ fn filled(database: &Database) -> Model {
     model
 }
 
-fn scanned(session: &mut Session<'_, Hand<'_>>, from: u32, below: u32, down: bool, most: usize) -> Vec<Vec<u8>> {
+fn scanned(session: &mut Session<'_, Handle<'_>>, from: u32, below: u32, down: bool, most: usize) -> Vec<Vec<u8>> {
     let mut seen = Vec::new();
     let visit = |key: &[u8], value: &[u8]| {
         seen.push([key, value].concat());
@@ -71,7 +71,7 @@ fn expected(model: &Model, from: u32, below: u32, down: bool, most: usize) -> Ve
 }
 
 /// All of it at once, up to a row in the middle, and in pieces that go on where the last one ended.
-fn compare(session: &mut Session<'_, Hand<'_>>, model: &Model) {
+fn compare(session: &mut Session<'_, Handle<'_>>, model: &Model) {
     for down in [false, true] {
         for most in [usize::MAX, 1, 2001] {
             assert_eq!(scanned(session, 0, ROWS, down, most), expected(model, 0, ROWS, down, most));
@@ -92,7 +92,7 @@ fn compare(session: &mut Session<'_, Hand<'_>>, model: &Model) {
 }
 
 /// Changes at places spread over all rows: replaced, deleted, and added ones.
-fn change(session: &mut Session<'_, Hand<'_>>, model: &mut Model, first: u32, mark: u8) {
+fn change(session: &mut Session<'_, Handle<'_>>, model: &mut Model, first: u32, mark: u8) {
     for row in (first..ROWS - 80).step_by(80) {
         put(session, model, row, &[mark; 120]);
         delete(session, model, row + 2);

@@ -7,7 +7,7 @@ mod sim;
 
 use assay_buffer::disk::sim::Fate;
 use assay_buffer::{Grouping, Placement};
-use assay_engine::{Database, Durability, EngineError, Session, Ticket, hand::Hand, log::area::BLOCK};
+use assay_engine::{Database, Durability, EngineError, Session, Ticket, handle::Handle, log::area::BLOCK};
 use rustix::io::Errno;
 use sim::{DATA, GROUPING, LOG, LOGS, TIER, Workload, contents, create, open, recovered, world};
 
@@ -154,7 +154,7 @@ fn cut_recoveries(seed: u64, rounds: usize, every: u64) {
         for inner in first.take_images() {
             let what = format!("{what}, and before I/O {} of the recovery", inner.io);
             let mut inner = inner;
-            inner.note = image.note;
+            inner.mark = image.mark;
             for fate in FATES {
                 let again = recovered(&workload, &inner, &inner.after(fate(inner.io)), Durability::Fdatasync, &what);
                 assert_eq!(again, commits, "{what}");
@@ -218,7 +218,7 @@ fn fail_everywhere(durability: Durability, every: u64, fail: impl Fn(&assay_buff
         drop(database);
         world.heal();
         let mut image = world.image();
-        image.note = workload.acknowledged as u64;
+        image.mark = workload.acknowledged as u64;
         for fate in [Fate::Lost, Fate::Kept, Fate::Torn(io)] {
             let what = format!("I/O {io} failed ({ended:?}), then {fate:?}");
             recovered(&workload, &image, &image.after(fate), durability, &what);
@@ -228,7 +228,7 @@ fn fail_everywhere(durability: Durability, every: u64, fail: impl Fn(&assay_buff
 }
 
 /// One row of so many bytes, committed and not waited for.
-fn put(session: &mut Session<'_, Hand<'_>>, key: u8, bytes: usize) -> Ticket {
+fn put(session: &mut Session<'_, Handle<'_>>, key: u8, bytes: usize) -> Ticket {
     session.begin().unwrap();
     session.put(0, &[7, key], &vec![key; bytes]).unwrap();
     session.commit_soon().unwrap()

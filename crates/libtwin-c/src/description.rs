@@ -20,12 +20,12 @@ pub struct TwinDescription {
 }
 
 /// A description with the texts that it points to.
-pub(crate) struct Told {
+pub(crate) struct ForC {
     shown: TwinDescription,
     _texts: [CString; 2],
 }
 
-impl Told {
+impl ForC {
     pub(crate) fn of(about: &Description) -> Self {
         let texts = [&about.name, &about.title].map(|text| CString::new(text.replace('\0', " ")).unwrap_or_default());
         let shown = TwinDescription {

@@ -9,7 +9,7 @@ use std::{ffi::c_char, ptr::null, slice};
 
 use assay_libtwin::{Op, Twin};
 
-use description::Told;
+use description::ForC;
 pub use description::TwinDescription;
 use failure::guarded;
 
@@ -25,7 +25,7 @@ pub const TWIN_FAILED: u64 = u64::MAX;
 /// A drive or volume that is played; one thread at a time may use it.
 pub struct TwinPlayed {
     twin: Twin,
-    told: Told,
+    for_c: ForC,
 }
 
 /// Opens the twin of a file's text (TOML, as in the catalog, or JSON), `len` bytes long: a drive in its steady state. NULL where it
@@ -53,8 +53,8 @@ pub unsafe extern "C" fn twin_open_holding(text: *const c_char, len: usize, seed
         let bytes = unsafe { slice::from_raw_parts(text.cast::<u8>(), len) };
         let text = std::str::from_utf8(bytes).map_err(|error| format!("the twin cannot be read: {error}"))?;
         let twin = Twin::open_holding(text, seed, used).map_err(|error| format!("{error}; {}", error.fix()))?;
-        let told = Told::of(twin.describe());
-        Ok(Box::into_raw(Box::new(TwinPlayed { twin, told })))
+        let for_c = ForC::of(twin.describe());
+        Ok(Box::into_raw(Box::new(TwinPlayed { twin, for_c })))
     })
 }
 
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn twin_reset(twin: *mut TwinPlayed) {
 #[no_mangle]
 pub unsafe extern "C" fn twin_describe(twin: *const TwinPlayed) -> *const TwinDescription {
     // SAFETY: as the caller promised.
-    guarded(null(), || Ok(unsafe { played(twin.cast_mut()) }?.told.shown()))
+    guarded(null(), || Ok(unsafe { played(twin.cast_mut()) }?.for_c.shown()))
 }
 
 /// What went wrong last on this thread, in a sentence; NULL where nothing did. Valid until something else goes wrong.

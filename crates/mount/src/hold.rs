@@ -18,7 +18,7 @@ use fuser::{Errno, ReplyAttr, ReplyData, ReplyEmpty, ReplyWrite};
 use crate::{
     awake::Spinners,
     clock::{self, Clock},
-    lateness::{Class, Lateness, Told},
+    lateness::{Class, Lateness, LatenessSummary},
 };
 
 /// The clock is watched for so long before a moment at least, and at most, ns.
@@ -178,8 +178,8 @@ impl Holder {
     }
 
     /// What was late so far.
-    pub fn told(&self) -> Vec<Told> {
-        self.shared.lateness.lock().expect("no thread panics").told()
+    pub fn summaries(&self) -> Vec<LatenessSummary> {
+        self.shared.lateness.lock().expect("no thread panics").summaries()
     }
 
     /// How late the last answer was that is not counted, the probe's, ns.

@@ -36,7 +36,7 @@ pub struct Lateness([One; 3]);
 
 /// What is told of a class. Times in ns of this machine's clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct LatenessSummary {
     /// Reads, writes or flushes.
     pub class: String,
     /// Requests that were answered.
@@ -75,15 +75,15 @@ impl Lateness {
     }
 
     /// What is told of classes that had requests.
-    pub fn told(&self) -> Vec<Told> {
+    pub fn summaries(&self) -> Vec<LatenessSummary> {
         let classes = self.0.iter().zip(NAMES).filter(|(one, _)| !one.late.is_empty());
-        classes.map(|(one, name)| one.told(name)).collect()
+        classes.map(|(one, name)| one.summary(name)).collect()
     }
 }
 
 impl One {
-    fn told(&self, name: &str) -> Told {
-        Told {
+    fn summary(&self, name: &str) -> LatenessSummary {
+        LatenessSummary {
             class: name.to_owned(),
             count: self.late.len(),
             late_p50_ns: self.late.value_at_quantile(0.5),
@@ -96,7 +96,7 @@ impl One {
     }
 }
 
-impl Told {
+impl LatenessSummary {
     /// More than a twentieth of its requests' time went by late, on the way there and back (`way_ns` more than was taken
     /// off for it; `floor_ns` of it is part of the time) or waiting to be answered; or the way took so much less that they end
     /// too early by as much. A flush that takes the drive no time, as a volume's, takes the way alone, and is not held to a share of nothing.
@@ -125,13 +125,13 @@ mod tests {
             lateness.record(Class::Read, 1000, 101_000, 101_400 + if n == 99 { 50_000 } else { 0 });
             lateness.record(Class::Flush, 0, 1_000_000, 1_200_000);
         }
-        let told = lateness.told();
-        assert_eq!(told.iter().map(|one| one.class.as_str()).collect::<Vec<_>>(), ["reads", "flushes"]);
-        assert_eq!((told[0].count, told[0].late_p50_ns, told[0].time_p50_ns), (100, 400, 100_031));
+        let late = lateness.summaries();
+        assert_eq!(late.iter().map(|one| one.class.as_str()).collect::<Vec<_>>(), ["reads", "flushes"]);
+        assert_eq!((late[0].count, late[0].late_p50_ns, late[0].time_p50_ns), (100, 400, 100_031));
         assert!(
-            !told[0].is_late(0, 0) && told[0].is_late(0, 6_000) && told[0].is_late(0, -7_000) && told[1].is_late(0, 0),
-            "{told:?}"
+            !late[0].is_late(0, 0) && late[0].is_late(0, 6_000) && late[0].is_late(0, -7_000) && late[1].is_late(0, 0),
+            "{late:?}"
         );
-        assert_eq!(told[0].sentence(), "reads p50 +0.4 \u{b5}s late, p99 +0.4 \u{b5}s");
+        assert_eq!(late[0].sentence(), "reads p50 +0.4 \u{b5}s late, p99 +0.4 \u{b5}s");
     }
 }

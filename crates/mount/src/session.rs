@@ -145,7 +145,7 @@ impl MountSession {
             holder_cpu_s: self.stage.holder.cpu_ns() as f64 / 1e9,
             awake: self.awake.is_kept(),
             awake_cpu_s: self.awake.cpu_ns() as f64 / 1e9,
-            played: self.stage.holder.told(),
+            played: self.stage.holder.summaries(),
             way_p50_ns: way_p50 as i64 - self.state.floor_ns as i64,
             way_p99_ns: way_p99 as i64 - self.state.floor_ns as i64,
             ..self.state.clone()
@@ -170,7 +170,7 @@ impl MountSession {
         self.probe.end();
         let closed = take_off(self.fuse, self.noted.path());
         self.stage.holder.end();
-        self.state = State { mounted: false, played: self.stage.holder.told(), ..last };
+        self.state = State { mounted: false, played: self.stage.holder.summaries(), ..last };
         if !closed {
             let note = "files were open when it was unmounted: what was not flushed of them is lost";
             self.state.notes.push(note.to_owned());

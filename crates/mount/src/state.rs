@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{error::MountError, lateness::Told, volatile::Left};
+use crate::{error::MountError, lateness::LatenessSummary, volatile::Left};
 
 /// What is known of a mount. Times in ns of this machine's clock.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub struct State {
     #[serde(default)]
     pub awake_cpu_s: f64,
     /// Lateness by class.
-    pub played: Vec<Told>,
+    pub played: Vec<LatenessSummary>,
     /// What is odd about it.
     pub notes: Vec<String>,
     /// Reasons not to believe what was measured on it.
@@ -69,7 +69,7 @@ pub struct State {
 impl State {
     /// Makes sentence and reasons of the figures.
     pub fn judged(mut self) -> Self {
-        let classes: Vec<String> = self.played.iter().map(Told::sentence).collect();
+        let classes: Vec<String> = self.played.iter().map(LatenessSummary::sentence).collect();
         self.sentence = if classes.is_empty() {
             "played: nothing".to_owned()
         } else {

@@ -85,6 +85,11 @@ impl Job {
         users.map(|class| extremes(&class.size).1).max().unwrap_or(4096)
     }
 
+    /// It is played in virtual time. One twin makes it such a job: what is real beside it is refused there.
+    pub fn on_twins(&self) -> bool {
+        self.targets.iter().any(|target| target.kind == TargetKind::Twin)
+    }
+
     fn validate_window(&self) -> Result<(), JobError> {
         let window = &self.window;
         let finite = |value: f64| value.is_finite() && (0.0..=86_400.0 * 7.0).contains(&value);
@@ -95,8 +100,7 @@ impl Job {
         let interval = (10..=60_000).contains(&window.interval_ms);
         check(interval, "window.interval_ms", window.interval_ms, "use 10 to 60000 milliseconds")?;
         let start = self.start_monotonic_ns;
-        let played = self.targets.iter().any(|target| target.kind == TargetKind::Twin);
-        let own = start.is_none() || !played;
+        let own = start.is_none() || !self.on_twins();
         check(own, "start_monotonic_ns", start.unwrap_or(0), "leave it out: twins are played in virtual time")?;
         let percent = (0.0..=100.0).contains(&self.free_percent_at_least);
         check(percent, "free_percent_at_least", self.free_percent_at_least, "use 0 to 100 percent")

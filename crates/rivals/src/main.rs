@@ -3,6 +3,7 @@
 use std::{path::Path, process::ExitCode};
 
 use assay_rivals::{list, serve};
+use assayer::output;
 
 const USAGE: &str =
     "usage: assay-rivals list | index JOB | tpcc JOB | soak work JOB | soak check JOB, where JOB is a file or `-`";
@@ -11,7 +12,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words[..] {
-        ["list"] => serve::line(&list()).map(|()| 0),
+        ["list"] => output::line(&list()).map(|()| ExitCode::SUCCESS),
         [command @ ("index" | "tpcc"), job] => serve::serve(command, Path::new(job)),
         ["soak", "work", job] => serve::soak_work(Path::new(job)),
         ["soak", "check", job] => serve::soak_check(Path::new(job)),
@@ -20,11 +21,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match outcome {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            eprintln!("error: {}\n\nhint: {}", failure.reason, failure.fix);
-            ExitCode::from(failure.exit_code)
-        }
-    }
+    outcome.unwrap_or_else(|failure| {
+        failure.report();
+        ExitCode::from(failure.exit_code)
+    })
 }

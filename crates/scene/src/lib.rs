@@ -4,6 +4,7 @@
 //! The engine and the indexes play on it, so that both take the same drive for as slow.
 
 mod account;
+mod cast;
 mod disk;
 mod medium;
 mod pace;
@@ -14,6 +15,7 @@ mod steady;
 mod store;
 
 pub use account::window;
+pub use cast::{Cast, PIECES, PlayLength};
 pub use disk::TwinDisk;
 pub use medium::TwinMemory;
 pub use pace::{SATURATED, cpu_width, spread};

@@ -7,7 +7,7 @@ use crate::{
     error::SoakError,
     job::SoakJob,
     journal,
-    store::{Hand, Store, Visit},
+    store::{Store, StoreHandle, Visit},
     turn::{Keys, SlotState},
 };
 
@@ -82,11 +82,11 @@ pub(crate) fn count<S: Store>(
 ) -> Result<(Counted, Vec<u64>), SoakError> {
     let name = job.name.clone();
     let mut counted = Counted { name, acknowledged: 0, found: 0, torn: 0, lost: 0, corrupt: 0, examples: Vec::new() };
-    let mut hand = store.hand()?;
+    let mut handle = store.handle()?;
     let mut holds = Vec::with_capacity(acknowledged.len());
     for (thread, done) in (0..).zip(acknowledged) {
         let keys = Keys { thread, keys: job.keys };
-        let seen = look(&mut hand, keys)?;
+        let seen = look(&mut handle, keys)?;
         let turns = held(keys, &seen, *done, store.batch());
         judge(keys, &seen, (*done, turns), &mut counted);
         holds.push(turns);
@@ -95,12 +95,12 @@ pub(crate) fn count<S: Store>(
 }
 
 /// What each key of a thread holds.
-fn look(hand: &mut impl Hand, keys: Keys) -> Result<Vec<SlotState>, SoakError> {
+fn look(handle: &mut impl StoreHandle, keys: Keys) -> Result<Vec<SlotState>, SoakError> {
     let (mut key, mut value) = (Vec::new(), Vec::new());
     (0..keys.keys)
         .map(|slot| {
             keys.key(slot, &mut key);
-            let there = hand.get(&key, &mut value)?;
+            let there = handle.get(&key, &mut value)?;
             Ok(keys.seen(slot, there.then_some(value.as_slice())))
         })
         .collect()

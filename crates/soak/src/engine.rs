@@ -3,13 +3,13 @@
 use assay_engine::{
     Database, EngineError, Session,
     files::{self, FilesOptions, Wanted},
-    hand::Hand as Worker,
+    handle::Handle as Worker,
 };
 
 use crate::{
     error::SoakError,
     job::SoakJob,
-    store::{Hand, Store},
+    store::{Store, StoreHandle},
 };
 
 const TABLES: usize = 2;
@@ -47,9 +47,9 @@ impl Tables {
 }
 
 impl Store for Tables {
-    type Hand<'a> = Rows<'a>;
+    type StoreHandle<'a> = Rows<'a>;
 
-    fn hand(&self) -> Result<Rows<'_>, SoakError> {
+    fn handle(&self) -> Result<Rows<'_>, SoakError> {
         Ok(Rows { session: self.database.session()?, other: Vec::new() })
     }
 
@@ -87,7 +87,7 @@ impl Rows<'_> {
     }
 }
 
-impl Hand for Rows<'_> {
+impl StoreHandle for Rows<'_> {
     fn set(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), SoakError> {
         loop {
             match self.change(key, value) {

@@ -7,7 +7,7 @@ use assay_index::{Factory, Index, Inserts, Kind, Session, Setup, Sizes, Span, wi
 use crate::{
     error::SoakError,
     job::SoakJob,
-    store::{Hand, Store, Visit},
+    store::{Store, StoreHandle, Visit},
     turn::{LONGEST, SHORTEST},
 };
 
@@ -27,12 +27,12 @@ struct Indexed<I> {
 }
 
 impl<I: Index> Store for Indexed<I> {
-    type Hand<'a>
+    type StoreHandle<'a>
         = Through<I::Session<'a>>
     where
         Self: 'a;
 
-    fn hand(&self) -> Result<Self::Hand<'_>, SoakError> {
+    fn handle(&self) -> Result<Self::StoreHandle<'_>, SoakError> {
         Ok(Through(self.index.session()))
     }
 
@@ -49,10 +49,10 @@ impl<I: Index> Store for Indexed<I> {
     }
 }
 
-/// A session as a hand.
+/// A session as a handle.
 struct Through<S>(S);
 
-impl<S: Session> Hand for Through<S> {
+impl<S: Session> StoreHandle for Through<S> {
     fn set(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), SoakError> {
         match value {
             Some(value) => self.0.upsert(key, value)?,

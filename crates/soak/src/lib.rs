@@ -20,7 +20,7 @@ mod work;
 pub use check::{Counted, Finding};
 pub use error::SoakError;
 pub use job::{JOB_VERSION, SoakJob, StoreName};
-pub use store::{Hand, Store};
+pub use store::{Store, StoreHandle};
 
 use std::time::Instant;
 

@@ -5,7 +5,7 @@ use crate::error::SoakError;
 /// A store that threads share.
 pub trait Store: Sync {
     /// A thread's way into it.
-    type Hand<'a>: Hand
+    type StoreHandle<'a>: StoreHandle
     where
         Self: 'a;
 
@@ -13,7 +13,7 @@ pub trait Store: Sync {
     ///
     /// # Errors
     /// Where there are too many.
-    fn hand(&self) -> Result<Self::Hand<'_>, SoakError>;
+    fn handle(&self) -> Result<Self::StoreHandle<'_>, SoakError>;
 
     /// Turns that a thread does before it makes them durable together; 1 where each is when it returns.
     fn batch(&self) -> u64;
@@ -29,7 +29,7 @@ pub trait Store: Sync {
 }
 
 /// A thread's way into a store.
-pub trait Hand {
+pub trait StoreHandle {
     /// Gives a key a value, or removes it.
     ///
     /// # Errors

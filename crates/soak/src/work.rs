@@ -14,7 +14,7 @@ use crate::{
     error::SoakError,
     job::SoakJob,
     journal::{self, Journal},
-    store::{Hand, Store, Visit},
+    store::{Store, StoreHandle, Visit},
     turn::Keys,
 };
 
@@ -68,12 +68,12 @@ impl<S: Store> Work for Hands<'_, S> {
         let from = self.holds[thread as usize];
         let (keys, batch) = (Keys { thread, keys: job.keys }, self.store.batch());
         let last = job.turns.map_or(u64::MAX, |turns| from + turns);
-        let (mut hand, mut key, mut turn) = (self.store.hand()?, Vec::new(), from);
+        let (mut handle, mut key, mut turn) = (self.store.handle()?, Vec::new(), from);
         while turn < last && !worker.gate().is_shut() && !stopped.load(Relaxed) {
             let until = turn.saturating_add(batch).min(last);
             for turn in turn + 1..=until {
                 keys.key(keys.slot(turn), &mut key);
-                hand.set(&key, keys.value(turn).as_deref())?;
+                handle.set(&key, keys.value(turn).as_deref())?;
             }
             if batch > 1 {
                 self.store.make_durable()?;

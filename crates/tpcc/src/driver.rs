@@ -25,7 +25,7 @@ use crate::{
     random::{NonUniform, stream_seed},
     scale::Scale,
     server::{ServerUse, ServerWatch},
-    store::{Crew, Store},
+    store::{Store, TerminalWork},
     tally::{AUDITED, Tally, touched},
     terminal::{SharedTerminals, Terminal},
 };
@@ -161,7 +161,7 @@ impl<S: Store> Work for Terminals<'_, S> {
         let Self { store, drive, edges, clock, began: (began, date), each, .. } = *self;
         let shared = SharedTerminals { clock, began, date, gate: worker.gate(), edges, drive };
         let first = worker.number() * each;
-        store.crew(first..(first + each).min(drive.terminals), &Bench { terminals: self, shared })
+        store.run_terminals(first..(first + each).min(drive.terminals), &Bench { terminals: self, shared })
     }
 
     fn lost(&self, error: WorkloadError) -> TpccError {
@@ -175,7 +175,7 @@ struct Bench<'a, S> {
     shared: SharedTerminals<'a>,
 }
 
-impl<S: Store> Crew<S> for Bench<'_, S> {
+impl<S: Store> TerminalWork<S> for Bench<'_, S> {
     fn work<'s>(&self, number: u32, session: S::Session<'s>) -> Result<()>
     where
         S: 's,

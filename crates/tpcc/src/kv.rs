@@ -34,15 +34,15 @@ pub trait Kv: Sync {
     /// As [`crate::Store::TAKES_TURNS`].
     const TAKES_TURNS: bool = false;
 
-    /// As [`crate::Store::crew`].
+    /// As [`crate::Store::run_terminals`].
     ///
     /// # Errors
     /// The first error of a terminal, or where the store has no room for another.
-    fn crew<C: KvCrew<Self>>(&self, terminals: Range<u32>, crew: &C) -> Result<()>
+    fn run_terminals<C: KvTerminalWork<Self>>(&self, terminals: Range<u32>, work: &C) -> Result<()>
     where
         Self: Sized,
     {
-        terminals.into_iter().try_for_each(|terminal| crew.work(terminal, self.session()?))
+        terminals.into_iter().try_for_each(|terminal| work.work(terminal, self.session()?))
     }
 
     /// Threads that may fill it at the same time. With one the same rows are always in the same places.
@@ -60,8 +60,8 @@ pub trait Kv: Sync {
 }
 
 /// The terminals of one thread, over a key-value store.
-pub trait KvCrew<K: Kv> {
-    /// As [`crate::store::Crew::work`].
+pub trait KvTerminalWork<K: Kv> {
+    /// As [`crate::store::TerminalWork::work`].
     ///
     /// # Errors
     /// What ended it.

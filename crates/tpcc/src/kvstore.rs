@@ -17,9 +17,9 @@ use assay_record::WorkCheck;
 use self::undelivered::Undelivered;
 use crate::{
     error::{Result, TpccError},
-    kv::{Kv, KvCrew},
+    kv::{Kv, KvTerminalWork},
     scale::Scale,
-    store::{Crew, Store},
+    store::{Store, TerminalWork},
 };
 
 pub use self::session::KvStoreSession;
@@ -54,15 +54,15 @@ impl<K: Kv> KvStore<K> {
 /// The terminals of a thread, each on a store's session over one of the key-value store's.
 struct Through<'a, K, C> {
     store: &'a KvStore<K>,
-    crew: &'a C,
+    work: &'a C,
 }
 
-impl<K: Kv, C: Crew<KvStore<K>>> KvCrew<K> for Through<'_, K, C> {
+impl<K: Kv, C: TerminalWork<KvStore<K>>> KvTerminalWork<K> for Through<'_, K, C> {
     fn work<'s>(&self, terminal: u32, session: K::Session<'s>) -> Result<()>
     where
         K: 's,
     {
-        self.crew.work(terminal, self.store.on(session))
+        self.work.work(terminal, self.store.on(session))
     }
 }
 
@@ -78,8 +78,8 @@ impl<K: Kv> Store for KvStore<K> {
 
     const TAKES_TURNS: bool = K::TAKES_TURNS;
 
-    fn crew<C: Crew<Self>>(&self, terminals: Range<u32>, crew: &C) -> Result<()> {
-        self.kv.crew(terminals, &Through { store: self, crew })
+    fn run_terminals<C: TerminalWork<Self>>(&self, terminals: Range<u32>, work: &C) -> Result<()> {
+        self.kv.run_terminals(terminals, &Through { store: self, work })
     }
 
     fn load(&self, scale: &Scale, seed: u64, progress: &mut dyn FnMut(f64) -> ControlFlow<()>) -> Result<()> {

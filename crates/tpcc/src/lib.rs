@@ -1,4 +1,5 @@
-//! TPC-C: five transactions over a store, their driver and their checks. It knows no database.
+//! TPC-C: five transactions over a store, their driver and their checks. Each database that it
+//! knows is a feature.
 //!
 //! What is measured follows the TPC's specification in schema, data, mix and checks, but is not audited: its figures are
 //! *TPC-C-like* and cannot be compared with published results.
@@ -25,6 +26,8 @@ pub mod run;
 pub mod scale;
 pub mod server;
 pub mod side_by_side;
+#[cfg(feature = "sql")]
+pub mod sql;
 pub mod store;
 pub mod tally;
 mod terminal;
@@ -32,7 +35,7 @@ pub mod text;
 pub mod transaction;
 
 pub use error::{Result, TpccError};
-pub use kv::{Kv, KvCrew, KvSession};
+pub use kv::{Kv, KvSession, KvTerminalWork};
 pub use kvstore::KvStore;
 pub use scale::Scale;
-pub use store::{Crew, Session, Store};
+pub use store::{Session, Store, TerminalWork};

@@ -138,11 +138,11 @@ pub trait Store: Sync {
     ///
     /// # Errors
     /// The first error of a terminal, or where the store has no room for another.
-    fn crew<C: Crew<Self>>(&self, terminals: Range<u32>, crew: &C) -> Result<()>
+    fn run_terminals<C: TerminalWork<Self>>(&self, terminals: Range<u32>, work: &C) -> Result<()>
     where
         Self: Sized,
     {
-        terminals.into_iter().try_for_each(|terminal| crew.work(terminal, self.session()?))
+        terminals.into_iter().try_for_each(|terminal| work.work(terminal, self.session()?))
     }
 
     /// Fills an empty store; `progress` gets the share done and may break it off.
@@ -182,7 +182,7 @@ pub trait Store: Sync {
 }
 
 /// The terminals of one thread.
-pub trait Crew<S: Store> {
+pub trait TerminalWork<S: Store> {
     /// Works as a terminal until it has ended.
     ///
     /// # Errors

@@ -133,10 +133,7 @@ impl Job {
 }
 
 fn io(job: &assay_record::Job, watch: &mut Watch<'_>) -> Result<Record> {
-    if job.targets.iter().any(|target| target.kind == assay_record::TargetKind::Twin) {
-        return Ok(assay_twin::play(job, watch)?);
-    }
-    Ok(assay_load::run(job, watch)?)
+    Ok(if job.on_twins() { assay_twin::play(job, watch)? } else { assay_load::run(job, watch)? })
 }
 
 #[cfg(test)]

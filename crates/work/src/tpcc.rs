@@ -8,13 +8,13 @@ use assay_engine::{
 };
 use assay_instruments::Watch;
 use assay_record::{Figure, Method, Provenance, Subject, Unit, WorkRecord};
+use assay_tpcc::sql::{PostgresOptions, PostgresStore, SqlServerOptions, SqlServerStore, SqliteOptions, SqliteStore};
 use assay_tpcc::{
     KvStore, Store, TpccError,
     null::NullStore,
     order::Order,
     run::{About, perform},
 };
-use assay_tpcc_sql::{PostgresOptions, PostgresStore, SqlServerOptions, SqlServerStore, SqliteOptions, SqliteStore};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::{Work, Worker, WorkloadError, drive};
 
-    /// Counts until told to end; the second worker may fail.
+    /// Counts until heard to end; the second worker may fail.
     struct Counting {
         at_edges: AtEdges,
         fails: bool,
@@ -146,9 +146,9 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Told(Vec<&'static str>);
+    struct Heard(Vec<&'static str>);
 
-    impl Observe for Told {
+    impl Observe for Heard {
         fn open(&mut self) {
             self.0.push("open");
         }
@@ -167,26 +167,26 @@ mod tests {
         }
     }
 
-    fn run(at_edges: AtEdges, fails: bool, length: Duration, interrupted: bool) -> (Result<Vec<u64>, String>, Told) {
-        let (interrupted, mut told) = (AtomicBool::new(interrupted), Told::default());
+    fn run(at_edges: AtEdges, fails: bool, length: Duration, interrupted: bool) -> (Result<Vec<u64>, String>, Heard) {
+        let (interrupted, mut heard) = (AtomicBool::new(interrupted), Heard::default());
         let work = Counting { at_edges, fails, done: AtomicU64::new(0) };
         let (warm_up, interval) = (Duration::from_millis(2), Duration::from_millis(5));
         let plan = WindowPlan { warm_up, length, interval, at_edges, interrupted: &interrupted };
-        let done = drive(&work, 2, |gate| plan.run(gate, &mut told)).map(|(outcomes, _)| outcomes);
+        let done = drive(&work, 2, |gate| plan.run(gate, &mut heard)).map(|(outcomes, _)| outcomes);
         if let Ok(outcomes) = &done {
             assert_eq!(outcomes.iter().sum::<u64>(), work.done.load(Relaxed));
         }
-        (done, told)
+        (done, heard)
     }
 
     #[test]
     fn a_window_is_opened_cut_and_closed_once() {
         for at_edges in [AtEdges::Halt, AtEdges::Pass] {
-            let (done, told) = run(at_edges, false, Duration::from_millis(40), false);
+            let (done, heard) = run(at_edges, false, Duration::from_millis(40), false);
             assert_eq!(done.map(|outcomes| outcomes.len()), Ok(2));
-            assert_eq!(told.0[..3], ["open", "begin", "interval"]);
-            assert_eq!(told.0.iter().filter(|word| **word == "close").count(), 1);
-            assert_eq!(told.0.last(), Some(&"close"));
+            assert_eq!(heard.0[..3], ["open", "begin", "interval"]);
+            assert_eq!(heard.0.iter().filter(|word| **word == "close").count(), 1);
+            assert_eq!(heard.0.last(), Some(&"close"));
         }
     }
 
@@ -202,8 +202,8 @@ mod tests {
     #[test]
     fn an_interrupt_ends_a_window_without_end() {
         for at_edges in [AtEdges::Halt, AtEdges::Pass, AtEdges::Drain] {
-            let (done, told) = run(at_edges, false, Duration::MAX, true);
-            assert_eq!((done.map(|outcomes| outcomes.len()), &*told.0), (Ok(2), &["open", "begin", "close"][..]));
+            let (done, heard) = run(at_edges, false, Duration::MAX, true);
+            assert_eq!((done.map(|outcomes| outcomes.len()), &*heard.0), (Ok(2), &["open", "begin", "close"][..]));
         }
     }
 }

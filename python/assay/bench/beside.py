@@ -158,10 +158,12 @@ def _result(meeting: Meeting, pairs: Sequence[tuple[Reading, Reading]]) -> Conte
         ([one.cpu_ns for one in ours], [one.cpu_ns for one in rival]),
         ([one.verdict for one in ours], [one.verdict for one in rival]),
         size.threads,
-        differences(meeting.rival),
+        differences(meeting),
     )
 
 
-def differences(rival: str) -> tuple[str, ...]:
+def differences(meeting: Meeting) -> tuple[str, ...]:
     """What is not the same on both sides, as a published program's recipe says it."""
-    return tuple(rivals.published.read(rival).differences) if rival in rivals.PUBLISHED else ()
+    if meeting.rival not in rivals.PUBLISHED:
+        return ()
+    return rivals.published.read(meeting.rival).differs(meeting.contest.name, meeting.ours)

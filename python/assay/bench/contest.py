@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import rivals
+from assay.bench.lines import ENGINE, READS, TASKS, engine_record, rival_record
 from assay.bench.reading import of_driver
 from assay.binary import Binary
 from assay.dbms.target import target_of
@@ -15,7 +16,8 @@ from assay.dbms.tpcc.bench import Bench, ServerSnapshot
 from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.run import bench_of, drive, load
 from assay.error import BAD_JOB, AssayError
-from assay.study.work import run_work
+from assay.rivals.published.line import prepare
+from assay.study.work import engine, run_work
 from assay.study.work.index import Wish, job
 from assay.target.target import parse
 
@@ -37,7 +39,7 @@ class Contest:
     workload: str
     # Of the data: what the pool holds.
     pool_share: float
-    # Where none is named, those that the recipes of published programs meet in it.
+    # Beside those that the recipes of published programs meet in it.
     ours: tuple[str, ...] = BOTH
     # Loaded once and opened for each run; not where the window adds keys.
     kept: bool = True
@@ -66,6 +68,7 @@ CONTESTS = (
     Contest("pm-mixed", "mixed", 0, ours=(), kept=False, words=True),
     Contest("tpcc-memory", "tpcc", 8.0, ours=("assay",), kept=False),
     Contest("tpcc-twice-the-pool", "tpcc", 0.5, ours=("assay",), kept=False),
+    Contest("random-reads", READS, 0.25, ours=(), kept=False),
 )
 # What TPC-C calls durabilities of rivals; the storage engine has the first and the last.
 SYNCHRONOUS = {"none": "off", "wal": "normal", "fsync": "full"}
@@ -73,6 +76,7 @@ SYNCHRONOUS = {"none": "off", "wal": "normal", "fsync": "full"}
 SERVERS = ("postgres",)
 # Bytes of a warehouse with its keys, as the storage engine has it.
 WAREHOUSE_BYTES = 110 << 20
+ENGINE_LOG_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -109,9 +113,11 @@ class Ring:
 
     def load(self, contest: Contest, name: str) -> None:
         """Loads what a contest keeps, with no window to speak of."""
-        if name in rivals.PUBLISHED:
+        if name == ENGINE:
             return
-        if contest.workload == "tpcc":
+        if name in rivals.PUBLISHED:
+            self._prepare(contest, name)
+        elif contest.workload == "tpcc":
             self._loaded(contest, name)
         elif contest.kept and not self._pool(name).exists():
             # In memory, however small the contest's pool is.
@@ -122,12 +128,16 @@ class Ring:
         """A run; its record. A published program has several structures, and is told which of ours it is `against`."""
         if against is not None and name in rivals.PUBLISHED:
             return self._published(contest, name, against)
+        if name == ENGINE:
+            return self._engine(contest)
         return self._tpcc(contest, name) if contest.workload == "tpcc" else self._index(contest, name, {})
 
     def _published(self, contest: Contest, name: str, ours: str) -> Json:
         size, recipe = self._size, rivals.published.read(name)
         structure = recipe.meets(contest.name, ours)
         assert structure is not None  # noqa: S101  Who does not meet is not asked.
+        if structure.command is not None:
+            return rival_record(recipe, line_work(contest, structure, size), self._folder)
         work = rivals.published.DriverWork(
             structure=structure.name,
             workload=contest.workload,
@@ -139,6 +149,26 @@ class Ring:
             checked=CHECKED,
         )
         return of_driver(rivals.published.run(recipe, work, self._folder), recipe, work, self._folder)
+
+    def _prepare(self, contest: Contest, name: str) -> None:
+        """Makes the file of a program that writes to one, before the first turn of a pair."""
+        recipe = rivals.published.read(name)
+        structure = recipe.meets(contest.name, ENGINE)
+        if structure is not None and structure.command is not None:
+            prepare(recipe, line_work(contest, structure, self._size), self._folder)
+
+    def _engine(self, contest: Contest) -> Json:
+        size = self._size
+        wish = engine.Wish(
+            pool=f"{pool_bytes(contest, size) >> 20}MiB",
+            threads=size.threads,
+            tasks=TASKS,
+            duration=f"{size.duration_s}s",
+            warmup=f"{size.warmup_s}s",
+            # As those that it meets: a meeting with another durability is refused.
+            durability=engine.CommitDurability.NONE,
+        )
+        return engine_record(contest.workload, units(contest, size), VALUE_BYTES, wish, self._folder, size.seed)
 
     def _pool(self, name: str) -> Path:
         return self._folder / f"{name}-pool"
@@ -199,16 +229,47 @@ def pool_bytes(contest: Contest, size: Size) -> int:
     return max(4, int(data * contest.pool_share) >> 20) << 20
 
 
+def units(contest: Contest, size: Size) -> int:
+    """Warehouses of TPC-C, or entries."""
+    return size.warehouses if contest.workload == "tpcc" else size.keys
+
+
+def line_work(contest: Contest, structure: rivals.published.Structure, size: Size) -> rivals.published.LineWork:
+    """What a program with a command line of its own is asked for."""
+    return rivals.published.LineWork(
+        structure=structure,
+        workload=contest.workload,
+        units=units(contest, size),
+        threads=size.threads,
+        tasks=TASKS,
+        pool_share=contest.pool_share,
+        seconds=size.duration_s,
+        warmup_s=size.warmup_s,
+    )
+
+
+def held_bytes(contest: Contest, rival: str, ours: str, size: Size) -> int:
+    """What both sides keep on the target, with the copies of a load."""
+    data = size.warehouses * WAREHOUSE_BYTES if contest.workload == "tpcc" else size.keys * ENTRY_BYTES
+    structure = rivals.published.read(rival).meets(contest.name, ours) if rival in rivals.PUBLISHED else None
+    if structure is None or structure.command is None:
+        return 2 * data
+    # A log of ours is made whole, though nothing is written to it.
+    return 2 * data + ENGINE_LOG_BYTES + line_work(contest, structure, size).file_bytes
+
+
 def ours_of(contest: Contest) -> tuple[str, ...]:
     """Our structures that a contest is about."""
     structures = (one for name in rivals.PUBLISHED for one in rivals.published.read(name).structure)
-    return contest.ours or tuple(dict.fromkeys(one.ours for one in structures if contest.name in one.contests))
+    return tuple(dict.fromkeys((*contest.ours, *(one.ours for one in structures if contest.name in one.contests))))
 
 
 def can_meet(contest: Contest, ours: str, rival: str) -> bool:
     """Whether a rival has what a contest asks for beside one of ours."""
     if rival in rivals.PUBLISHED:
         return rivals.published.read(rival).meets(contest.name, ours) is not None
+    if ours == ENGINE:
+        return False
     return contest.workload == "tpcc" or (rival not in SERVERS and not contest.words)
 
 

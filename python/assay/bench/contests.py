@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import own
-from assay.bench.contest import ENTRY_BYTES, SERVERS, WAREHOUSE_BYTES, Ring, Size
+from assay.bench.contest import SERVERS, Ring, Size, held_bytes
 from assay.bench.meeting import OURS, meeting_of
 from assay.bench.reading import of_record
 from assay.binary import Binary
@@ -42,7 +42,7 @@ class ContestRunner:
         """What a turn takes, its share of loading included."""
         meeting = meeting_of(job)
         size, tpcc = meeting.size, meeting.contest.workload == "tpcc"
-        held = 2 * (size.warehouses * WAREHOUSE_BYTES if tpcc else size.keys * ENTRY_BYTES)
+        held = held_bytes(meeting.contest, meeting.rival, meeting.ours, size)
         # Tables are kept for each contest, pools for each contestant.
         names = [f"{meeting.contest.name if tpcc else ''} {side} {size.threads}" for side in meeting.sides]
         seconds = size.warmup_s + size.duration_s + _AROUND_S

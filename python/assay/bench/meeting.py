@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.bench.contest import SYNCHRONOUS, Contest, Size, can_meet, named
+from assay.bench.lines import ENGINE
 from assay.error import BAD_JOB, AssayError, did_you_mean
 from assay.study.work import declared
 from assay.study.work.index import number
@@ -15,6 +16,7 @@ from assay.units.parse import parse_seconds
 Json = dict[str, Any]
 KIND = "contest"
 OURS, RIVAL = "ours", "rival"
+NONE = "none"
 _WARMUP_S = 1.0
 
 
@@ -58,8 +60,16 @@ def asked(
     (one,) = named([contest])
     if not can_meet(one, ours, rival):
         raise AssayError(f"{rival or 'nobody'} does not meet {ours} in {contest}", hint="name another", code=BAD_JOB)
+    _require_alike(ours, rival, durability)
     size = Size(number(keys, "--keys"), threads, parse_seconds(duration), _WARMUP_S, warehouses, durability, keys_seed)
     return Meeting(one, ours, rival, side, size)
+
+
+def _require_alike(ours: str, rival: str, durability: str) -> None:
+    """Refuses to hold an engine with a log against a program that writes none."""
+    if ours == ENGINE and durability != NONE:
+        hint = "say --durability none: neither side then writes a log"
+        raise AssayError(f"{rival} has no log that a commit waits for", hint=hint, code=BAD_JOB)
 
 
 def meeting_of(job: Mapping[str, Any]) -> Meeting:

@@ -22,7 +22,7 @@ from assay.claim import judge
 from assay.claim.model import ClaimStudy, Run, known
 from assay.claim.reproduce import reproduce
 from assay.claim.take import names
-from assay.crew.work import Alone, WorkCrew
+from assay.executor.work import SerialExecutor, WorkExecutor
 from assay.home import catalog
 from assay.target import catalog as devices
 from assay.target import names as targets
@@ -65,23 +65,23 @@ class CoveredFigure:
         return abs(self.miss) <= math.log1p(self.width) + 1e-9
 
 
-def figures(crew: WorkCrew | None = None) -> list[CoveredFigure]:
-    """All of them: of the studies, of drives under load, of instances, of memory; by `crew`, or by this process."""
+def figures(executor: WorkExecutor | None = None) -> list[CoveredFigure]:
+    """All of them: of the studies, of drives under load, of instances, of memory; by `executor`, or by this process."""
     drives = [{"of": "drive", "name": name} for name in load_file.drives(_loads())]
-    return _computed([*_studies(), *drives, {"of": "sizes"}, {"of": "memory"}], crew)
+    return _computed([*_studies(), *drives, {"of": "sizes"}, {"of": "memory"}], executor)
 
 
-def of_bands(crew: WorkCrew | None = None) -> list[CoveredFigure]:
+def of_bands(executor: WorkExecutor | None = None) -> list[CoveredFigure]:
     """Those that the bands are made of."""
-    return _computed([*_studies(), {"of": "memory"}], crew)
+    return _computed([*_studies(), {"of": "memory"}], executor)
 
 
 def _studies() -> list[Json]:
     return [{"of": "study", "name": name} for name in known()]
 
 
-def _computed(orders: Sequence[Json], crew: WorkCrew | None) -> list[CoveredFigure]:
-    return [CoveredFigure(**one) for found in (crew or Alone()).do(counted, orders) for one in found]
+def _computed(orders: Sequence[Json], executor: WorkExecutor | None) -> list[CoveredFigure]:
+    return [CoveredFigure(**one) for found in (executor or SerialExecutor()).do(counted, orders) for one in found]
 
 
 def counted(order: Json) -> list[Json]:

@@ -14,8 +14,8 @@ from assay.claim.take import compare, evaluate, names
 from assay.claim.unit import base_of
 from assay.claim.value import ClaimValue
 from assay.claim.worked import Worked
-from assay.crew.asking import Asking
-from assay.crew.work import WorkCrew
+from assay.executor.dispatch import Dispatcher
+from assay.executor.work import WorkExecutor
 from assay.results.folder import Folder
 
 Json = dict[str, Any]
@@ -50,18 +50,18 @@ def reproduce(
     name: str,
     place: here.MeasuredWhere | None = None,
     folder: Folder | None = None,
-    crew: WorkCrew | None = None,
+    executor: WorkExecutor | None = None,
 ) -> Reproduction:
     """Tries every claim of a study: on twins, in a place that is measured now, and against the records of a folder.
 
-    Twins are asked by `crew`, else by this process.
+    Twins are asked by `executor`, else by this process.
 
     Raises:
         AssayError: where there is no such study, or the measuring program is missing.
     """
     study, binary = load(name), Binary.find()
     wanted = needed(study)
-    modelled = twins.answers(study, wanted, Asking(crew))
+    modelled = twins.answers(study, wanted, Dispatcher(executor))
     outcomes = judge.judge(study.claims, computed(study.claims, modelled))
     statements = [held(statement, modelled) for statement in study.statements]
     seen = _seen(study, wanted, place, folder, binary)

@@ -21,7 +21,7 @@ _INTERVALS = 200
 
 
 def answer_of(ended: Json) -> RunAnswer:
-    """What a run gives that has ended (`Asking.runs`); a refusal becomes the sentence of the answer."""
+    """What a run gives that has ended (`Dispatcher.runs`); a refusal becomes the sentence of the answer."""
     last: Json = ended["last"]
     if last.get("event") != "finished":
         return RunAnswer({}, last.get("reason") or ended["said"] or "the simulation gave no record")

@@ -10,21 +10,21 @@ from assay.claim.model import ClaimMachine, ClaimStudy
 from assay.claim.question import SweepPoint, points, streams_of
 from assay.claim.simulate import answer_of, job_of
 from assay.claim.value import ClaimValue
-from assay.crew.asking import Asking
 from assay.error import AssayError
+from assay.executor.dispatch import Dispatcher
 from assay.target import catalog, names
 
 Json = dict[str, Any]
 
 
-def answers(study: ClaimStudy, wanted: set[str], asking: Asking) -> Answers:
+def answers(study: ClaimStudy, wanted: set[str], dispatcher: Dispatcher) -> Answers:
     """Every run of `wanted` on twins: one batch for the analytic engine, the rest simulated."""
     found: dict[str, list[RunAnswer]] = {}
     asked = list(points(study, wanted))
     analytic = [point for point in asked if point.settings.engine == "analytic"]
     others = [point for point in asked if point.settings.engine != "analytic"]
-    known = dict(zip(map(_key, analytic), _solve(analytic, asking), strict=True))
-    known |= dict(zip(map(_key, others), _simulated(others, asking), strict=True))
+    known = dict(zip(map(_key, analytic), _solve(analytic, dispatcher), strict=True))
+    known |= dict(zip(map(_key, others), _simulated(others, dispatcher), strict=True))
     for point in asked:
         found.setdefault(point.run, []).append(known[_key(point)])
     return Answers(found)
@@ -34,7 +34,7 @@ def _key(point: SweepPoint) -> tuple[str, int]:
     return point.run, point.index
 
 
-def _solve(asked: Sequence[SweepPoint], asking: Asking) -> list[RunAnswer]:
+def _solve(asked: Sequence[SweepPoint], dispatcher: Dispatcher) -> list[RunAnswer]:
     """Targets and hosts go into the document once each; a machine that the catalog lacks refuses its runs alone."""
     machines = _machines(asked)
     known = [machine for machine, document in machines.items() if not isinstance(document, str)]
@@ -52,7 +52,7 @@ def _solve(asked: Sequence[SweepPoint], asking: Asking) -> list[RunAnswer]:
         "hosts": [host for _, host in documents],
         "questions": questions,
     }
-    replies = asking.solutions(document) if questions else []
+    replies = dispatcher.solutions(document) if questions else []
     found = [RunAnswer({}, str(machines[point.machine])) for point in asked]
     for place, reply in zip(places, replies, strict=True):
         found[place] = _answer(reply)
@@ -101,12 +101,12 @@ def _percentile(found: Mapping[str, float], outside: tuple[str, ...]) -> ClaimVa
     return ClaimValue(middle, width, outside)
 
 
-def _simulated(asked: Sequence[SweepPoint], asking: Asking) -> list[RunAnswer]:
+def _simulated(asked: Sequence[SweepPoint], dispatcher: Dispatcher) -> list[RunAnswer]:
     """One run each; a machine that the catalog lacks refuses its runs alone."""
     machines = _machines(asked)
     able = [(point, machines[point.machine]) for point in asked]
     jobs = {_key(point): job_of(point, *found) for point, found in able if not isinstance(found, str)}
-    ended = dict(zip(jobs, asking.runs(list(jobs.values())), strict=True))
+    ended = dict(zip(jobs, dispatcher.runs(list(jobs.values())), strict=True))
     return [RunAnswer({}, found) if isinstance(found, str) else answer_of(ended[_key(point)]) for point, found in able]
 
 

@@ -14,6 +14,7 @@ import typer
 from assay.cli import output
 from assay.cli.app import app
 from assay.error import BAD_JOB, DONE, INTERRUPTED, AssayError
+from assay.results import collector
 
 # Typer brings its own copy of click, or uses the one that is installed: these are its classes either way.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -23,6 +24,8 @@ _ClickError: type[Exception] = _UsageError.__mro__[1]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command; returns its exit code. A reader who leaves early, as `head` does, is no error."""
     _prepare()
+    if arguments is None:
+        collector.process_is_a_command()
     try:
         code = _run(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()

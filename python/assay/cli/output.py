@@ -7,7 +7,7 @@ import json
 import os
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,33 @@ def console() -> Console:
     from rich.console import Console
 
     return Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+
+
+def columns(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Prints a table, the columns `right` flush right. Where nobody sees its bold head it is laid out as plain text:
+    Rich takes a third of a millisecond for a row, and a comparison may have as many rows as two folders have figures.
+    """
+    if sys.stdout.isatty():
+        _styled(heads, rows, right)
+        return
+    widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+    say("\n".join(
+        "  ".join(text.rjust(width) if place in right else text.ljust(width)
+                  for place, (text, width) in enumerate(zip(row, widths, strict=True))).rstrip()
+        for row in (heads, *rows)
+    ))  # fmt: skip
+
+
+def _styled(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for place, head in enumerate(heads):
+        shown.add_column(head, justify="right" if place in right else "left", no_wrap=True)
+    for row in rows:
+        shown.add_row(*map(Text, row))
+    console().print(shown)
 
 
 def tell(text: str) -> None:

@@ -1,12 +1,34 @@
-"""What the bands of modelled figures leave open about a ratio, where no test speaks."""
+"""What the bands of modelled figures leave open about a ratio, where no test speaks.
+
+A model has no repeats that scatter: its error is in its band. So the bands decide, in the words that tests have.
+Different: no ratio that they leave open is 1. Equivalent: all of them lie within the margin. Undecided: otherwise,
+and wherever the sides are of different provenance, as a measured side says nothing of what the model errs by.
+"""
 
 from __future__ import annotations
 
+import math
 from statistics import median
 
+from assay.compare.judgement import Outcome
 from assay.compare.line import Line
 from assay.results import row
 from assay.results.row import Row
+
+APART, WITHIN, OVERLAP = "bands-apart", "bands-within-margin", "bands-overlap"
+DECIDING = (APART, WITHIN, OVERLAP)
+"""Reasons of an outcome that bands have decided, or left open."""
+
+
+def judged(line: Line, margin: float) -> tuple[Outcome, str]:
+    """Outcome and reason of a comparison that no test may speak about, as its sides are no samples."""
+    found = of(line) if len(set(line.provenance)) == 1 else None
+    if found is None or found[0] <= 0:
+        return "undecided", "provenance"
+    low, high = map(math.log, found)
+    if max(abs(low), abs(high)) <= math.log1p(margin):
+        return "equivalent", WITHIN
+    return ("different", APART) if low > 0 or high < 0 else ("undecided", OVERLAP)
 
 
 def of(line: Line) -> tuple[float, float] | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.compare import conditions, design, judgement, metric
+from assay.compare import bands, conditions, design, judgement, metric
 from assay.compare.conditions import Difference
 from assay.compare.error import CompareError
 from assay.compare.judgement import Rules
@@ -124,6 +124,8 @@ def _judged(lines: Sequence[Line], rules: Rules, unfinished: bool) -> list[Line]
     for line in lines:
         one = judged.get(id(line))
         outcome, reason = (one.outcome, one.reason) if one is not None else ("undecided", obstacles[id(line)])
+        if reason == "provenance":
+            outcome, reason = bands.judged(line, rules.margin)
         if one is not None and reason == "scatter" and _out_of_reach(line, rules, len(testable)):
             reason = "few-pairs"
         told.append(replace(line, evidence=evidence[id(line)], judgement=one, outcome=outcome, reason=reason))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ Json = dict[str, Any]
 
 # What changes from run to run without a meaning for the figures, and what sets runs apart by design.
 _VOLATILE = {"load_average", "available_bytes", "swap_used_bytes", "free_bytes", "memlock_bytes", "tsc_hz"}
+# So many facts of one side alone are named one by one.
+_NAMED = 3
 _OWN = {"labels", "seed", "name", "scratch", "keep_scratch", "acknowledgements"}
 
 
@@ -33,6 +36,33 @@ class Difference:
     def said(self) -> str:
         """In words."""
         return f"{self.what}: {_joined(self.a)} (A), {_joined(self.b)} (B)"
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Facts that the records of one side alone hold: of a log, or of another target, that the other side has not."""
+
+    side: str
+    facts: tuple[Difference, ...]
+
+    @property
+    def said(self) -> str:
+        """In one line, counted by what they are facts of."""
+        counts = Counter(" ".join(one.what.split()[:2]) for one in self.facts)
+        shown = ", ".join(f"{what} {count}" for what, count in counts.most_common(_NAMED))
+        more = f" and {sum(counts.values()) - sum(count for _, count in counts.most_common(_NAMED))} more"
+        return f"{len(self.facts)} facts that only {self.side} has: {shown}{more if len(counts) > _NAMED else ''}"
+
+
+def summed_up(found: Sequence[Difference]) -> tuple[list[Difference], list[OneSided]]:
+    """Differences to be read one by one, and those that are counted, as one side has nothing to hold against them.
+
+    A few of those are named all the same.
+    """
+    alone = {"A": tuple(one for one in found if not one.b), "B": tuple(one for one in found if not one.a)}
+    counted = [OneSided(side, facts) for side, facts in alone.items() if len(facts) > _NAMED]
+    hidden = {id(one) for each in counted for one in each.facts}
+    return [one for one in found if id(one) not in hidden], counted
 
 
 def environment(a: Side, b: Side) -> list[Difference]:
@@ -56,7 +86,20 @@ def _environment(record: Record) -> Json:
 def _between(sides: Sequence[Sequence[Mapping[str, Any]]], without: set[str]) -> list[Difference]:
     a, b = sides
     apart = _apart([*a, *b])
-    return _differences(*(_facts(part, without) for part in (apart[: len(a)], apart[len(a) :])))
+    several = {route for document in apart for route in _several(document)}
+    return _differences(*(_facts(part, without, several) for part in (apart[: len(a)], apart[len(a) :])))
+
+
+def _several(node: Any, route: str = "") -> Iterator[str]:
+    """Where lists of several members stand: members are named there in all documents, so that like meets like."""
+    if isinstance(node, dict):
+        for name, value in node.items():
+            yield from _several(value, f"{route} {name}")
+    elif isinstance(node, list):
+        if len(node) > 1:
+            yield route
+        for value in node:
+            yield from _several(value, route)
 
 
 def _apart(nodes: Sequence[Mapping[str, Any]]) -> list[Json]:
@@ -71,23 +114,26 @@ def _apart(nodes: Sequence[Mapping[str, Any]]) -> list[Json]:
     return found
 
 
-def _facts(documents: Iterable[Json], without: set[str]) -> dict[str, dict[str, None]]:
+def _facts(documents: Iterable[Json], without: set[str], several: set[str]) -> dict[str, dict[str, None]]:
     found: dict[str, dict[str, None]] = {}
     for document in documents:
-        for path, value in _flat(document, without):
+        for path, value in _flat(document, without, several):
             found.setdefault(path, {})[value] = None
     return found
 
 
-def _flat(node: Any, without: set[str], path: str = "") -> Iterator[tuple[str, str]]:
+def _flat(
+    node: Any, without: set[str], several: set[str], path: str = "", route: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Every fact with its path; `route` is the path without the names of members."""
     if isinstance(node, Mapping):
         for name, value in node.items():
             if name not in without:
-                yield from _flat(value, without, f"{path} {name}".strip())
+                yield from _flat(value, without, several, f"{path} {name}".strip(), f"{route} {name}")
     elif isinstance(node, list) and any(isinstance(value, (Mapping, list)) for value in node):
         for index, value in enumerate(node):
             own = str(value.get("name") or value.get("target") or index) if isinstance(value, Mapping) else str(index)
-            yield from _flat(value, without, path if len(node) == 1 else f"{path} {own}")
+            yield from _flat(value, without, several, f"{path} {own}" if route in several else path, route)
     else:
         yield path, _text(node)
 

@@ -96,8 +96,7 @@ def _standing(line: Line, bound: float, level: float) -> str:
 
 def _by_bands(line: Line, at: float) -> str:
     """What holds of every ratio that the bands leave open."""
-    alike = line.reason == "provenance" and len(set(line.provenance)) == 1
-    found = bands.of(line) if alike else None
+    found = bands.of(line) if line.reason in bands.DECIDING else None
     if found is None or found[0] <= 0:
         return "undecided"
     worst, best = _losses(line, (math.log(found[0]), math.log(found[1])))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -86,13 +85,15 @@ def _bounds(line: Line) -> tuple[float, float] | None:
 
 
 def _outcome(line: Line, comparison: Comparison) -> str:
-    """`B better`, `A better`, `equivalent`, or why it is undecided."""
+    """`B better`, `A better`, `equivalent`, or why it is undecided; of what a model computed with that word."""
+    kinds = " and ".join(dict.fromkeys(line.provenance))
+    said = f" ({kinds})" if line.mixed else ""
     if line.outcome == "different":
-        return ONE_DISK if onedisk.of(comparison) else f"{line.better} better"
+        return ONE_DISK if onedisk.of(comparison) else f"{line.better} better{said}"
     if line.outcome == "equivalent":
-        return "equivalent"
-    if line.reason == "provenance":
-        return _by_model(line, comparison)
+        return f"equivalent{said}"
+    if line.reason in (bands.OVERLAP, "provenance"):
+        return f"undecided ({kinds}{', bands overlap' if line.reason == bands.OVERLAP else ''})"
     if line.reason in {"scatter", "few-pairs"} and line.evidence is not None:
         needed = line.evidence.needed
         count = f"more than {need.MOST}" if needed >= need.MOST else f"about {needed}"
@@ -101,23 +102,13 @@ def _outcome(line: Line, comparison: Comparison) -> str:
     return f"undecided ({why.get(line.reason, 'not run side by side')})"
 
 
-def _by_model(line: Line, comparison: Comparison) -> str:
-    """No test speaks of what a model computed; the ratio does, with what the bands leave open."""
-    kinds = " and ".join(dict.fromkeys(line.provenance))
-    if abs(math.log(line.ratio or 1.0)) <= math.log1p(comparison.rules.margin):
-        return f"alike ({kinds})"
-    bounds = _bounds(line)
-    open_ = ", bands overlap" if bounds and bounds[0] <= 1 <= bounds[1] else ""
-    return f"{line.better} better ({kinds}{open_})"
-
-
 def sentence(comparison: Comparison, names: tuple[str, str]) -> str:
     """The whole in one sentence: what each side does better, what is equivalent, what is undecided."""
     found = entries(comparison)
     if disk := onedisk.of(comparison):
         return f"Both lie on one disk ({disk}), so that neither is the faster one{_places(found)}."
     parts = [text for side, name in zip("AB", names, strict=True) if (text := _better(found, side, name))]
-    parts += [text for word in ("equivalent", "alike", "undecided") if (text := _rest(found, word))]
+    parts += [text for word in ("equivalent", "undecided") if (text := _rest(found, word))]
     text = "; ".join(parts) or "nothing could be compared"
     return f"{text if text.startswith(names) else text[:1].upper() + text[1:]}."
 
@@ -129,8 +120,19 @@ def _places(found: Sequence[Entry]) -> str:
 
 
 def _better(found: Sequence[Entry], side: str, name: str) -> str:
-    said = [_does(entry) for entry in found if entry.outcome.startswith(f"{side} better")]
-    return f"{name} {listed(said)}" if said else ""
+    better = [entry for entry in found if entry.outcome.startswith(f"{side} better")]
+    if len(better) > _LISTED and not any(questions.of(entry.line) for entry in better):
+        return f"{name} {_counted(better, len(found))}"
+    return f"{name} {listed([_does(entry) for entry in better])}" if better else ""
+
+
+def _counted(better: Sequence[Entry], total: int) -> str:
+    """What a side does better in more comparisons than a sentence can name."""
+    times = sorted(max(entry.times or 1.0, 1 / (entry.times or 1.0)) for entry in better)
+    models = [entry for entry in better if "modelled" in entry.outcome]
+    said = "" if not models else " (modelled)" if len(models) == len(better) else f" ({len(models)} of them modelled)"
+    span = f"{significant(times[0])}x to {significant(times[-1])}x"
+    return f"is {span} as good in {len(better)} of {total} comparisons{said}"
 
 
 def _does(entry: Entry) -> str:

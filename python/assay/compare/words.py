@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from assay.compare import judgement
+from assay.compare import bands, judgement
 from assay.compare.comparison import Comparison
 from assay.compare.line import Line
 from assay.results import row
@@ -19,11 +19,15 @@ def change(ratio: float) -> str:
         return f"1/{1 / ratio:.3g} of it"
     percent = 100 * (ratio - 1)
     digits = 1 if abs(percent) >= 0.095 else 2
-    return f"{percent:+.{digits}f} %"
+    text = f"{percent:+.{digits}f} %"
+    return text.replace("-", "+") if text == "-0.00 %" else text
 
 
 def span(line: Line) -> str:
-    """The interval; of too few pairs the lowest and the highest."""
+    """The interval; of too few pairs the lowest and the highest, and of models what their bands leave open."""
+    if line.reason in bands.DECIDING:
+        low, high = bands.of(line) or (1.0, 1.0)
+        return f"{change(low)} to {change(high)}"
     if len(line.pairs) < judgement.FEWEST:
         values = line.log_ratios
         return f"from {log_percent(min(values))} to {log_percent(max(values))}" if values else ""
@@ -57,6 +61,9 @@ def sentence(line: Line, comparison: Comparison) -> str:
         "no-pairs": _none,
         "unfinished": _unfinished,
         "provenance": _provenance,
+        bands.APART: _bands_apart,
+        bands.WITHIN: _bands_within,
+        bands.OVERLAP: _bands_overlap,
         "not-interleaved": _apart,
         "fixed-order": _apart,
     }
@@ -131,6 +138,23 @@ def _provenance(line: Line, _comparison: Comparison) -> str:
     who = f"both sides are {a}" if a == b else f"A is {a} and B is {b}"
     why = "what a model computes does not scatter as runs do, so no test can tell its error from a difference"
     return f"Undecided by test: {row.metric_title(line.metric)} {change(line.ratio or 1.0)} in B, but {who}; {why}."
+
+
+def _bands_apart(line: Line, _comparison: Comparison) -> str:
+    return f"Different as {line.provenance[0]}, {line.better} is better: {_open(line)}."
+
+
+def _bands_within(line: Line, comparison: Comparison) -> str:
+    return f"Equivalent as {line.provenance[0]}: {_open(line)}, all of it within {percent(comparison.rules.margin)}."
+
+
+def _bands_overlap(line: Line, _comparison: Comparison) -> str:
+    return f"Undecided: both sides are {line.provenance[0]}, and their bands overlap: {_open(line)}."
+
+
+def _open(line: Line) -> str:
+    """A change with what the bands of both sides leave open."""
+    return f"{row.metric_title(line.metric)} {change(line.ratio or 1.0)} in B, where the bands allow {span(line)}"
 
 
 def _apart(line: Line, _comparison: Comparison) -> str:

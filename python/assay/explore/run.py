@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.crew.work import WorkCrew
 from assay.error import BAD_JOB, AssayError
+from assay.executor.work import WorkExecutor
 from assay.explore import part
 from assay.explore.grid import Grid
 from assay.results.files import ResultError, make_folder, read_json, write_json
@@ -24,7 +24,7 @@ VERSION = 1
 PART = 20_000
 """Points of a part: enough that starting a process for it costs little of it, few enough for its memory."""
 _EACH = 8
-"""Parts that each of a crew answers at least: with few, one of them waits at the end for the other's last."""
+"""Parts that each worker of an executor answers at least: with few, one waits at the end for the other's last."""
 _TOLD_S = 10.0
 
 
@@ -37,7 +37,7 @@ class Exploration:
     twins: tuple[str, ...] = ()
 
 
-def run(order: Exploration, crew: WorkCrew, tell: Callable[[str], None]) -> Json:
+def run(order: Exploration, executor: WorkExecutor, tell: Callable[[str], None]) -> Json:
     """Answers what is missing, and says what it cost.
 
     Raises:
@@ -50,7 +50,7 @@ def run(order: Exploration, crew: WorkCrew, tell: Callable[[str], None]) -> Json
     if not 1 <= order.points <= grid.size:
         raise AssayError(f"--points {order.points}: there are {grid.size}", hint="ask for 1 to that", code=BAD_JOB)
     document = _begun(order, grid)
-    size = max(1, min(PART, -(-order.points // (crew.size * _EACH))))
+    size = max(1, min(PART, -(-order.points // (executor.size * _EACH))))
     size = int(document.setdefault("part", size))
     write_json(order.directory / EXPLORED, document)
     count = -(-order.points // size)
@@ -60,8 +60,8 @@ def run(order: Exploration, crew: WorkCrew, tell: Callable[[str], None]) -> Json
     begun = time.monotonic()
     asked: Json = {"twins": list(grid.twins), "count": order.points, "size": size}
     progress = _Progress(order.directory, missing, tell)
-    done = crew.do(part.answered, [asked | {"number": number} for number in missing], progress.heard)
-    return _summary(order, document, crew.size, done, time.monotonic() - begun)
+    done = executor.do(part.answered, [asked | {"number": number} for number in missing], progress.heard)
+    return _summary(order, document, executor.size, done, time.monotonic() - begun)
 
 
 def _begun(order: Exploration, grid: Grid) -> Json:

@@ -1,10 +1,10 @@
-"""What the hosts of a fleet compute for a crew: pieces that are known by name, and measure nothing."""
+"""What the hosts of a fleet compute for an executor: pieces that are known by name, and measure nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from assay.crew.work import Work
+from assay.executor.work import Work
 from assay.fleet.error import FleetError
 
 Json = dict[str, Any]
@@ -13,13 +13,13 @@ Json = dict[str, Any]
 def works() -> dict[str, Work]:
     """All that a fleet computes, by name."""
     from assay.claim import coverage
-    from assay.crew import asking
+    from assay.executor import dispatch
     from assay.explore import part
     from assay.soak import lanes
     from assay.twin import fit_drive
 
     found: tuple[Work, ...] = (
-        *(asking.predicted, asking.ended, part.answered, fit_drive.tried, coverage.counted, lanes.elsewhere),
+        *(dispatch.predicted, dispatch.ended, part.answered, fit_drive.tried, coverage.counted, lanes.elsewhere),
     )
     return {name(one): one for one in found}
 

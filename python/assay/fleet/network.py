@@ -68,7 +68,7 @@ def connect(number: int, pid: int) -> None:
     )
 
 
-def leave() -> None:
+def unshare() -> None:
     """This process goes into a network of its own, which is empty."""
     if _LIBC.unshare(_CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "unshare")
@@ -101,7 +101,7 @@ def _ip(*words: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     """`NUMBER COMMAND...`: makes a network, says so, waits for the cable, and becomes the command."""
     number, *command = arguments
-    leave()
+    unshare()
     print("ready", flush=True)
     sys.stdin.readline()
     inside(int(number))

@@ -55,9 +55,9 @@ def _classes(totals: Sequence[Json]) -> list[str]:
 
 def _figures(name: str, hosts: Sequence[str], totals: Sequence[Json]) -> list[Figure]:
     """A class: the total from cell to cell, and a panel for each host."""
-    sums = [_sum(name, place, total, len(hosts)) for place, total in enumerate(totals)]
+    sums = [_sum(name, number, total, len(hosts)) for number, total in enumerate(totals, 1)]
     rates = {
-        host: [entry for place, total in enumerate(totals) if (entry := _rate(name, host, place, total))]
+        host: [entry for number, total in enumerate(totals, 1) if (entry := _rate(name, host, number, total))]
         for host in hosts
     }
     whole = tuple(entry for entry in sums if entry)
@@ -72,34 +72,42 @@ def _figures(name: str, hosts: Sequence[str], totals: Sequence[Json]) -> list[Fi
     return [figure for figure in (together, apart) if figure.data]
 
 
-def _sum(name: str, place: int, total: Json, hosts: int) -> Datum | None:
+def _sum(name: str, number: int, total: Json, hosts: int) -> Datum | None:
     found = next((one for one in total["classes"] if one["class"] == name), None)
     if found is None:
         return None
     missing = ", ".join(total["not_in_total"])
     said = f"{len(found['hosts'])} of {hosts} hosts" + (f", without {missing}" if missing else "")
-    return _datum("", place, total, float(found["ops_per_s"]), said, missing=bool(missing))
+    return _datum("", number, total, float(found["ops_per_s"]), said, missing=bool(missing))
 
 
-def _rate(name: str, host: str, place: int, total: Json) -> Datum | None:
+def _rate(name: str, host: str, number: int, total: Json) -> Datum | None:
     seat: Json = next((one for one in total["hosts"] if one["host"] == host), {})
     found = next((one for one in seat.get("classes", ()) if one["class"] == name), None)
     if found is None:
         return None
     said = seat["reason"] or str(seat.get("verdict", ""))
-    return _datum(host, place, total, float(found["ops_per_s"]), said, missing=not seat["in_total"])
+    return _datum(host, number, total, float(found["ops_per_s"]), said, missing=not seat["in_total"])
 
 
-def _datum(panel: str, place: int, total: Json, value: float, hosts: str, *, missing: bool) -> Datum:
+def _datum(panel: str, number: int, total: Json, value: float, hosts: str, *, missing: bool) -> Datum:
     said = show.figure(value, _UNIT)
-    return {"panel": panel, "x": place, "cell": total["cell"], "y": value, "said": said, "hosts": hosts, "bad": missing}
+    return {
+        "panel": panel,
+        "x": number,
+        "cell": total["cell"],
+        "y": value,
+        "said": said,
+        "hosts": hosts,
+        "bad": missing,
+    }
 
 
 def _panel(title: str, data: Sequence[Datum], everything: Sequence[Datum]) -> Panel:
-    last = max(entry["x"] for entry in everything)
-    whole = list(range(0, int(last) + 1, max(1, int(last) // _TICKS)))
+    last = int(max(entry["x"] for entry in everything))
+    whole = list(range(1, last + 1, max(1, last // _TICKS)))
     axis = alt.Axis(title="cell, in the order in which they ran", values=whole)
-    x = alt.X("x:Q", axis=axis, scale=alt.Scale(domain=[-0.5, last + 0.5], nice=False))
+    x = alt.X("x:Q", axis=axis, scale=alt.Scale(domain=[0.5, last + 0.5], nice=False))
     y = axes.vertical(_METRIC, log=False, values=[float(entry["y"]) for entry in everything])
     tooltip = [
         alt.Tooltip(f"{name}:N", title=said) for name, said in (("cell", "cell"), ("said", "rate"), ("hosts", "hosts"))

@@ -24,13 +24,14 @@ from statistics import fmean
 from typing import Any
 
 from assay.error import BAD_JOB, AssayError
-from assay.index.seen import PointFigures, seen, with_pool
+from assay.index.seen import PointFigures, finished, names, together, with_pool
 from assay.index.winner import PROVENANCES, answers, best_places, cautions
 from assay.price.answer import Answer
 from assay.price.band import Prices, swing
 from assay.price.holding import Holding
 from assay.price.jungle import CPU, DRAM, RATIO, hardware_usd
 from assay.price.ledger import Ledger
+from assay.record import WorkRecord
 from assay.twin.predict import Point, predict
 
 Json = dict[str, Any]
@@ -142,7 +143,8 @@ def cost(ledger: Ledger, inside: Sequence[Path], dram: Sequence[int], factor: fl
     With bytes of data, DRAM is the pool of indexes on a drive.
     """
     rows: list[Json] = []
-    runs = seen(*inside)
+    whole, cut = finished(*inside)
+    runs = together(whole)
     for storage in STUDIED:
         for modules in dram:
             for run, rates in _on(runs, storage, data_bytes, modules):
@@ -151,10 +153,15 @@ def cost(ledger: Ledger, inside: Sequence[Path], dram: Sequence[int], factor: fl
         hint = "ask for less data, or run with larger pools in front of the drive"
         raise AssayError("no storage of the study has room for so much data", hint=hint, code=BAD_JOB)
     rows.sort(key=lambda row: (row["workload"], row["threads"], row["provenance"], row["dram_modules"], -row["r"]))
-    lines = [*answers(rows), PROVENANCES, *cautions(runs, data_bytes)]
+    lines = [*answers(rows), PROVENANCES, *cautions(runs, data_bytes), *([_left_out(cut)] if cut else [])]
     grid = [["workload", "threads", "rate", "DRAM", "index", "storage", "ops/s", "U", "USD", "R", "from", "to"]]
     grid += [_cells(row) for row in best_places(rows)]
     return Answer("index cost", {"rows": rows}, lines, ledger, RATIO, grid)
+
+
+def _left_out(cut: Sequence[WorkRecord]) -> str:
+    what = "1 run is" if len(cut) == 1 else f"{len(cut)} runs are"
+    return f"{what} left out, as interrupted: {names(cut)}. Run it again into the same folder to have it."
 
 
 def _row(ledger: Ledger, run: PointFigures, storage: Storage, reached: Reached, modules: int, factor: float) -> Json:

@@ -54,12 +54,37 @@ class PointFigures:
 
 
 def seen(*directories: Path) -> list[PointFigures]:
-    """The runs of indexes in a result folder.
+    """The runs of indexes in result folders, without those that were interrupted, as `finished` raises it."""
+    return together(finished(*directories)[0])
+
+
+def finished(*directories: Path) -> tuple[list[WorkRecord], list[WorkRecord]]:
+    """The records of index runs that count, and those that were interrupted: they hold less than was asked for, and of
+    some not one figure.
 
     Raises:
-        AssayError: where there are none.
+        AssayError: where none counts.
     """
     found = [record for one in directories for record in folder.load(one) if _counts(record)]
+    whole, cut = [one for one in found if not _cut(one)], [one for one in found if _cut(one)]
+    if not whole:
+        hint = "make some: assay index run --index dash-eh --workload lookup --out DIR"
+        message = f"{', '.join(map(str, directories))} holds no run of an index that is not invalid"
+        raise AssayError(message + (f" or interrupted ({names(cut)})" if cut else ""), hint=hint, code=BAD_JOB)
+    return whole, cut
+
+
+def names(records: Sequence[WorkRecord]) -> str:
+    """Runs by index, operations and id."""
+    return ", ".join(f"{one['subject']['name']} under {one['workload']['name']}, {one['run']['id']}" for one in records)
+
+
+def _cut(record: WorkRecord) -> bool:
+    return any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"])
+
+
+def together(found: Sequence[WorkRecord]) -> list[PointFigures]:
+    """Runs that differ in nothing but chance as one."""
     differing = {name for name in CONDITIONS if len({_condition(record, name) for record in found} - {""}) > 1}
     groups: dict[tuple[str, str, int, str, int], list[WorkRecord]] = defaultdict(list)
     for record in found:
@@ -71,11 +96,6 @@ def seen(*directories: Path) -> list[PointFigures]:
         workload = ", ".join([_workload(record), *words])
         threads = int(record["workload"]["parameters"]["threads"])
         groups[record["subject"]["name"], workload, threads, " ".join(way.words(record)), _pool(record)].append(record)
-    if not groups:
-        hint = "make some: assay index run --index dash-eh --workload lookup --out DIR"
-        raise AssayError(
-            f"{', '.join(map(str, directories))} holds no run of an index that is not invalid", hint=hint, code=BAD_JOB
-        )
     return [_together(*key[:4], records) for key, records in sorted(groups.items())]
 
 

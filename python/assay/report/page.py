@@ -13,10 +13,10 @@ from assay.charts.model import Figure
 from assay.charts.palette import Palette
 from assay.report import answer, headroom
 from assay.report.answer import headline, known, layers, rungs, trust
-from assay.report.view import claims, explorer, gaps, works
+from assay.report.view import cells, claims, explorer, gaps, works
 from assay.report.view.counsel import Counsel, counsel
 from assay.report.view.section import Section, section
-from assay.results import machine, row
+from assay.results import interval, machine, row
 from assay.results.folder import Folder
 from assay.version import __version__
 
@@ -102,6 +102,9 @@ def render(folder: Folder, parts: Parts) -> str:
         "counts": trust.counts(folder),
         "findings": trust.findings(folder),
         "sections": sections,
+        "figure_cells": cells.markup,
+        "bootstrap_runs": interval.RUNS_FOR_BOOTSTRAP,
+        "student_runs": interval.RUNS_FOR_STUDENT,
         "lead": None if ladder else _lead(folder, sections),
         "works": parts.works,
         "claims": parts.claims,

@@ -11,6 +11,7 @@ from typing import Any, cast
 from assay.error import BAD_JOB, AssayError
 from assay.record import Record
 from assay.results import collector, work
+from assay.results.files import documents
 from assay.results.repeated import RepeatedTwins
 from assay.results.work import Work
 
@@ -119,8 +120,7 @@ class _Reader:
         return None
 
     def records(self) -> dict[str, Record]:
-        paths = sorted((self.directory / "records").glob("*.json"))
-        found = ((path.stem, self._record(path)) for path in paths)
+        found = ((path.stem, self._record(path)) for path in documents(self.directory / "records"))
         return {cell: record for cell, record in found if record is not None}
 
     def _record(self, path: Path) -> Record | None:

@@ -80,7 +80,7 @@ def by(rows: Iterable[Row], dimensions: Sequence[str]) -> dict[tuple[Hashable, .
     """Rows that agree on all of `dimensions`, in order of first appearance."""
     found: dict[tuple[Hashable, ...], list[Row]] = {}
     for one in rows:
-        found.setdefault(tuple(one.key(name) for name in dimensions), []).append(one)
+        found.setdefault(tuple([one.key(name) for name in dimensions]), []).append(one)
     return found
 
 

@@ -7,7 +7,6 @@ intervals that are far too narrow.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,14 +17,12 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-RESAMPLES = 1999
 LEVEL = 0.95
 RUNS_FOR_STUDENT = 3
 RUNS_FOR_BOOTSTRAP = 10
 INTERVALS_AT_LEAST = 10
 WITHIN_A_RUN = "95 % within one run; another run of the cell may lie outside"
 _LEAST_FREEDOM = 1.5
-_SEED = 20210620
 
 
 @dataclass(frozen=True)
@@ -46,12 +43,14 @@ def over_runs(values: Sequence[float]) -> Interval | None:
     """Interval of the median over runs; the plain range of two, which know no spread; none for one run."""
     import numpy as np
 
+    from assay.stats import median as resampled
+
     if len(values) < 2:
         return None
     if len(values) < RUNS_FOR_STUDENT or len(set(values)) == 1 or min(values) <= 0:
         return Interval(min(values), max(values), f"range of {len(values)} runs")
     middle = float(np.median(values))
-    low, high = _bootstrap(values) if len(values) >= RUNS_FOR_BOOTSTRAP else _student(values)
+    low, high = resampled.bounds(values, LEVEL) if len(values) >= RUNS_FOR_BOOTSTRAP else _student(values)
     if not np.isfinite([low, high]).all():
         low, high = _student(values)
     return Interval(min(low, middle), max(high, middle), f"95 % over {len(values)} runs")
@@ -107,23 +106,6 @@ def _student(values: Sequence[float]) -> tuple[float, float]:
     quantile = float(stdtrit(len(logs) - 1, (1 + LEVEL) / 2))
     reach = quantile * float(np.std(logs, ddof=1)) / math.sqrt(len(logs))
     return math.exp(float(np.mean(logs)) - reach), math.exp(float(np.mean(logs)) + reach)
-
-
-def _bootstrap(values: Sequence[float]) -> tuple[float, float]:
-    """Bounds of the median; not a number where the runs are too alike for a bootstrap."""
-    import numpy as np
-    from scipy import stats
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = stats.bootstrap(
-            (np.asarray(values, dtype=np.float64),),
-            np.median,
-            n_resamples=RESAMPLES,
-            method="BCa",
-            rng=np.random.default_rng(_SEED),
-        ).confidence_interval
-    return float(found.low), float(found.high)
 
 
 def over_intervals(

@@ -6,25 +6,19 @@ import math
 from collections.abc import Iterable, Sequence
 
 from assay.record import Durability
-from assay.results import group, paths
+from assay.results import group
 from assay.results.group import Point
 from assay.results.row import Row
 
 
 def lone(rows: Iterable[Row]) -> list[Row]:
     """Classes that had the machine for themselves, on a real target."""
-    return [one for one in rows if len(one.record["classes"]) == 1 and _real(one)]
-
-
-def _real(one: Row) -> bool:
-    kinds = {str(target.get("kind")) for target in one.record["job"].get("targets") or ()}
-    return paths.named(str((one.asked.get("path") or {}).get("kind"))).moves and not kinds & {"null", "memory"}
+    return [one for one in rows if one.lone]
 
 
 def does(one: Row, operation: str, *patterns: str) -> bool:
     """Whether a class does only `operation`, in one of `patterns` (any where none is named)."""
-    kind = str((one.asked.get("operation") or {}).get("kind"))
-    pattern = str((one.asked.get("pattern") or {}).get("kind"))
+    kind, pattern = one.does
     return kind == operation and (not patterns or pattern in patterns)
 
 
@@ -41,8 +35,7 @@ def in_flight(one: Row) -> int:
 
 def cache(one: Row) -> str:
     """State of the page cache: `warm`, `cold`, `bypassed`, `as-found`."""
-    state = str(one.record["job"].get("cache") or "as-found")
-    return "bypassed" if state == "as-found" and direct(one) else state
+    return one.cache
 
 
 def write_percent(one: Row) -> int:
@@ -53,8 +46,7 @@ def write_percent(one: Row) -> int:
 
 def direct(one: Row) -> bool:
     """Whether the page cache was out of the way."""
-    path = one.asked.get("path") or {}
-    return bool(path.get("direct")) or paths.named(str(path.get("kind"))).direct
+    return one.direct
 
 
 def durability(one: Row) -> Durability:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,12 +28,13 @@ class RepeatedTwins:
     _known: dict[bytes, Any] = field(default_factory=dict)
     _stand_in: str = field(default_factory=lambda: secrets.token_hex(16))
 
-    def parsed(self, text: bytes) -> Any:
-        """What `json.loads` gives of UTF-8; raises what it raises."""
+    def parsed(self, text: bytes, loads: Callable[[str], Any] | None = None) -> Any:
+        """What `loads` (that of `json`) gives of UTF-8; raises what it raises."""
+        loads = loads or json.loads
         short, twins = self._taken_out(text)
-        found = json.loads(short.decode())
+        found = loads(short.decode())
         if twins and not self._put_back(found, twins):
-            found = json.loads(text.decode())
+            found = loads(text.decode())
         if not twins and len(self._known) < _KNOWN_AT_MOST:
             self._learn(found, text)
         return found

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import Any, cast
 
 from assay.record import Class, ClassResult, Distribution, IntervalPoint, Record, Target
-from assay.results import labels
+from assay.results import labels, paths
 from assay.results.folder import Cell
 from assay.results.interval import Interval, over_intervals, over_intervals_above
 
@@ -118,6 +118,14 @@ def _is_latency(name: str) -> bool:
     return head in _DISTRIBUTIONS and (tail in _SHARES or tail in {"mean", "min", "max", "stdev"})
 
 
+@cache
+def _parsed(metric: str) -> tuple[str, str, str]:
+    """A metric's canonical name; of a latency also its distribution and what of it, otherwise both are empty."""
+    name = canonical(metric)
+    head, _, tail = name.rpartition("_")
+    return (name, head, tail) if _is_latency(name) else (name, "", "")
+
+
 @dataclass(frozen=True, eq=False)
 class Row:
     """A class's result with what was asked of it."""
@@ -142,7 +150,7 @@ class Row:
         """Verdict on the record."""
         return str((self.record.get("verdict") or {}).get("status") or "invalid")
 
-    @property
+    @cached_property
     def provenance(self) -> str:
         """Where the figures came from."""
         own = self.result.get("provenance") or (self.result.get("bandwidth") or {}).get("provenance")
@@ -158,18 +166,43 @@ class Row:
         """Names of its figures that have a number."""
         return tuple(name for name in self.result if self.metric(name) is not None)
 
-    @property
+    @cached_property
     def path_label(self) -> str:
         """Path with options."""
         operation = str((self.asked.get("operation") or {}).get("kind") or "read")
         return labels.path(self.asked.get("path") or {}, operation)
 
-    @property
+    @cached_property
+    def does(self) -> tuple[str, str]:
+        """Kinds of its operation and of the pattern of its offsets."""
+        return str((self.asked.get("operation") or {}).get("kind")), str((self.asked.get("pattern") or {}).get("kind"))
+
+    @cached_property
+    def lone(self) -> bool:
+        """Whether the class had a real target for itself."""
+        if len(self.record["classes"]) != 1:
+            return False
+        kinds = {str(target.get("kind")) for target in self.record["job"].get("targets") or ()}
+        return paths.named(str((self.asked.get("path") or {}).get("kind"))).moves and not kinds & {"null", "memory"}
+
+    @cached_property
+    def direct(self) -> bool:
+        """Whether the page cache was out of the way."""
+        path = self.asked.get("path") or {}
+        return bool(path.get("direct")) or paths.named(str(path.get("kind"))).direct
+
+    @cached_property
+    def cache(self) -> str:
+        """State of the page cache: `warm`, `cold`, `bypassed`, `as-found`."""
+        state = str(self.record["job"].get("cache") or "as-found")
+        return "bypassed" if state == "as-found" and self.direct else state
+
+    @cached_property
     def closed(self) -> bool:
         """Whether the next operation starts when one ends: no rate says when, and no pause lies between."""
         return not self.rated and not self.asked.get("think")
 
-    @property
+    @cached_property
     def rated(self) -> bool:
         """Whether a rate says when operations are due, so that there is a time from the intended start."""
         return str((self.asked.get("arrivals") or {}).get("kind") or "closed") != "closed"
@@ -182,16 +215,15 @@ class Row:
     def metric(self, name: str) -> float | None:
         """Value of a metric in its base unit; none where it was not measured."""
         if name not in self._metrics:
-            self._metrics[name] = self._metric(canonical(name))
+            self._metrics[name] = self._metric(*_parsed(name))
         return self._metrics[name]
 
     @cached_property
     def _metrics(self) -> dict[str, float | None]:
         return {}
 
-    def _metric(self, name: str) -> float | None:
-        head, _, tail = name.rpartition("_")
-        if _is_latency(name):
+    def _metric(self, name: str, head: str, tail: str) -> float | None:
+        if head:
             return _plain((self.distribution(head) or {}).get(f"{tail}_ns"))
         holder = self.result.get("cpu") if name in _CPU else self.result
         return _plain((holder or {}).get(name))
@@ -211,17 +243,16 @@ class Row:
 
     def supported(self, name: str) -> bool:
         """Whether a percentile has at least 100 values beyond it; true for everything else."""
-        head, _, tail = canonical(name).rpartition("_")
-        if tail not in _SHARES or head not in _DISTRIBUTIONS:
+        _, head, tail = _parsed(name)
+        if tail not in _SHARES:
             return True
         ceiling = float((self.distribution(head) or {}).get("supported_percentile") or 0.0)
         return _SHARES[tail] <= ceiling + 1e-9
 
     def at_least(self, name: str) -> bool:
         """Whether a latency is a lower bound: operations that were due and never ended may move it."""
-        name = canonical(name)
-        head, _, tail = name.rpartition("_")
-        bound = (self.distribution(head) or {}).get("at_least") if _is_latency(name) and tail != "min" else None
+        _, head, tail = _parsed(name)
+        bound = (self.distribution(head) or {}).get("at_least") if head and tail != "min" else None
         found = self.metric(name)
         if not isinstance(bound, dict) or found is None:
             return False

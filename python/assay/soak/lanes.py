@@ -1,4 +1,4 @@
-"""A soak by a crew: stores beside each other, each with a share of the kills and moments of its own."""
+"""A soak by an executor: stores beside each other, each with a share of the kills and moments of its own."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from assay import own
-from assay.crew.work import WorkCrew
 from assay.error import AssayError
+from assay.executor.work import WorkExecutor
 from assay.soak.rounds import Places, Rounds, SoakOrder
 
 Json = dict[str, Any]
@@ -30,21 +30,21 @@ class SoakResult:
     kept: list[str]
 
 
-def soak(order: SoakOrder, crew: WorkCrew | None, tell: Callable[[str], None]) -> SoakResult:
+def soak(order: SoakOrder, executor: WorkExecutor | None, tell: Callable[[str], None]) -> SoakResult:
     """Kills as often as was asked, shared out evenly.
 
     Raises:
         AssayError: where a store does not work at all, or cannot be opened any more; what shows that is kept.
     """
-    if crew is None:
+    if executor is None:
         made = _made(order)
         return _together([_kept(_gone(order, made, tell), made)])
-    orders = _shares(order, crew.size)
-    if not crew.here:
-        return _together(crew.do(elsewhere, [asdict(one) for one in orders]))
+    orders = _shares(order, executor.size)
+    if not executor.here:
+        return _together(executor.do(elsewhere, [asdict(one) for one in orders]))
     folders = [_made(one) for one in orders]
     asked = [asdict(one) | {"made": _text(made)} for one, made in zip(orders, folders, strict=True)]
-    ended = crew.do(here, asked)
+    ended = executor.do(here, asked)
     return _together([_kept(one, made) for one, made in zip(ended, folders, strict=True)])
 
 

@@ -16,7 +16,7 @@ from assay.error import BAD_JOB, AssayError
 from assay.results.files import ResultError, read_json
 from assay.study import consent
 from assay.study.cell import Cell, Refusal
-from assay.study.work import declared, runners
+from assay.study.work import declared, runners, written
 
 VERSION = 1
 
@@ -30,10 +30,9 @@ CELL_OVERHEAD_S = 0.7
 # What a cell takes in virtual time.
 TWIN_CELL_S = 2.0
 UNKNOWN_WRITE_BYTES_PER_S = 2e9
-# Of work: loading its data, in virtual time all of it, and what a log and its pages write.
+# Of work: loading its data, and in virtual time all of it.
 WORK_LOAD_S = 10.0
 TWIN_WORK_S = 10.0
-WORK_WRITE_BYTES_PER_S = 500e6
 
 
 @dataclass(frozen=True)
@@ -200,8 +199,11 @@ def _work(cell: Cell) -> Cell:
         return replace(cell, seconds=cost.seconds, bytes_written=cost.bytes_written)
     if not declared.members(cell.job):
         return replace(cell, seconds=TWIN_WORK_S)
-    seconds = declared.window_s(cell.job) + WORK_LOAD_S
-    return replace(cell, seconds=seconds, bytes_written=int(seconds * WORK_WRITE_BYTES_PER_S))
+    window = declared.window_s(cell.job)
+    seconds, bound = window + WORK_LOAD_S, int((window + WORK_LOAD_S) * written.BYTES_PER_S)
+    if cell.program[0] == "index":
+        bound = written.at_most(cell.job, WORK_LOAD_S, window)
+    return replace(cell, seconds=seconds, bytes_written=bound)
 
 
 def _window_s(job: dict[str, Any]) -> float:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from assay.binary import Binary
-from assay.crew.work import WorkCrew
 from assay.error import FAILED, AssayError
+from assay.executor.work import WorkExecutor
 from assay.target.catalog import VERSION
 from assay.twin.fit_points import Measured
 
@@ -66,23 +66,23 @@ def solve(twins: Sequence[Json], host: Json, points: Sequence[Measured], binary:
 
 
 def fit(
-    points: Sequence[Measured], host: Json, capacity_bytes: float, binary: Binary, crew: WorkCrew | None = None
+    points: Sequence[Measured], host: Json, capacity_bytes: float, binary: Binary, executor: WorkExecutor | None = None
 ) -> DriveFit:
     """The parameters under which the points that are not held out come out best.
 
-    The number of dies is whole, so the rest is fitted once more after it was rounded. The layouts are tried by `crew`
-    beside each other, else one after the other.
+    The number of dies is whole, so the rest is fitted once more after it was rounded. `executor` tries
+    the layouts beside each other, and without it they are tried one after the other.
     """
     seen = [point for point in points if not point.held_out]
     start = first_guess(seen)
     problem = _Problem(seen, host, capacity_bytes, binary)
     starts = [start | {"page_bytes": page, "spread_dies": wide} for page, wide in LAYOUTS]
-    if crew is None:
+    if executor is None:
         tries = [problem.best(begin, _ROUNDS) for begin in starts]
     else:
         asked: Json = {"points": [dataclasses.asdict(point) for point in seen], "host": host}
         asked |= {"capacity_bytes": capacity_bytes}
-        tries = [(one["values"], one["cost"]) for one in crew.do(tried, [asked | {"start": one} for one in starts])]
+        tries = [(one["values"], one["cost"]) for one in executor.do(tried, [asked | {"start": one} for one in starts])]
     values, _ = min(tries, key=lambda found: found[1])
     values["dies"] = float(max(1, round(values["dies"])))
     values, _ = problem.best(values, _ROUNDS, fixed=("dies",))

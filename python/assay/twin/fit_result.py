@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.crew.work import WorkCrew
+from assay.executor.work import WorkExecutor
 from assay.study import plan
 from assay.target.catalog import VERSION
 from assay.twin import fit_host
@@ -88,7 +88,7 @@ class FitResult:
         return to_toml(self.host)
 
 
-def fit_folder(directory: Path, name: str, binary: Binary, crew: WorkCrew | None = None) -> FitResult:
+def fit_folder(directory: Path, name: str, binary: Binary, executor: WorkExecutor | None = None) -> FitResult:
     """Fits a twin to the records of a folder.
 
     Raises:
@@ -100,7 +100,7 @@ def fit_folder(directory: Path, name: str, binary: Binary, crew: WorkCrew | None
     date = f"{datetime.now(UTC):%Y-%m-%d}"
     name = name or slug(seen["model"] or seen["name"] or "mine")
     host = fit_host.document(records, f"{name}-host", date)
-    drive = fit(found, host, float(seen["bytes"] or 1e12), binary, crew)
+    drive = fit(found, host, float(seen["bytes"] or 1e12), binary, executor)
     verdict = judge(found, drive, _expected(directory))
     sustained = _sustained(records)
     twin = _twin(name, seen, drive, found, verdict, sustained, date)

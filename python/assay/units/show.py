@@ -16,9 +16,9 @@ def significant(value: float, digits: int = 3) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "not a number"
     # 0.9995 has three digits as 1.00: rounding may give one more before the point.
-    rounded = float(f"{value:.{digits - 1}e}")
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{value:,.{decimals}f}".replace(",", "\u00a0")
+    power = int(format(value, f".{digits - 1}e").rpartition("e")[2])
+    text = format(value, f",.{max(0, digits - 1 - power)}f")
+    return text.replace(",", "\u00a0") if power > 2 else text
 
 
 def _scaled(value: float, steps: tuple[tuple[float, str], ...]) -> str:

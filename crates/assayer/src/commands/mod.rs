@@ -14,7 +14,7 @@ pub mod verify;
 
 use std::path::Path;
 
-use assay_record::{Job, TargetKind};
+use assay_record::Job;
 use assayer::{
     Failure,
     document::{JOB_BYTES_AT_MOST, read},
@@ -23,9 +23,4 @@ use assayer::{
 /// Reads and validates a job; `-` is standard input.
 pub fn read_job(path: &Path) -> Result<Job, Failure> {
     Ok(Job::parse(&read(path, "job", JOB_BYTES_AT_MOST)?)?)
-}
-
-/// A job that is played in virtual time. One twin makes it such a job: what is real beside it is refused there.
-pub fn on_twins(job: &Job) -> bool {
-    job.targets.iter().any(|target| target.kind == TargetKind::Twin)
 }

@@ -6,7 +6,7 @@ use assay_path::{PathError, guard, polled, prepare};
 use assay_record::{Class, Job, Layout, Target, Window};
 use serde::Serialize;
 
-use super::{on_twins, read_job};
+use super::read_job;
 use assayer::{Failure, output};
 
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ fn inadmissible(job: &Job) -> Vec<Refusal> {
 /// Prints the plan.
 pub fn plan(path: &Path) -> Result<ExitCode, Failure> {
     let job = read_job(path)?;
-    if on_twins(&job) {
+    if job.on_twins() {
         return plan_of_twins(&job);
     }
     let planned = prepare::plan(&job);

@@ -8,7 +8,7 @@ use assay_record::{Event, Job, Stop, kind_of};
 use assay_twin::play;
 use assayer::{Failure, document, interrupt, output, protocol};
 
-use super::{elsewhere, on_twins, read_job};
+use super::{elsewhere, read_job};
 
 /// Kind of the jobs that this program does; one that says no kind is such a job.
 const IO: &str = "io";
@@ -25,7 +25,7 @@ pub fn run(path: &Path) -> Result<ExitCode, Failure> {
         let seconds = job.window.warmup_s + job.window.measure_s;
         let (record, _) = protocol::perform(&job.name, seconds, |emit, interrupted| {
             let watch = &mut Watch { emit, interrupted };
-            if on_twins(&job) { Ok(play(&job, watch)?) } else { Ok(run_job(&job, watch)?) }
+            if job.on_twins() { Ok(play(&job, watch)?) } else { Ok(run_job(&job, watch)?) }
         })?;
         let code = if record.window.stop == Stop::Interrupted { protocol::INTERRUPTED } else { 0 };
         output::line(&Event::Finished { record: Box::new(record) })?;
@@ -36,7 +36,7 @@ pub fn run(path: &Path) -> Result<ExitCode, Failure> {
 /// Prepares a job's data sets, and runs nothing.
 pub fn prepare(path: &Path) -> Result<ExitCode, Failure> {
     let job = read_job(path)?;
-    if on_twins(&job) {
+    if job.on_twins() {
         return Ok(ExitCode::SUCCESS);
     }
     let interrupted = interrupt::watch()?;

@@ -50,7 +50,7 @@ impl Pool {
             slots,
             pages,
             limit: 1,
-            note: Vec::new(),
+            owner_bytes: Vec::new(),
             roots: Vec::new(),
             copy: 0,
         };
@@ -110,7 +110,7 @@ impl Pool {
             preserved: Mutex::default(),
             numbers: Mutex::new(Numbers { free: Vec::new(), limit: block.limit }),
             map: Mutex::new(Map { pieces, roots, copy: block.copy }),
-            note: Mutex::new(block.note.clone()),
+            owner_bytes: Mutex::new(block.owner_bytes.clone()),
             broken: Mutex::default(),
             totals: Mutex::new(Counters::default()),
             stretches: Mutex::new((0..stretches as u32).rev().collect()),

@@ -5,7 +5,7 @@
 //! handed out only after it was seen to be unchanged), shared, exclusive.
 //!
 //! **Checkpoints.** What is durable is the last checkpoint: all pages as they were at one moment at which no change was
-//! under way, and a note of the owner's that was taken at that moment. Pages are never written over, so a crash at any time
+//! under way, and bytes of the owner's that was taken at that moment. Pages are never written over, so a crash at any time
 //! leaves the last durable checkpoint as it was: torn writes hit only slots that it does not refer to. Everything after it
 //! is lost, unless the owner has a log: it notes the log's end in the checkpoint, and replays from there. For that reason
 //! a page may be written before its log is: nothing refers to it until the next checkpoint, which asks the owner first
@@ -43,7 +43,7 @@ use crate::{
     disk::{Disk, Memory},
 };
 
-pub use superblock::NOTE_BYTES;
+pub use superblock::OWNER_BYTES;
 pub use tier::{Lower, Placement, Tier};
 
 /// Number of a page; 0 is none.
@@ -144,7 +144,7 @@ pub struct Pool {
     pub(crate) preserved: Mutex<Vec<Preserved>>,
     pub(crate) numbers: Mutex<Numbers>,
     pub(crate) map: Mutex<Map>,
-    pub(crate) note: Mutex<Vec<u8>>,
+    pub(crate) owner_bytes: Mutex<Vec<u8>>,
     pub(crate) broken: Mutex<Option<Breakdown>>,
     pub(crate) totals: Mutex<Counters>,
     /// Stretches of memory for runs of pages that nobody uses.
@@ -191,9 +191,9 @@ impl Pool {
         numbers.limit - 1 - numbers.free.len() as u64
     }
 
-    /// The owner's note of the last durable checkpoint, as it was when the pool was opened or since.
-    pub fn note(&self) -> Vec<u8> {
-        locked(&self.note).clone()
+    /// The owner's bytes of the last durable checkpoint, as it was when the pool was opened or since.
+    pub fn owner_bytes(&self) -> Vec<u8> {
+        locked(&self.owner_bytes).clone()
     }
 
     /// Number of the checkpoint that changes of now will belong to.

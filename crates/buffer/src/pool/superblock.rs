@@ -8,8 +8,8 @@
 //!   24  slots      u64  slots of the disk that may be used
 //!   32  pages      u64  numbers that a page may have: 1 to this, less one
 //!   40  limit      u64  all pages in use have smaller numbers
-//!   48  note       u32  bytes of the owner's note
-//!   64  the owner's note, 512 bytes
+//!   48  owner      u32  how many bytes the owner has
+//!   64  the owner's bytes, 512 bytes
 //!  576  places of the map's root pages, 436 words
 //! 4092  checksum   u32  CRC-32C of all before
 //! ```
@@ -23,16 +23,16 @@ pub(crate) const BYTES: usize = 4096;
 pub(crate) const SECOND: u64 = 64 << 10;
 /// Where slots begin.
 pub(crate) const SLOTS_AT: u64 = 128 << 10;
-/// Bytes of the owner's note at most.
-pub const NOTE_BYTES: usize = 512;
+/// Bytes that the owner has at most.
+pub const OWNER_BYTES: usize = 512;
 /// Root pages at most.
 pub(crate) const ROOTS: usize = 436;
 /// What this program reads and writes.
 pub(crate) const VERSION: u32 = 2;
 
 const MAGIC: &[u8; 8] = b"ASSAYBUF";
-const NOTE_AT: usize = 64;
-const ROOTS_AT: usize = NOTE_AT + NOTE_BYTES;
+const OWNER_AT: usize = 64;
+const ROOTS_AT: usize = OWNER_AT + OWNER_BYTES;
 
 /// What a copy says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Superblock {
     pub slots: u64,
     pub pages: u64,
     pub limit: u64,
-    pub note: Vec<u8>,
+    pub owner_bytes: Vec<u8>,
     pub roots: Vec<PageSlot>,
     /// Which copy it is: 0 or 1.
     pub copy: u8,
@@ -62,8 +62,8 @@ impl Superblock {
         for (at, value) in [(16, self.epoch), (24, self.slots), (32, self.pages), (40, self.limit)] {
             into[at..at + 8].copy_from_slice(&value.to_le_bytes());
         }
-        into[48..52].copy_from_slice(&(self.note.len() as u32).to_le_bytes());
-        into[NOTE_AT..NOTE_AT + self.note.len()].copy_from_slice(&self.note);
+        into[48..52].copy_from_slice(&(self.owner_bytes.len() as u32).to_le_bytes());
+        into[OWNER_AT..OWNER_AT + self.owner_bytes.len()].copy_from_slice(&self.owner_bytes);
         for (index, root) in self.roots.iter().enumerate() {
             let at = ROOTS_AT + index * 8;
             into[at..at + 8].copy_from_slice(&root.0.to_le_bytes());
@@ -74,7 +74,7 @@ impl Superblock {
 
     fn read(from: &[u8], copy: u8) -> Self {
         let word = |at: usize| field(from, at);
-        let note_bytes = (word(48) as u32 as usize).min(NOTE_BYTES);
+        let owner_bytes = (word(48) as u32 as usize).min(OWNER_BYTES);
         let roots = (0..ROOTS).map(|index| PageSlot(word(ROOTS_AT + index * 8)));
         Self {
             page_bytes: (word(8) >> 32) as u32,
@@ -82,7 +82,7 @@ impl Superblock {
             slots: word(24),
             pages: word(32),
             limit: word(40),
-            note: from[NOTE_AT..NOTE_AT + note_bytes].to_vec(),
+            owner_bytes: from[OWNER_AT..OWNER_AT + owner_bytes].to_vec(),
             roots: roots.take_while(|&place| place != PageSlot::NOWHERE).collect(),
             copy,
         }
@@ -130,8 +130,8 @@ mod tests {
     use super::*;
 
     fn block(epoch: u64, copy: u8) -> (Superblock, Vec<u8>) {
-        let (note, roots) = (b"note".to_vec(), vec![PageSlot::new(3, 4), PageSlot::new(9, 1)]);
-        let block = Superblock { page_bytes: 8192, epoch, slots: 77, pages: 66, limit: 5, note, roots, copy };
+        let (owner_bytes, roots) = (b"owner".to_vec(), vec![PageSlot::new(3, 4), PageSlot::new(9, 1)]);
+        let block = Superblock { page_bytes: 8192, epoch, slots: 77, pages: 66, limit: 5, owner_bytes, roots, copy };
         let mut bytes = vec![0; BYTES];
         block.write(&mut bytes);
         (block, bytes)

@@ -136,9 +136,11 @@ impl Stage {
         }
     }
 
-    /// Ends all actors where they are: their stacks are unwound. For one who must go before they have ended.
-    pub fn abandon(&self) {
-        let fibers: Vec<_> = self.actors.borrow_mut().iter_mut().filter_map(|actor| actor.fiber.take()).collect();
+    /// Ends actors where they are: their stacks are unwound. For one who must go before they have ended.
+    pub fn abandon(&self, actors: &[usize]) {
+        let mut all = self.actors.borrow_mut();
+        let fibers: Vec<_> = actors.iter().filter_map(|&actor| all[actor].fiber.take()).collect();
+        drop(all);
         drop(fibers);
     }
 

@@ -1,6 +1,6 @@
 //! Checkpoints: all pages as they are at one moment become durable together.
 //!
-//! 1. The gate is closed: no change is under way. The epoch is counted up, the owner's note taken, places compared; the
+//! 1. The gate is closed: no change is under way. The epoch is counted up, the owner's bytes taken, places compared; the
 //!    gate opens. From here on others go on: whoever changes a page that is dirty since before copies it first.
 //! 2. Every page that was dirty then is written to a fresh slot, as it was.
 //! 3. The changed pieces of the map are written to fresh slots, and the pages of the root that refer to them.
@@ -22,7 +22,7 @@ use crate::{
     BufferError,
     disk::{Action, DiskRequest, NONE, ONE},
     pool::{
-        NOTE_BYTES, Pool,
+        OWNER_BYTES, Pool,
         format::entries,
         locked,
         superblock::{self, Superblock},
@@ -37,7 +37,7 @@ const TRIMS_AT_ONCE: usize = 256;
 /// What stands still at the moment of the checkpoint.
 struct Moment {
     epoch: u64,
-    note: Vec<u8>,
+    owner_bytes: Vec<u8>,
     limit: u64,
 }
 
@@ -57,8 +57,8 @@ impl Drop for Making<'_> {
 }
 
 impl Worker<'_> {
-    /// Makes all changes durable that had ended when `capture` was called, together with the note that it returns (at most
-    /// [`NOTE_BYTES`]). No change is under way while it runs, so it must not wait. `before_commit` is called when all is
+    /// Makes all changes durable that had ended when `capture` was called, together with the owner's bytes that it returns (at most
+    /// [`OWNER_BYTES`]). No change is under way while it runs, so it must not wait. `before_commit` is called when all is
     /// written and nothing is final: the owner waits there until its log is durable up to what `capture` noted. Returns the
     /// checkpoint's number. One is made at a time; others wait.
     ///
@@ -83,16 +83,16 @@ impl Worker<'_> {
         let making = Making { pool };
         pool.whole()?;
         let moment = self.moment(capture);
-        if moment.note.len() > NOTE_BYTES {
-            let what = format!("a note of {} bytes was given", moment.note.len());
-            return Err(BufferError::unfit(what, format!("a note has at most {NOTE_BYTES}")));
+        if moment.owner_bytes.len() > OWNER_BYTES {
+            let what = format!("an owner gave {} bytes for the superblock", moment.owner_bytes.len());
+            return Err(BufferError::unfit(what, format!("it has room for {OWNER_BYTES}")));
         }
         self.write_pages(moment.epoch)?;
         let pieces = self.write_map()?;
         before_commit()?;
         self.commit(&moment)?;
         pool.places.unmark(&pieces);
-        *locked(&pool.note) = moment.note;
+        *locked(&pool.owner_bytes) = moment.owner_bytes;
         self.release()?;
         pool.measure_room();
         drop(making);
@@ -145,12 +145,12 @@ impl Worker<'_> {
         while !pool.gate.is_empty() {
             self.pause();
         }
-        let note = capture();
+        let owner_bytes = capture();
         let _alone = pool.places.hold();
         let epoch = pool.epoch.fetch_add(1, Ordering::AcqRel);
         pool.places.snapshot(&pool.slots);
         pool.snapshotting.store(true, Ordering::Release);
-        Moment { epoch, note, limit: locked(&pool.numbers).limit }
+        Moment { epoch, owner_bytes, limit: locked(&pool.numbers).limit }
     }
 
     /// Writes every page that belongs to the checkpoint. Pages that others are writing are written once more in the second
@@ -274,7 +274,7 @@ impl Worker<'_> {
             slots: self.pool.slots.count(),
             pages: self.pool.places.pages(),
             limit: moment.limit,
-            note: moment.note.clone(),
+            owner_bytes: moment.owner_bytes.clone(),
             roots,
             copy,
         };

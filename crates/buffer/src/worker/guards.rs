@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Leave to look at a page that others may change.
+/// Permission to look at a page that others may change.
 #[derive(Clone, Copy)]
 pub struct Optimistic<'w> {
     worker: &'w Worker<'w>,
@@ -24,13 +24,13 @@ pub struct Optimistic<'w> {
     page: PageId,
 }
 
-/// Leave to read a page that nobody changes meanwhile.
+/// A permit to read a page that nobody changes meanwhile.
 #[must_use]
 pub struct Shared<'w> {
     held: Optimistic<'w>,
 }
 
-/// Leave to change a page. It becomes dirty only by [`Exclusive::bytes_mut`].
+/// A permit to change a page. It becomes dirty only by [`Exclusive::bytes_mut`].
 #[must_use]
 pub struct Exclusive<'w> {
     worker: &'w Worker<'w>,

@@ -113,7 +113,7 @@ impl Token {
     }
 }
 
-/// Leave to change pages; it ends when dropped.
+/// A permit to change pages; it ends when dropped.
 #[must_use]
 pub struct Writing<'w> {
     worker: &'w Worker<'w>,
@@ -185,7 +185,7 @@ impl<'p> Worker<'p> {
         self.tally.get()
     }
 
-    /// Leave to change pages. Waits while a checkpoint closes the gate, and where there is room for no more than one.
+    /// A permit to change pages. Waits while a checkpoint closes the gate, and where there is room for no more than one.
     #[inline]
     pub fn write(&self) -> Writing<'_> {
         // Whoever has leave already must go on: the checkpoint waits for him.

@@ -60,8 +60,8 @@ impl Logs {
     pub fn of(logs: Vec<Log>) -> Self {
         let acknowledged = Arc::default();
         let several = logs.len() > 1;
-        let told = |log: Log| Arc::new(if several { log.telling(Arc::clone(&acknowledged)) } else { log });
-        Self { logs: logs.into_iter().map(told).collect(), acknowledged, next: AtomicUsize::new(0) }
+        let shared = |log: Log| Arc::new(if several { log.telling(Arc::clone(&acknowledged)) } else { log });
+        Self { logs: logs.into_iter().map(shared).collect(), acknowledged, next: AtomicUsize::new(0) }
     }
 
     /// No log.

@@ -14,10 +14,10 @@
 pub mod area;
 pub mod logs;
 pub mod merge;
-mod pen;
 mod reader;
 pub mod record;
 pub mod tail;
+mod turn;
 mod writer;
 
 use std::{
@@ -37,8 +37,8 @@ pub use tail::Tail;
 pub use writer::Writer;
 
 use self::{
-    pen::{Lead, Pen},
     record::{HEADER, RecordKind},
+    turn::{DirectWriter, Lead},
 };
 use crate::{
     durability::Durability,
@@ -113,7 +113,7 @@ pub struct Log {
     sessions: AtomicUsize,
     /// Somebody has the turn to write.
     writing: AtomicBool,
-    pen: Mutex<Option<Pen>>,
+    direct: Mutex<Option<DirectWriter>>,
     /// Those who sleep until a turn has ended, or are about to.
     sleepers: AtomicUsize,
     asleep: AtomicBool,
@@ -151,7 +151,7 @@ impl Log {
             filling: (0..=SESSIONS_AT_MOST).map(|_| Filling(AtomicU64::new(IDLE))).collect(),
             sessions: AtomicUsize::new(0),
             writing: AtomicBool::new(false),
-            pen: Mutex::default(),
+            direct: Mutex::default(),
             sleepers: AtomicUsize::new(0),
             asleep: AtomicBool::new(false),
             bell: Mutex::default(),
@@ -202,7 +202,7 @@ impl Log {
                 self.wake();
                 return Ok(Err(Full::Ring));
             }
-            // Announced before it is reserved: whoever sees the reservation sees that the range is not filled.
+            // Prefetch before it is reserved: whoever sees the reservation sees that the range is not filled.
             filling.store(start, SeqCst);
             match self.reserved.compare_exchange(start, end, SeqCst, SeqCst) {
                 Ok(_) => return Ok(Ok(start)),
@@ -345,7 +345,7 @@ impl Log {
     }
 
     /// A commit that ends at `position` was made, and nobody waits for it yet: it is written soon.
-    pub fn leave(&self, position: u64) {
+    pub fn expect(&self, position: u64) {
         if self.pace == Pace::Eager && self.durability != Durability::Pmem {
             self.ask(position);
         }

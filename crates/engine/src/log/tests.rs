@@ -306,7 +306,7 @@ fn threadless(disk: &Arc<SimDisk>) -> Log {
     let tail = Tail::Volatile(Arc::new(Memory::new(RING as usize).unwrap()));
     let log = Log::new(Area::open(&**disk).unwrap(), tail, Durability::Fdatasync, Pace::Eager, 0);
     let disk = Arc::clone(disk) as Arc<dyn Disk>;
-    *log.turn().pen() = pen::Pen::take(&log, &disk).unwrap();
+    *log.turn().direct() = turn::DirectWriter::take(&log, &disk).unwrap();
     log
 }
 
@@ -384,7 +384,7 @@ fn a_commit_that_nobody_waits_for_is_written_all_the_same() {
     let log = Arc::new(Log::new(Area::open(&*disk).unwrap(), tail, Durability::Fdatasync, Pace::Eager, 0));
     let _writer = Writer::start(Arc::clone(&log), Arc::clone(&disk) as Arc<dyn Disk>).unwrap();
     let end = append(&log, 1, 100).unwrap();
-    log.leave(end);
+    log.expect(end);
     while log.durable() < end {
         std::thread::yield_now();
     }

@@ -11,8 +11,8 @@ use assay_buffer::{
 use super::{
     IDLE, Log, Pace, Tail, WRITER,
     area::BLOCK,
-    pen::{CHUNK, Lead, Pen},
     record::{self, HEADER, RecordKind},
+    turn::{CHUNK, DirectWriter, Lead},
 };
 use crate::error::{EngineError, Failure, Result};
 
@@ -31,8 +31,8 @@ impl Writer {
     /// # Errors
     /// Where there is no thread to be had, or no way to the disk.
     pub fn start(log: Arc<Log>, disk: Arc<dyn Disk>) -> Result<Self> {
-        let pen = Pen::take(&log, &disk)?;
-        *log.turn().pen() = pen;
+        let direct = DirectWriter::take(&log, &disk)?;
+        *log.turn().direct() = direct;
         let worker = Arc::clone(&log);
         let thread = stage::spawn("log", move || {
             if let Err(error) = serve(&worker, &disk) {
@@ -54,12 +54,12 @@ impl Drop for Writer {
             thread.join();
         }
         // The disk is let go of, whoever keeps the log.
-        *self.log.turn().pen() = None;
+        *self.log.turn().direct() = None;
     }
 }
 
 fn serve(log: &Log, disk: &Arc<dyn Disk>) -> Result<()> {
-    let mut hand = Hand::new(log, Arc::clone(disk))?;
+    let mut hand = BatchWriter::new(log, Arc::clone(disk))?;
     loop {
         let ending = {
             let mut bell = log.bell();
@@ -77,10 +77,10 @@ fn serve(log: &Log, disk: &Arc<dyn Disk>) -> Result<()> {
         let wanted = log.bell().wanted;
         let anything = if ending { log.pace == Pace::Eager } else { is_wanted(log, wanted) };
         if anything {
-            let mut pen = turn.pen();
+            let mut direct = turn.direct();
             let short = log.backlog() <= CHUNK;
-            match pen.as_mut().filter(|_| short) {
-                Some(pen) => write_batch(log, |from, end| pen.write(log, from, end))?,
+            match direct.as_mut().filter(|_| short) {
+                Some(direct) => write_batch(log, |from, end| direct.write(log, from, end))?,
                 None => write_batch(log, |from, end| hand.write_out(log, from, end))?,
             }
         }
@@ -102,11 +102,11 @@ impl Log {
             return Lead::Ask;
         }
         let Some(turn) = self.try_turn() else { return Lead::Busy };
-        let mut pen = turn.pen();
-        let Some(pen) = pen.as_mut() else { return Lead::Ask };
+        let mut direct = turn.direct();
+        let Some(direct) = direct.as_mut() else { return Lead::Ask };
         if self.check().is_ok() {
             // An error has stopped the log, which those who wait hear of.
-            let _ = write_batch(self, |from, end| pen.write(self, from, end));
+            let _ = write_batch(self, |from, end| direct.write(self, from, end));
         }
         Lead::Done
     }
@@ -134,14 +134,14 @@ fn write_batch(log: &Log, write: impl FnOnce(u64, u64) -> Result<()>) -> Result<
 }
 
 /// Queue and memory of the writing thread.
-struct Hand {
+struct BatchWriter {
     disk: Arc<dyn Disk>,
     memory: Arc<Memory>,
     queue: Box<dyn Queue>,
     done: Vec<Completion>,
 }
 
-impl Hand {
+impl BatchWriter {
     fn new(log: &Log, disk: Arc<dyn Disk>) -> Result<Self> {
         let memory = match &log.tail {
             Tail::Volatile(memory) => Arc::clone(memory),

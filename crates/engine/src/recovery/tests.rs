@@ -36,15 +36,15 @@ impl Held {
 }
 
 impl Trees for Arc<Held> {
-    type Leave<'a> = ();
+    type Permit<'a> = ();
 
     fn read(&self, table: u16, key: &[u8], _finger: &mut Finger, mut copy: impl FnMut(&[u8])) -> Result<bool> {
         Ok(self.rows.lock().unwrap().get(&(table, key.to_vec())).map(|row| copy(row)).is_some())
     }
 
-    fn leave(&self) -> Self::Leave<'_> {}
+    fn permit(&self) -> Self::Permit<'_> {}
 
-    fn change(&self, _leave: &Self::Leave<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
+    fn change(&self, _permit: &Self::Permit<'_>, table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
         let (mut rows, mut row) = (self.rows.lock().unwrap(), Vec::new());
         let key = (table, key.to_vec());
         match decide(rows.get(&key).map(Vec::as_slice), &mut row) {
@@ -57,7 +57,7 @@ impl Trees for Arc<Held> {
 
     fn replace(
         &self,
-        _leave: &Self::Leave<'_>,
+        _permit: &Self::Permit<'_>,
         table: u16,
         row: (&[u8], &[u8]),
         _finger: &mut Finger,

@@ -24,7 +24,7 @@ pub struct Memory {
 }
 
 impl Trees for Memory {
-    type Leave<'a> = ();
+    type Permit<'a> = ();
 
     fn read(&self, table: u16, key: &[u8], _finger: &mut Finger, mut copy: impl FnMut(&[u8])) -> Result<bool> {
         let map = self.map.read().unwrap();
@@ -35,7 +35,7 @@ impl Trees for Memory {
 
     fn replace(
         &self,
-        _leave: &(),
+        _permit: &(),
         table: u16,
         (key, row): (&[u8], &[u8]),
         _finger: &mut Finger,
@@ -48,9 +48,9 @@ impl Trees for Memory {
         Ok(())
     }
 
-    fn leave(&self) {}
+    fn permit(&self) {}
 
-    fn change(&self, _leave: &(), table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
+    fn change(&self, _permit: &(), table: u16, key: &[u8], decide: &mut Decide<'_>) -> Result<()> {
         let mut map = self.map.write().unwrap();
         let (place, mut row) = ((table, key.to_vec()), Vec::new());
         match decide(map.get(&place).map(Vec::as_slice), &mut row) {

@@ -9,7 +9,7 @@ use assay_buffer::{
 };
 use assay_engine::{
     Database, Disks, Durability, EngineError, Modules, Options, Result, Session, Ticket,
-    hand::Hand,
+    handle::Handle,
     log::{Pace, area},
 };
 use assay_pmem::Mapped;
@@ -142,7 +142,7 @@ impl Workload {
                 session.wait(*ticket)?;
             }
             self.acknowledged = self.states.len() - 1;
-            world.note(self.acknowledged as u64);
+            world.mark(self.acknowledged as u64);
             if round % 16 == 11 {
                 database.checkpoint()?;
             }
@@ -150,7 +150,7 @@ impl Workload {
         Ok(())
     }
 
-    fn transact(&mut self, session: &mut Session<'_, Hand<'_>>) -> Result<Option<Ticket>> {
+    fn transact(&mut self, session: &mut Session<'_, Handle<'_>>) -> Result<Option<Ticket>> {
         session.begin()?;
         let mut state = self.states[self.states.len() - 1].clone();
         for _ in 0..1 + self.chance.next_u64() % 4 {
@@ -195,6 +195,6 @@ impl Workload {
 pub fn recovered(workload: &Workload, image: &Image, world: &Arc<World>, durability: Durability, what: &str) -> usize {
     let database = open(world, durability).unwrap_or_else(|error| panic!("{what}: {error}"));
     let state = contents(&database).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let commits = workload.commits_in(&state, image.note);
-    commits.unwrap_or_else(|| panic!("{what}: {} commits were acknowledged, and the state is none after", image.note))
+    let commits = workload.commits_in(&state, image.mark);
+    commits.unwrap_or_else(|| panic!("{what}: {} commits were acknowledged, and the state is none after", image.mark))
 }

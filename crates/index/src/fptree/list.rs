@@ -1,7 +1,7 @@
 //! The list of leaves, read when a tree is opened.
 //!
 //! Who follows it from leaf to leaf waits for memory once for each. So threads first note what all leaves say, each in a
-//! part of the pool, in order of place; then the list is followed in these notes. A block that is no leaf may be noted
+//! part of the pool, in order of place; then the list is followed in these summaries. A block that is no leaf may be noted
 //! too: nothing leads to it. Nothing is written, so a crash meanwhile changes nothing.
 
 use std::{num::NonZeroUsize, panic::resume_unwind};
@@ -32,7 +32,7 @@ struct Listed {
 
 /// What a leaf says: the offset of the next one, and of its low key or that key itself. Zeros where nobody looked, or where
 /// it cannot be a leaf.
-type Note = [u64; 2];
+type Summary = [u64; 2];
 
 /// Threads that read the leaves of a pool where nobody says how many.
 pub(super) fn usual_threads() -> usize {
@@ -49,7 +49,7 @@ pub(super) fn leaves<M: Medium>(
     words: bool,
     threads: usize,
 ) -> Result<Vec<(Separator, u64)>, IndexError> {
-    let all = follow(pool, first, &notes(pool, threads))?;
+    let all = follow(pool, first, &summaries(pool, threads))?;
     let Some((first, others)) = all.split_first() else { return Ok(Vec::new()) };
     let lowest = [(word(0), first.at)].into_iter();
     if words {
@@ -63,21 +63,21 @@ pub(super) fn leaves<M: Medium>(
 }
 
 /// Notes by place: one for each offset at which a leaf can lie.
-fn notes<M: Medium>(pool: &Pool<M>, threads: usize) -> Vec<Note> {
+fn summaries<M: Medium>(pool: &Pool<M>, threads: usize) -> Vec<Summary> {
     let places = pool.medium().bytes() / LEAF_BYTES + 1;
-    let mut notes = vec![[0; 2]; places];
+    let mut summaries = vec![[0; 2]; places];
     let part = part_of(places, threads, BYTES_OF_A_THREAD / LEAF_BYTES);
-    let parts = notes.chunks_mut(part).enumerate();
-    in_parts(parts, |(number, notes)| note(pool, number * part, notes));
-    notes
+    let parts = summaries.chunks_mut(part).enumerate();
+    in_parts(parts, |(number, summaries)| summarize(pool, number * part, summaries));
+    summaries
 }
 
 /// Notes what the leaves say from the n-th place on.
-fn note<M: Medium>(pool: &Pool<M>, first: usize, notes: &mut [Note]) {
+fn summarize<M: Medium>(pool: &Pool<M>, first: usize, summaries: &mut [Summary]) {
     let offset = |place: usize| (place * LEAF_BYTES) as u64;
     // Chunks are made of whole places, and no chunk lies in two parts but at its end.
-    pool.allocated_blocks(LEAF_BYTES, offset(first)..offset(first + notes.len()), |at| {
-        let Some(note) = notes.get_mut(at as usize / LEAF_BYTES - first) else { return };
+    pool.allocated_blocks(LEAF_BYTES, offset(first)..offset(first + summaries.len()), |at| {
+        let Some(note) = summaries.get_mut(at as usize / LEAF_BYTES - first) else { return };
         if let Ok((next, low)) = look(pool, at) {
             if next % LEAF_BYTES as u64 == 0 {
                 *note = [next | SEEN, low];
@@ -101,17 +101,17 @@ fn look<M: Medium>(pool: &Pool<M>, at: u64) -> Result<(u64, u64), IndexError> {
 }
 
 /// Leaves in order. What was not noted is looked at now, and what is wrong with it said.
-fn follow<M: Medium>(pool: &Pool<M>, first: u64, notes: &[Note]) -> Result<Vec<Listed>, IndexError> {
+fn follow<M: Medium>(pool: &Pool<M>, first: u64, summaries: &[Summary]) -> Result<Vec<Listed>, IndexError> {
     let mut all = Vec::new();
     let mut at = first;
     while at != 0 {
-        let noted = if at % LEAF_BYTES as u64 == 0 { notes.get(at as usize / LEAF_BYTES) } else { None };
+        let noted = if at % LEAF_BYTES as u64 == 0 { summaries.get(at as usize / LEAF_BYTES) } else { None };
         let (next, low) = match noted {
             Some(&[next, low]) if next & SEEN != 0 => (next & !SEEN, low),
             _ => look(pool, at)?,
         };
         all.push(Listed { at, low });
-        if all.len() > notes.len() {
+        if all.len() > summaries.len() {
             return Err(damaged(at, "the list of leaves ends nowhere"));
         }
         at = next;

@@ -34,14 +34,14 @@ pub trait Structure: Sized + Send + Sync {
     /// Where there is no space.
     fn create(worker: &Worker<'_>) -> Result<Self, TreeError>;
 
-    /// The one that the owner's note tells of.
+    /// The one that the owner's bytes tells of.
     ///
     /// # Errors
-    /// Where the note is another structure's.
+    /// Where the owner's bytes are another structure's.
     fn open(pool: &Pool) -> Result<Self, TreeError>;
 
-    /// What the note tells: a name of eight bytes and the number of the first page.
-    fn note(&self) -> Vec<u8>;
+    /// What the owner's bytes tell: a name of eight bytes and the number of the first page.
+    fn owner_bytes(&self) -> Vec<u8>;
 
     /// Goes through all pages while nobody changes them.
     ///
@@ -59,20 +59,20 @@ pub struct Survey {
     pub pages: u64,
 }
 
-/// The note of a structure: its name and its first page.
-fn note(name: &[u8; 8], first: u64) -> Vec<u8> {
+/// The owner's bytes of a structure: its name and its first page.
+fn owner_bytes(name: &[u8; 8], first: u64) -> Vec<u8> {
     [name.as_slice(), &first.to_le_bytes()].concat()
 }
 
-/// The first page that a note names, where it is of a structure of this name.
+/// The first page that the owner's bytes name, where it is of a structure of this name.
 fn first_page(pool: &Pool, name: &[u8; 8]) -> Result<u64, TreeError> {
-    let note = pool.note();
-    match (note.first_chunk::<8>(), note.last_chunk::<8>()) {
-        (Some(found), Some(first)) if note.len() == 16 && found == name => Ok(u64::from_le_bytes(*first)),
+    let owner_bytes = pool.owner_bytes();
+    match (owner_bytes.first_chunk::<8>(), owner_bytes.last_chunk::<8>()) {
+        (Some(found), Some(first)) if owner_bytes.len() == 16 && found == name => Ok(u64::from_le_bytes(*first)),
         _ => Err(BufferError::unfit(
             format!(
                 "the pool holds {:?}, not {:?}",
-                String::from_utf8_lossy(&note[..note.len().min(name.len())]),
+                String::from_utf8_lossy(&owner_bytes[..owner_bytes.len().min(name.len())]),
                 String::from_utf8_lossy(name)
             ),
             "name the file of such an index",
@@ -90,8 +90,8 @@ impl Structure for Tree {
         Ok(Self::open(pool, first_page(pool, b"ssdbtree")?))
     }
 
-    fn note(&self) -> Vec<u8> {
-        note(b"ssdbtree", self.root())
+    fn owner_bytes(&self) -> Vec<u8> {
+        owner_bytes(b"ssdbtree", self.root())
     }
 
     fn survey(&self, worker: &Worker<'_>) -> Result<Survey, TreeError> {
@@ -157,7 +157,7 @@ impl<S: Structure> OnPool<S> {
 
     fn checkpoint(&self) -> Result<(), IndexError> {
         let worker = self.pool.worker().map_err(TreeError::from)?;
-        worker.checkpoint(|| self.structure.note(), || Ok(())).map_err(TreeError::from)?;
+        worker.checkpoint(|| self.structure.owner_bytes(), || Ok(())).map_err(TreeError::from)?;
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ use super::{
     bucket::{Bucket, BucketMut, ENTRIES, FLOOR},
     first_page,
     hash::{fingerprint, hash},
-    note,
+    owner_bytes,
 };
 
 const BUCKETS: usize = HEADER_BYTES;
@@ -73,8 +73,8 @@ impl Structure for HashTable {
         Ok(Self { meta: first_page(pool, b"ssd-hash")?, page_bytes: pool.page_bytes() })
     }
 
-    fn note(&self) -> Vec<u8> {
-        note(b"ssd-hash", self.meta)
+    fn owner_bytes(&self) -> Vec<u8> {
+        owner_bytes(b"ssd-hash", self.meta)
     }
 
     fn survey(&self, worker: &Worker<'_>) -> Result<Survey, TreeError> {

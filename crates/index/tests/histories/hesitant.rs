@@ -1,6 +1,6 @@
 //! Memory before whose steps threads now and then stop for a while, so that others come in between wherever they can.
 //!
-//! A thread that stops lets another one of its crew go on, and not whoever wants the CPU: `sched_yield` beside one busy
+//! A thread that stops lets another of its workers go on, and not whoever wants the CPU: `sched_yield` beside one busy
 //! process made histories take a hundred times as long, for each turn went to that process first.
 
 use std::{
@@ -13,7 +13,7 @@ use std::{
 
 use assay_pmem::{Mapped, Medium};
 
-/// So many of a crew stand still at most; who comes beyond that has the first of them go on.
+/// So many of the workers stand still at most; who comes beyond that has the first of them go on.
 const STANDING: usize = 2;
 /// Nobody stands longer: the others may all be waiting for what this thread has locked.
 const PATIENCE: Duration = Duration::from_micros(200);

@@ -4,9 +4,9 @@
 //! searched. Threads are held up in the middle of what they do, since two cores alone hardly ever interleave where it
 //! matters: an update that lost its record was seen once in two thousand histories without that.
 
-mod crew;
 mod hesitant;
 mod linear;
+mod workers;
 
 use assay_btree::Tree;
 use assay_buffer::{Config, disk::sim::World};
@@ -18,8 +18,8 @@ use assay_index::{
     ssd::{HashTable, OnPool, SsdSession, Structure},
 };
 use assay_pmem::{Mapped, Pool, Shape};
-use crew::{Plan, judge};
 use hesitant::Hesitant;
+use workers::{Plan, judge};
 
 const POOL_BYTES: u64 = 64 << 20;
 /// Nodes so small that a few operations split and merge them.

@@ -70,7 +70,7 @@ impl CpuTotals {
 
     /// Says how cycles were counted.
     #[must_use]
-    pub fn told(self, counted: Counted) -> Self {
+    pub fn with_counted(self, counted: Counted) -> Self {
         Self { counted: Some(counted), ..self }
     }
 

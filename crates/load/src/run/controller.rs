@@ -11,7 +11,7 @@ use assay_instruments::{
 use assay_record::{Event, Job, Stop};
 use assay_workload::Gate;
 
-use super::crew::Floor;
+use super::workers::Floor;
 
 /// The controller never sleeps longer, so that an interrupt is noticed.
 const LONGEST_SLEEP_S: f64 = 0.05;

@@ -53,7 +53,7 @@ impl Counting {
     }
 
     /// How a class was counted, for the record; `apart` are its operations in a window of its own.
-    pub fn told(&self, apart: Option<u64>, measured_s: f64) -> Counted {
+    pub fn counted(&self, apart: Option<u64>, measured_s: f64) -> Counted {
         let counted = |by, why: &str, window_s, operations| Counted { by, why: why.to_owned(), window_s, operations };
         match (self.by, apart) {
             (CountedBy::OwnWindow, Some(operations)) => {
@@ -199,7 +199,7 @@ mod tests {
         let counting = Counting { by: CountedBy::OwnWindow, why: String::new(), window_s: 0.5, cost: Some(DEAR) };
         assert_eq!(counting.own_window_s(Stop::Limit), Some(0.5));
         assert_eq!(counting.own_window_s(Stop::Interrupted), None);
-        assert_eq!(counting.told(None, 2.0).by, CountedBy::Accounts);
-        assert_eq!(counting.told(Some(1000), 2.0).operations, Some(1000));
+        assert_eq!(counting.counted(None, 2.0).by, CountedBy::Accounts);
+        assert_eq!(counting.counted(Some(1000), 2.0).operations, Some(1000));
     }
 }

@@ -2,7 +2,6 @@
 
 mod controller;
 mod counting;
-mod crew;
 mod judge;
 mod observe;
 mod part;
@@ -11,6 +10,7 @@ mod rest;
 mod result;
 mod room;
 mod stage;
+mod workers;
 
 pub use self::result::objective;
 
@@ -24,9 +24,9 @@ use assay_workload::{Milestone, drive, pin};
 use self::{
     controller::{Controller, Watched},
     counting::{Afterwards, Counting},
-    crew::{Floor, Stations, ThreadOutcome},
     observe::Surroundings,
     stage::Stage,
+    workers::{Floor, Stations, ThreadOutcome},
 };
 use crate::{
     baseline::{Ceiling, ceiling},

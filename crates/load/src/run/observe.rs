@@ -12,7 +12,7 @@ use assay_instruments::{
 };
 use assay_record::{ClassResult, DeviceCounters, Job, NotMeasured, WindowOutcome};
 
-use super::{controller, crew::ThreadOutcome, stage::Stage};
+use super::{controller, stage::Stage, workers::ThreadOutcome};
 
 /// One reading of everything.
 struct Reading {

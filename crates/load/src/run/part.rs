@@ -16,7 +16,7 @@ use assay_record::{
     Unit,
 };
 
-use super::{controller::Watched, counting::Counting, crew::ThreadOutcome, observe::Surroundings, stage::Stage};
+use super::{controller::Watched, counting::Counting, observe::Surroundings, stage::Stage, workers::ThreadOutcome};
 use crate::baseline::Ceiling;
 
 /// All that a finished run left behind.
@@ -187,8 +187,8 @@ impl Part<'_> {
     /// What its threads used in the judged window, with what an operation cost in a window of its own where there was one.
     pub fn totals(&self, counting: &Counting, operations: u64) -> CpuTotals {
         let apart = self.counted_apart();
-        let told = counting.told(apart.map(|apart| apart.operations), self.elapsed_s);
-        let totals = CpuTotals::of_threads(&self.uses(), &self.helpers).told(told);
+        let counted = counting.counted(apart.map(|apart| apart.operations), self.elapsed_s);
+        let totals = CpuTotals::of_threads(&self.uses(), &self.helpers).with_counted(counted);
         apart.map_or(totals.clone(), |apart| totals.counted_apart(&apart, operations))
     }
 

@@ -15,9 +15,9 @@ use assay_record::{
 };
 
 use super::{
-    crew::ThreadOutcome,
     judge::{self, Judged},
     part::{Finished, Part, total},
+    workers::ThreadOutcome,
 };
 use crate::arrivals::total_rate;
 

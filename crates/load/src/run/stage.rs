@@ -25,7 +25,7 @@ use assay_path::{
 };
 use assay_record::{Cache, Class, Environment, Event, Job, Layout, Sizes};
 
-use super::crew::Station;
+use super::workers::Station;
 use crate::{check::Checker, error::LoadError, generator::FileShare, journal::Journal, seat};
 
 /// Room of an acknowledgement journal, two entries for each block that is written: 256 MiB, sparse until used.

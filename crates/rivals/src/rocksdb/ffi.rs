@@ -1,6 +1,6 @@
 //! The part of RocksDB's C interface (`rocksdb/c.h`, the same since version 7.4) that is used here.
 //!
-//! Declared by hand: generated bindings are of one version of the library, and the distributions' differ.
+//! Declared by handle: generated bindings are of one version of the library, and the distributions' differ.
 
 use std::ffi::{c_char, c_double, c_int, c_uchar, c_void};
 

@@ -1,6 +1,6 @@
 //! The steps of the transactions, each over a session of the key-value store.
 
-mod announce;
+mod prefetch;
 
 use std::{ops::ControlFlow, sync::atomic::Ordering::Relaxed, time::Duration};
 
@@ -173,7 +173,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
 
     fn terms(&mut self, order: &NewOrder) -> Result<Terms> {
         let NewOrder { warehouse, district, customer, .. } = *order;
-        self.announce_order(order);
+        self.prefetch_order(order);
         let tax = self.kv.get(Table::Warehouse, &key::warehouse(warehouse), |row| {
             Warehouse::whole(row).map(|row| Warehouse::tax.get(row))
         })?;
@@ -208,7 +208,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
         let mut bytes = [0; Order::SIZE];
         row.encode(&mut bytes);
         let key = key::order(warehouse, district, number);
-        self.announce_rows(order, number);
+        self.prefetch_rows(order, number);
         self.kv.insert(Table::Order, &key, &bytes)?;
         self.kv.insert(Table::NewOrder, &key, &[])?;
         self.kv.insert(Table::CustomerOrder, &key::customer_order(warehouse, district, customer, number), &[])?;
@@ -222,7 +222,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
 
     fn receive(&mut self, payment: &Payment) -> Result<(Text<10>, Text<10>)> {
         let Payment { warehouse, district, amount, .. } = *payment;
-        self.announce_payment(payment);
+        self.prefetch_payment(payment);
         let name = self.kv.update(Table::Warehouse, &key::warehouse(warehouse), |row| {
             Warehouse::whole(row)?;
             Warehouse::ytd.set(row, &(Warehouse::ytd.get(row) + amount));
@@ -271,7 +271,7 @@ impl<K: Kv> Session for KvStoreSession<'_, K> {
     }
 
     fn status(&mut self, warehouse: u32, district: u8, by: &By) -> Result<Status> {
-        self.announce_customer(warehouse, district, by);
+        self.prefetch_customer(warehouse, district, by);
         let customer = self.customer(warehouse, district, by)?;
         let balance = self.kv.get(Table::Customer, &key::customer(warehouse, district, customer), |row| {
             Customer::whole(row).map(|row| Customer::balance.get(row))

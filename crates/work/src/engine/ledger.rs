@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use assay_engine::{Database, EngineError, Session, hand::Hand};
+use assay_engine::{Database, EngineError, Session, handle::Handle};
 use assay_record::WorkCheck;
 
 use crate::error::{Result, failed};
@@ -63,7 +63,7 @@ impl Acknowledged {
 
 /// One writer.
 pub(super) struct Writer<'a> {
-    session: Session<'a, Hand<'a>>,
+    session: Session<'a, Handle<'a>>,
     acknowledged: &'a Acknowledged,
     number: u32,
     next: u64,
@@ -90,7 +90,7 @@ fn number(value: &[u8]) -> u64 {
 
 impl<'a> Writer<'a> {
     /// The writer goes on where its rows end.
-    pub fn begin(mut session: Session<'a, Hand<'a>>, acknowledged: &'a Acknowledged, number_: u32) -> Result<Self> {
+    pub fn begin(mut session: Session<'a, Handle<'a>>, acknowledged: &'a Acknowledged, number_: u32) -> Result<Self> {
         let mut value = Vec::new();
         session.begin()?;
         let there = session.get(HEADS, &head_keys(number_)[0], &mut value)?;

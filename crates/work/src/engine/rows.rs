@@ -6,7 +6,7 @@ use std::{
 };
 
 use assay_buffer::stage;
-use assay_engine::{Database, Session, hand::Hand};
+use assay_engine::{Database, Session, handle::Handle};
 use assay_instruments::{
     clock::Clock,
     tally::{Latencies, Snapshot, Sum},
@@ -195,13 +195,13 @@ impl Rows<'_> {
     pub fn tasks(&self, thread: u32, stop: &Gate, there: impl FnOnce()) -> Result<()> {
         let Self { database, job, shape, clock, acknowledged, .. } = *self;
         let counts = &self.counts[thread as usize];
-        let crew = database.crew()?;
+        let scheduler = database.scheduler()?;
         there();
         let failed = std::cell::RefCell::new(None);
-        crew.run(job.tasks as usize, |task| {
+        scheduler.run(job.tasks as usize, |task| {
             let seed = job.seed ^ u64::from(thread) << 32 ^ (task as u64) << 8;
             let part = (u64::from(thread * job.tasks) + task as u64, job.threads * job.tasks);
-            let done = crew
+            let done = scheduler
                 .session()
                 .map_err(WorkError::from)
                 .and_then(|session| Task { session, shape, counts, clock, stop, seed, part, acknowledged }.work());
@@ -288,7 +288,7 @@ impl Observe for Readings<'_> {
 
 /// One task of a thread.
 struct Task<'a> {
-    session: Session<'a, Hand<'a>>,
+    session: Session<'a, Handle<'a>>,
     shape: RowsShape,
     counts: &'a Counts,
     clock: Option<Clock>,

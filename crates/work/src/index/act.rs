@@ -5,7 +5,7 @@ use assay_index::{IndexError, Session, Sizes};
 use crate::index::workload::{Entries, Operation, Step};
 
 /// Buffers of one thread, made before it works.
-pub(super) struct Hands {
+pub(super) struct Buffers {
     entries: Entries,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -14,7 +14,7 @@ pub(super) struct Hands {
     scan_length: usize,
 }
 
-impl Hands {
+impl Buffers {
     pub(super) fn new(entries: Entries, sizes: &Sizes, thread: u64, scan_length: u32) -> Self {
         Self {
             entries,

@@ -3,7 +3,7 @@
 use assay_index::{Index, IndexError, Session};
 use assay_record::WorkCheck;
 
-use super::{crew::Crew, lookups::Lookups};
+use super::{lookups::Lookups, workers::Worked};
 use crate::index::{
     job::IndexJob,
     workload::{Entries, MISSING, Territory},
@@ -23,10 +23,10 @@ pub(super) struct WindowFacts {
 const SCANNED_AT_MOST: u64 = 20_000_000;
 
 impl WindowFacts {
-    pub(super) fn of(job: &IndexJob, crew: &Crew) -> Self {
-        let territories: Vec<Territory> = crew.outcomes.iter().map(|outcome| outcome.territory).collect();
+    pub(super) fn of(job: &IndexJob, worked: &Worked) -> Self {
+        let territories: Vec<Territory> = worked.outcomes.iter().map(|outcome| outcome.territory).collect();
         let unsure = territories.iter().flat_map(|one| [Some(one.added_id(one.added)), one.removed_id(one.removed)]);
-        let failed = crew.outcomes.iter().any(|outcome| outcome.failure.is_some());
+        let failed = worked.outcomes.iter().any(|outcome| outcome.failure.is_some());
         let unsure = if failed { unsure.flatten().collect() } else { Vec::new() };
         Self { keys: job.keys, territories, unsure, scannable: job.index.ordered() && job.pool_file.is_none() }
     }

@@ -3,7 +3,7 @@
 use assay_index::{Index, IndexError};
 use assay_pmem::counts;
 
-use super::{act::Hands, check::WindowFacts};
+use super::{act::Buffers, check::WindowFacts};
 use crate::index::{
     job::IndexJob,
     workload::{Entries, Operation, Picker, Stream},
@@ -29,12 +29,12 @@ pub(super) fn count(
     let Some(territory) = facts.territories().first() else { return Ok(costs) };
     let picker = Picker::new(job.distribution(), territory.picked())?;
     let mut stream = Stream::new(job.workload.mix(), picker, *territory, job.seed ^ 0xC0);
-    let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, 1, job.scan_length);
+    let mut buffers = Buffers::new(Entries::new(job.sizes, job.seed), &job.sizes, 1, job.scan_length);
     let mut session = index.session();
     for _ in 0..job.counted_operations {
         let Some(step) = stream.step() else { break };
         let before = counts();
-        let done = hands.act(&mut session, &step);
+        let done = buffers.act(&mut session, &step);
         let spent = counts() - before;
         match done {
             Err(error) if error.is_full() => break,

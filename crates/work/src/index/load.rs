@@ -8,7 +8,7 @@ use std::{
 use assay_index::{Factory, Index, IndexError, Session};
 use assay_workload::{Worker, in_parallel};
 
-use super::{act::Hands, crew};
+use super::{act::Buffers, workers};
 use crate::index::{
     job::IndexJob,
     workload::{Entries, Operation, Step, Territory},
@@ -41,14 +41,14 @@ pub(super) fn load(
     let part = |worker: &mut Worker<'_>| {
         let (thread, gate) = (u64::from(worker.number()), worker.gate());
         let territory = job.territory(thread);
-        let mut hands = Hands::new(*entries, &job.sizes, thread, job.scan_length);
+        let mut buffers = Buffers::new(*entries, &job.sizes, thread, job.scan_length);
         let mut session = index.session_of(thread as usize % index.parts());
-        insert_all(&mut session, &territory, &mut hands, &|| {
+        insert_all(&mut session, &territory, &mut buffers, &|| {
             factory.room()?;
             Ok(gate.is_shut() || interrupted.load(Ordering::Relaxed))
         })
     };
-    let keys = in_parallel(job.threads, crew::lost, part)?.into_iter().sum();
+    let keys = in_parallel(job.threads, workers::lost, part)?.into_iter().sum();
     if interrupted.load(Ordering::Relaxed) {
         return Err(IndexError::Interrupted { at: "loading" });
     }
@@ -58,7 +58,7 @@ pub(super) fn load(
 fn insert_all(
     session: &mut impl Session,
     territory: &Territory,
-    hands: &mut Hands,
+    buffers: &mut Buffers,
     ends: &impl Fn() -> Result<bool, IndexError>,
 ) -> Result<u64, IndexError> {
     let mut done = 0;
@@ -67,7 +67,7 @@ fn insert_all(
             break;
         }
         let step = Step { operation: Operation::Insert, id, random: 0 };
-        if !hands.act(session, &step)? {
+        if !buffers.act(session, &step)? {
             return Err(IndexError::Damaged { what: format!("the key of id {id} was there before it was loaded") });
         }
         done += 1;

@@ -8,7 +8,6 @@ mod act;
 mod batch;
 mod check;
 mod count;
-mod crew;
 mod desk;
 mod job;
 mod load;
@@ -19,6 +18,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 mod twin;
+mod workers;
 mod workload;
 
 use std::{
@@ -64,7 +64,7 @@ pub fn run(job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexErr
 pub fn run_on(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
     // A damaged index may be met for the first time by a check or a recovery, which panic as threads of the window do.
     let outcome = catch_unwind(AssertUnwindSafe(|| all_of(factory, job, watch)));
-    outcome.unwrap_or_else(|panic| Err(crew::broken(&*panic)))
+    outcome.unwrap_or_else(|panic| Err(workers::broken(&*panic)))
 }
 
 fn all_of(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Result<WorkRecord, IndexError> {
@@ -76,10 +76,10 @@ fn all_of(factory: &impl Factory, job: &IndexJob, watch: &mut Watch<'_>) -> Resu
     let place = WorkPlace { role: "data".to_owned(), path: job.target.clone() };
     let prepared = began.elapsed();
     let provenance = record::provenance(&factory.about());
-    let crew = crew::run(&opened.index, job, (clock, provenance), watch, place)?;
+    let worked = workers::run(&opened.index, job, (clock, provenance), watch, place)?;
     seen.prepared = prepared;
-    look_after(factory, opened.index, job, (&mut seen, &crew), watch)?;
-    Ok(record::record(job, &factory.about(), seen, crew))
+    look_after(factory, opened.index, job, (&mut seen, &worked), watch)?;
+    Ok(record::record(job, &factory.about(), seen, worked))
 }
 
 /// What is looked at when the window has closed: contents, what another opening finds, and what operations cost where it is
@@ -88,13 +88,13 @@ fn look_after<F: Factory>(
     factory: &F,
     index: F::Index,
     job: &IndexJob,
-    (seen, crew): (&mut record::Seen, &crew::Crew),
+    (seen, worked): (&mut record::Seen, &workers::Worked),
     watch: &mut Watch<'_>,
 ) -> Result<(), IndexError> {
     seen.used_after = index.used_bytes();
     seen.anatomy = index.anatomy();
     say(watch, "checking", 0.0);
-    let facts = check::WindowFacts::of(job, crew);
+    let facts = check::WindowFacts::of(job, worked);
     seen.checks = check::all(&index, job, &facts, "contents");
     let closed = closed(index);
     let is_closed = closed.passed;

@@ -3,7 +3,7 @@
 use assay_index::{IndexError, Moved};
 use assay_instruments::counters::ThreadUse;
 
-use super::act::Hands;
+use super::act::Buffers;
 use crate::index::workload::{Operation, Step, Stream, Territory};
 
 /// Failures after which a thread gives up.
@@ -54,9 +54,9 @@ impl ThreadOutcome {
 
     /// Looks whether a value that was found is the key's.
     #[inline(always)]
-    pub(super) fn look_at(&mut self, step: &Step, result: &Result<bool, IndexError>, hands: &Hands) {
+    pub(super) fn look_at(&mut self, step: &Step, result: &Result<bool, IndexError>, buffers: &Buffers) {
         if matches!(result, Ok(true)) {
-            self.look_at_value(step.operation, || hands.found_is_good(step.id));
+            self.look_at_value(step.operation, || buffers.found_is_good(step.id));
         }
     }
 

@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 
 use super::{
     count::Cost,
-    crew::Crew,
     load::Loaded,
     outcome::{Counts, ThreadOutcome},
     seconds,
+    workers::Worked,
 };
 use crate::index::{
     job::{IndexJob, Window},
@@ -66,14 +66,14 @@ impl Seen {
 type Figures = BTreeMap<String, Figure>;
 
 /// The record of a run.
-pub(super) fn record(job: &IndexJob, about: &About, seen: Seen, crew: Crew) -> WorkRecord {
+pub(super) fn record(job: &IndexJob, about: &About, seen: Seen, worked: Worked) -> WorkRecord {
     let provenance = provenance(about);
-    let parts = parts(job, &seen, &crew, provenance);
-    let mut checks = effects(&crew);
+    let parts = parts(job, &seen, &worked, provenance);
+    let mut checks = effects(&worked);
     checks.extend(seen.checks.iter().cloned());
     let targets = vec![target(job, about)];
-    let mut reasons = crew.window.reasons.clone();
-    reasons.extend(crew.interrupted.then(interrupted));
+    let mut reasons = worked.window.reasons.clone();
+    reasons.extend(worked.interrupted.then(interrupted));
     let verdict = work_verdict(reasons, &checks, &parts, &targets);
     WorkRecord {
         version: FORMAT_VERSION,
@@ -87,16 +87,16 @@ pub(super) fn record(job: &IndexJob, about: &About, seen: Seen, crew: Crew) -> W
         workload: workload(job),
         targets,
         durability: about.durability.to_owned(),
-        environment: crew.window.environment.clone(),
-        measured_s: measured_s(&crew),
-        figures: figures(job, &seen, &crew, provenance),
+        environment: worked.window.environment.clone(),
+        measured_s: measured_s(&worked),
+        figures: figures(job, &seen, &worked, provenance),
         parts,
-        intervals: crew.intervals.clone(),
-        cpu: Some(crew.window.cpu.clone()),
+        intervals: worked.intervals.clone(),
+        cpu: Some(worked.window.cpu.clone()),
         driver_cpu: None,
-        devices: crew.window.devices.clone(),
+        devices: worked.window.devices.clone(),
         checks,
-        not_measured: not_measured(&seen, &crew),
+        not_measured: not_measured(&seen, &worked),
         verdict,
     }
 }
@@ -106,8 +106,8 @@ pub(super) fn provenance(about: &About) -> Provenance {
     if about.emulated { Provenance::Emulated } else { Provenance::Measured }
 }
 
-fn measured_s(crew: &Crew) -> f64 {
-    crew.outcomes.iter().map(|outcome| outcome.worked_s).fold(0.0, f64::max)
+fn measured_s(worked: &Worked) -> f64 {
+    worked.outcomes.iter().map(|outcome| outcome.worked_s).fold(0.0, f64::max)
 }
 
 fn target(job: &IndexJob, about: &About) -> WorkTarget {
@@ -156,23 +156,28 @@ fn workload(job: &IndexJob) -> Workload {
     Workload { name: job.workload.name().to_owned(), parameters }
 }
 
-fn figures(job: &IndexJob, seen: &Seen, crew: &Crew, provenance: Provenance) -> Figures {
+fn figures(job: &IndexJob, seen: &Seen, worked: &Worked, provenance: Provenance) -> Figures {
     let mut all = Figures::new();
     let mut put = |name: &str, value: f64, unit: Unit, method: Method| {
         all.insert(name.to_owned(), Figure::new(value, unit, provenance, method));
     };
     let rate = |outcome: &ThreadOutcome| outcome.operations() as f64 / outcome.worked_s.max(1e-9);
     let done = |outcome: &ThreadOutcome| outcome.counts.iter().map(|counts| counts.succeeded).sum::<u64>() as f64;
-    put("ops_per_s", crew.outcomes.iter().map(rate).sum(), Unit::OpsPerSecond, Method::Loop);
-    let succeeded = crew.outcomes.iter().map(|outcome| done(outcome) / outcome.worked_s.max(1e-9)).sum();
+    put("ops_per_s", worked.outcomes.iter().map(rate).sum(), Unit::OpsPerSecond, Method::Loop);
+    let succeeded = worked.outcomes.iter().map(|outcome| done(outcome) / outcome.worked_s.max(1e-9)).sum();
     put("succeeded_per_s", succeeded, Unit::OpsPerSecond, Method::Loop);
-    put("cycles_per_op", crew.window.cpu.cycles_per_op.value, Unit::CyclesPerOp, crew.window.cpu.cycles_per_op.method);
-    let operations: u64 = crew.outcomes.iter().map(ThreadOutcome::operations).sum();
-    let cpu_s = crew.window.cpu.user_s.value + crew.window.cpu.kernel_s.value;
+    put(
+        "cycles_per_op",
+        worked.window.cpu.cycles_per_op.value,
+        Unit::CyclesPerOp,
+        worked.window.cpu.cycles_per_op.method,
+    );
+    let operations: u64 = worked.outcomes.iter().map(ThreadOutcome::operations).sum();
+    let cpu_s = worked.window.cpu.user_s.value + worked.window.cpu.kernel_s.value;
     put("cpu_ns_per_op", cpu_s * 1e9 / operations.max(1) as f64, Unit::Nanoseconds, Method::Rusage);
     put(
         "cpu_utilisation",
-        cpu_s / (crew.window.measured_s * f64::from(job.threads)).max(1e-9),
+        cpu_s / (worked.window.measured_s * f64::from(job.threads)).max(1e-9),
         Unit::Ratio,
         Method::Derived,
     );
@@ -194,13 +199,13 @@ fn figures(job: &IndexJob, seen: &Seen, crew: &Crew, provenance: Provenance) -> 
     if let Some(counted) = &seen.counted {
         all.extend(per_operation(counted.iter().fold(Cost::default(), |sum, cost| sum.plus(cost)), provenance));
     }
-    moved(crew, operations).into_iter().for_each(|(name, figure)| _ = all.insert(name.to_owned(), figure));
+    moved(worked, operations).into_iter().for_each(|(name, figure)| _ = all.insert(name.to_owned(), figure));
     all
 }
 
 /// Pages that the window moved between pool and drive, by operation, and how many requests were in flight.
-fn moved(crew: &Crew, operations: u64) -> Vec<(&'static str, Figure)> {
-    let each = crew.outcomes.iter().map(|outcome| outcome.moved);
+fn moved(worked: &Worked, operations: u64) -> Vec<(&'static str, Figure)> {
+    let each = worked.outcomes.iter().map(|outcome| outcome.moved);
     let Some(moved) = each.sum::<Option<Moved>>() else { return Vec::new() };
     let figure = |value, unit| Figure::new(value, unit, Provenance::Measured, Method::Loop);
     let per = |count: u64| figure(count as f64 / operations.max(1) as f64, Unit::PerOp);
@@ -252,14 +257,14 @@ fn per_operation(cost: Cost, provenance: Provenance) -> Figures {
     ])
 }
 
-fn parts(job: &IndexJob, seen: &Seen, crew: &Crew, provenance: Provenance) -> Vec<WorkPart> {
+fn parts(job: &IndexJob, seen: &Seen, worked: &Worked, provenance: Provenance) -> Vec<WorkPart> {
     let mix = job.workload.mix();
     let one = |operation: Operation| {
-        let counts = total(crew, operation);
-        let service = crew.service.iter().find(|(which, _)| *which == operation).map(|(_, sum)| sum);
+        let counts = total(worked, operation);
+        let service = worked.service.iter().find(|(which, _)| *which == operation).map(|(_, sum)| sum);
         let mut figures = Figures::new();
         let all = counts.succeeded + counts.empty + counts.failed;
-        let rate = all as f64 / measured_s(crew).max(1e-9);
+        let rate = all as f64 / measured_s(worked).max(1e-9);
         figures.insert("ops_per_s".to_owned(), Figure::new(rate, Unit::OpsPerSecond, provenance, Method::Loop));
         let share = service.map_or(0, Sum::count) as f64 / all.max(1) as f64;
         figures.insert("timed_share".to_owned(), Figure::new(share, Unit::Ratio, provenance, Method::Loop));
@@ -281,30 +286,32 @@ fn parts(job: &IndexJob, seen: &Seen, crew: &Crew, provenance: Provenance) -> Ve
     Operation::ALL.into_iter().filter(|&operation| mix.has(operation)).map(one).collect()
 }
 
-fn total(crew: &Crew, operation: Operation) -> Counts {
-    crew.outcomes.iter().map(|outcome| outcome.counts[operation as usize]).fold(Counts::default(), |sum, one| Counts {
-        succeeded: sum.succeeded + one.succeeded,
-        empty: sum.empty + one.empty,
-        failed: sum.failed + one.failed,
+fn total(worked: &Worked, operation: Operation) -> Counts {
+    worked.outcomes.iter().map(|outcome| outcome.counts[operation as usize]).fold(Counts::default(), |sum, one| {
+        Counts {
+            succeeded: sum.succeeded + one.succeeded,
+            empty: sum.empty + one.empty,
+            failed: sum.failed + one.failed,
+        }
     })
 }
 
 /// Completed is not succeeded: every operation must have had the effect that the ids say it has.
-fn effects(crew: &Crew) -> Vec<WorkCheck> {
+fn effects(worked: &Worked) -> Vec<WorkCheck> {
     let check = |name: &str, passed: bool, evidence: String| WorkCheck { name: name.to_owned(), passed, evidence };
     let (mut all, mut without) = (0, 0);
     for operation in Operation::ALL {
-        let counts = total(crew, operation);
+        let counts = total(worked, operation);
         all += counts.succeeded + counts.empty;
         without += if operation == Operation::Missing { counts.succeeded } else { counts.empty };
     }
-    let looked_at: u64 = crew.outcomes.iter().map(|outcome| outcome.looked_at).sum();
-    let wrong: u64 = crew.outcomes.iter().map(|outcome| outcome.wrong_values).sum();
+    let looked_at: u64 = worked.outcomes.iter().map(|outcome| outcome.looked_at).sum();
+    let wrong: u64 = worked.outcomes.iter().map(|outcome| outcome.wrong_values).sum();
     let mut checks = vec![
         check("effects", without == 0, format!("{without} of {all} operations had not the effect that they must have")),
         check("values", wrong == 0, format!("{wrong} of {looked_at} values that were looked at were not their key's")),
     ];
-    let failures: Vec<&str> = crew.outcomes.iter().filter_map(|outcome| outcome.failure.as_deref()).collect();
+    let failures: Vec<&str> = worked.outcomes.iter().filter_map(|outcome| outcome.failure.as_deref()).collect();
     if let Some(first) = failures.first() {
         let evidence = format!("operations of {} threads failed, the first because: {first}", failures.len());
         checks.push(check("failures", false, evidence));
@@ -323,14 +330,14 @@ fn interrupted() -> Reason {
     }
 }
 
-fn not_measured(seen: &Seen, crew: &Crew) -> Vec<NotMeasured> {
+fn not_measured(seen: &Seen, worked: &Worked) -> Vec<NotMeasured> {
     let uncounted = || NotMeasured {
         what: "flushes, fences and media blocks per operation".to_owned(),
         reason: "no pass on a counting medium was made".to_owned(),
         fix: "use an index in persistent memory, and let it count operations".to_owned(),
     };
     let uncounted = seen.counted.is_none().then(uncounted);
-    uncounted.into_iter().chain(crew.window.not_measured.iter().cloned()).collect()
+    uncounted.into_iter().chain(worked.window.not_measured.iter().cloned()).collect()
 }
 
 /// What it costs to pick an operation and to make its key and value, without an index; it is part of every operation.

@@ -48,12 +48,12 @@ impl Memory<'_> {
 
 impl Index for Memory<'_> {
     type Session<'a>
-        = Hand<'a>
+        = TestSession<'a>
     where
         Self: 'a;
 
-    fn session(&self) -> Hand<'_> {
-        Hand { memory: Memory { map: self.map, fault: self.fault }, turn: 0 }
+    fn session(&self) -> TestSession<'_> {
+        TestSession { memory: Memory { map: self.map, fault: self.fault }, turn: 0 }
     }
 
     fn examine(&self) -> Option<Result<String, String>> {
@@ -66,12 +66,12 @@ impl Index for Memory<'_> {
     }
 }
 
-struct Hand<'m> {
+struct TestSession<'m> {
     memory: Memory<'m>,
     turn: u64,
 }
 
-impl Session for Hand<'_> {
+impl Session for TestSession<'_> {
     fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool, IndexError> {
         self.turn += 1;
         if self.memory.map().contains_key(key) {

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.crews import Keys, Scheduler, Workers
+from assay.cli.executors import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 
@@ -41,9 +41,9 @@ def choose(
     Looks at about 3,000 cloud instances and at your own machines: how many are needed, which limit binds, what it
     costs a month, which of them no other beats.
     """
-    from assay.cli import crews
+    from assay.cli import executors
     from assay.cli.cost.choosing import ChoiceFlags, run
 
     asked = ChoiceFlags(workload, objective, cloud, arch, hardware, latencies, quotes, band, json)
-    with crews.crew(crews.CrewWish(workers, scheduler, certificates)) as by:
+    with executors.executor(executors.ExecutorWish(workers, scheduler, certificates)) as by:
         raise typer.Exit(run(asked, by))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.cli.cost.session import CostSession
-from assay.crew.asking import Asking
-from assay.crew.work import WorkCrew
+from assay.executor.dispatch import Dispatcher
+from assay.executor.work import WorkExecutor
 from assay.price.choose.candidate import Candidate, cloud, own
 from assay.price.choose.decision import Chooser, choose
 from assay.price.choose.latency import CatalogLatencies, FileLatencies, Latencies
@@ -34,7 +34,7 @@ class ChoiceFlags:
     json: bool
 
 
-def run(asked: ChoiceFlags, crew: WorkCrew | None = None) -> int:
+def run(asked: ChoiceFlags, executor: WorkExecutor | None = None) -> int:
     """Chooses and prints."""
     session = CostSession(asked.quotes, None, asked.band, asked.json)
     workload = read(asked.workload, Workload, "a workload")
@@ -43,7 +43,7 @@ def run(asked: ChoiceFlags, crew: WorkCrew | None = None) -> int:
     known = catalog.twins()
     found = [with_twin(candidate, known) for candidate in found]
     twins = {candidate.twin for candidate in found}
-    latencies: Latencies = TwinLatencies(twins, workload.page, CatalogLatencies(volumes), Asking(crew))
+    latencies: Latencies = TwinLatencies(twins, workload.page, CatalogLatencies(volumes), Dispatcher(executor))
     if asked.latencies is not None:
         latencies = FileLatencies(asked.latencies, latencies)
     chooser = Chooser(session.ledger, workload, volumes, latencies)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.cli import asking, output
+from assay.cli import confirm, output
 from assay.error import BAD_JOB, AssayError
 from assay.fleet import bend, odd, remote, ssh, words
 from assay.fleet import doctor as doctors
@@ -52,7 +52,7 @@ class Where:
 
     def agree(self, question: str) -> None:
         """Asks before something is sent to a host."""
-        asking.sure(question, yes=self.yes, hint="give --yes if that is meant", declined="install assay there")
+        confirm.confirm(question, yes=self.yes, hint="give --yes if that is meant", declined="install assay there")
 
 
 @dataclass(frozen=True)

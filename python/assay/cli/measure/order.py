@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.cli import bracket, output
-from assay.cli.measure import asking
+from assay.cli.measure import confirm
 from assay.cli.measure.devices import check_devices
 from assay.cli.parts import part
 from assay.cli.playing import played
@@ -90,7 +90,7 @@ def measured(order: RunFlags) -> Summary | None:
             return None
         check_devices(prepared)
         if not order.turns:
-            asking.agreed(prepared, order.yes)
+            confirm.confirm_plan(prepared, order.yes)
         directory = order.out or folder.claimed(prepared.name)
         observer = watching(order.json)
         summary = run.start(prepared, directory, binary, observer, ["assay", *sys.argv[1:]])

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.crews import Keys, Scheduler, Workers
+from assay.cli.executors import Keys, Scheduler, Workers
 from assay.study.work.engine import CommitDurability
 from assay.study.work.index import INDEXES
 
@@ -44,10 +44,10 @@ def soak(
     For example: assay soak engine --on /mnt/a --kills 1000. Files are made in a folder of Assay's own and removed;
     where something is lost they stay, and the exit code is 1. Workers have a store each and share the kills.
     """
-    from assay.cli import crews
+    from assay.cli import executors
     from assay.cli.measure.soaking import run
     from assay.soak.rounds import SoakOrder
 
     places = {role: str(place) for role, place in (("place", on), ("log", log), ("tail", pmem)) if place is not None}
     order = SoakOrder(store, places, durability.value, logs, threads, keys, kills, seed)
-    raise typer.Exit(run(order, _STORES, crews.CrewWish(workers, scheduler, certificates), json))
+    raise typer.Exit(run(order, _STORES, executors.ExecutorWish(workers, scheduler, certificates), json))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.cli import crews, output
-from assay.cli.crews import CrewWish
+from assay.cli import executors, output
+from assay.cli.executors import ExecutorWish
 from assay.error import BAD_JOB, DONE, FAILED, AssayError, did_you_mean
 from assay.soak import lanes
 from assay.soak.lanes import SoakResult
@@ -17,11 +17,11 @@ from assay.soak.rounds import ENGINE, SoakOrder
 Json = dict[str, Any]
 
 
-def run(order: SoakOrder, stores: Sequence[str], wish: CrewWish, as_json: bool) -> int:
+def run(order: SoakOrder, stores: Sequence[str], wish: ExecutorWish, as_json: bool) -> int:
     """Kills and looks; returns the exit code."""
     if order.store not in stores:
         raise AssayError(f"there is no store `{order.store}`", hint=did_you_mean(order.store, stores), code=BAD_JOB)
-    with crews.crew(wish) as by:
+    with executors.executor(wish) as by:
         if by is None or by.here:
             order = replace(order, places={role: _folder(Path(place)) for role, place in order.places.items()})
         found = lanes.soak(order, by, (lambda _: None) if as_json else output.tell)

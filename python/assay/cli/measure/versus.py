@@ -132,7 +132,7 @@ def _run(sides: Sides, directory: Path, order: VersusFlags) -> tuple[Path, int] 
         comparing.show_plan(prepared, order.json)
         return None
     folder.begin(directory, folder.head_of(sides))
-    comparing.announce(sides, directory)
+    comparing.show_sides(sides, directory)
     summary = run.start(prepared, directory, binary, watching(order.json), ["assay", *sys.argv[1:]])
     for entry in summary.not_measured:
         output.tell(output.sentences(f"not measured: {entry['study']}: {entry['reason']}", entry["fix"]))

@@ -11,7 +11,7 @@ from assay.binary import Binary
 from assay.cli import output
 from assay.cli.measure.devices import check_devices
 from assay.cli.results.gating import NONE, Papers
-from assay.compare import cases, folder, judgement, paired, questions, selftest, side, table, words
+from assay.compare import cases, conditions, folder, judgement, paired, questions, selftest, side, table, words
 from assay.compare.comparison import Comparison, correction_said
 from assay.compare.comparison import compare as judge
 from assay.compare.document import document
@@ -23,6 +23,7 @@ from assay.compare.selftest import SelfTest
 from assay.error import DONE, INTERRUPTED, AssayError, did_you_mean
 from assay.fleet import folder as fleet
 from assay.packages import PackagesError
+from assay.results import collector
 from assay.stats import signed_rank
 from assay.study import folder as study_folder
 from assay.study import run
@@ -99,6 +100,11 @@ def compare(
             hint = "give two folders, or --study with --on A --on B, or with --a and --b"
             raise CompareError("--study runs both sides itself and takes no folders", hint)
         return _run(order, aa, asked, rules)
+    return _of_folders(texts, inside, asked, rules)
+
+
+@collector.done_at_exit()
+def _of_folders(texts: Sequence[str], inside: Path | None, asked: AskedSides, rules: Rules) -> int:
     return _judged(*_sides(texts, inside), asked, rules)
 
 
@@ -157,7 +163,7 @@ def _run(order: ComparisonFlags, aa: bool, asked: AskedSides, rules: Rules) -> i
     check_devices(prepared)
     directory = asked.out or study_folder.default(prepared.name)
     folder.begin(directory, folder.head_of(sides))
-    announce(sides, directory)
+    show_sides(sides, directory)
     summary = run.start(prepared, directory, binary, watching(asked.json), ["assay", *sys.argv[1:]])
     return _after(summary, asked, rules)
 
@@ -225,7 +231,7 @@ def _targets(targets: tuple[Target, ...], plain: list[Target]) -> tuple[tuple[Ta
     return a, b
 
 
-def announce(sides: Sides, directory: Path) -> None:
+def show_sides(sides: Sides, directory: Path) -> None:
     """Says what is compared, and where the results go."""
     output.tell(f"A: {sides.label(0)}; B: {sides.label(1)}")
     output.tell(f"{sides.pairs} pairs, order drawn by lot with seed {sides.seed}; results in {directory}")
@@ -307,20 +313,8 @@ def write_page(
 
 def show_table(found: Comparison, names: tuple[str, str] = ("A", "B")) -> None:
     """The table: one row a figure."""
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for head, justify in (
-        ("", "left"),
-        *((name, "right") for name in names),
-        ("B as good as A", "right"),
-        ("", "left"),
-    ):
-        shown.add_column(head, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for entry in table.entries(found):
-        shown.add_row(*(Text(text) for text in (entry.title, entry.a, entry.b, entry.ratio, entry.outcome)))
-    output.console().print(shown)
+    rows = [(entry.title, entry.a, entry.b, entry.ratio, entry.outcome) for entry in table.entries(found)]
+    output.columns(("", *names, "B as good as A", ""), rows, right=(1, 2, 3))
 
 
 def _show(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], page: str | None) -> None:
@@ -333,15 +327,14 @@ def _show(found: Comparison, gated: Gate | None, tests: Sequence[SelfTest], page
     output.say("")
     output.say(table.trust(found))
     for line in found.lines:
-        output.say("")
-        output.say(f"{line.name}")
-        output.say(f"  {words.sentence(line, found)}")
+        output.say(f"\n{line.name}\n  {words.sentence(line, found)}")
     output.say("")
     output.say(f"{correction_said(found)}.")
     for design in dict.fromkeys(line.design.said for line in found.lines):
         output.say(f"order: {design}")
-    for difference in found.environment:
-        output.say(f"environment: {difference.said}")
+    differing, counted = conditions.summed_up(found.environment)
+    for text in (*(one.said for one in differing), *(f"{one.said} (--json lists them)" for one in counted)):
+        output.say(f"environment: {text}")
     for text in (*found.left_out, *found.problems):
         output.say(f"note: {text}")
     for one in tests:

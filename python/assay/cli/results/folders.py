@@ -13,6 +13,7 @@ from assay.cli import output
 from assay.cli.measure import damage
 from assay.cli.parts import part
 from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
+from assay.results import collector
 from assay.results.files import read_json
 from assay.study import folder
 
@@ -24,7 +25,8 @@ def write_report(directory: Path | None, export: bool, pdf: bool, as_json: bool)
     report, where = part("report"), directory or folder.newest()
     if part("fleet.folder").is_fleet(where):
         return _of_fleet(where, part("fleet.page").write(where), as_json)
-    path = report.write(where, export=export, pdf=pdf, warn=lambda found: damage.warn(where, found))
+    with collector.done_at_exit():
+        path = report.write(where, export=export, pdf=pdf, warn=lambda found: damage.warn(where, found))
     short = path.with_suffix(".pdf") if pdf else None
     if as_json:
         output.emit({"report": str(path), "pdf": short and str(short), **report.document(where)})

@@ -11,7 +11,8 @@ def build(
     names: Annotated[
         list[str],
         typer.Argument(
-            metavar="NAME...", help="lmdb, rocksdb, wiredtiger, redb, or a published program: dash, fptree, bztree."
+            metavar="NAME...",
+            help="lmdb, rocksdb, wiredtiger, redb, or a published program: dash, fptree, bztree, leanstore, vmcache.",
         ),
     ],
     source: Annotated[
@@ -25,8 +26,8 @@ def build(
     source package, as `assay dbms install wiredtiger` does it: that needs cmake, ninja-build and gcc.
 
     Published programs are fetched by git at one commit into the cache of this user, changed by a few lines of ours
-    and built behind a driver. Where there is no network, `--source` names a clone of the program, and NAME=DIR one of
-    what it needs.
+    and built, behind a driver or with a command line of their own. Where there is no network, `--source` names a clone
+    of the program, and NAME=DIR one of what it needs.
 
     For example: assay rivals build lmdb rocksdb
     """

@@ -102,7 +102,8 @@ def _show(found: list[ContestResult | Missing], repeats: int, seed: int) -> None
     console = Console(file=sys.stdout, highlight=False, width=None if sys.stdout.isatty() else 160)
     with output.to_reader():
         console.print(_table(results))
-        for name, sentences in {one.rival: one.differences for one in results if one.differences}.items():
+        for name in dict.fromkeys(one.rival for one in results if one.differences):
+            sentences = dict.fromkeys(word for one in results if one.rival == name for word in one.differences)
             console.print(f"What is not the same for {name}: {' '.join(sentences)}", markup=False)
         console.print(
             f"Medians of {repeats} pairs in random order (seed {seed}). Ratios are Assay's figure to the rival's, with "

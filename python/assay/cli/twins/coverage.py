@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli.crews import Keys, Scheduler, Workers
+from assay.cli.executors import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 
@@ -18,8 +18,8 @@ def coverage(
 
     For example: assay twin coverage
     """
-    from assay.cli import crews
+    from assay.cli import executors
     from assay.cli.twins.covering import show
 
-    with crews.crew(crews.CrewWish(workers, scheduler, certificates)) as by:
+    with executors.executor(executors.ExecutorWish(workers, scheduler, certificates)) as by:
         raise typer.Exit(show(json, by))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from assay.claim import coverage
 from assay.claim.coverage import CoverageRow
 from assay.cli import output
-from assay.crew.work import WorkCrew
 from assay.error import DONE
+from assay.executor.work import WorkExecutor
 
 _HEAD = (
     "| kind of question | figures | groups | median error | nine of ten within | inside the band | conformal width "
@@ -14,10 +14,10 @@ _HEAD = (
 )
 
 
-def show(as_json: bool, crew: WorkCrew | None = None) -> int:
+def show(as_json: bool, executor: WorkExecutor | None = None) -> int:
     """Prints the table; groups that were left out are counted against widths from all others."""
     output.tell("asking twins for every published figure that nothing was fitted to")
-    rows = coverage.rows(coverage.figures(crew))
+    rows = coverage.rows(coverage.figures(executor))
     if as_json:
         output.emit({"version": 1, "rows": [vars(row) for row in rows]})
         return DONE

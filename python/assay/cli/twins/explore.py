@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.crews import Keys, Scheduler, Workers
+from assay.cli.executors import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 
@@ -30,7 +30,9 @@ def explore(
 
     The same command goes on where an earlier one was ended. Without --workers there are as many as cores.
     """
-    from assay.cli import crews
+    from assay.cli import executors
     from assay.cli.twins.exploring import explored
 
-    raise typer.Exit(explored(int(points), out, crews.CrewWish(workers, scheduler, certificates), on or [], json))
+    raise typer.Exit(
+        explored(int(points), out, executors.ExecutorWish(workers, scheduler, certificates), on or [], json)
+    )

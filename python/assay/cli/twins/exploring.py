@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.cli import crews, output
-from assay.cli.crews import CrewWish
-from assay.crew.processes import cores
+from assay.cli import executors, output
+from assay.cli.executors import ExecutorWish
 from assay.error import DONE
+from assay.executor.processes import cores
 from assay.explore import run as runs
 from assay.target import names
 
 
-def explored(points: int, out: Path, wish: CrewWish, on: Sequence[str], as_json: bool) -> int:
+def explored(points: int, out: Path, wish: ExecutorWish, on: Sequence[str], as_json: bool) -> int:
     """Runs and reports; returns the exit code."""
     twins = tuple(one.removeprefix(names.PREFIX) for one in on)
     if not wish.scheduler:
         wish = replace(wish, workers=wish.workers or cores())
-    with crews.crew(wish) as by:
+    with executors.executor(wish) as by:
         assert by is not None  # noqa: S101  One of both was asked for.
         found = runs.run(runs.Exploration(points, out, twins), by, output.tell)
     if as_json:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.crews import Keys, Scheduler, Workers
+from assay.cli.executors import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 Points = Annotated[Path | None, typer.Option("--points", metavar="FILE.csv", help="Published latencies under load.")]
@@ -67,7 +67,7 @@ def fit(
     access_bytes, threads, gib_per_s; or a drive to published latencies under load (--points). For example:
     assay fit --on /mnt/drive --out mine.toml
     """
-    from assay.cli.crews import CrewWish
+    from assay.cli.executors import ExecutorWish
     from assay.cli.twins.fitting import FitOrder, fit_device
     from assay.error import BAD_JOB, AssayError
 
@@ -99,7 +99,7 @@ def fit(
         uncertified=uncertified,
         dry_run=dry_run,
         json=json,
-        crew=CrewWish(workers, scheduler, certificates),
+        executor=ExecutorWish(workers, scheduler, certificates),
     )
     raise typer.Exit(fit_device(order))
 

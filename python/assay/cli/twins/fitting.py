@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
-from assay.cli import crews, output
-from assay.cli.crews import CrewWish
+from assay.cli import executors, output
+from assay.cli.executors import ExecutorWish
 from assay.cli.measure.devices import check_devices
 from assay.cli.measure.order import RunFlags, show_plan, wish
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, AssayError
@@ -44,7 +44,7 @@ class FitOrder:
     uncertified: bool = False
     dry_run: bool = False
     json: bool = False
-    crew: CrewWish = field(default_factory=CrewWish)
+    executor: ExecutorWish = field(default_factory=ExecutorWish)
     """Who computes, once all is measured."""
 
 
@@ -63,7 +63,7 @@ def fit_device(order: FitOrder) -> int:
         return show_plan(prepared, order.json)
     if prepared.name != READS:
         check_devices(prepared)
-    _announce(prepared)
+    _show_plan(prepared)
     directory = order.results or folder.default("fit")
     observer = watching(order.json)
     return _after(order, run.start(prepared, directory, binary, observer, ["assay", "fit", "--on", order.on]), binary)
@@ -97,7 +97,7 @@ def _measuring(order: FitOrder) -> RunFlags:
     )
 
 
-def _announce(prepared: Prepared) -> None:
+def _show_plan(prepared: Prepared) -> None:
     from assay.units.parse import format_bytes, format_seconds
 
     plan = prepared.plan
@@ -124,7 +124,7 @@ def _conclude(order: FitOrder, directory: Path, binary: Binary) -> int:
     if not (directory / "records").is_dir():
         hint = "name a folder that `assay fit --on` wrote, or a grid as a .csv file"
         raise AssayError(f"{directory} is no folder of results", hint=hint, code=BAD_JOB)
-    with crews.crew(order.crew) as by:
+    with executors.executor(order.executor) as by:
         result = fit_folder(directory, order.name, binary, by)
     wanted = result.verdict.certified or order.uncertified
     files = _write(order, result) if wanted else None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.crews import Keys, Scheduler, Workers
+from assay.cli.executors import Keys, Scheduler, Workers
 from assay.cli.flags import Json
 
 
@@ -23,8 +23,8 @@ def reproduce(
 
     Shows what was published, what the twins give with their band, and, with --here, what this machine measures.
     """
-    from assay.cli import crews
+    from assay.cli import executors
     from assay.cli.twins.show import show_reproduction
 
-    with crews.crew(crews.CrewWish(workers, scheduler, certificates)) as by:
+    with executors.executor(executors.ExecutorWish(workers, scheduler, certificates)) as by:
         raise typer.Exit(show_reproduction(study, here, seconds, json, by))

@@ -8,8 +8,8 @@ from typing import Any
 from assay.claim.here import MeasuredWhere
 from assay.claim.reproduce import document, reproduce
 from assay.cli import output
-from assay.crew.work import WorkCrew
 from assay.error import DONE
+from assay.executor.work import WorkExecutor
 from assay.twin import listing
 from assay.twin.point_table import answered
 from assay.twin.predict import Point, predict
@@ -78,12 +78,14 @@ def show_hosts(as_json: bool) -> int:
     return DONE
 
 
-def show_reproduction(study: str, folder: str, seconds: float, as_json: bool, crew: WorkCrew | None = None) -> int:
+def show_reproduction(
+    study: str, folder: str, seconds: float, as_json: bool, executor: WorkExecutor | None = None
+) -> int:
     """Prints the claims of a study beside what twins give, and what this machine gives where a folder is named."""
     from assay.report.view.claims import summary_said
 
     place = MeasuredWhere(folder, seconds) if folder else None
-    found = document(reproduce(study, place, crew=crew))
+    found = document(reproduce(study, place, executor=executor))
     if as_json:
         output.emit(found)
         return DONE

@@ -9,7 +9,7 @@ import altair as alt
 
 from assay.charts import marks, palette, theme
 from assay.charts.model import Datum, Figure, Key, Layer
-from assay.compare import words
+from assay.compare import bands, words
 from assay.compare.comparison import Comparison
 from assay.compare.line import Line
 from assay.results import row
@@ -35,6 +35,8 @@ def draw(comparison: Comparison) -> Figure:
     panel = marks.finish(layers, data, title="", height=height, says=says, counts=len(data))
     margin = words.percent(comparison.rules.margin)
     caption = f"Median ratio of B over A with 95 % intervals from whole pairs; the band is the margin of {margin}."
+    if any(line.reason in bands.DECIDING for line in lines):
+        caption += " Of modelled sides: what their bands leave open."
     notes = (f"{len(lines) - MOST} more comparisons stand in the table.",) if len(lines) > MOST else ()
     return Figure(
         "forest", "B over A", "forest", caption, (panel,), OUTCOMES, "outcome", tuple(data), notes, True, True
@@ -48,7 +50,7 @@ def ordered(lines: Sequence[Line]) -> list[Line]:
 
 
 def _datum(line: Line) -> Datum:
-    low, high = line.bounds or (None, None)
+    low, high = line.bounds or (bands.of(line) if line.reason in bands.DECIDING else None) or (None, None)
     a, b = line.medians()
     unit = row.unit(line.metric)
     return {
@@ -117,7 +119,7 @@ def _intervals(place: alt.Y, x: alt.X) -> Layer:
 
 
 def _points(place: alt.Y, x: alt.X) -> Layer:
-    named = (("x", "comparison"), ("series", "outcome"), ("said", "B against A"), ("bounds", "95 % interval"))
+    named = (("x", "comparison"), ("series", "outcome"), ("said", "B against A"), ("bounds", "interval or bands"))
     tooltip = [alt.Tooltip(f"{name}:N", title=title) for name, title in (*named, ("sides", "A and B"))]
     paint = palette.scale(OUTCOMES, "color")
     return (

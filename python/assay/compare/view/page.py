@@ -9,8 +9,8 @@ from typing import Any
 
 from assay.charts import shell
 from assay.charts.model import Figure
+from assay.compare import bands, conditions, selftest, table, words
 from assay.compare import history as histories
-from assay.compare import selftest, table, words
 from assay.compare.comparison import Comparison, correction_said
 from assay.compare.gate import Gate
 from assay.compare.history import History
@@ -24,6 +24,7 @@ from assay.version import __version__
 
 def write(path: Path, found: Comparison, gated: Gate | None, tests: Sequence[SelfTest]) -> Path:
     """Writes the page of a comparison."""
+    differing, counted = conditions.summed_up(found.environment)
     figures = [figure for figure in (forest.draw(found), dots.draw(found)) if figure is not None]
     context = {
         "found": found,
@@ -32,6 +33,9 @@ def write(path: Path, found: Comparison, gated: Gate | None, tests: Sequence[Sel
         "trust": table.trust(found),
         "entries": table.entries(found),
         "lines": [_row(line, found, path.parent) for line in forest.ordered(found.lines)],
+        "models": _models(found),
+        "differing": differing,
+        "counted": counted,
         "asked": list({one.said: one for line in found.lines for one in line.asked}.values()),
         "designs": list(dict.fromkeys(line.design.said for line in found.lines)),
         "correction": correction_said(found),
@@ -41,6 +45,12 @@ def write(path: Path, found: Comparison, gated: Gate | None, tests: Sequence[Sel
         "drift": words.percent(found.rules.drift) if found.rules.drift else "",
     }
     return _write(path, "compare.html.j2", context, figures)
+
+
+def _models(found: Comparison) -> str:
+    """Whether `all` comparisons, `some` or none (empty) have bands in the place of an interval."""
+    count = sum(line.reason in bands.DECIDING for line in found.lines)
+    return "all" if count == len(found.lines) else "some" if count else ""
 
 
 def write_history(path: Path, found: History) -> Path:

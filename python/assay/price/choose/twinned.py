@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.crew.asking import Asking
+from assay.executor.dispatch import Dispatcher
 from assay.target import catalog, names
 from assay.target.host import HostWish
 from assay.twin.instance_table import twin_name
@@ -83,10 +83,10 @@ class TwinLatencies:
     """Twins where they know, otherwise who knew before them."""
 
     def __init__(
-        self, twins: Iterable[str], page_bytes: float, otherwise: Latencies, asking: Asking | None = None
+        self, twins: Iterable[str], page_bytes: float, otherwise: Latencies, dispatcher: Dispatcher | None = None
     ) -> None:
         self._otherwise = otherwise
-        self._asking = asking or Asking()
+        self._dispatcher = dispatcher or Dispatcher()
         self._page = page_bytes
         self._wanted = sorted({*twins, *VOLUMES.values()} - {""})
         self._curves: dict[str, TwinCurve] | None = None
@@ -105,22 +105,22 @@ class TwinLatencies:
 
     def _known(self) -> dict[str, TwinCurve]:
         if self._curves is None:
-            self._curves = curves(self._wanted, self._page, self._asking)
+            self._curves = curves(self._wanted, self._page, self._dispatcher)
         return self._curves
 
 
-def curves(twins: Sequence[str], page_bytes: float, asking: Asking | None = None) -> dict[str, TwinCurve]:
+def curves(twins: Sequence[str], page_bytes: float, dispatcher: Dispatcher | None = None) -> dict[str, TwinCurve]:
     """The grid of each twin, in two questions to the binary: what each does at most, and then under load."""
-    asking = asking or Asking()
+    dispatcher = dispatcher or Dispatcher()
     targets = [names.target(f"{names.PREFIX}{twin}") for twin in twins]
     hosts = [HostWish("", None, None).document(target) for target in targets]
-    most = _ask(asking, targets, hosts, [[_load(page_bytes, 100 * share)] for share in SHARES])
+    most = _ask(dispatcher, targets, hosts, [[_load(page_bytes, 100 * share)] for share in SHARES])
     asked: list[tuple[int, list[Json]]] = []
     for number, found in enumerate(most):
         for share, solution in zip(SHARES, found, strict=True):
             peak = solution["streams"][0]["ops_per_s"]
             asked += [(number, _pair(page_bytes, share, load * peak)) for load in LOADS]
-    answers = iter(_solutions(asking, targets, hosts, asked))
+    answers = iter(_solutions(dispatcher, targets, hosts, asked))
     grids = [[[next(answers)["streams"][0] for _ in LOADS] for _ in SHARES] for _ in targets]
     return {twin: _curve(grid) for twin, grid in zip(twins, grids, strict=True)}
 
@@ -146,16 +146,16 @@ def _pair(page_bytes: float, share: float, rate: float) -> list[Json]:
 
 
 def _ask(
-    asking: Asking, targets: Sequence[Json], hosts: Sequence[Json], loads: Sequence[list[Json]]
+    dispatcher: Dispatcher, targets: Sequence[Json], hosts: Sequence[Json], loads: Sequence[list[Json]]
 ) -> list[list[Json]]:
     asked = [(number, load) for number in range(len(targets)) for load in loads]
-    found = iter(_solutions(asking, targets, hosts, asked))
+    found = iter(_solutions(dispatcher, targets, hosts, asked))
     return [[next(found) for _ in loads] for _ in targets]
 
 
 def _solutions(
-    asking: Asking, targets: Sequence[Json], hosts: Sequence[Json], asked: Sequence[tuple[int, list[Json]]]
+    dispatcher: Dispatcher, targets: Sequence[Json], hosts: Sequence[Json], asked: Sequence[tuple[int, list[Json]]]
 ) -> list[Json]:
     questions = [{"target": number, "host": number, "streams": streams} for number, streams in asked]
     document = {"version": catalog.VERSION, "targets": targets, "hosts": hosts, "questions": questions}
-    return [answer["solution"] for answer in asking.solutions(document)]
+    return [answer["solution"] for answer in dispatcher.solutions(document)]

@@ -6,8 +6,11 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple
+
+from markupsafe import Markup, escape
 
 from assay.record import NotMeasured, Reason, Record
 from assay.report.answer import trust
@@ -180,12 +183,35 @@ def _value(one: Row, name: str) -> CellValue:
     found = one.metric(name)
     if found is None:
         return CellValue("", "not measured", weak=False)
-    weak = not one.supported(name)
-    method = labels.METHODS.get(one.method(name), "")
-    note = "fewer than 100 operations beyond this percentile" if weak else ""
-    bound = "a lower bound: some operations never ended" if one.at_least(name) else ""
-    title = ", ".join(part for part in (one.provenance, method, note, bound) if part)
+    weak, bound = not one.supported(name), one.at_least(name)
+    title = _title(one.provenance, one.method(name), weak, bound)
     return CellValue(("\u2265 " if bound else "") + _said(one, name, found), title, weak)
+
+
+@lru_cache(maxsize=1024)
+def _title(provenance: str, method: str, weak: bool, bound: bool) -> str:
+    """What a figure says of itself: few ways of it, and as many figures as records times columns."""
+    note = "fewer than 100 operations beyond this percentile" if weak else ""
+    least = "a lower bound: some operations never ended" if bound else ""
+    return ", ".join(part for part in (provenance, labels.METHODS.get(method, ""), note, least) if part)
+
+
+def markup(values: Sequence[CellValue]) -> Markup:
+    """The figures of a row as the page has them: records times columns of them are too many for a template."""
+    return Markup("".join([_element(value) for value in values]))  # noqa: S704  Texts are escaped in `_element`.
+
+
+def _element(value: CellValue) -> str:
+    title = f' title="{_escaped(value.title)}"' if value.title else ""
+    text = _escaped(value.text)
+    if value.weak:
+        return f'<td class="figure-cell weak"{title}>{text}<span class="hidden"> (weakly supported)</span></td>'
+    return f'<td class="figure-cell"{title}>{text}</td>'
+
+
+@lru_cache(maxsize=4096)
+def _escaped(text: str) -> str:
+    return str(escape(text))
 
 
 def _said(one: Row, name: str, found: float) -> str:

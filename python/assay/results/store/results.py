@@ -10,9 +10,10 @@ from typing import Any, cast
 
 from assay.error import AssayError
 from assay.record import Record
-from assay.results import work, work_cell
-from assay.results.files import read_json
+from assay.results import collector, work, work_cell
+from assay.results.files import documents, read_json
 from assay.results.journal import last_states, read
+from assay.results.repeated import RepeatedTwins
 from assay.results.store import flatten, merge, work_rows
 from assay.results.work import Work
 
@@ -38,7 +39,7 @@ def load(directory: Path) -> Results:
 
 
 def _tables(directory: Path) -> dict[str, list[Json]]:
-    records, works = list(_records(directory)), _works(directory)
+    records, works = _records(directory), _works(directory)
     every = [*records, *((cell, record) for cell, record, _ in works)]
     classes = [row for cell, record in records for row in flatten.class_rows(cell, record)]
     cells = list(merge.cell_rows(classes))
@@ -72,12 +73,15 @@ def _parsed(path: Path, _: str) -> Json | None:
     return document if isinstance(document, dict) else None
 
 
-def _records(directory: Path) -> Iterator[tuple[str, Record]]:
-    for path in sorted((directory / "records").glob("*.json")):
-        record = read_json(path)
+@collector.paused()
+def _records(directory: Path) -> list[tuple[str, Record]]:
+    found, twins = [], RepeatedTwins()
+    for path in documents(directory / "records"):
+        record = read_json(path, twins)
         if not isinstance(record, dict) or "classes" not in record or "verdict" not in record:
             raise AssayError(f"{path} is no record", hint="remove it and run its cell again with --resume")
-        yield path.stem, cast("Record", record)
+        found.append((path.stem, cast("Record", record)))
+    return found
 
 
 def _refused(directory: Path) -> Iterator[Json]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
-from assay.rivals.published import change, fetch
+from assay.rivals.published import change, cmake, fetch
 from assay.rivals.published.recipe import Build, Package, Recipe, folder, read
 
 Json = dict[str, Any]
@@ -36,10 +36,11 @@ def place(name: str, where: Path | None = None) -> Path:
 def built(name: str, where: Path | None = None) -> Json | None:
     """What is known of a program that was built: commits, compiler, flags. None where it was not."""
     kept = place(name, where)
-    if not (kept / PROGRAM).is_file() or not (kept / ABOUT).is_file():
+    if not (kept / ABOUT).is_file():
         return None
     about: Json = json.loads((kept / ABOUT).read_text(encoding="utf-8"))
-    return about | {"path": str(kept / PROGRAM)}
+    programs = [kept / name for name in about.get("programs", (PROGRAM,))]
+    return about | {"path": str(programs[0])} if all(one.is_file() for one in programs) else None
 
 
 def make(
@@ -81,24 +82,37 @@ def needs(recipe: Recipe) -> None:
     """
     missing = ["g++"] if shutil.which("g++") is None else []
     if not missing:
-        missing = [one.package for one in recipe.package if not _has_header(one)]
+        missing = [one.package for one in recipe.package if not _is_there(one)]
     if missing:
         wanted = ", ".join(dict.fromkeys(missing))
         hint = f"install what is missing: `apt-get install {' '.join(dict.fromkeys(missing))}`"
         raise AssayError(f"{recipe.name} needs {wanted}", hint=hint, code=NOT_POSSIBLE)
 
 
-def _has_header(package: Package) -> bool:
+def _is_there(package: Package) -> bool:
+    if package.tool is not None and shutil.which(package.tool) is None:
+        return False
+    if package.header is None:
+        return True
     asked = f"#if !__has_include(<{package.header}>)\n#error\n#endif\n"
     command = ["g++", "-std=c++17", "-E", "-x", "c++", "-o", os.devnull, "-"]
     return subprocess.run(command, input=asked, text=True, capture_output=True, check=False).returncode == 0
 
 
 def _built_in(work: Path, recipe: Recipe, home: Path) -> str:
-    """Makes the program in a folder that has the sources; the command that it took."""
-    command = compiler(recipe.build, recipe.name, work, home)
-    _call(command)
-    return " ".join(command).replace(f"{work}/", "").replace(f"{home}/", "")
+    """Makes the program in a folder that has the sources; the commands that it took."""
+    if recipe.build.cmake is not None:
+        commands = cmake.make(recipe.build.cmake, work, _call)
+    else:
+        commands = [compiler(recipe.build, recipe.name, work, home)]
+        _call(commands[0])
+    words = " && ".join(" ".join(command) for command in commands)
+    return words.replace(f"{work}/", "").replace(f"{home}/", "")
+
+
+def programs(build: Build) -> list[str]:
+    """What it makes: names of programs."""
+    return [Path(one).name for one in build.cmake.programs] if build.cmake is not None else [PROGRAM]
 
 
 def compiler(build: Build, name: str, work: Path, home: Path) -> list[str]:
@@ -130,7 +144,9 @@ def _keep(work: Path, recipe: Recipe, command: str, goal: Path) -> None:
     """Program and what is known of it, whole or not at all. The sources stay in their own cache."""
     kept = work / "kept"
     kept.mkdir()
-    shutil.copy2(work / PROGRAM, kept / PROGRAM)
+    made = programs(recipe.build)
+    for program in made:
+        shutil.copy2(work / program, kept / program)
     version = subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True, check=False).stdout.strip()
     about = {
         "name": recipe.name,
@@ -138,6 +154,7 @@ def _keep(work: Path, recipe: Recipe, command: str, goal: Path) -> None:
         "changes": len(recipe.change),
         "compiler": f"g++ {version}",
         "command": command,
+        "programs": made,
     }
     (kept / ABOUT).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     kept.rename(goal)

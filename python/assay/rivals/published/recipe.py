@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -13,7 +14,7 @@ from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
 
 FILE = "rival.toml"
 # The order in which lists have them; each is a folder of `folder()`.
-NAMES = ("dash", "fptree", "bztree")
+NAMES = ("dash", "fptree", "bztree", "leanstore", "vmcache")
 
 
 class PublishedSource(Table):
@@ -25,10 +26,11 @@ class PublishedSource(Table):
 
 
 class Package(Table):
-    """A package of the system, known by a header that it brings."""
+    """A package of the system, known by a header or by a program that it brings."""
 
     package: str
-    header: str
+    header: str | None = None
+    tool: str | None = None
 
 
 class SourceChange(Table):
@@ -46,8 +48,18 @@ class SourceChange(Table):
     text: str
 
 
+class Cmake(Table):
+    """A build by the authors' own CMake files: of the source `root`, the programs at these paths below the build."""
+
+    root: str
+    options: list[str] = Field(default_factory=list)
+    programs: list[str]
+
+
 class Build(Table):
-    """How it is built: by one call of the compiler. Paths begin with a source's name."""
+    """How it is built: by one call of the compiler, or by `cmake`. Paths begin with a source's name."""
+
+    cmake: Cmake | None = None
 
     driver: str | None = None
     sources: list[str] = Field(default_factory=list)
@@ -56,12 +68,36 @@ class Build(Table):
     libraries: list[str] = Field(default_factory=list)
 
 
+class CommandLine(Table):
+    """The command line of a program that has one of its own: no driver of ours is in it, and what it prints is read.
+
+    Words and values of variables have these put in: {file}, {folder}, {threads}, {tasks}, {units}, {seconds},
+    {pool_mib}, {pool_gib} and {file_gib}.
+    """
+
+    program: str = "program"
+    words: list[str] = Field(default_factory=list)
+    environment: dict[str, str] = Field(default_factory=dict)
+    prints: Literal["vmcache", "leanstore"]
+    # Bytes that it keeps for each warehouse or row once it is loaded, and that a second of a window adds at most.
+    unit_bytes: int
+    grown_bytes_per_s: int = 0
+    # Its threads for each one that is asked for, and how many it can have.
+    threads_each: int = 1
+    threads_at_most: int = 128
+    # Tasks of each of its threads, where they are not as many as ours has.
+    tasks: int | None = None
+
+
 class Structure(Table):
     """One structure of the program: what of ours it meets, and in which contests."""
 
     name: str
     ours: str
     contests: list[str]
+    command: CommandLine | None = None
+    # Sentences that are printed with these contests' results alone.
+    differences: list[str] = Field(default_factory=list)
 
 
 class Recipe(Table):
@@ -84,6 +120,11 @@ class Recipe(Table):
         """The structure that meets one of ours in a contest."""
         found = (one for one in self.structure if one.ours == ours and contest in one.contests)
         return next(found, None)
+
+    def differs(self, contest: str, ours: str) -> tuple[str, ...]:
+        """What is not the same on both sides of a contest."""
+        structure = self.meets(contest, ours)
+        return (*self.differences, *(structure.differences if structure is not None else ()))
 
     def contests(self) -> list[str]:
         """The contests that it has something for."""

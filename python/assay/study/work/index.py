@@ -22,6 +22,8 @@ WORKLOADS = (
     *("lookup", "missing", "insert", "update", "remove", "scan", "mixed"),
     *("ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"),
 )
+#: Workloads that change nothing once the keys are there.
+READING = ("lookup", "missing", "scan", "ycsb-c")
 PATHS = ("io_uring", "libaio", "pread")
 MEMORY_FOLDER = Path("/dev/shm")  # noqa: S108  Stands in for persistent memory; what is made there is removed again.
 # Caches that a core brings where nobody says: 1 MiB of its own and 1.375 MiB of the last level, as the processors have

@@ -158,13 +158,13 @@ fn pictures_are_kept_before_each_io_with_their_notes() {
     for round in 1..4 {
         user.write(0, 512, round).unwrap();
         user.flush().unwrap();
-        disk.world().note(u64::from(round));
+        disk.world().mark(u64::from(round));
     }
     let images = disk.world().take_images();
-    assert_eq!(images.iter().map(|image| image.note).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
+    assert_eq!(images.iter().map(|image| image.mark).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
     for image in images {
         let lost = User::new(&image.after(Fate::Lost).disk(0)).read(0, 512)[0];
-        assert_eq!(u64::from(lost), image.note);
+        assert_eq!(u64::from(lost), image.mark);
     }
 }
 

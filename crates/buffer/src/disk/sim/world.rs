@@ -35,7 +35,7 @@ pub(super) struct State {
     pub lying: bool,
     /// Reaps that a completion may take to arrive, at most.
     pub slowness: u64,
-    note: u64,
+    mark: u64,
     every: u64,
     images: Vec<Image>,
 }
@@ -56,8 +56,8 @@ impl fmt::Debug for World {
 pub struct Image {
     /// Number of the I/O that does not happen.
     pub io: u64,
-    /// What the user had noted last ([`World::note`]): how much was acknowledged, say.
-    pub note: u64,
+    /// What the user had noted last ([`World::mark`]): how much was acknowledged, say.
+    pub mark: u64,
     platters: Vec<Platter>,
 }
 
@@ -91,7 +91,7 @@ impl World {
             dark_from: u64::MAX,
             lying: false,
             slowness: 3,
-            note: 0,
+            mark: 0,
             every: 0,
             images: Vec::new(),
         };
@@ -137,8 +137,8 @@ impl World {
     }
 
     /// A number that pictures carry from now on.
-    pub fn note(&self, note: u64) {
-        self.state().note = note;
+    pub fn mark(&self, mark: u64) {
+        self.state().mark = mark;
     }
 
     /// Keeps a picture before every `every`-th I/O from now on; none with 0.
@@ -174,7 +174,7 @@ impl World {
 
 impl State {
     fn image(&self) -> Image {
-        Image { io: self.ios, note: self.note, platters: self.platters.clone() }
+        Image { io: self.ios, mark: self.mark, platters: self.platters.clone() }
     }
 
     /// Counts an I/O: whether it succeeds.

@@ -27,8 +27,8 @@ use assay_engine::{
 };
 use assay_pmem::{Mapped, Medium};
 use assay_record::{Event, Verdict, WorkRecord};
-use assay_scene::{Shared, TwinDisk, TwinMemory};
-use assay_workload::Gate;
+use assay_scene::{Cast, PIECES, PlayLength, Shared, TwinDisk, TwinMemory};
+use assay_workload::{Gate, Observe};
 
 use self::{learn::Computed, result::Edge};
 use super::{
@@ -39,8 +39,6 @@ use super::{
 };
 use crate::error::{Result, WorkError};
 
-/// Pieces of a window: its series, and how CPU time spreads.
-const PIECES: u32 = 20;
 /// Actors beside the workload's: log, checkpoints, control.
 const OTHERS: u32 = 3;
 
@@ -167,11 +165,11 @@ fn fill(job: &EngineJob, set: &Set, options: &Options, watch: &mut Watch<'_>) ->
 
 /// Brings pages into the pool, as many as there is room for with the tier's pages, spread over all.
 fn preheat(database: &Database, tier: u64) -> Result<()> {
-    let (pool, crew) = (database.pool(), database.crew()?);
+    let (pool, scheduler) = (database.pool(), database.scheduler()?);
     let room = u64::from(pool.frames()) * 15 / 16 + tier;
     let step = pool.pages().div_ceil(room.max(1)).max(1);
     for page in (1..=pool.pages()).step_by(step as usize) {
-        crew.worker().fault(page)?;
+        scheduler.worker().fault(page)?;
     }
     Ok(())
 }
@@ -192,52 +190,57 @@ struct Play<'a> {
 
 impl Play<'_> {
     /// Plays `bodies`, one actor each, through warm-up and window; `count` says how many transactions were done so far, and
-    /// `mark` is called when the window opens (`false`) and when it closes. The edges of the window's pieces.
+    /// `mark` is called when the window opens and when it closes. The edges of the window's pieces.
     fn window(
         &self,
         bodies: Vec<Box<dyn FnOnce() + '_>>,
         stop: &Gate,
         count: &dyn Fn() -> u64,
-        mark: &dyn Fn(bool),
+        mark: &dyn Fn(),
         watch: &mut Watch<'_>,
     ) -> Result<Vec<Edge>> {
-        let (job, stage) = (self.job, self.stage);
         let failed = |error| WorkError::job(format!("no stack could be had: {error}"), "ask for fewer threads");
-        let mut actors = Vec::with_capacity(bodies.len());
-        for body in bodies {
-            // SAFETY: all actors that are begun here are joined below, whatever happens before.
-            match unsafe { stage.spawn_borrowing("worker", body) } {
-                Ok(actor) => actors.push(actor),
-                Err(error) => {
-                    stop.shut();
-                    actors.iter().for_each(|&actor| stage.join(actor));
-                    return Err(failed(error));
-                }
-            }
-        }
-        let mut edges = Vec::with_capacity(PIECES as usize + 1);
-        let ps = |seconds: f64| (seconds * 1e12) as u64;
-        let mut until = stage.now() + ps(job.warmup_s);
-        stage.play_until(until);
-        mark(false);
-        edges.push(Edge::now(self, &actors, count()));
-        for piece in 1..=PIECES {
-            if watch.interrupted.load(Relaxed) || stop.is_shut() {
-                break;
-            }
-            until += ps(job.duration_s / f64::from(PIECES));
-            stage.play_until(until);
-            edges.push(Edge::now(self, &actors, count()));
-            let per_s = Edge::rate(&edges[edges.len() - 2..]);
-            let (done, detail) =
-                (f64::from(piece) / f64::from(PIECES), format!("{per_s:.0} transactions/s (modelled)"));
-            (watch.emit)(Event::Progress { stage: "drive".to_owned(), done, detail });
-        }
-        mark(true);
+        let cast = Cast::begin(self.stage, bodies).map_err(failed)?;
+        let interrupted = watch.interrupted;
+        let goes_on = || !interrupted.load(Relaxed) && !stop.is_shut();
+        let length = PlayLength::Seconds(self.job.duration_s);
+        let mut seen = Pieces { play: self, actors: cast.actors(), count, mark, edges: Vec::new(), watch };
+        cast.play(self.job.warmup_s, length, &goes_on, &mut seen);
+        let edges = seen.edges;
         stop.shut();
-        actors.iter().for_each(|&actor| stage.join(actor));
+        cast.join();
         self.counters[1].set(self.database.counters());
         self.computed.set(Computed::of(&edges));
         Ok(edges)
+    }
+}
+
+/// What is seen of a window while it is played.
+struct Pieces<'a, 'w> {
+    play: &'a Play<'a>,
+    actors: &'a [usize],
+    count: &'a dyn Fn() -> u64,
+    mark: &'a dyn Fn(),
+    edges: Vec<Edge>,
+    watch: &'a mut Watch<'w>,
+}
+
+impl Observe for Pieces<'_, '_> {
+    fn open(&mut self) {}
+
+    fn begin(&mut self) {
+        (self.mark)();
+        self.edges.push(Edge::now(self.play, self.actors, (self.count)()));
+    }
+
+    fn interval(&mut self, _at_s: f64) {
+        self.edges.push(Edge::now(self.play, self.actors, (self.count)()));
+        let done = (self.edges.len() - 1) as f64 / f64::from(PIECES);
+        let detail = format!("{:.0} transactions/s (modelled)", Edge::rate(&self.edges[self.edges.len() - 2..]));
+        (self.watch.emit)(Event::Progress { stage: "drive".to_owned(), done, detail });
+    }
+
+    fn close(&mut self, _at_s: f64) {
+        (self.mark)();
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn run(play: &Play<'_>, watch: &mut Watch<'_>) -> Result<WorkRecord> 
     }
     let done = || counts.iter().map(|one| one.reads.count() + one.changes.count()).sum();
     let (reader, marks) = (RefCell::new(Reader::new(&counts)), RefCell::new(Vec::new()));
-    let mark = |_closes: bool| marks.borrow_mut().push(reader.borrow_mut().read());
+    let mark = || marks.borrow_mut().push(reader.borrow_mut().read());
     let edges = play.window(bodies, &stop, &done, &mark, watch)?;
     if let Some(error) = failed.into_inner() {
         return Err(error);

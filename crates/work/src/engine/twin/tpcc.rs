@@ -7,7 +7,7 @@ use assay_engine::{Database, kv::Tpcc};
 use assay_instruments::tally::{Snapshot, Sum};
 use assay_record::{Event, WorkRecord};
 use assay_tpcc::{
-    Crew, KvStore, Scale, Session, Store, TpccError,
+    KvStore, Scale, Session, Store, TerminalWork, TpccError,
     driver::{Driven, KindSum},
     input::{Asker, Input},
     kind::Kind,
@@ -63,7 +63,7 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
         let terminals = thread * job.tasks..(thread + 1) * job.tasks;
         let (store, stop, failed, bench) = (&store, &stop, &failed, &bench);
         bodies.push(Box::new(move || {
-            if let Err(error) = store.crew(terminals, bench) {
+            if let Err(error) = store.run_terminals(terminals, bench) {
                 failed.borrow_mut().get_or_insert(error);
                 stop.shut();
             }
@@ -81,7 +81,7 @@ pub(super) fn run(play: &Play<'_>, warehouses: u32, small: bool, watch: &mut Wat
     };
     let committed = || tallies.iter().flat_map(|tally| &tally.kinds).map(|kind| kind.committed.load(Relaxed)).sum();
     let (marks, sums) = (RefCell::new(Vec::new()), RefCell::new(Default::default()));
-    let mark = |_closes: bool| {
+    let mark = || {
         sums.replace(drain());
         marks.borrow_mut().push(Counts::of(&tallies));
     };
@@ -111,7 +111,7 @@ struct Bench<'a> {
     stop: &'a Gate,
 }
 
-impl<S: Store> Crew<S> for Bench<'_> {
+impl<S: Store> TerminalWork<S> for Bench<'_> {
     fn work<'s>(&self, terminal: u32, session: S::Session<'s>) -> assay_tpcc::Result<()>
     where
         S: 's,

@@ -9,7 +9,7 @@ use assay_scene::Port;
 
 use super::{Phase, Play};
 use crate::index::{
-    act::Hands,
+    act::Buffers,
     batch::Batch,
     desk::Desk,
     job::Window,
@@ -73,19 +73,19 @@ pub(super) fn body(
     desk: &Desk,
 ) -> Result<ThreadOutcome, IndexError> {
     let (job, territory) = (play.job, play.job.territory(thread as u64));
-    let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, thread as u64, job.scan_length);
+    let mut buffers = Buffers::new(Entries::new(job.sizes, job.seed), &job.sizes, thread as u64, job.scan_length);
     let mut session = index.session_of(thread % index.parts());
     let picker = Picker::new(job.distribution(), territory.picked())?;
     let mut clockwork = Clockwork::new(play, thread);
     let calm = Stream::new(job.workload.mix().without_growth(), picker.clone(), territory, job.seed ^ 0xAAAA);
-    warm_up(&mut session, &mut clockwork, calm, &mut hands);
+    warm_up(&mut session, &mut clockwork, calm, &mut buffers);
     let before = session.moved();
     let stream = Stream::new(job.workload.mix(), picker, territory, job.seed);
     let mut outcome = if job.batch > 1 {
         let batch = Batch::new(Entries::new(job.sizes, job.seed), &job.sizes, job.batch);
-        batches(&mut session, &mut clockwork, stream, (&mut hands, batch), desk)
+        batches(&mut session, &mut clockwork, stream, (&mut buffers, batch), desk)
     } else {
-        one_by_one(&mut session, &mut clockwork, stream, &mut hands, desk)
+        one_by_one(&mut session, &mut clockwork, stream, &mut buffers, desk)
     };
     outcome.moved = session.moved().zip(before).map(|(after, before)| after.since(&before));
     play.rests.set(play.rests.get() + 1);
@@ -95,14 +95,14 @@ pub(super) fn body(
     Ok(outcome)
 }
 
-fn warm_up(session: &mut impl Session, clockwork: &mut Clockwork<'_>, mut calm: Stream, hands: &mut Hands) {
+fn warm_up(session: &mut impl Session, clockwork: &mut Clockwork<'_>, mut calm: Stream, buffers: &mut Buffers) {
     while clockwork.play.phase.get() == Phase::WarmUp {
         let Some(step) = calm.step() else {
             stage::sleep(REST);
             continue;
         };
         // What fails here fails in the window too, and is counted there.
-        let _ = clockwork.turn(|| hands.act(session, &step));
+        let _ = clockwork.turn(|| buffers.act(session, &step));
     }
 }
 
@@ -118,7 +118,7 @@ fn one_by_one(
     session: &mut impl Session,
     clockwork: &mut Clockwork<'_>,
     mut stream: Stream,
-    hands: &mut Hands,
+    buffers: &mut Buffers,
     desk: &Desk,
 ) -> ThreadOutcome {
     let (play, mut outcome, opened, mut done) =
@@ -129,9 +129,9 @@ fn one_by_one(
             break;
         };
         let begin = clockwork.now();
-        let result = clockwork.turn(|| hands.act(session, &step));
+        let result = clockwork.turn(|| buffers.act(session, &step));
         desk.took(step.operation, (clockwork.now() - begin) / 1000);
-        outcome.look_at(&step, &result, hands);
+        outcome.look_at(&step, &result, buffers);
         done += 1;
         desk.did(done);
         if !outcome.count(&step, result, &mut stream) {
@@ -145,7 +145,7 @@ fn batches(
     session: &mut impl Session,
     clockwork: &mut Clockwork<'_>,
     mut stream: Stream,
-    (hands, mut batch): (&mut Hands, Batch),
+    (buffers, mut batch): (&mut Buffers, Batch),
     desk: &Desk,
 ) -> ThreadOutcome {
     let (play, mut outcome, opened, mut done) =
@@ -167,9 +167,9 @@ fn batches(
             !batch.add(step, true) || look_up(session, &mut batch, clockwork, &mut outcome, &mut stream)
         } else {
             let begin = clockwork.now();
-            let result = clockwork.turn(|| hands.act(session, &step));
+            let result = clockwork.turn(|| buffers.act(session, &step));
             desk.took(step.operation, (clockwork.now() - begin) / 1000);
-            outcome.look_at(&step, &result, hands);
+            outcome.look_at(&step, &result, buffers);
             outcome.count(&step, result, &mut stream)
         };
         desk.did(done);

@@ -5,7 +5,7 @@ use assay_pmem::Touch;
 
 use super::Around;
 use crate::index::{
-    act::Hands,
+    act::Buffers,
     job::IndexJob,
     workload::{Entries, Picker, Stream},
 };
@@ -38,13 +38,13 @@ fn heat_part(
     let territory = job.territory(part);
     let picker = Picker::new(job.distribution(), territory.picked())?;
     let mut stream = Stream::new(job.workload.mix().without_growth(), picker, territory, job.seed ^ 0x4EA7);
-    let mut hands = Hands::new(Entries::new(job.sizes, job.seed), &job.sizes, part, job.scan_length);
+    let mut buffers = Buffers::new(Entries::new(job.sizes, job.seed), &job.sizes, part, job.scan_length);
     let mut session = index.session_of(part as usize);
     let most = (territory.picked() * ROUNDS).min(MOST);
     let mut touched: Vec<Touch> = Vec::new();
     for number in 0..most {
         let Some(step) = stream.step() else { break };
-        hands.act(&mut session, &step)?;
+        buffers.act(&mut session, &step)?;
         if number % BATCH == 0 {
             around.tape.take(&mut touched);
             touched.clear();

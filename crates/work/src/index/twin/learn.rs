@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::{Around, with_player};
 use crate::index::{
-    act::Hands,
+    act::Buffers,
     job::{IndexJob, Window},
     on_twin::OnTwin,
     prepare,
@@ -204,12 +204,12 @@ impl OnFactory for Learning<'_, '_> {
 fn pieces(index: &impl Index, job: &IndexJob) -> Result<Vec<f64>, IndexError> {
     let (territory, entries) = (job.territory(0), Entries::new(job.sizes, job.seed));
     let picker = Picker::new(job.distribution(), territory.picked())?;
-    let mut hands = Hands::new(entries, &job.sizes, 0, job.scan_length);
+    let mut buffers = Buffers::new(entries, &job.sizes, 0, job.scan_length);
     let mut session = index.session_of(0);
     let mut calm = Stream::new(job.workload.mix().without_growth(), picker.clone(), territory, !job.seed);
     for _ in 0..WARM_UP {
         let Some(step) = calm.step() else { break };
-        hands.act(&mut session, &step)?;
+        buffers.act(&mut session, &step)?;
     }
     let own = job.keys / u64::from(job.threads);
     let most = (own / (PIECES + 1)).clamp(1, PIECE);
@@ -219,7 +219,7 @@ fn pieces(index: &impl Index, job: &IndexJob) -> Result<Vec<f64>, IndexError> {
         let (begin, mut done) = (thread_ns(), 0_u64);
         while done < most {
             let Some(step) = stream.step() else { break };
-            hands.act(&mut session, &step)?;
+            buffers.act(&mut session, &step)?;
             match step.operation {
                 Operation::Insert => stream.added(),
                 Operation::Remove => stream.removed(),

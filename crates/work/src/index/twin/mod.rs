@@ -27,9 +27,8 @@ use assay_scene::{Passed, Shared};
 
 use self::{disks::TwinDisks, learn::TurnCost};
 use super::{
-    Watch,
-    crew::{self, Crew},
-    look_after, prepare, record,
+    Watch, look_after, prepare, record,
+    workers::{self, Worked},
 };
 use crate::index::{
     job::IndexJob,
@@ -71,7 +70,7 @@ impl Wrap for OnTape {
     }
 }
 
-/// Hands on what makes and opens the index of a job, among what is around a play.
+/// Buffers on what makes and opens the index of a job, among what is around a play.
 fn with_player<V: OnFactory>(job: &IndexJob, around: &Around, visit: V) -> Result<V::Out, IndexError> {
     let label = job.twin.as_ref().map_or("", |twin| twin.data.label.as_str());
     let wrap = OnTape(around.tape.clone());
@@ -89,7 +88,7 @@ pub(crate) fn play_on(job: &IndexJob, twin: &OnTwin, watch: &mut Watch<'_>) -> R
         let around = Around::new(job, twin, (job.keys as f64 * job.sizes.entry_bytes()) as u64)?;
         with_player(job, &around, Playing { job, twin, around: &around, learnt, watch })?
     }));
-    outcome.unwrap_or_else(|panic| Err(crew::broken(&*panic)))
+    outcome.unwrap_or_else(|panic| Err(workers::broken(&*panic)))
 }
 
 struct Playing<'a, 'w> {
@@ -112,11 +111,11 @@ impl OnFactory for Playing<'_, '_> {
         seen.used_before = opened.index.used_bytes();
         heat::heat(&opened.index, job, around, near_bytes(job, twin, seen.used_before))?;
         seen.prepared = began.elapsed();
-        let (crew, edges) = play(&opened.index, (job, twin, around), cost, watch)?;
+        let (worked, edges) = play(&opened.index, (job, twin, around), cost, watch)?;
         // The tape has counted in the window itself.
         let counted = IndexJob { counted_operations: 0, ..job.clone() };
-        look_after(factory, opened.index, &counted, (&mut seen, &crew), watch)?;
-        let record = record::record(job, &factory.about(), seen, crew);
+        look_after(factory, opened.index, &counted, (&mut seen, &worked), watch)?;
+        let record = record::record(job, &factory.about(), seen, worked);
         Ok(result::complete((job, twin, around), record, &edges, (told, against)))
     }
 }
@@ -135,7 +134,7 @@ fn play(
     (job, twin, around): (&IndexJob, &OnTwin, &Around),
     cost: TurnCost,
     watch: &mut Watch<'_>,
-) -> Result<(Crew, [window::Edge; 2]), IndexError> {
+) -> Result<(Worked, [window::Edge; 2]), IndexError> {
     let stage = Rc::new(Stage::new(Box::new(around.scene.clone()), Cpu::Fixed { turn_ns: 0.0 }));
     let _entered = stage::enter(&stage);
     let passed = (0..job.threads).map(|_| Cell::new(Passed::default())).collect();

@@ -1,27 +1,23 @@
-//! The window of a play: actors begin, time passes in pieces, and what was done is gathered at the edges.
+//! The window of a play: what was done is gathered at its edges.
 
-use std::{cell::RefCell, rc::Rc, sync::atomic::Ordering::Relaxed};
+use std::{cell::RefCell, sync::atomic::Ordering::Relaxed};
 
-use assay_buffer::stage::{Account, Picoseconds, Stage};
+use assay_buffer::stage::{Account, Picoseconds};
 use assay_index::{Index, IndexError};
 use assay_record::Event;
-use assay_scene::{Doings, Passed};
+use assay_scene::{Cast, Doings, PIECES, Passed, PlayLength};
 use assay_twin::machine;
+use assay_workload::Observe;
 
 use super::{Phase, Play, actor};
 use crate::index::{
     Watch,
-    crew::Crew,
     desk::{Desk, Series},
     job::Window,
     on_twin::OnTwin,
     outcome::ThreadOutcome,
+    workers::Worked,
 };
-
-/// Pieces of a window that ends after a time: its series, and how its rate spreads.
-const PIECES: u32 = 20;
-/// The first piece of a window that ends after operations; later ones are longer.
-const FIRST_PIECE: Picoseconds = 50_000_000;
 
 /// Everything at one edge of the window.
 pub(super) struct Edge {
@@ -43,46 +39,41 @@ impl Edge {
     }
 }
 
-/// Actors that may not outlive what they borrow: where a play breaks off they are ended.
-struct Cast<'a> {
-    stage: &'a Rc<Stage>,
-    actors: Vec<usize>,
-}
-
-impl Drop for Cast<'_> {
-    fn drop(&mut self) {
-        self.stage.abandon();
-    }
-}
-
 /// Plays warm-up and window on an index.
 pub(super) fn play(
     play: &Play<'_>,
     twin: &OnTwin,
     index: &impl Index,
     watch: &mut Watch<'_>,
-) -> Result<(Crew, [Edge; 2]), IndexError> {
+) -> Result<(Worked, [Edge; 2]), IndexError> {
     let job = play.job;
     let desks: Vec<Desk> = (0..job.threads).map(|_| Desk::new(job.workload.mix())).collect();
     let outcomes: Vec<RefCell<Option<Result<ThreadOutcome, IndexError>>>> =
         desks.iter().map(|_| RefCell::default()).collect();
-    let mut cast = Cast { stage: play.stage, actors: Vec::new() };
-    for (thread, (desk, place)) in desks.iter().zip(&outcomes).enumerate() {
-        let body = move || _ = place.replace(Some(actor::body(play, index, thread, desk)));
-        // SAFETY: the cast ends all actors before what they borrow ends, which was there before it.
-        let actor = unsafe { play.stage.spawn_borrowing("worker", body) };
-        cast.actors
-            .push(actor.map_err(|error| {
-                IndexError::job(format!("no stack could be had: {error}"), "ask for fewer threads")
-            })?);
-    }
-    let (series, edges) = pass_time(play, &cast.actors, &desks, watch);
+    let bodies = desks.iter().zip(&outcomes).enumerate().map(|(thread, (desk, place))| {
+        Box::new(move || _ = place.replace(Some(actor::body(play, index, thread, desk)))) as Box<dyn FnOnce() + '_>
+    });
+    let cast = Cast::begin(play.stage, bodies.collect());
+    let cast =
+        cast.map_err(|error| IndexError::job(format!("no stack could be had: {error}"), "ask for fewer threads"))?;
+    let interrupted = watch.interrupted;
+    let goes_on = || play.rests.get() < job.threads && !interrupted.load(Relaxed);
+    let length = match job.window {
+        Window::Seconds(seconds) => PlayLength::Seconds(seconds),
+        Window::Operations(_) => PlayLength::UntilDone,
+    };
+    let mut seen =
+        Seen { play, actors: cast.actors(), desks: &desks, series: Series::new(&desks), edges: Vec::new(), watch };
+    cast.play(job.warmup_s, length, &goes_on, &mut seen);
+    let (series, edges) = (seen.series, seen.edges);
+    cast.join();
     let outcomes = outcomes.iter().map(|place| place.take().unwrap_or_else(|| Err(stopped())));
     let outcomes = outcomes.collect::<Result<Vec<_>, _>>()?;
     let window = assay_scene::window(machine::environment(&twin.data.host, [twin.data.part("data")]));
-    let interrupted = watch.interrupted.load(Relaxed);
+    let interrupted = interrupted.load(Relaxed);
     let service = series.service();
-    Ok((Crew { outcomes, window, service, intervals: series.points, interrupted }, edges))
+    let Ok(edges) = edges.try_into() else { unreachable!("a window has two edges") };
+    Ok((Worked { outcomes, window, service, intervals: series.points, interrupted }, edges))
 }
 
 /// Cannot be: an actor that was joined has left its outcome.
@@ -90,43 +81,34 @@ fn stopped() -> IndexError {
     IndexError::Interrupted { at: "playing" }
 }
 
-fn pass_time(play: &Play<'_>, actors: &[usize], desks: &[Desk], watch: &mut Watch<'_>) -> (Series, [Edge; 2]) {
-    let (job, stage) = (play.job, play.stage);
-    let ps = |seconds: f64| (seconds * 1e12) as Picoseconds;
-    let mut until = stage.now() + ps(job.warmup_s);
-    stage.play_until(until);
-    let opened = until;
-    let mut series = Series::new(desks);
-    play.phase.set(Phase::Window);
-    let first = Edge::now(play, actors);
-    let mut length = match job.window {
-        Window::Seconds(seconds) => ps(seconds / f64::from(PIECES)).max(1),
-        Window::Operations(_) => FIRST_PIECE,
-    };
-    let goes_on = |piece: u32| match job.window {
-        Window::Seconds(_) => piece < PIECES,
-        Window::Operations(_) => true,
-    };
-    let mut piece = 0;
-    while goes_on(piece) && play.rests.get() < job.threads && !watch.interrupted.load(Relaxed) {
-        until += length;
-        stage.play_until(until);
-        series.gather(desks, (until - opened) as f64 / 1e12);
-        piece += 1;
-        if matches!(job.window, Window::Operations(_)) {
-            length += length / 8;
-        }
-        tell(watch, &series, piece);
-    }
-    let last = Edge::now(play, actors);
-    play.phase.set(Phase::Over);
-    actors.iter().for_each(|&actor| stage.join(actor));
-    (series, [first, last])
+/// What is seen of a window while it is played.
+struct Seen<'a, 'w> {
+    play: &'a Play<'a>,
+    actors: &'a [usize],
+    desks: &'a [Desk],
+    series: Series,
+    edges: Vec<Edge>,
+    watch: &'a mut Watch<'w>,
 }
 
-fn tell(watch: &mut Watch<'_>, series: &Series, piece: u32) {
-    let Some(point) = series.points.last() else { return };
-    let detail = format!("{:.0} operations/s (modelled)", point.operations as f64 / point.length_s.max(1e-12));
-    let done = f64::from(piece.min(PIECES)) / f64::from(PIECES);
-    (watch.emit)(Event::Progress { stage: "playing".to_owned(), done, detail });
+impl Observe for Seen<'_, '_> {
+    fn open(&mut self) {}
+
+    fn begin(&mut self) {
+        self.play.phase.set(Phase::Window);
+        self.edges.push(Edge::now(self.play, self.actors));
+    }
+
+    fn interval(&mut self, at_s: f64) {
+        self.series.gather(self.desks, at_s);
+        let Some(point) = self.series.points.last() else { return };
+        let detail = format!("{:.0} operations/s (modelled)", point.operations as f64 / point.length_s.max(1e-12));
+        let done = (self.series.points.len() as f64 / f64::from(PIECES)).min(1.0);
+        (self.watch.emit)(Event::Progress { stage: "playing".to_owned(), done, detail });
+    }
+
+    fn close(&mut self, _at_s: f64) {
+        self.edges.push(Edge::now(self.play, self.actors));
+        self.play.phase.set(Phase::Over);
+    }
 }
