@@ -84,7 +84,7 @@ BANS = [
         r"\b(?:struct|enum|trait|mod|class) "
         r"(?:\w+(?=Crew\b|Hand\b|Told\b|Leave\b))?(?:Crew|Hand|Pen|Told|Announced|Leave|crew|pen)\b",
         "call it by the field's word: ARCHITECTURE.md has the table",
-        ("crates/**/*.rs",),
+        ("crates/**/*.rs", "python/**/*.py"),
     ),
     Ban(
         r"\btime\.sleep\((?:[1-9]\d*\.[\d]*[1-9]|[2-9]|[1-9]\d+)", "wait for what is awaited", ("tests/**/*.py",), THIS

@@ -73,7 +73,7 @@ def test_any_classes_make_a_study_that_can_be_read(seed: int) -> None:
     chance = random.Random(seed)  # noqa: S311
     names = chance.sample(["scan", "point-reads", "log", "sync-writes", "page-writes", "write-back", "metadata"], 4)
     made = [one_class(chance, name) for name in names]
-    told = scenario.Told("trace-x", "t", "source", ['a "note"'], 5.0)
+    told = scenario.ScenarioFacts("trace-x", "t", "source", ['a "note"'], 5.0)
     study = parse(scenario.text(told, made), "x.toml")
     assert isinstance(study, Study), f"seed {seed}"
     assert set(study.classes) == set(names)

@@ -59,5 +59,5 @@ def text(section: JobSection, name: str, folder: Path, said: list[str]) -> tuple
         *said,
     ]
     title = f"{name}, a log that a job file of fio replays"
-    told = scenario.Told(name, title, f"{name}.fio, {log.name}", notes, found.seconds, buffered=not direct)
+    told = scenario.ScenarioFacts(name, title, f"{name}.fio, {log.name}", notes, found.seconds, buffered=not direct)
     return scenario.text(told, found.classes), notes

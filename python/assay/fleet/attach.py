@@ -24,28 +24,28 @@ from assay.fleet.error import FleetError
 from assay.fleet.keys import Pair
 
 Json = dict[str, Any]
-Told = Callable[[str], None]
+Say = Callable[[str], None]
 
 MARK = "assay-fleet: "
 _LONGEST_LINE = 1 << 20
 
 
-def attend(told: Told) -> int:
+def attend(say: Say) -> int:
     """Answers until the worker that was ordered has ended, or nobody is there any more."""
     serve.ready()
-    told(MARK + json.dumps(_who()))
+    say(MARK + json.dumps(_who()))
     orders = sys.stdin.buffer
     while line := orders.readline(_LONGEST_LINE):
         try:
             order = limits.json_document(line.decode(), "the order")
             if order["do"] == "work":
-                return _work(order, told)
+                return _work(order, say)
             found = _prepared(order, orders)
         except (ValueError, KeyError, TypeError) as error:
             raise FleetError(f"this is no order of a fleet: {error!r}", "have the same assay on all hosts") from error
         except AssayError as error:
             found = error.document()
-        told(MARK + json.dumps(found))
+        say(MARK + json.dumps(found))
     return 0
 
 
@@ -72,13 +72,13 @@ def _who() -> Json:
         return about
 
 
-def _work(order: Json, told: Told) -> int:
+def _work(order: Json, say: Say) -> int:
     pair = Pair(*(_in_memory(str(order[part])) for part in ("authority", "certificate", "key")))
     where = address.parse(order["scheduler"], keyed=True)
     host = Identifier.parse(order["name"], "name of a host")
     listen = str(order["listen"])
     address.parse(f"tls://{listen}:0", keyed=True)
-    return serve.worker(host, where, listen, pair, lambda found: told(MARK + json.dumps({"serves": found})), attached=0)
+    return serve.worker(host, where, listen, pair, lambda found: say(MARK + json.dumps({"serves": found})), attached=0)
 
 
 def _in_memory(text: str) -> Path:

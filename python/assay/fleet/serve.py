@@ -22,7 +22,7 @@ Json = dict[str, Any]
 _NO_PAGES = "127.0.0.1:0"
 _NEVER_MORE_THAN_S = 30
 _GREET_S = 15.0
-Told = Callable[[str], None]
+Say = Callable[[str], None]
 
 
 def ready() -> None:
@@ -31,8 +31,8 @@ def ready() -> None:
     guard.install()
 
 
-def scheduler(address: Address, pair: Pair | None, told: Told, pages: int | None = None) -> int:
-    """Serves until it is told to stop; `told` hears the address. Dask's pages, on this machine's port `pages` alone.
+def scheduler(address: Address, pair: Pair | None, say: Say, pages: int | None = None) -> int:
+    """Serves until it is told to stop; `say` hears the address. Dask's pages, on this machine's port `pages` alone.
 
     Raises:
         FleetError: where pages are wanted and bokeh, which draws them, is not installed, or the port is taken.
@@ -40,16 +40,16 @@ def scheduler(address: Address, pair: Pair | None, told: Told, pages: int | None
     ready()
     if pages is not None:
         settings.allow_pages(pages)
-    asyncio.run(_scheduler(address, pair, told, pages))
+    asyncio.run(_scheduler(address, pair, say, pages))
     return 0
 
 
-def worker(name: str, where: Address, host: str, pair: Pair | None, told: Told, *, attached: int | None = None) -> int:
+def worker(name: str, where: Address, host: str, pair: Pair | None, say: Say, *, attached: int | None = None) -> int:
     """Works for a scheduler until that is gone, or it is told to stop, or `attached`, a descriptor, is at its end."""
     ready()
     greet(where, pair)
     try:
-        asyncio.run(_worker(name, where, host, pair, told, attached))
+        asyncio.run(_worker(name, where, host, pair, say, attached))
     except (OSError, TimeoutError, RuntimeError) as error:
         raise not_taken(where, error) from error
     return 0
@@ -69,7 +69,7 @@ def greet(where: Address, pair: Pair | None) -> None:
         raise not_taken(where, error) from error
 
 
-async def _scheduler(address: Address, pair: Pair | None, told: Told, pages: int | None) -> None:
+async def _scheduler(address: Address, pair: Pair | None, say: Say, pages: int | None) -> None:
     from distributed import Scheduler
 
     security = pair.security() if pair else None
@@ -87,7 +87,7 @@ async def _scheduler(address: Address, pair: Pair | None, told: Told, pages: int
     opened.handlers["assay_stop"] = lambda: _stop_all(opened)
     opened.handlers["assay_pages"] = lambda: pages or 0
     async with opened:
-        told(opened.address)
+        say(opened.address)
         await _until_told(opened.finished(), opened.close)
 
 
@@ -116,7 +116,7 @@ async def _stop_all(scheduler: Any) -> int:
     return told
 
 
-async def _worker(name: str, where: Address, host: str, pair: Pair | None, told: Told, attached: int | None) -> None:
+async def _worker(name: str, where: Address, host: str, pair: Pair | None, say: Say, attached: int | None) -> None:
     from distributed import Worker
 
     from assay.fleet.work import UNDER_WAY
@@ -139,7 +139,7 @@ async def _worker(name: str, where: Address, host: str, pair: Pair | None, told:
     opened.handlers["assay_clock"] = clock.now
     opened.handlers["assay_stop"] = UNDER_WAY.stop
     async with opened:
-        told(opened.address)
+        say(opened.address)
         await _until_told(opened.finished(), lambda: _closed(opened), attached)
 
 

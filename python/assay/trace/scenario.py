@@ -18,7 +18,7 @@ _SETS = {"log": "log", "stream-writes": "log", "metadata": "metadata"}
 
 
 @dataclass(frozen=True)
-class Told:
+class ScenarioFacts:
     """What stands around the classes: a name, a sentence on where they come from, and notes."""
 
     name: str
@@ -29,23 +29,23 @@ class Told:
     buffered: bool = False
 
 
-def text(told: Told, classes: Sequence[TracedClass]) -> str:
+def text(facts: ScenarioFacts, classes: Sequence[TracedClass]) -> str:
     """The file. Its rates are open loop: whatever the target does, operations come when the database asked for them."""
     head = {
         "version": 1,
-        "name": told.name,
-        "title": told.title,
+        "name": facts.name,
+        "title": facts.title,
         "question": "Does a target keep up with what this database asked for, and how long do requests take there?",
-        "source": told.source,
-        "notes": list(told.notes),
+        "source": facts.source,
+        "notes": list(facts.notes),
         "targets": ["folder", "block-device"],
     }
     parts = [table_text("", head)]
-    parts.append(table_text("parameters", _parameters(told, classes)))
+    parts.append(table_text("parameters", _parameters(facts, classes)))
     for name in dict.fromkeys(_set_of(one) for one in classes):
         table: dict[str, Any] = {"bytes": f"${{{_size_of(name)}}}"}
         parts.append(table_text(f"datasets.{name}", table | ({"target": "log"} if name == "log" else {})))
-    parts += [table_text(f"classes.{one.name}", _class(one, told.buffered)) for one in classes]
+    parts += [table_text(f"classes.{one.name}", _class(one, facts.buffered)) for one in classes]
     parts.append(table_text("window", {"warmup": "500ms", "measure": "${measure}"}))
     parts += [_figure(*one) for one in _FIGURES]
     return "\n".join(part for part in parts if part)
@@ -70,18 +70,18 @@ def _size_of(name: str) -> str:
     return {"data": "data", "log": "log_data", "metadata": "metadata_data"}[name]
 
 
-def _parameters(told: Told, classes: Sequence[TracedClass]) -> dict[str, Any]:
+def _parameters(facts: ScenarioFacts, classes: Sequence[TracedClass]) -> dict[str, Any]:
     found: dict[str, Any] = {"load": 1}
     for name in dict.fromkeys(_set_of(one) for one in classes):
         members = [one for one in classes if _set_of(one) == name]
         room = max(_LEAST_BYTES, *(one.footprint_bytes for one in members), *(8 * one.sizes[-1][0] for one in members))
         found[_size_of(name)] = f"{-(-room // _MIB)}MiB"
-    path = "pread" if told.buffered else "io_uring+direct"
+    path = "pread" if facts.buffered else "io_uring+direct"
     if any(_blocking(one) for one in classes):
-        found["sync_path"] = "pread" if told.buffered else "pread+direct"
+        found["sync_path"] = "pread" if facts.buffered else "pread+direct"
     if any(not _blocking(one) for one in classes):
         found["path"] = path
-    found["measure"] = f"{max(1.0, min(_LONGEST_S, round(told.seconds, 1)))}s"
+    found["measure"] = f"{max(1.0, min(_LONGEST_S, round(facts.seconds, 1)))}s"
     return found
 
 

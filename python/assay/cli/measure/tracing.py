@@ -90,7 +90,7 @@ def _of_log(order: TraceOrder, log: Path) -> int:
 
 def _keep(order: TraceOrder, subject: Subject, found: FoundServer, out: Path) -> None:
     """Writes the scenario and shows it."""
-    text = scenario.text(_told(subject, found), found.classes)
+    text = scenario.text(_facts(subject, found), found.classes)
     parse(text, str(out))  # What is written can be read again.
     write_atomically(out, lambda draft: _write(draft, text))
     if order.json:
@@ -140,7 +140,7 @@ def _code(found: FoundServer, seconds: float) -> int:
     return INTERRUPTED if found.stopped == "interrupted" else FAILED
 
 
-def _told(subject: Subject, found: FoundServer) -> scenario.Told:
+def _facts(subject: Subject, found: FoundServer) -> scenario.ScenarioFacts:
     when = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     host = f"{platform.node()}, Linux {platform.release()}"
     verb = "read" if subject.log is not None else "recorded"
@@ -157,7 +157,7 @@ def _told(subject: Subject, found: FoundServer) -> scenario.Told:
     ]
     title = f"What {subject.name} asked for"
     name = scenario.name_of(subject.name)
-    return scenario.Told(name, title, source + found.means, notes, found.seconds, found.buffered)
+    return scenario.ScenarioFacts(name, title, source + found.means, notes, found.seconds, found.buffered)
 
 
 def _document(subject: Subject, found: FoundServer, out: Path) -> Json:
