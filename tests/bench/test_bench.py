@@ -5,6 +5,7 @@ import math
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from assay.bench import agreement, ceiling, pairs, process
@@ -190,7 +191,7 @@ def test_cpu_time_of_both_is_of_an_operation_and_of_a_thread() -> None:
     job = {"usr_cpu": 10.0, "sys_cpu": 40.0, "write": {"iops": 1000.0}}
     assert agreement.cost_of_fio(cell, job) == {"cpu_share": 0.5, "cpu_ns": 0.5 * cell.threads / 1000.0 * 1e9}
     cpu = {"user_s": {"value": 0.5}, "kernel_s": {"value": 1.5}}
-    record = {"window": {"measured_s": 2.0}, "classes": [{"cpu": cpu, "ops_rate": {"value": 1000.0}}]}
+    record: Any = {"window": {"measured_s": 2.0}, "classes": [{"cpu": cpu, "ops_rate": {"value": 1000.0}}]}
     found = agreement.cost_of_assay(cell, record)
     assert found["cpu_share"] == pytest.approx(1 / cell.threads)
     assert found["cpu_ns"] == pytest.approx(1e6)
@@ -202,7 +203,7 @@ def test_a_durable_write_is_its_write_and_its_sync() -> None:
     job = {"write": {"iops": 10.0, "lat_ns": {"mean": 5.0} | spread}, "sync": {"lat_ns": {"mean": 7.0} | spread}}
     assert agreement.by_fio(cell, job) == {"ops_per_s": 10.0, "mean_ns": 12.0, "p50_ns": 50.0, "p99_ns": 99.0}
     flush = {"p50_ns": 40, "p99_ns": 80}
-    record = {"classes": [{"ops_rate": {"value": 9.0}, "service": {"mean_ns": 11.0}, "flush": flush}]}
+    record: Any = {"classes": [{"ops_rate": {"value": 9.0}, "service": {"mean_ns": 11.0}, "flush": flush}]}
     assert agreement.by_assay(cell, record) == {"ops_per_s": 9.0, "mean_ns": 11.0, "p50_ns": 40, "p99_ns": 80}
 
 

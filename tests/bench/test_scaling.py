@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from assay.bench import growth, many, works
@@ -66,7 +67,7 @@ def test_one_amount_has_no_exponent_and_start_does_not_count() -> None:
     assert growth.net([GrowthPoint(10, 0.3)], 0.4) == []
 
 
-def _record() -> dict[str, object]:
+def _record() -> Any:
     asked_for = asked("reads")
     return record("r", [Shape("reads", 1000.0, 1e5, asked_for)], {}, reasons=[], seed=1)
 

@@ -172,7 +172,7 @@ def test_a_forecast_is_a_record_that_says_it_is_modelled(root: Path) -> None:
 
     for source in (query_record(device_busy_s=0.5), window_record()):
         found = report.forecasts(source, "twin:p4610")
-        document = report.record(Binary.find(), source, "twin:p4610", found)
+        document: Any = report.record(Binary.find(), source, "twin:p4610", found)
         jsonschema.validate(document, json.loads((root / "schema" / "work.schema.json").read_text()))
         assert document["verdict"]["reasons"][0]["code"] == "modelled-target"
         assert document["parts"][0]["figures"]["time_s"]["provenance"] == "modelled"

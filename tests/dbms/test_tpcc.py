@@ -70,7 +70,7 @@ class Loaded:
     bench: Bench
     snapshot: ServerSnapshot | None
 
-    def drive(self, **changes: Any) -> Json:
+    def drive(self, **changes: Any) -> Any:
         return drive(replace(self.order, **changes), Binary.find(), self.bench, self.snapshot)
 
 
@@ -375,7 +375,7 @@ def test_what_a_killed_run_left_is_cleaned(target: Path) -> None:
 
 
 def test_targets_are_compared_only_with_how_much_of_the_device_was_used(tmp_path: Path) -> None:
-    def record(target: str, per_s: float) -> Json:
+    def record(target: str, per_s: float) -> Any:
         figures = {"transactions_per_s": {"value": per_s}, "device_utilisation": {"value": 0.1}}
         targets = [{"role": "data", "target": target}]
         return {"targets": targets, "figures": figures, "workload": {"parameters": {}}}

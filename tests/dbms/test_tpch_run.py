@@ -334,7 +334,7 @@ def test_two_devices_that_do_not_differ_are_said_with_their_use(passes: Runs, ta
 
 
 def test_repeats_that_spread_are_said_in_each() -> None:
-    def record(seconds: float) -> Json:
+    def record(seconds: float) -> Any:
         figures = {"time_s": {"value": seconds, "unit": "s"}}
         return {
             "targets": [{"role": "data", "target": "a"}],

@@ -55,7 +55,7 @@ def seat(
         "window": {"warmup_s": WARMUP_S, "measure_s": MEASURE_S},
         "targets": [{"kind": "null"}],
     }
-    record: Json = {"job": job, "window": window, "classes": [result], "verdict": {"status": "valid"}}
+    record: Any = {"job": job, "window": window, "classes": [result], "verdict": {"status": "valid"}}
     return Seat(host, "finished", record=record)
 
 

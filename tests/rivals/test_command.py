@@ -198,7 +198,7 @@ def test_turns_of_a_pair_are_adjacent_in_random_order() -> None:
 
 
 def test_pairs_are_read_out_of_records_and_what_was_missed_is_said() -> None:
-    def record(per_s: float) -> Json:
+    def record(per_s: float) -> Any:
         cpu = {"user_s": {"value": 1e-6}, "kernel_s": {"value": 0.0}}
         figures = {"succeeded_per_s": {"value": per_s}}
         parts = [{"succeeded": 10, "empty": 0}]

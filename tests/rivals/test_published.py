@@ -222,7 +222,7 @@ def test_lines_are_replaced_and_set_before_from_the_end_on(tmp_path: Path) -> No
 def test_a_reading_is_per_operation_and_an_empty_one_is_no_success(tmp_path: Path) -> None:
     recipe, work = read(PUBLISHED[0]), DriverWork("s", "lookup", keys=10, threads=1, seconds=2, warmup_s=0)
 
-    def record(**more: int) -> dict[str, Any]:
+    def record(**more: int) -> Any:
         said = {"succeeded": 1000, "succeeded_per_s": 500.0, "cpu_s": 0.002, "empty": 0, "wrong": 0}
         return of_driver(said | more, recipe, work, tmp_path)
 
@@ -239,7 +239,7 @@ def test_misses_of_ours_are_counted_as_what_was_asked_for() -> None:
     """They once made a contest of misses end in a ratio of zeros."""
     figures = {"succeeded_per_s": {"value": 0.0}, "ops_per_s": {"value": 50.0}}
     cpu = {"user_s": {"value": 1e-6}, "kernel_s": {"value": 0.0}}
-    record = {"figures": figures, "cpu": cpu, "durability": "none", "checks": [], "verdict": {"status": "valid"}}
+    record: Any = {"figures": figures, "cpu": cpu, "durability": "none", "checks": [], "verdict": {"status": "valid"}}
     reading = of_record(record | {"parts": [{"succeeded": 0, "empty": 10}]}, missing=True)
     assert (reading.per_s, round(reading.cpu_ns)) == (50.0, 100)
 

@@ -275,7 +275,7 @@ def test_files_are_only_read(tmp_path: Path) -> None:
     assert prepared.plan.bytes_written == 0
 
 
-def rates(*values: float) -> list[Json]:
+def rates(*values: float) -> list[Any]:
     return [{"length_s": 0.1, "bytes": int(value * 0.1)} for value in values]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from assay.bench import pairs, process
 from assay.bench.prepared import folder_job, prepared
+from assay.record import Record
 
 Json = dict[str, Any]
 Figures = dict[str, float]
@@ -139,10 +140,10 @@ def _by_fio(cell: AgreementCell, file: str, seconds: float) -> Figures:
     return by_fio(cell, job) | cost_of_fio(cell, job)
 
 
-def by_assay(cell: AgreementCell, record: Json) -> Figures:
+def by_assay(cell: AgreementCell, record: Record) -> Figures:
     """Figures of a record. Percentiles of a durable write are those of its sync."""
     found = record["classes"][0]
-    spread = found["flush"] if cell.durable else found["service"]
+    spread = (found["flush"] if cell.durable else None) or found["service"]
     return {
         "ops_per_s": found["ops_rate"]["value"],
         "mean_ns": found["service"]["mean_ns"],
@@ -164,7 +165,7 @@ def by_fio(cell: AgreementCell, job: Json) -> Figures:
     }
 
 
-def cost_of_assay(cell: AgreementCell, record: Json) -> Figures:
+def cost_of_assay(cell: AgreementCell, record: Record) -> Figures:
     """Share of the window that its threads were on a CPU, and CPU time of an operation, ns."""
     found = record["classes"][0]
     cpu_s = found["cpu"]["user_s"]["value"] + found["cpu"]["kernel_s"]["value"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from assay import home
 from assay.bench import process
+from assay.record import Record
 from assay.target import catalog, names
 from assay.target.target import parse
 from assay.twin.predict import Point, stream
@@ -33,11 +34,11 @@ def _point(name: str, seconds: float) -> Json:
     }
 
 
-def _simulated(name: str) -> tuple[float, Json]:
+def _simulated(name: str) -> tuple[float, Record]:
     """Operations per CPU second of a whole run of the program, start and record included."""
     job = job_of(name)
     done = process.run([str(home.binary()), "run", "-"], json.dumps(job))
-    record: Json = json.loads(done.text.splitlines()[-1])["record"]
+    record: Record = json.loads(done.text.splitlines()[-1])["record"]
     notes = [reason["numbers"] for reason in record["verdict"]["reasons"] if reason["code"] == "modelled-target"]
     return notes[0]["simulated_operations"] / done.cpu_s, record
 

@@ -15,6 +15,7 @@ from assay.bench.meeting import OURS, Meeting, meeting_of
 from assay.bench.pairs import Ratio, ratio
 from assay.bench.reading import Reading, of_record
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
+from assay.record import WorkRecord
 from assay.study.cell import Cell
 
 Json = dict[str, Any]
@@ -117,7 +118,7 @@ def _admit_published(name: str, contests: Sequence[Contest]) -> None:
 
 
 def results(
-    cells: Iterable[Cell], records: Mapping[str, Json], missed: Sequence[Json]
+    cells: Iterable[Cell], records: Mapping[str, WorkRecord], missed: Sequence[Json]
 ) -> Iterator[ContestResult | Missing]:
     """What each pair came to: records by the ids of their cells, and what was not measured, as a run tells it."""
     groups: dict[str, list[Cell]] = {}
@@ -134,7 +135,7 @@ def results(
             yield _result(meeting, pairs)
 
 
-def _pairs(group: Sequence[Cell], records: Mapping[str, Json], meeting: Meeting) -> list[tuple[Reading, Reading]]:
+def _pairs(group: Sequence[Cell], records: Mapping[str, WorkRecord], meeting: Meeting) -> list[tuple[Reading, Reading]]:
     """Readings of both sides, of repeats that have both."""
     missing = meeting.contest.workload == "missing"
     sides: tuple[dict[int, Reading], dict[int, Reading]] = ({}, {})

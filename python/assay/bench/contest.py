@@ -16,6 +16,7 @@ from assay.dbms.tpcc.bench import Bench, ServerSnapshot
 from assay.dbms.tpcc.order import TpccFlags
 from assay.dbms.tpcc.run import bench_of, drive, load
 from assay.error import BAD_JOB, AssayError
+from assay.record import WorkRecord
 from assay.rivals.published.line import prepare
 from assay.study.work import engine, run_work
 from assay.study.work.index import Wish, job
@@ -124,7 +125,7 @@ class Ring:
             room = max(64 << 20, 8 * self._size.keys * ENTRY_BYTES)
             self._index(contest, name, {"window": {"operations": 1}, "warmup_s": 0.0, "pool_bytes": room})
 
-    def measure(self, contest: Contest, name: str, against: str | None = None) -> Json:
+    def measure(self, contest: Contest, name: str, against: str | None = None) -> WorkRecord:
         """A run; its record. A published program has several structures, and is told which of ours it is `against`."""
         if against is not None and name in rivals.PUBLISHED:
             return self._published(contest, name, against)
@@ -132,7 +133,7 @@ class Ring:
             return self._engine(contest)
         return self._tpcc(contest, name) if contest.workload == "tpcc" else self._index(contest, name, {})
 
-    def _published(self, contest: Contest, name: str, ours: str) -> Json:
+    def _published(self, contest: Contest, name: str, ours: str) -> WorkRecord:
         size, recipe = self._size, rivals.published.read(name)
         structure = recipe.meets(contest.name, ours)
         assert structure is not None  # noqa: S101  Who does not meet is not asked.
@@ -157,7 +158,7 @@ class Ring:
         if structure is not None and structure.command is not None:
             prepare(recipe, line_work(contest, structure, self._size), self._folder)
 
-    def _engine(self, contest: Contest) -> Json:
+    def _engine(self, contest: Contest) -> WorkRecord:
         size = self._size
         wish = engine.Wish(
             pool=f"{pool_bytes(contest, size) >> 20}MiB",
@@ -173,7 +174,7 @@ class Ring:
     def _pool(self, name: str) -> Path:
         return self._folder / f"{name}-pool"
 
-    def _index(self, contest: Contest, name: str, more: Json) -> Json:
+    def _index(self, contest: Contest, name: str, more: Json) -> WorkRecord:
         size = self._size
         wish = Wish(
             index=name,
@@ -191,7 +192,7 @@ class Ring:
         document = job(wish, parse(str(self._folder)), size.seed) | {"checked_entries": CHECKED} | more
         return run_work(self.program(name), ["index"], document)[0]
 
-    def _tpcc(self, contest: Contest, name: str) -> Json:
+    def _tpcc(self, contest: Contest, name: str) -> WorkRecord:
         bench, snapshot = self._loaded(contest, name)
         return drive(self._order(contest, name), Binary.find(), bench, snapshot)
 

@@ -16,6 +16,7 @@ from assay.binary import Binary
 from assay.dbms.postgres.user import server_user
 from assay.dbms.target import folder_of
 from assay.error import BAD_JOB, FAILED, AssayError
+from assay.record import WorkRecord
 from assay.study.cell import Cell
 from assay.study.work.runners import WorkCost
 from assay.target.target import Target
@@ -69,7 +70,7 @@ class ContestSession:
         self._owner, self._listen, self._stack = owner, listen, stack
         self._rings: dict[tuple[str, Size], Ring] = {}
 
-    def run(self, cell: Cell) -> Json:
+    def run(self, cell: Cell) -> WorkRecord:
         """A turn; its record. What both sides keep is loaded before the first."""
         meeting = meeting_of(cell.job)
         ring = self._ring(cell.job["target"], meeting.size)
@@ -94,6 +95,6 @@ class ContestSession:
             self._stack.callback(self._rings[key].close)
         return self._rings[key]
 
-    def conclude(self, _done: Sequence[tuple[Cell, Json]]) -> list[tuple[Cell, Json]]:
+    def conclude(self, _done: Sequence[tuple[Cell, WorkRecord]]) -> list[tuple[Cell, WorkRecord]]:
         """Pairs are compared where they are shown."""
         return []

@@ -9,6 +9,7 @@ from typing import Any
 from assay.binary import Binary
 from assay.dbms.cpus import taken
 from assay.dbms.target import Counters, names_of, target_of
+from assay.record import WorkRecord
 from assay.rivals.published import LineWork, Recipe
 from assay.rivals.published.line import run
 from assay.rivals.published.window import PrintedWindow
@@ -24,14 +25,16 @@ TASKS = 32
 READS = "reads"
 
 
-def engine_record(workload: str, units: int, value_bytes: int, wish: engines.Wish, folder: Path, seed: int) -> Json:
+def engine_record(
+    workload: str, units: int, value_bytes: int, wish: engines.Wish, folder: Path, seed: int
+) -> WorkRecord:
     """The record of our engine's load and window in a folder: TPC-C of so many warehouses, or reads of so many rows."""
     asked = workloads.ycsb(units, str(value_bytes)) if workload == READS else workloads.tpcc(units)
     document = engines.job(asked, wish, parse(str(folder)), {}, seed)
     return run_work(Binary.find(), [ENGINE], document)[0]
 
 
-def rival_record(recipe: Recipe, work: LineWork, folder: Path) -> Json:
+def rival_record(recipe: Recipe, work: LineWork, folder: Path) -> WorkRecord:
     """The record of a program's load and window: what it printed, and what the kernel counted meanwhile."""
     binary = Binary.find()
     where = target_of(binary, str(folder))
@@ -55,7 +58,7 @@ def _record(
     seen: tuple[PrintedWindow, Json, Counters],
     binary: Binary,
     in_memory: bool = False,
-) -> Json:
+) -> WorkRecord:
     window, about, counters = seen
     draft = WorkDraft("engine", recipe.name, " ".join(map(str, about["commits"].values())), work.workload)
     draft.settings = {

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+from assay.record import Record
 
 Json = dict[str, Any]
 
@@ -22,7 +24,7 @@ durability = "local"
 """What machines are chosen for."""
 
 
-def runs(directory: Path, record: Json, count: int, side: str = "") -> Path:
+def runs(directory: Path, record: Record, count: int, side: str = "") -> Path:
     """A result folder of so many runs of one study, each a copy of `record` whose factors and rate differ by a rule.
 
     Folders of different sides have different runs.
@@ -50,8 +52,8 @@ def runs(directory: Path, record: Json, count: int, side: str = "") -> Path:
     return directory
 
 
-def _varied(record: Json, run: str, factors: Json, number: int) -> Json:
-    made = copy.deepcopy(record)
+def _varied(record: Record, run: str, factors: Json, number: int) -> Json:
+    made = cast("Json", copy.deepcopy(record))
     made["run"]["id"] = run
     made["job"]["labels"] = {"study": "sweep", "cell": f"sweep-{number:06}-r1", "repeat": "1", "scenario": "all"}
     asked, seen = made["job"]["classes"][0], made["classes"][0]

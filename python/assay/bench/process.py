@@ -14,6 +14,7 @@ from typing import Any
 
 from assay import home
 from assay.error import NOT_POSSIBLE, AssayError
+from assay.record import Record
 
 Json = dict[str, Any]
 
@@ -126,13 +127,13 @@ def report(text: str) -> Json:
     return document
 
 
-def assayer(job: Json) -> tuple[Json, ProcessRun]:
+def assayer(job: Json) -> tuple[Record, ProcessRun]:
     """Runs a job; gives its record."""
     done = run([str(home.binary()), "run", "-"], json.dumps(job))
     events = [json.loads(line) for line in done.text.splitlines() if line.startswith("{")]
     for event in events:
         if event.get("event") == "finished":
-            record: Json = event["record"]
+            record: Record = event["record"]
             return record, done
     raise AssayError("assayer ended without a record")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.binary import Binary
+from assay.record import WorkRecord
 from assay.rivals.published import DriverWork
 from assay.rivals.published.recipe import Recipe
 from assay.study.work import WorkDraft, check, figure, part
@@ -25,7 +26,7 @@ class Reading:
     verdict: str
 
 
-def of_record(record: Json, *, missing: bool = False) -> Reading:
+def of_record(record: WorkRecord, *, missing: bool = False) -> Reading:
     """Of a work record. Where keys are `missing`, an operation that finds nothing is what was asked for."""
     figures = record["figures"]
     name = "transactions_per_s" if "transactions_per_s" in figures else "succeeded_per_s"
@@ -33,7 +34,7 @@ def of_record(record: Json, *, missing: bool = False) -> Reading:
     return Reading(float(figures[name]["value"]), _cpu_ns(record), str(record["durability"]), _verdict(record))
 
 
-def of_driver(document: Json, recipe: Recipe, work: DriverWork, folder: Path) -> Json:
+def of_driver(document: Json, recipe: Recipe, work: DriverWork, folder: Path) -> WorkRecord:
     """The record of what a published program's driver printed: no operation may be empty, and no entry wrong.
 
     It does not judge the machine, which the record says.
@@ -56,7 +57,7 @@ def of_driver(document: Json, recipe: Recipe, work: DriverWork, folder: Path) ->
     return draft.record(Binary.find())
 
 
-def _cpu_ns(record: Json) -> float:
+def _cpu_ns(record: WorkRecord) -> float:
     """User and kernel time of the whole process, background threads included, for one operation."""
     cpu = record.get("cpu")
     if cpu is None:
@@ -65,6 +66,6 @@ def _cpu_ns(record: Json) -> float:
     return (float(cpu["user_s"]["value"]) + float(cpu["kernel_s"]["value"])) * 1e9 / max(1, int(done))
 
 
-def _verdict(record: Json) -> str:
+def _verdict(record: WorkRecord) -> str:
     failed = [one["name"] for one in record["checks"] if not one["passed"]]
     return f"check {failed[0]} failed" if failed else str(record["verdict"]["status"])

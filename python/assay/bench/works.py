@@ -22,6 +22,7 @@ from assay import home
 from assay.bench import answers, growth, many, process
 from assay.bench.growth import GrowthPoint
 from assay.error import BAD_JOB, AssayError, did_you_mean
+from assay.record import Record
 
 Json = dict[str, Any]
 Measure = Callable[[int, Path], GrowthPoint]
@@ -71,7 +72,7 @@ def _amounts(work: ScalingWork, times: Sequence[int]) -> str:
     return ", ".join(f"{work.smallest * factor:,}" for factor in times)
 
 
-def every(record: Json) -> list[ScalingWork]:
+def every(record: Record) -> list[ScalingWork]:
     """What is measured. `record` is what result folders are made of."""
     return [
         ScalingWork("null", "operations", 1_000_000, _null),
@@ -120,7 +121,7 @@ def _limits(work: ScalingWork, times: Sequence[int], folder: Path) -> Json:
     return {"largest": {"wall_s": took_s, "bytes": size, "within": within}}
 
 
-def _record() -> Json:
+def _record() -> Record:
     """A record of a short run on a twin, in virtual time."""
     job = answers.job_of(TWIN)
     job["window"] = {"measure_s": 0.1, "interval_ms": 100}
@@ -156,17 +157,17 @@ def _lookups(count: int, _: Path) -> GrowthPoint:
     return GrowthPoint(count, record["figures"]["cpu_ns_per_op"]["value"] * count / 1e9)
 
 
-def _runs(record: Json, count: int, folder: Path, side: str = "") -> Path:
+def _runs(record: Record, count: int, folder: Path, side: str = "") -> Path:
     """The folder of so many runs; it is made once."""
     made = folder / f"runs-{count}{side}"
     return made if made.exists() else many.runs(made, record, count, side)
 
 
-def _report(record: Json, count: int, folder: Path) -> GrowthPoint:
+def _report(record: Record, count: int, folder: Path) -> GrowthPoint:
     return GrowthPoint(count, _assay("report", str(_runs(record, count, folder))))
 
 
-def _query(record: Json, count: int, folder: Path) -> GrowthPoint:
+def _query(record: Record, count: int, folder: Path) -> GrowthPoint:
     """With the tables made anew, as they are when a folder is asked for the first time."""
     made = _runs(record, count, folder)
     for table in made.glob("*.parquet"):
@@ -174,7 +175,7 @@ def _query(record: Json, count: int, folder: Path) -> GrowthPoint:
     return GrowthPoint(count, _assay("query", "select count(*) from classes", "--in", str(made)))
 
 
-def _compare(record: Json, count: int, folder: Path) -> GrowthPoint:
+def _compare(record: Record, count: int, folder: Path) -> GrowthPoint:
     sides = [str(_runs(record, count, folder, side)) for side in ("", "-b")]
     return GrowthPoint(count, _assay("compare", *sides, "--no-page", codes=(0, 3, 4)))
 

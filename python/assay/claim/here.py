@@ -15,7 +15,7 @@ from assay.claim.model import ClaimStream, ClaimStudy
 from assay.claim.question import SweepPoint, points
 from assay.claim.value import ClaimValue
 from assay.error import BAD_JOB, AssayError
-from assay.record import ClassResult
+from assay.record import ClassResult, Record
 from assay.study import scratch
 from assay.study.job import FORMAT_VERSION, path_spec
 from assay.target.target import parse
@@ -84,8 +84,8 @@ def _measure(point: SweepPoint, memory: bool, place: MeasuredWhere, binary: Bina
     )
 
 
-def _finished(events: Iterator[Json]) -> Json | None:
-    record: Json | None = None
+def _finished(events: Iterator[Json]) -> Record | None:
+    record: Record | None = None
     for event in events:
         if event["event"] == "finished":
             record = event["record"]

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from assay.binary import Binary, die_with
 from assay.error import FAILED
 from assay.fleet import work
 from assay.fleet.error import FleetError
+from assay.record import Record
 from assay.stats import bootstrap
 
 Json = dict[str, Any]
@@ -64,7 +65,7 @@ def on_host(asked: Json) -> Json:
     found: dict[str, list[float]] = {"with": [], "without": []}
     for _ in range(int(asked["pairs"])):
         for kind in lots.sample(("with", "without"), 2):
-            found[kind].append(_rate(work.measured(job).record if kind == "with" else _beside_nobody(job)))
+            found[kind].append(_rate(_beside_worker(job) if kind == "with" else _beside_nobody(job)))
     return dict(found)
 
 
@@ -76,7 +77,12 @@ def _job(run: str, host: str) -> Json:
     return job
 
 
-def _beside_nobody(job: Json) -> Json | None:
+def _beside_worker(job: Json) -> Record | None:
+    """The record of the same job as this process does it."""
+    return cast("Record | None", work.measured(job).record)
+
+
+def _beside_nobody(job: Json) -> Record | None:
     """The record of the bare program, while this process is stopped."""
     with tempfile.TemporaryDirectory(prefix="assay-fleet-") as place:
         files = {name: Path(place) / name for name in ("job", "events")}
@@ -94,7 +100,7 @@ def _beside_nobody(job: Json) -> Json | None:
     return next((one["record"] for one in reversed(events) if one["event"] == "finished"), None)
 
 
-def _rate(record: Json | None) -> float:
+def _rate(record: Record | None) -> float:
     if record is None:
         raise FleetError("a load on nothing did not end", "try `assay run` with --on null on that host", FAILED)
     return float(record["classes"][0]["ops_rate"]["value"])

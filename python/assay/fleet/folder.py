@@ -10,6 +10,7 @@ from typing import Any
 from assay.document.identifier import Identifier
 from assay.error import BAD_JOB, AssayError
 from assay.fleet.total import Seat, of_cell
+from assay.record import Record
 from assay.results import store
 from assay.results.files import ResultError, make_folder, read_json, require_ours, write_json
 from assay.results.journal import CellJournal, last_states
@@ -40,7 +41,7 @@ class HostFolder:
         """The last that the journal says of a cell."""
         return last_states(self.journal.entries).get(cell, {})
 
-    def record(self, cell: str) -> Json | None:
+    def record(self, cell: str) -> Record | None:
         """A cell's record."""
         path = self.directory / "records" / f"{cell}.json"
         return read_json(path) if path.is_file() else None

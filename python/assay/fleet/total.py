@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from assay.record import ClassResult, Record
 from assay.results import histogram
 
 Json = dict[str, Any]
@@ -26,7 +27,7 @@ class Seat:
     host: str
     state: str
     reason: str = ""
-    record: Json | None = None
+    record: Record | None = None
 
     @property
     def labels(self) -> Json:
@@ -76,7 +77,7 @@ def window_of(seat: Seat) -> FleetWindow | None:
     ahead_ns, error_ns = (int(seat.labels[f"fleet.{name}_ns"]) for name in ("ahead", "error"))
 
     def here(edge: str) -> float:
-        return (int(found[f"{edge}_monotonic_ns"]) - ahead_ns - zero_ns) / 1e9
+        return (int(cast("Json", found)[f"{edge}_monotonic_ns"]) - ahead_ns - zero_ns) / 1e9
 
     return FleetWindow(here("opened"), here("closed"), float(asked["measure_s"]), error_ns / 1e9)
 
@@ -126,7 +127,7 @@ def _host(seat: Seat, reason: str) -> Json:
     return found
 
 
-def _rates(result: Json) -> Json:
+def _rates(result: ClassResult) -> Json:
     return {
         "class": result["name"],
         "ops_per_s": float(result["ops_rate"]["value"]),

@@ -12,10 +12,11 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
+from assay.record import Record
 from assay.results.files import read_json
 from assay.study import run
 from assay.study.execute import Observer
@@ -84,8 +85,8 @@ def here(on: str, path: str, sizes: Sequence[str], tree: Tree, data: str, observ
     return sorted((_measured(on, tree, record) for record in records), key=lambda row: int(row["node_bytes"]))
 
 
-def _measured(on: str, tree: Tree, record: Json) -> Json:
-    size = int(record["job"]["classes"][0]["size"])
+def _measured(on: str, tree: Tree, record: Record) -> Json:
+    size = int(cast("int", record["job"]["classes"][0]["size"]))
     service = record["classes"][0]["service"]
     row = _row(on, str(size), tree, float(service["mean_ns"]), str(service["provenance"]), 0.0)
     return row | {"verdict": record["verdict"]["status"]}

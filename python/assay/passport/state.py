@@ -61,7 +61,7 @@ def _having(rows: Iterable[Row], code: str) -> str:
 def _collected(rows: Sequence[Row], capacity_bytes: int) -> HealthAnswer:
     """A fall shows that the drive had room to be fast in; no fall shows nothing before all of it is overwritten."""
     series = next((one.result.get("intervals") or [] for one in rows if figures.sustains(one)), [])
-    found = fit_knee.find([dict(one) for one in series])
+    found = fit_knee.find(series)
     if found is None:
         return HealthAnswer(answer="unknown", why="Writing without a pause was not measured for long enough to tell.")
     numbers = {

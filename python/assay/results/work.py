@@ -176,13 +176,13 @@ def read(directory: Path, parsed: Callable[[Path, str], Json | None], problems: 
     )
 
 
-def _sound(path: Path, record: Json, problems: list[str]) -> bool:
+def _sound(path: Path, document: Json, problems: list[str]) -> bool:
     name = f"{FOLDER}/{path.name}"
-    if record.get("version") != VERSION:
-        seen = record.get("version", "none")
+    if document.get("version") != VERSION:
+        seen = document.get("version", "none")
         problems.append(f"{name} has version {seen}, this report reads version {VERSION}; use the assay that wrote it.")
         return False
-    missing = [part for part, kind in _PARTS.items() if not isinstance(record.get(part), kind)]
+    missing = [part for part, kind in _PARTS.items() if not isinstance(document.get(part), kind)]
     if missing:
         problems.append(f"{name} has no valid {', '.join(missing)}; it is left out.")
     return not missing

@@ -9,6 +9,7 @@ from typing import IO, Any, Protocol
 
 from assay.binary import Binary, Run, said
 from assay.error import DONE, FAILED, INTERRUPTED, NOT_POSSIBLE
+from assay.record import Record, WorkRecord
 from assay.results.files import explain, write_json
 from assay.results.journal import CellJournal, last_states
 from assay.study import outcome as outcomes
@@ -165,5 +166,5 @@ class _Runner:
             return said(log.read().decode(errors="replace"))[0]
 
 
-def _is_corrupt(record: Json) -> bool:
+def _is_corrupt(record: Record | WorkRecord) -> bool:
     return any(reason["code"] == "data-corrupt" for reason in record["verdict"]["reasons"])

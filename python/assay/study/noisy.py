@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.record import Record
 from assay.results.files import read_json, write_json
 from assay.stats.spread import LIMIT, spread
 from assay.study.cell import Cell
@@ -42,11 +43,11 @@ def _judge_group(paths: Sequence[Path]) -> bool:
     return bool(reasons)
 
 
-def _interrupted(record: Json) -> bool:
+def _interrupted(record: Record) -> bool:
     return any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"])
 
 
-def _reasons(records: Sequence[Json]) -> list[Json]:
+def _reasons(records: Sequence[Record]) -> list[Json]:
     rates: dict[str, list[float]] = {}
     for record in records:
         for result in record["classes"]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, NOT_POSSIBLE, AssayError
+from assay.record import Record, WorkRecord
 from assay.study.work.view import first_failed
 
 Json = dict[str, Any]
@@ -17,7 +18,7 @@ class Outcome:
     """State for the journal, the record where there is one, and why it is not there."""
 
     state: str
-    record: Json | None = None
+    record: Record | WorkRecord | None = None
     reason: str = ""
     fix: str = ""
     exit_code: int = DONE
@@ -44,7 +45,7 @@ def read(last: Json | None, returned: int, stopped: bool, complaint: str) -> Out
     return Outcome("failed", reason=reason, fix="assayer.log in the result folder has all it said.", exit_code=FAILED)
 
 
-def of_work(record: Json, returned: int = DONE) -> Outcome:
+def of_work(record: WorkRecord, returned: int = DONE) -> Outcome:
     """Of work: its record says whether it was stopped, and whether its checks passed."""
     if any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"]):
         return _finished(record, INTERRUPTED, "")
@@ -60,7 +61,7 @@ def of_error(error: AssayError) -> Outcome:
 STOPPED = Outcome("interrupted", reason="It was stopped by the user.", fix="Continue with --resume.", exit_code=3)
 
 
-def _finished(record: Json, returned: int, complaint: str) -> Outcome:
+def _finished(record: Record | WorkRecord, returned: int, complaint: str) -> Outcome:
     if returned == DONE:
         return Outcome("finished", record)
     if returned == INTERRUPTED:

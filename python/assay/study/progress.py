@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, cast
 
+from assay.record import ClassResult, Record, Verdict, WorkRecord
 from assay.results.work import RATES
 from assay.study.cell import Cell
 from assay.study.outcome import Outcome
@@ -101,26 +102,32 @@ def told(outcome: Outcome) -> str:
     if outcome.record is None:
         state = {"refused": "not measured"}.get(outcome.state, outcome.state)
         return f"{state}: {outcome.reason}"
-    classes = "; ".join(_class(result) for result in outcome.record.get("classes", ())) or _work(outcome.record)
+    classes = _done(outcome.record)
     verdict = outcome.record["verdict"]
     doubt = "" if verdict["status"] == "valid" else f" [{verdict['status']}: {_codes(verdict)}]"
     state = "" if outcome.state == "finished" else f"{outcome.state}, "
     return f"{state}{classes}{doubt}"
 
 
-def _class(result: Json) -> str:
+def _done(record: Record | WorkRecord) -> str:
+    if "classes" in record:
+        return "; ".join(_class(result) for result in cast("Record", record)["classes"])
+    return _work(cast("WorkRecord", record))
+
+
+def _class(result: ClassResult) -> str:
     median = format_ns(result["service"]["p50_ns"])
     rate = float(result["ops_rate"]["value"])
     return f"{result['name']} {format_rate(float(result['bandwidth']['value']))}, {rate:.0f}/s, median {median}"
 
 
-def _work(record: Json) -> str:
+def _work(record: WorkRecord) -> str:
     """What work came to: its rate."""
     figures = record["figures"]
     named = next((name for name in RATES if name in figures), None)
     return f"{figures[named]['value']:,.0f} {named.removesuffix('_per_s').replace('_', ' ')}/s" if named else "done"
 
 
-def _codes(verdict: Json) -> str:
+def _codes(verdict: Verdict) -> str:
     reasons = (reason for reason in verdict["reasons"] if reason["severity"] != "note")
     return ", ".join(dict.fromkeys(str(reason["code"]) for reason in reasons))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.record import Record
 from assay.target.catalog import VERSION
 from assay.twin.document import parameter
 from assay.twin.fit_points import HOST, POINTS, cycles_per_op, factor, path_key, study_of
@@ -21,13 +22,13 @@ _SAME = {"write depth 16": "write deep"}
 _RUNG = ("pread_direct", "libaio", "io_uring")
 
 
-def twin_of(records: Sequence[Json]) -> Json | None:
+def twin_of(records: Sequence[Record]) -> Json | None:
     """The twin that stood for the device, where one did."""
     found = records[0]["job"]["targets"][0].get("twin")
     return dict(found) if found else None
 
 
-def document(records: Sequence[Json], name: str, date: str) -> Json:
+def document(records: Sequence[Record], name: str, date: str) -> Json:
     """A host document from the records of a fit."""
     twin = twin_of(records)
     environment = records[0]["environment"]
@@ -60,7 +61,7 @@ def _threads_per_core() -> float:
     return float(sum(int(part[-1]) - int(part[0]) + 1 for part in ends))
 
 
-def costs(records: Sequence[Json], source: str, date: str) -> Json:
+def costs(records: Sequence[Record], source: str, date: str) -> Json:
     """Costs of every path that was measured in full."""
     seen = _cycles(records)
     flush, bell = _flush_cycles(records), _bell_cycles(records)
@@ -72,7 +73,7 @@ def costs(records: Sequence[Json], source: str, date: str) -> Json:
     return found
 
 
-def _cycles(records: Sequence[Json]) -> dict[tuple[str, str], float]:
+def _cycles(records: Sequence[Record]) -> dict[tuple[str, str], float]:
     found: dict[tuple[str, str], list[float]] = {}
     for record in records:
         load = factor(record, "load") if study_of(record) == HOST else _SAME.get(factor(record, "point"))
@@ -82,7 +83,7 @@ def _cycles(records: Sequence[Json]) -> dict[tuple[str, str], float]:
     return {key: statistics.median(values) for key, values in found.items()}
 
 
-def _flush_cycles(records: Sequence[Json]) -> float:
+def _flush_cycles(records: Sequence[Record]) -> float:
     """Cycles of a flush: a write with one, less a write without."""
     loads: dict[str, list[float]] = {}
     for record in records:
@@ -95,7 +96,7 @@ def _flush_cycles(records: Sequence[Json]) -> float:
     return max(0.0, (each - seldom) * 256 / 255)
 
 
-def _bell_cycles(records: Sequence[Json]) -> float:
+def _bell_cycles(records: Sequence[Record]) -> float:
     """Cycles of a request that finds nothing in flight, on top of one that finds others: from threads that have one
     request in flight each. Of n threads one in n rings."""
     alone: dict[int, list[float]] = {}

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.record import IntervalPoint
+
 Json = dict[str, Any]
 
 # A fall below this share of the beginning, which lasts to the end, is a knee.
@@ -33,7 +35,7 @@ class Sustained:
         return f"after {self.knee_bytes / 2**30:.1f} GiB writes fell to {fall:.0%} of what they were"
 
 
-def find(intervals: Sequence[Json]) -> Sustained | None:
+def find(intervals: Sequence[IntervalPoint]) -> Sustained | None:
     """From the intervals of a sustained write; none where it was too short to tell."""
     whole = [entry for entry in intervals if entry["length_s"] > 0]
     if len(whole) < 2 * _PARTS:
@@ -47,7 +49,7 @@ def find(intervals: Sequence[Json]) -> Sustained | None:
     return Sustained(seconds, written, early, late, knee)
 
 
-def _knee(whole: Sequence[Json], rates: Sequence[float], middle: float) -> float:
+def _knee(whole: Sequence[IntervalPoint], rates: Sequence[float], middle: float) -> float:
     """Bytes before the place that best parts fast from slow."""
     fast = [rate > middle for rate in rates]
     slow_before, fast_after = 0, sum(fast)

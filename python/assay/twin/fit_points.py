@@ -6,9 +6,10 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.error import FAILED, AssayError
+from assay.record import Class, ClassResult, PathSpec, Record
 from assay.results.files import read_json
 from assay.stats.spread import spread
 from assay.twin.predict import BLOCK_PATHS
@@ -70,7 +71,7 @@ class Measured:
         return self.streams[0]
 
 
-def read(directory: Path) -> list[Json]:
+def read(directory: Path) -> list[Record]:
     """All records of a result folder that were not cut short, in the order of their cells."""
     paths = sorted((directory / "records").glob("*.json"))
     found = [read_json(path) for path in paths]
@@ -81,21 +82,21 @@ def read(directory: Path) -> list[Json]:
     return whole
 
 
-def _interrupted(record: Json) -> bool:
+def _interrupted(record: Record) -> bool:
     return any(reason["code"] == "interrupted" for reason in record["verdict"]["reasons"])
 
 
-def study_of(record: Json) -> str:
+def study_of(record: Record) -> str:
     """Name of the study that a record belongs to."""
     return str(record["job"]["labels"].get("study", ""))
 
 
-def factor(record: Json, name: str) -> str:
+def factor(record: Record, name: str) -> str:
     """The value of a factor, as text."""
     return str(record["job"]["labels"].get(f"factor.{name}", ""))
 
 
-def points(records: Sequence[Json]) -> list[Measured]:
+def points(records: Sequence[Record]) -> list[Measured]:
     """The points with their repeats; points that turned out the same on this machine are one."""
     found: dict[str, Measured] = {}
     for record in records:
@@ -109,7 +110,7 @@ def points(records: Sequence[Json]) -> list[Measured]:
     return _held_out(list(found.values()))
 
 
-def _new(record: Json, streams: list[Json]) -> Measured:
+def _new(record: Record, streams: list[Json]) -> Measured:
     if study_of(record) == BESIDE:
         return Measured("read beside 50 MB/s of writes", "beside", streams)
     name = factor(record, "point")
@@ -117,7 +118,7 @@ def _new(record: Json, streams: list[Json]) -> Measured:
     return Measured(name, kind, streams)
 
 
-def _add(point: Measured, result: Json) -> None:
+def _add(point: Measured, result: ClassResult) -> None:
     latency = result["service"]
     point.rates.append(float(result["ops_rate"]["value"]))
     point.p50_ns.append(float(latency["p50_ns"]))
@@ -126,7 +127,7 @@ def _add(point: Measured, result: Json) -> None:
     point.cycles.append(cycles_per_op(result))
 
 
-def cycles_per_op(result: Json) -> float:
+def cycles_per_op(result: ClassResult) -> float:
     """CPU cycles of an operation of a class; 0 where nobody counted."""
     found = result["cpu"].get("cycles_per_op")
     return float(found["value"]) if found else 0.0
@@ -140,20 +141,22 @@ def _held_out(found: list[Measured]) -> list[Measured]:
     return found
 
 
-def _streams(record: Json) -> Iterator[Json]:
+def _streams(record: Record) -> Iterator[Json]:
     """The classes as the model takes them."""
     for entry in record["job"]["classes"]:
         yield stream(entry)
 
 
-def stream(entry: Json) -> Json:
+def stream(entry: Class) -> Json:
     """A class of a job as a stream. Its data set stands for the whole device, whose state is the one measured."""
     operation = entry["operation"]
-    share = {"read": 0.0, "write": 1.0}.get(operation["kind"], float(operation.get("write_percent", 0)) / 100)
+    share = {"read": 0.0, "write": 1.0}.get(
+        operation["kind"], float(cast("Json", operation).get("write_percent", 0)) / 100
+    )
     found: Json = {
         "name": entry["name"],
         "write_share": share,
-        "size_bytes": float(entry["size"]),
+        "size_bytes": float(cast("int", entry["size"])),
         "sequential": entry["pattern"]["kind"] == "sequential",
         "threads": entry["threads"],
         "depth": entry["depth"],
@@ -168,7 +171,7 @@ def stream(entry: Json) -> Json:
     return found | {"rate_per_s": float(arrivals["rate_per_s"]) * times}
 
 
-def path_key(path: Json) -> str:
+def path_key(path: PathSpec) -> str:
     """The twins' name of a path of a job."""
     word = path["kind"] + ("" if path["kind"] == "mmap" else "+direct" if path.get("direct") else "+buffered")
     return BLOCK_PATHS[word]

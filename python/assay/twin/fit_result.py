@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.binary import Binary
 from assay.executor.work import WorkExecutor
+from assay.record import Record
 from assay.study import plan
 from assay.target.catalog import VERSION
 from assay.twin import fit_host
@@ -112,7 +113,7 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "mine"
 
 
-def _device(records: Sequence[Json]) -> Json:
+def _device(records: Sequence[Record]) -> Json:
     """Model, kernel name and size of the device. Serial numbers stay in the records."""
     found = records[0]["environment"]["targets"][0].get("device") or {}
     return {"model": found.get("model", "").strip(), "name": found.get("name", ""), "bytes": found.get("bytes", 0)}
@@ -124,7 +125,7 @@ def _expected(directory: Path) -> int:
     return len({repr((cell.study, cell.job["classes"])) for cell in cells if cell.refusal is None})
 
 
-def _sustained(records: Sequence[Json]) -> Sustained | None:
+def _sustained(records: Sequence[Record]) -> Sustained | None:
     found = [record for record in records if study_of(record) == SUSTAINED]
     return find(found[0]["classes"][0]["intervals"]) if found else None
 

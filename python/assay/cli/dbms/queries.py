@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from assay.record import WorkRecord
+from assay.record import WorkPart, WorkRecord
 from assay.results.repeats import together
 from assay.results.work import Work
 from assay.units import show as units
@@ -18,7 +18,7 @@ Json = dict[str, Any]
 
 def show(found: Sequence[WorkRecord], console: Console) -> None:
     """Prints medians of the repeats, then what records say of the whole."""
-    records = [cast("Json", work.record) for work in together(Work("", one) for one in found)]
+    records = [work.record for work in together(Work("", one) for one in found)]
     places = list(dict.fromkeys(_place(record) for record in records))
     records.sort(key=lambda record: places.index(_place(record)))
     first = records[0]
@@ -30,7 +30,7 @@ def show(found: Sequence[WorkRecord], console: Console) -> None:
             console.print(line, markup=False)
 
 
-def _table(records: Sequence[Json]) -> Table:
+def _table(records: Sequence[WorkRecord]) -> Table:
     """Times of all; how much the first record's runs waited and read, their class and the node that dominates."""
     table = Table(box=None, pad_edge=False)
     for name in ("query", *(_name(record) for record in records), "waits", "read"):
@@ -43,21 +43,21 @@ def _table(records: Sequence[Json]) -> Table:
     return table
 
 
-def _name(record: Json) -> str:
+def _name(record: WorkRecord) -> str:
     return f"{_place(record)} {record['workload']['parameters']['protocol']}"
 
 
-def _place(record: Json) -> str:
+def _place(record: WorkRecord) -> str:
     return next(str(one["target"]) for one in record["targets"] if one["role"] == "data")
 
 
-def _time(part: Json | None) -> str:
+def _time(part: WorkPart | None) -> str:
     if part is None:
         return ""
     return units.time(part["figures"]["time_s"]["value"] * 1e9) if part["figures"] else "failed"
 
 
-def _character(part: Json | None) -> tuple[str, str, str, str]:
+def _character(part: WorkPart | None) -> tuple[str, str, str, str]:
     if part is None or not part["figures"]:
         return "", "", "", ""
     figures, facts = part["figures"], part.get("facts") or {}
@@ -66,7 +66,7 @@ def _character(part: Json | None) -> tuple[str, str, str, str]:
     return waits, read, facts.get("class", ""), facts.get("dominant_node", "").partition(" (")[0]
 
 
-def _said(record: Json) -> list[str]:
+def _said(record: WorkRecord) -> list[str]:
     figures, parameters = record["figures"], record["workload"]["parameters"]
     lines = []
     if "sum_s" in figures:

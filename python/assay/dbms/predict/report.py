@@ -32,7 +32,7 @@ def hits(found: Sequence[Forecast], measured: WorkRecord) -> list[Hit]:
     return against(found, seen)
 
 
-def record(binary: Binary, source: WorkRecord, device: str, found: Sequence[Forecast]) -> Json:
+def record(binary: Binary, source: WorkRecord, device: str, found: Sequence[Forecast]) -> WorkRecord:
     """The forecasts as a record: modelled, with bands."""
     draft = WorkDraft("database", source["subject"]["name"], source["subject"]["version"], source["workload"]["name"])
     draft.settings = dict(source["subject"]["settings"])

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from assay.binary import Binary
 from assay.dbms.target import DatabaseTarget
+from assay.record import WorkRecord
 
 Json = dict[str, Any]
 
@@ -69,7 +70,7 @@ class Bench(ABC):
         return {}
 
     @abstractmethod
-    def account(self, record: Json, before: Mapping[str, float]) -> None:
+    def account(self, record: WorkRecord, before: Mapping[str, float]) -> None:
         """Adds what it counted itself to the record."""
 
     @abstractmethod

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.record import WorkRecord
 from assay.stats.welch import LEAST, unpaired
 from assay.units import show
 
@@ -40,7 +41,7 @@ def durable_writes_per_s(folder: Path) -> float:
         path.unlink(missing_ok=True)
 
 
-def throughputs(records: Sequence[Json]) -> dict[str, list[float]]:
+def throughputs(records: Sequence[WorkRecord]) -> dict[str, list[float]]:
     """Transactions a second of every run, by where the data lay."""
     found: dict[str, list[float]] = {}
     for record in records:
@@ -49,18 +50,18 @@ def throughputs(records: Sequence[Json]) -> dict[str, list[float]]:
     return found
 
 
-def _place(record: Json) -> str:
+def _place(record: WorkRecord) -> str:
     return next((str(one["target"]) for one in record["targets"] if one["role"] == "data"), "elsewhere")
 
 
-def sentences(records: Sequence[Json], probes: Mapping[str, float]) -> dict[str, str]:
+def sentences(records: Sequence[WorkRecord], probes: Mapping[str, float]) -> dict[str, str]:
     """Every target against the first one, in words, by the target."""
     found = throughputs(records)
     names = list(found)
     return {name: _against(names[0], name, found, records, probes) for name in names[1:]}
 
 
-def note(records: Sequence[Json], probes: Mapping[str, float]) -> list[Json]:
+def note(records: Sequence[WorkRecord], probes: Mapping[str, float]) -> list[WorkRecord]:
     """Writes what was compared into the last record of every target but the first; those records."""
     first = next(iter(throughputs(records)), "")
     noted = []
@@ -72,7 +73,7 @@ def note(records: Sequence[Json], probes: Mapping[str, float]) -> list[Json]:
 
 
 def _against(
-    first: str, other: str, found: Mapping[str, list[float]], records: Sequence[Json], probes: Mapping[str, float]
+    first: str, other: str, found: Mapping[str, list[float]], records: Sequence[WorkRecord], probes: Mapping[str, float]
 ) -> str:
     ratio = statistics.median(found[other]) / max(statistics.median(found[first]), 1e-9)
     text = f"{other} against {first}: {show.significant(ratio)} times the transactions"
@@ -94,7 +95,7 @@ def _judged(first: Sequence[float], other: Sequence[float]) -> str:
     return f"95 % of the ratio between {show.significant(found.low)} and {show.significant(found.high)}: {verdict}"
 
 
-def _used(records: Sequence[Json], *, shown: bool) -> str:
+def _used(records: Sequence[WorkRecord], *, shown: bool) -> str:
     """How much devices were used; that nothing was `shown` between devices that had nothing to do means nothing."""
     shares = [
         one["figures"]["device_utilisation"]["value"] for one in records if "device_utilisation" in one["figures"]

@@ -13,6 +13,7 @@ from assay.dbms.postgres.cluster import copy_tree
 from assay.dbms.target import DatabaseTarget, target_of
 from assay.dbms.tpcc.bench import Bench, ServerSnapshot, bytes_of, site
 from assay.dbms.tpcc.order import TpccFlags
+from assay.record import WorkRecord
 from assay.study.work import figure
 
 Json = dict[str, Any]
@@ -85,7 +86,7 @@ class FileBench(Bench):
                 self._places[role].remove_inside(role)
                 copy_tree(place.path / role, self._folder(role))
 
-    def account(self, record: Json, before: Mapping[str, float]) -> None:
+    def account(self, record: WorkRecord, before: Mapping[str, float]) -> None:
         del before
         sizes = {role: bytes_of(self._folder(role)) for role in self._targets}
         record["figures"]["database_bytes"] = figure(sum(sizes.values()), "bytes", method="kernel-accounting")

@@ -13,6 +13,7 @@ from assay.dbms.tpcc.order import RIVALS, TpccFlags
 from assay.dbms.tpcc.rival import RivalBench
 from assay.dbms.tpcc.sqlserver import SqlServerBench
 from assay.dbms.tpcc.stores import PostgresBench
+from assay.record import WorkRecord
 from assay.study.work.run import run_work
 
 Json = dict[str, Any]
@@ -31,7 +32,7 @@ def bench_of(order: TpccFlags, binary: Binary, target: DatabaseTarget) -> Bench:
     return _BENCHES[order.engine](order, binary, target)
 
 
-def load(order: TpccFlags, binary: Binary, bench: Bench, listen: Listener = lambda _: None) -> Json:
+def load(order: TpccFlags, binary: Binary, bench: Bench, listen: Listener = lambda _: None) -> WorkRecord:
     """Fills a database and checks it; the record of that."""
     listen(f"loading {order.warehouses} warehouses on {bench.name}")
     return _work(binary, bench, order.job(bench.store(), bench.sites(), load=True, check=True), listen)
@@ -39,7 +40,7 @@ def load(order: TpccFlags, binary: Binary, bench: Bench, listen: Listener = lamb
 
 def drive(
     order: TpccFlags, binary: Binary, bench: Bench, snapshot: ServerSnapshot | None, listen: Listener = lambda _: None
-) -> Json:
+) -> WorkRecord:
     """One measured run on a database as it was loaded; its record."""
     if snapshot is not None:
         bench.restore(snapshot)
@@ -55,7 +56,7 @@ def drive(
     return record
 
 
-def _work(binary: Binary, bench: Bench, job: Json, listen: Listener) -> Json:
+def _work(binary: Binary, bench: Bench, job: Json, listen: Listener) -> WorkRecord:
     def progress(event: Mapping[str, Any]) -> None:
         if event["event"] == "progress" and event["detail"]:
             listen(f"  {bench.name}: {event['detail']}")

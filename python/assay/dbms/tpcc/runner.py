@@ -16,6 +16,7 @@ from assay.dbms.tpcc.order import TpccFlags, asked
 from assay.dbms.tpcc.run import bench_of, drive, load
 from assay.dbms.tpcc.stores import ExternalBench
 from assay.error import BAD_JOB, FAILED, AssayError
+from assay.record import WorkRecord
 from assay.study.cell import Cell
 from assay.study.work import declared
 from assay.study.work.runners import WorkCost
@@ -128,7 +129,7 @@ class _Database:
             raise AssayError(f"what was loaded is wrong: {failed}", hint=hint, code=FAILED)
         self._snapshot = first.snapshot()
 
-    def drive(self, order: TpccFlags, folder: str) -> Json:
+    def drive(self, order: TpccFlags, folder: str) -> WorkRecord:
         """A run on a target, on the database as it was loaded."""
         return drive(order, self._binary, self._benches[folder], self._snapshot, self._listen)
 
@@ -154,7 +155,7 @@ class _Session:
         self._runner, self._cells, self._binary, self._listen = runner, cells, binary, listen
         self._databases: dict[str, _Database | AssayError] = {}
 
-    def run(self, cell: Cell) -> Json:
+    def run(self, cell: Cell) -> WorkRecord:
         """A measured run; its record."""
         order = self._runner.flags(cell.job)
         self._listen(f"{cell.job['name']}, on {cell.job['target']}")
@@ -180,9 +181,9 @@ class _Session:
         except AssayError as error:
             return error
 
-    def conclude(self, done: Sequence[tuple[Cell, Json]]) -> list[tuple[Cell, Json]]:
+    def conclude(self, done: Sequence[tuple[Cell, WorkRecord]]) -> list[tuple[Cell, WorkRecord]]:
         """Targets against each other, where cells differ in nothing else."""
-        groups: dict[str, list[tuple[Cell, Json]]] = {}
+        groups: dict[str, list[tuple[Cell, WorkRecord]]] = {}
         for cell, record in done:
             groups.setdefault(json.dumps(cell.job["asked"], sort_keys=True), []).append((cell, record))
         changed = []

@@ -21,6 +21,7 @@ from assay.dbms.sqlserver.settings import Settings, quoted
 from assay.dbms.target import DatabaseTarget, target_of
 from assay.dbms.tpcc.bench import Bench, ServerSnapshot, bytes_of, site
 from assay.dbms.tpcc.order import TpccFlags
+from assay.record import WorkRecord
 from assay.study.work import figure
 
 Json = dict[str, Any]
@@ -145,7 +146,7 @@ class SqlServerBench(Bench):
         rows = self._server.ask(_COUNTS.format(database=quoted(self._database)))
         return {name: float(value or 0) for name, value in zip(_NAMES, rows[0], strict=True)} if rows else {}
 
-    def account(self, record: Json, before: Mapping[str, float]) -> None:
+    def account(self, record: WorkRecord, before: Mapping[str, float]) -> None:
         record["subject"]["settings"] |= self._settings.document() | {"recovery": "simple", "snapshots": "allowed"}
         for name, count in self.engine_counts().items():
             used = count - before.get(name, 0.0)

@@ -14,6 +14,7 @@ from assay.dbms.postgres.settings import WATCHED, hardware, parse
 from assay.dbms.target import DatabaseTarget, target_of
 from assay.dbms.tpcc.bench import Bench, ServerSnapshot, site
 from assay.dbms.tpcc.order import TpccFlags
+from assay.record import WorkRecord
 from assay.study.work import figure
 
 Json = dict[str, Any]
@@ -95,7 +96,7 @@ class PostgresBench(Bench):
         with self._server.connect() as connection:
             return statistics.counts(connection)
 
-    def account(self, record: Json, before: Mapping[str, float]) -> None:
+    def account(self, record: WorkRecord, before: Mapping[str, float]) -> None:
         with self._server.connect() as connection:
             after = statistics.counts(connection)
             record["subject"]["settings"] |= statistics.shown(connection, WATCHED)
@@ -136,7 +137,7 @@ class ExternalBench(Bench):
         del snapshot  # None is ever taken.
         raise PostgresError("a server that Assay did not start cannot be restored", hint="leave --repeats out")
 
-    def account(self, record: Json, before: Mapping[str, float]) -> None:
+    def account(self, record: WorkRecord, before: Mapping[str, float]) -> None:
         del before
         with self._external.connect() as connection:
             record["subject"]["settings"] |= statistics.shown(connection, WATCHED)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay.record import WorkRecord
 from assay.stats.correction import adjusted
 from assay.stats.welch import LEAST, LEVEL, welch
 from assay.study.work import figure
@@ -77,12 +78,12 @@ def _rounds(times: Times, names: Sequence[str]) -> list[float]:
     return [math.exp(statistics.fmean(math.log(times[name][n]) for name in names)) for n in range(count)]
 
 
-def note(records: Sequence[Json]) -> list[Json]:
+def note(records: Sequence[WorkRecord]) -> list[WorkRecord]:
     """Writes into records of one protocol, those of the first target first, what they say together; who changed.
 
     Repeats that spread are said in each of them, and how a target compares with the first in the last of its own.
     """
-    sides: dict[str, list[Json]] = {}
+    sides: dict[str, list[WorkRecord]] = {}
     for record in records:
         sides.setdefault(_target(record), []).append(record)
     changed = {id(record): record for side in sides.values() for record in _spread(side)}
@@ -95,11 +96,11 @@ def note(records: Sequence[Json]) -> list[Json]:
     return list(changed.values())
 
 
-def _target(record: Json) -> str:
+def _target(record: WorkRecord) -> str:
     return next(str(one["target"]) for one in record["targets"] if one["role"] == "data")
 
 
-def _times(records: Sequence[Json]) -> dict[str, list[float]]:
+def _times(records: Sequence[WorkRecord]) -> dict[str, list[float]]:
     """Seconds of every run, by query."""
     found: dict[str, list[float]] = {}
     for record in records:
@@ -109,7 +110,7 @@ def _times(records: Sequence[Json]) -> dict[str, list[float]]:
     return found
 
 
-def _spread(records: Sequence[Json]) -> Sequence[Json]:
+def _spread(records: Sequence[WorkRecord]) -> Sequence[WorkRecord]:
     """Says that repeats spread; the records, where they do."""
     times = _times(records)
     spreads = {name: max(one) / min(one) - 1 for name, one in times.items() if len(one) > 1 and min(one) > 0}
@@ -124,7 +125,7 @@ def _spread(records: Sequence[Json]) -> Sequence[Json]:
     return records
 
 
-def _compare(record: Json, found: Contrast, first: Sequence[Json], side: Sequence[Json]) -> None:
+def _compare(record: WorkRecord, found: Contrast, first: Sequence[WorkRecord], side: Sequence[WorkRecord]) -> None:
     record["workload"]["parameters"]["compared_with"] = _target(first[0])
     record["workload"]["parameters"]["compared_in_words"] = _words(found, first, side)
     record["figures"] |= {
@@ -138,7 +139,7 @@ def _compare(record: Json, found: Contrast, first: Sequence[Json], side: Sequenc
             part.setdefault("facts", {})["against_first"] = lines[part["name"]].words
 
 
-def _words(found: Contrast, first: Sequence[Json], side: Sequence[Json]) -> str:
+def _words(found: Contrast, first: Sequence[WorkRecord], side: Sequence[WorkRecord]) -> str:
     told = f"against {_target(first[0])}: {found.whole.words}"
     if "no difference" not in told:
         return told
@@ -147,6 +148,6 @@ def _words(found: Contrast, first: Sequence[Json], side: Sequence[Json]) -> str:
     return f"{told}; the devices were busy {' and '.join(used)}"
 
 
-def _busy(records: Sequence[Json]) -> str:
+def _busy(records: Sequence[WorkRecord]) -> str:
     shares = [float(one["utilisation"]["value"]) for record in records for one in record["devices"]]
     return f"{max(shares):.0%} of the time" if shares else "an unknown part of the time"

@@ -9,6 +9,7 @@ from typing import Any
 from assay.dbms.cpus import taken
 from assay.dbms.target import target_of
 from assay.dbms.tpch.passes import Pass, QueryGround
+from assay.record import WorkRecord
 from assay.study.work import WorkDraft, check, figure
 from assay.study.work.build import environment
 from assay.study.work.judge import reason
@@ -17,7 +18,7 @@ Json = dict[str, Any]
 _KERNEL = "kernel-accounting"
 
 
-def record(ground: QueryGround, one: Pass) -> Json:
+def record(ground: QueryGround, one: Pass) -> WorkRecord:
     """The record of a pass."""
     order, engine, binary = ground.order, ground.engine, ground.binary
     draft = WorkDraft("database", engine.name, engine.version, "tpch")

@@ -20,6 +20,7 @@ from assay.dbms.tpch.record import record
 from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
 from assay.error import AssayError
+from assay.record import WorkRecord
 
 Json = dict[str, Any]
 
@@ -79,7 +80,7 @@ class QueryDatabase:
         self.engine.stop()
         return found
 
-    def measure(self, protocol: str, name: str) -> Json:
+    def measure(self, protocol: str, name: str) -> WorkRecord:
         """A pass on a target; its record. What was finished is kept where it is interrupted, or the engine ends."""
         one = Pass(self._places[name], protocol)
         try:

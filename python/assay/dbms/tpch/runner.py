@@ -17,6 +17,7 @@ from assay.dbms.tpch.estimate import needed_bytes, seconds
 from assay.dbms.tpch.order import COLD, TpchFlags, asked
 from assay.dbms.tpch.run import QueryDatabase
 from assay.error import AssayError
+from assay.record import WorkRecord
 from assay.study.cell import Cell
 from assay.study.work import declared
 from assay.study.work.runners import WorkCost
@@ -93,7 +94,7 @@ class TpchSession:
         self._jobs = [cell.job for cell in sorted(cells, key=lambda cell: cell.id)]
         self._databases: dict[str, QueryDatabase | AssayError] = {}
 
-    def run(self, cell: Cell) -> Json:
+    def run(self, cell: Cell) -> WorkRecord:
         """A pass over the queries; its record."""
         database = self._database(cell.job)
         self._listen(f"{cell.job['name']}, on {cell.job['target']}")
@@ -115,9 +116,9 @@ class TpchSession:
             raise made
         return made
 
-    def conclude(self, done: Sequence[tuple[Cell, Json]]) -> list[tuple[Cell, Json]]:
+    def conclude(self, done: Sequence[tuple[Cell, WorkRecord]]) -> list[tuple[Cell, WorkRecord]]:
         """Repeats against each other and targets against the first, where cells differ in nothing else."""
-        groups: dict[str, list[tuple[Cell, Json]]] = {}
+        groups: dict[str, list[tuple[Cell, WorkRecord]]] = {}
         for cell, record in sorted(done, key=lambda one: one[0].id):
             groups.setdefault(json.dumps(cell.job["asked"], sort_keys=True), []).append((cell, record))
         changed = []

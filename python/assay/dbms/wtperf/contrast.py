@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.dbms.wtperf import parse
+from assay.record import WorkRecord
 from assay.stats.correction import adjusted
 from assay.stats.welch import LEVEL, welch
 from assay.study.work import figure
@@ -20,7 +21,7 @@ SPREAD = 0.15
 class _Side:
     """The repeats of a workload on a target."""
 
-    def __init__(self, records: Sequence[Json]) -> None:
+    def __init__(self, records: Sequence[WorkRecord]) -> None:
         self.records = records
         self.last = records[-1]
         self.target = _target(records[0])
@@ -36,13 +37,13 @@ class _Side:
         return f"{max(shares):.0%} of the time" if shares else "an unknown part of the time"
 
 
-def _target(record: Json) -> str:
+def _target(record: WorkRecord) -> str:
     return next(str(one["target"]) for one in record["targets"] if one["role"] == "data")
 
 
-def note(records: Sequence[Json]) -> list[Json]:
+def note(records: Sequence[WorkRecord]) -> list[WorkRecord]:
     """Writes into records of one mode of the page cache, oldest first, what they say together; those that changed."""
-    groups: dict[tuple[str, str], list[Json]] = {}
+    groups: dict[tuple[str, str], list[WorkRecord]] = {}
     for record in records:
         groups.setdefault((str(record["workload"]["name"]), _target(record)), []).append(record)
     sides = [_Side(group) for group in groups.values()]
@@ -50,7 +51,7 @@ def note(records: Sequence[Json]) -> list[Json]:
     return [*noisy, *(one for one in _compared(sides) if not any(one is other for other in noisy))]
 
 
-def _spread(side: _Side) -> list[Json]:
+def _spread(side: _Side) -> list[WorkRecord]:
     for kind in parse.KINDS:
         rates = side.rates(kind)
         if len(rates) > 1 and max(rates) / min(rates) - 1 > SPREAD:
@@ -62,7 +63,7 @@ def _spread(side: _Side) -> list[Json]:
     return []
 
 
-def _compared(sides: Sequence[_Side]) -> list[Json]:
+def _compared(sides: Sequence[_Side]) -> list[WorkRecord]:
     """Each with the first target, kind by kind; corrected over all kinds of all workloads."""
     first: dict[str, _Side] = {}
     for side in sides:

@@ -12,6 +12,7 @@ from assay.dbms.target import Counters, DatabaseTarget, names_of
 from assay.dbms.workspace import Workspace
 from assay.dbms.wtperf import job, parse
 from assay.dbms.wtperf.distribution import distribution
+from assay.record import Figure, WorkRecord
 from assay.rivals.wiredtiger import Program
 from assay.study.work import WorkDraft, check, figure, part
 from assay.study.work.judge import reason
@@ -44,7 +45,7 @@ class Filled:
             self.order.program, self.order.workload, self.folder, self.order.mode, self.order.limit_s
         ).load_s
 
-    def measure(self, binary: Binary) -> Json:
+    def measure(self, binary: Binary) -> WorkRecord:
         """A run; its record."""
         order, counters = self.order, Counters(names_of([self.where]))
         home = self.space.copy(self.folder, "run")
@@ -55,7 +56,7 @@ class Filled:
         return _record(self, binary, counters, found)
 
 
-def _record(filled: Filled, binary: Binary, counters: Counters, found: job.Measured) -> Json:
+def _record(filled: Filled, binary: Binary, counters: Counters, found: job.Measured) -> WorkRecord:
     order, where = filled.order, filled.where
     draft = WorkDraft("database", "wiredtiger", order.program.version, f"wtperf-{order.workload.name}")
     draft.settings = {"options": list(order.workload.settings), "file": order.workload.file.name}
@@ -75,7 +76,7 @@ def _record(filled: Filled, binary: Binary, counters: Counters, found: job.Measu
     return draft.record(binary)
 
 
-def _figures(filled: Filled, found: job.Measured) -> Json:
+def _figures(filled: Filled, found: job.Measured) -> dict[str, Figure]:
     done = sum(one.operations for one in found.stat.executed.values())
     figures = {
         "ops_per_s": figure(done / (found.stat.run_s or 1.0), "ops/s"),

@@ -16,6 +16,7 @@ from assay.dbms.wtperf.contrast import note
 from assay.dbms.wtperf.job import MODES, WtperfWorkload
 from assay.dbms.wtperf.run import Filled, WtperfFlags
 from assay.error import BAD_JOB, AssayError
+from assay.record import WorkRecord
 from assay.rivals import wiredtiger
 from assay.study.cell import Cell
 from assay.study.work import declared
@@ -137,7 +138,7 @@ class WtperfSession:
         check_room([*needs, *((target_of(binary, folder), 2 * largest) for folder in folders)])
         self._spaces = {folder: stack.enter_context(Workspace(Path(folder))) for folder in folders}
 
-    def run(self, cell: Cell) -> Json:
+    def run(self, cell: Cell) -> WorkRecord:
         """A measured run; its record."""
         key = (cell.job["target"], _data(cell.job))
         if key not in self._filled:
@@ -155,9 +156,9 @@ class WtperfSession:
             space.remove(folder)
             raise
 
-    def conclude(self, done: Sequence[tuple[Cell, Json]]) -> list[tuple[Cell, Json]]:
+    def conclude(self, done: Sequence[tuple[Cell, WorkRecord]]) -> list[tuple[Cell, WorkRecord]]:
         """Repeats against each other, and each target against the first, by the page cache's mode."""
-        modes: dict[str, list[tuple[Cell, Json]]] = {}
+        modes: dict[str, list[tuple[Cell, WorkRecord]]] = {}
         for cell, record in sorted(done, key=lambda one: str(one[1]["run"]["started_at"])):
             modes.setdefault(cell.job["asked"].get("page_cache", "on"), []).append((cell, record))
         changed = []

@@ -9,14 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.binary import Binary
+from assay.record import Figure, WorkRecord
 from assay.study.work import judge
 from assay.version import __version__
 
 Json = dict[str, Any]
-Figures = dict[str, Json]
+Figures = dict[str, Figure]
 VERSION = 1
 
 
@@ -26,13 +27,13 @@ def figure(
     provenance: str = "measured",
     method: str = "loop",
     band: tuple[float, float] | None = None,
-) -> Json:
+) -> Figure:
     """A figure: the number in `unit` (`s`, `bytes`, `ops/s`, `count`, `ratio`, ...), where it came from, and which
     instrument gave it (`loop`, `kernel-accounting`, `rusage`, `derived`, ...)."""
     document: Json = {"value": float(value), "unit": unit, "provenance": provenance, "method": method}
     if band is not None:
         document["band"] = {"low": float(band[0]), "high": float(band[1])}
-    return document
+    return cast("Figure", document)
 
 
 def part(
@@ -89,9 +90,9 @@ class WorkDraft:
         """Says what could not be measured, why, and what would make it possible."""
         self.not_measured.append({"what": what, "reason": reason, "fix": fix})
 
-    def record(self, binary: Binary, more: Mapping[str, Any] | None = None) -> Json:
+    def record(self, binary: Binary, more: Mapping[str, Any] | None = None) -> WorkRecord:
         """The record, judged. `more` holds `cpu` or `driver_cpu` where there is such an account."""
-        return {
+        document = {
             "version": VERSION,
             "kind": self.kind,
             "run": self._run(),
@@ -109,6 +110,7 @@ class WorkDraft:
             "verdict": judge.verdict(self.reasons, self.checks, self.parts, self.targets),
             **(more or {}),
         }
+        return cast("WorkRecord", document)
 
     def _run(self) -> Json:
         stamp = self._started.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
+
+from assay.record import Verdict
 
 Json = dict[str, Any]
 
@@ -25,10 +27,10 @@ def _graded(reasons: Iterable[Json]) -> Json:
     return {"status": status, "reasons": everything}
 
 
-def added(verdict: Json, found: Json) -> Json:
+def added(verdict: Verdict, found: Json) -> Verdict:
     """The verdict of a record with one more thing that was found; the same one is not said twice."""
-    others = [one for one in verdict["reasons"] if one["code"] != found["code"]]
-    return _graded([*others, found])
+    others = [cast("Json", one) for one in verdict["reasons"] if one["code"] != found["code"]]
+    return cast("Verdict", _graded([*others, found]))
 
 
 def reason(code: str, severity: str, evidence: str, fix: str, **numbers: float) -> Json:

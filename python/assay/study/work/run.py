@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.binary import Binary, Run, said
 from assay.error import DONE, FAILED, INTERRUPTED, AssayError
+from assay.record import WorkRecord
 from assay.study.interrupts import Interrupts
 
 Json = dict[str, Any]
@@ -18,7 +19,7 @@ class WorkError(AssayError):
     """The work could not be done, or left no record."""
 
 
-def run_work(binary: Binary, command: Sequence[str], job: Json, listen: Listener | None = None) -> list[Json]:
+def run_work(binary: Binary, command: Sequence[str], job: Json, listen: Listener | None = None) -> list[WorkRecord]:
     """Runs `assayer COMMAND... -` on a job and returns its records.
 
     `listen` gets every other event. One interrupt lets the work finish and keep what it has; a second ends it at once.
@@ -45,8 +46,8 @@ def run_work(binary: Binary, command: Sequence[str], job: Json, listen: Listener
     return records
 
 
-def _follow(run: Run, listen: Listener | None) -> tuple[list[Json], Json | None]:
-    records: list[Json] = []
+def _follow(run: Run, listen: Listener | None) -> tuple[list[WorkRecord], Json | None]:
+    records: list[WorkRecord] = []
     refusal = None
     for event in run.events():
         if event["event"] == "worked":

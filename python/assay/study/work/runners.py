@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from assay.binary import Binary
 from assay.error import NOT_POSSIBLE, AssayError
+from assay.record import WorkRecord
 from assay.study.cell import Cell
 from assay.target.target import Target
 
@@ -30,10 +31,10 @@ class WorkCost:
 class WorkSession(Protocol):
     """What cells of a kind share while a study runs: data that were loaded once, servers."""
 
-    def run(self, cell: Cell) -> Json:
+    def run(self, cell: Cell) -> WorkRecord:
         """Does a cell; its record."""
 
-    def conclude(self, done: Sequence[tuple[Cell, Json]]) -> list[tuple[Cell, Json]]:
+    def conclude(self, done: Sequence[tuple[Cell, WorkRecord]]) -> list[tuple[Cell, WorkRecord]]:
         """Writes into records of cells that are done what only all of them together say; those that changed."""
 
 

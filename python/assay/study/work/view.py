@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from assay.record import Figure
 from assay.results import bound
 from assay.results.reasons import title
 from assay.results.work import RATES
@@ -100,7 +101,7 @@ def label(name: str) -> str:
     return name.replace("_", " ")
 
 
-def said(figure: Json) -> str:
+def said(figure: Figure) -> str:
     """A figure in the unit that fits, marked where it was not measured, with its band where it has one."""
     text = _valued(float(figure["value"]), str(figure["unit"]))
     band = figure.get("band")
