@@ -14,8 +14,7 @@ from typing import IO, Any
 
 from assay import home, lease
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _OF_THE_SECOND = frozenset({"index", "engine", "soak", "tpcc"})
 """Commands that `assayer` hands to `assayer-db`."""

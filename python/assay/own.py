@@ -13,13 +13,11 @@ import os
 import subprocess
 import threading
 from pathlib import Path
-from typing import Any
 
 from assay import lease
 from assay.binary import Binary
 from assay.error import FAILED, AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 class OwnError(AssayError):

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from assay.error import AssayError
 from assay.mount import play
+from assay.untyped import Json
 
 from mount.mounted import ROOT, job, mounted, require_fuse
 
@@ -27,7 +28,7 @@ def assay(*words: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
 
-def by_class(state: play.Json) -> dict[str, play.Json]:
+def by_class(state: Json) -> dict[str, Json]:
     return {one["class"]: one for one in state["played"]}
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from assay.results import labels
 from assay.results.group import Point
 from assay.results.pick import ALONE
 from assay.units import show
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Outcome = Literal["advised", "depends", "undecided", "no gain here", "no evidence"]
 
 # A gain below this is not worth a change: machines wander by as much.

@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.advise.advice import Advice, Trial
 from assay.binary import Binary
@@ -24,8 +23,7 @@ from assay.study import run
 from assay.study.execute import Observer
 from assay.study.settings import parse_settings
 from assay.target.target import parse_all
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 FOLDER = "trials"
 _FILE = "trial.json"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
-
-Json = dict[str, Any]
 
 KINDS = ("drive", "volume", "instance", "memory", "part")
 

@@ -18,8 +18,7 @@ from assay.price.part import Part
 from assay.results import row
 from assay.target import catalog
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _KIND = {"cloud-volume": "volume", "cloud-instance": "instance"}
 # Units by how a parameter's name ends, the longest end first.

@@ -8,16 +8,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from assay.atlas import seed, taken
 from assay.atlas.model import KINDS, AtlasPage
 from assay.charts import shell
 from assay.error import BAD_JOB, AssayError
 from assay.results.files import make_folder
+from assay.untyped import Json
 from assay.version import __version__
-
-Json = dict[str, Any]
 
 _SCRIPT = resources.files("assay.charts") / "assets" / "atlas.js"
 MARK = "atlas.json"

@@ -10,13 +10,12 @@ import random
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from assay.bench import pairs, process
 from assay.bench.prepared import folder_job, prepared
 from assay.record import Record
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Figures = dict[str, float]
 
 FILE_BYTES = 256 << 20

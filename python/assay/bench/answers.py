@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from assay import home
 from assay.bench import process
@@ -11,8 +10,7 @@ from assay.record import Record
 from assay.target import catalog, names
 from assay.target.target import parse
 from assay.twin.predict import Point, stream
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 TWINS = ("twin:p4610", "twin:p4610*4", "twin:970evoplus", "twin:p5800x", "twin:pmem100-128g*6")
 _WINDOW_S = 1000.0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay import rivals
 from assay.bench.contest import SERVERS, Contest, Size, can_meet, ours_of, pool_bytes
@@ -17,8 +16,7 @@ from assay.bench.reading import Reading, of_record
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError
 from assay.record import WorkRecord
 from assay.study.cell import Cell
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

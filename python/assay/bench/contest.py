@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay import rivals
 from assay.bench.lines import ENGINE, READS, TASKS, engine_record, rival_record
@@ -21,8 +20,8 @@ from assay.rivals.published.line import prepare
 from assay.study.work import engine, run_work
 from assay.study.work.index import Wish, job
 from assay.target.target import parse
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # 8-byte keys with values of 120 bytes, as LeanStore's and vmcache's benchmarks have them.
 VALUE_BYTES = 120
 ENTRY_BYTES = 8 + VALUE_BYTES

@@ -20,8 +20,8 @@ from assay.record import WorkRecord
 from assay.study.cell import Cell
 from assay.study.work.runners import WorkCost
 from assay.target.target import Target
+from assay.untyped import Json
 
-Json = dict[str, Any]
 VERSION = 1
 # Of checks and copies around a window, and of loading, for the plan.
 _AROUND_S = 5.0

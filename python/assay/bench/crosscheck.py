@@ -20,8 +20,8 @@ from assay.bench.prepared import data_folder, prepared
 from assay.compare import judgement
 from assay.error import BAD_JOB, DONE, MISSED, UNDECIDED, AssayError
 from assay.fio.exports import export_cell
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Figures = dict[str, dict[str, float]]
 
 METRICS = {"ops_per_s": "ops/s", "mean_ns": "ns"}

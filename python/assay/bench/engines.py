@@ -8,12 +8,10 @@ a short and for a long time, and only what lies between is divided by the operat
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from assay.bench import pairs, process
 from assay.bench.prepared import folder_job, prepared
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 FILE_BYTES = 128 << 20
 SIZE = 4096

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.cpus import taken
@@ -17,8 +16,8 @@ from assay.study.work import WorkDraft, check, figure, part, run_work
 from assay.study.work import engine as engines
 from assay.study.work import workload as workloads
 from assay.target.target import parse
+from assay.untyped import Json
 
-Json = dict[str, Any]
 ENGINE = "engine"
 """Our engine in tasks, as `assay engine` runs it: what such programs meet."""
 TASKS = 32

@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from assay.record import Record
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 PATHS = ("pread", "libaio", "io_uring")
 SIZES = (4096, 8192, 16384, 65536, 262144)

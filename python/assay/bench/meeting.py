@@ -13,7 +13,6 @@ from assay.study.work import declared
 from assay.study.work.index import number
 from assay.units.parse import parse_seconds
 
-Json = dict[str, Any]
 KIND = "contest"
 OURS, RIVAL = "ours", "rival"
 NONE = "none"

@@ -4,12 +4,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from assay.bench import process
 from assay.error import AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @contextmanager

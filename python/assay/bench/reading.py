@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.record import WorkRecord
 from assay.rivals.published import DriverWork
 from assay.rivals.published.recipe import Recipe
 from assay.study.work import WorkDraft, check, figure, part
+from assay.untyped import Json
 
-Json = dict[str, Any]
 GOOD = "valid"
 
 

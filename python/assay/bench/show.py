@@ -4,12 +4,12 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-Json = dict[str, Any]
+from assay.untyped import Json
+
 Row = tuple[str, ...]
 
 HEAD = ("what", "Assay", "fio", "ratio", "95 % interval", "spread")

@@ -3,12 +3,10 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from assay.bench import pairs, process
 from assay.bench.prepared import folder_job, prepared
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 FILE_BYTES = 128 << 20
 SIZES = (64, 256, 4096)

@@ -16,15 +16,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay import home
 from assay.bench import answers, growth, many, process
 from assay.bench.growth import GrowthPoint
 from assay.error import BAD_JOB, AssayError, did_you_mean
 from assay.record import Record
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Measure = Callable[[int, Path], GrowthPoint]
 
 TIMES = (1, 10, 100)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from assay.claim.answer import Answers, RunAnswer
 from assay.claim.model import ClaimStream, ClaimStudy
 from assay.claim.question import SweepPoint, points
 from assay.claim.take import names
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Side = Literal["twin", "here"]
 
 

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.claim import judge
@@ -28,8 +27,7 @@ from assay.target import catalog as devices
 from assay.target import names as targets
 from assay.twin import beside_file, fit_load, instance_table, load_file
 from assay.twin.document import Table, parameter, to_toml
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 COVERED = 0.9
 SEVERAL, PAGE_CACHE, MIX = "several loads", "page cache", "reads and writes of one load"

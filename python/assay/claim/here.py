@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary, said
 from assay.claim.answer import Answers, RunAnswer, StreamAnswer
@@ -20,8 +19,7 @@ from assay.study import scratch
 from assay.study.job import FORMAT_VERSION, path_spec
 from assay.target.target import parse
 from assay.units.parse import parse_bytes, parse_rate
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # Data of one stream: enough to leave the caches of a CPU, little enough that every claim together takes minutes.
 _SMALLEST, _LARGEST = 64 << 20, 512 << 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 
 from assay.claim.model import Claim
 from assay.claim.value import ClaimValue
@@ -15,8 +14,7 @@ from assay.price.budget import budget
 from assay.price.holding import parse
 from assay.price.jungle import CPU, DRAM, DRAM_MODULES, STUDY, hardware_usd, table1
 from assay.price.ledger import Ledger
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def value(claim: Claim) -> ClaimValue | str:

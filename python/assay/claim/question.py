@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from assay.claim.model import ClaimMachine, ClaimStream, ClaimStudy, Run
 from assay.error import BAD_JOB, AssayError
 from assay.units.parse import parse_bytes, parse_rate, parse_seconds
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # Paths as the claims write them, on block devices and on persistent memory.
 _BLOCK = {

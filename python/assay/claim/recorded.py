@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.claim.answer import Answers, RunAnswer
 from assay.claim.here import stream_of
@@ -16,8 +15,6 @@ from assay.results.folder import Cell, Folder
 from assay.study.job import path_spec
 from assay.units import show as units
 from assay.units.parse import parse_bytes, parse_rate
-
-Json = dict[str, Any]
 
 _NONE = "no record did the same (path, operation, pattern, durability); `assay claims --here DIR` measures it"
 _STUDY = "assay run dana-long"

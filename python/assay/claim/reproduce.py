@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.binary import Binary
 from assay.claim import behind, here, judge, priced, recorded, twins
@@ -17,8 +16,7 @@ from assay.claim.worked import Worked
 from assay.executor.dispatch import Dispatcher
 from assay.executor.work import WorkExecutor
 from assay.results.folder import Folder
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

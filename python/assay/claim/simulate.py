@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from assay.claim.answer import RunAnswer, StreamAnswer
 from assay.claim.drop import drop_s
@@ -13,8 +12,7 @@ from assay.claim.value import ClaimValue
 from assay.study.job import FORMAT_VERSION, path_spec
 from assay.target import catalog, names
 from assay.units.parse import parse_bytes, parse_rate, parse_seconds
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # Points of a series: enough to see a fall to half a percent of the run.
 _INTERVALS = 200

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from assay.claim.answer import Answers, RunAnswer, StreamAnswer
 from assay.claim.model import ClaimMachine, ClaimStudy
@@ -13,8 +12,7 @@ from assay.claim.value import ClaimValue
 from assay.error import AssayError
 from assay.executor.dispatch import Dispatcher
 from assay.target import catalog, names
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def answers(study: ClaimStudy, wanted: set[str], dispatcher: Dispatcher) -> Answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from assay.claim import priced
 from assay.claim.answer import UnansweredError
@@ -15,8 +15,8 @@ from assay.claim.unit import base_of
 from assay.claim.value import ClaimValue
 from assay.results import labels
 from assay.results.work import Work
+from assay.untyped import Json
 
-Json = dict[str, Any]
 T = TypeVar("T")
 
 _TIMES = ("wall_s", "time_s", "elapsed_s", "median_s", "duration_s")

@@ -26,7 +26,7 @@ Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result f
 Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a parameter, or a factor: key=a,b,c.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
+JsonFlag = Annotated[bool, typer.Option("--json", help="One JSON document on standard output.")]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Leave the records; write no report.html.")]
 Repeats = Annotated[int, typer.Option("--repeats", min=1, help="Runs of each; 3 allow a test.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show cells, time, bytes written, room needed; touch nothing.")]

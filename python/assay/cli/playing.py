@@ -20,8 +20,7 @@ from assay.cli.bracket import slowed
 from assay.error import BAD_JOB, AssayError
 from assay.mount import play
 from assay.mount.drive import PREFIX, drive
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _NAMED = re.compile(rf"^(?P<role>\w+=)?(?P<name>{PREFIX}[^@]+)(?:@(?P<folder>.+))?$")
 _PLAIN = re.compile(r"(?!\w+=)")
@@ -44,16 +43,16 @@ class PlayFlags:
         self.mounts[at], self.names[at] = one, name
         return at
 
-    def mark(self, record: Json) -> Json:
-        """The record as what it is: of drives that were played, and how late. It may name those of others, too."""
-        lies_on = json.dumps(record.get("targets", record))
+    def mark(self, document: Json) -> Json:
+        """A record as what it is: of drives that were played, and how late. It may name those of others, too."""
+        lies_on = json.dumps(document.get("targets", document))
         for folder, one in self.mounts.items():
             quoted, name = json.dumps(folder)[1:-1], self.names[folder]
-            record = json.loads(json.dumps(record).replace(quoted, json.dumps(name)[1:-1]))
+            document = json.loads(json.dumps(document).replace(quoted, json.dumps(name)[1:-1]))
             if quoted in lies_on:
-                record = _emulated(record)
-                record["verdict"] = _verdict(record["verdict"], name, one.state)
-        return record
+                document = _emulated(document)
+                document["verdict"] = _verdict(document["verdict"], name, one.state)
+        return document
 
     def mark_files(self, folder: Path) -> None:
         """Every record of a folder."""

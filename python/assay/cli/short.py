@@ -26,8 +26,8 @@ from assay.study.run import Summary
 from assay.study.work import show
 from assay.study.work.runners import WorkRunner, register
 from assay.target import names
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # What the study's other parts say, or a command line alone.
 _NOT_WORK = (
     *("on", "repeats", "seed", "pg_bin", "connect", "external", "program", "out", "resume", "dry_run", "json"),

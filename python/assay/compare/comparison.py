@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,6 @@ from assay.compare.match import Match, match
 from assay.compare.pair import Pair, sorted_out, suspicions
 from assay.compare.side import Side
 from assay.stats import correction, signed_rank
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from typing import Any
 from assay.compare.side import Side
 from assay.record import Record
 from assay.results.row import Row
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # What changes from run to run without a meaning for the figures, and what sets runs apart by design.
 _VOLATILE = {"load_average", "available_bytes", "swap_used_bytes", "free_bytes", "memlock_bytes", "tsc_hz"}

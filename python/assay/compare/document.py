@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from assay.compare import words
 from assay.compare.comparison import Comparison
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def document(found: Comparison) -> Json:

@@ -15,8 +15,7 @@ from assay.results.files import make_folder, read_json, write_json
 from assay.results.folder import Cell
 from assay.results.journal import CellJournal, last_states
 from assay.study import plan
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 VERSION = 1
 NAME = "compare.json"

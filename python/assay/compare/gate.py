@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from assay.compare import bands, judgement, words
 from assay.compare.comparison import Comparison
 from assay.compare.error import CompareError
 from assay.compare.line import Line
 from assay.error import DONE, MISSED, UNDECIDED
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _SHARE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(%?)\s*")
 

@@ -22,8 +22,7 @@ from assay.results import group, labels, row
 from assay.results.folder import Folder
 from assay.results.group import Point
 from assay.results.row import Row
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 OVER = ("date", "commit", "firmware")
 _COMMIT = re.compile(r"(?<![0-9a-f])[0-9a-f]{7,40}(?![0-9a-f])")

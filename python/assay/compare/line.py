@@ -6,15 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
 from assay.compare.conditions import Difference
 from assay.compare.design import Design
 from assay.compare.judgement import Evidence, Judgement
 from assay.compare.pair import Dropped, Pair
 from assay.results import row
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # Provenances whose repeats scatter as runs do; anything else is not sampled, and no test speaks about it.
 SAMPLED = ("measured", "emulated")

@@ -6,11 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from assay.results.row import Row
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

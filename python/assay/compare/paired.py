@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from assay.binary import Binary
 from assay.compare.error import CompareError
@@ -16,8 +15,6 @@ from assay.study.plan import make
 from assay.study.request import Prepared, Wish, prepare
 from assay.study.settings import ExpandRequest, Value
 from assay.target.target import Target
-
-Json = dict[str, Any]
 
 PAIRS = 20
 """Find a loss of 2 % at a scatter of 1 % a run in 99 of 100 cases; ten pairs find 89 (docs/compare-method.md)."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,8 @@ from assay.compare import blocks
 from assay.compare.line import Line
 from assay.compare.pair import begun
 from assay.stats import bootstrap, need, walsh
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Floats = NDArray[np.float64]
 
 EXPERIMENTS = 400

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from assay.compare.error import CompareError
 from assay.results import folder, row, work, work_cell
 from assay.results.folder import VERSION, Cell, Folder
 from assay.results.row import Row
-
-Json = dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.compare import bands, onedisk, questions, words
 from assay.compare.comparison import Comparison
@@ -13,8 +12,7 @@ from assay.compare.side import run_id
 from assay.results import row
 from assay.stats import need
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # So many figures are named in the sentence; more are counted.
 _LISTED = 4

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.study.work.judge import reason
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # As the verdict cpu-taken has them.
 TAKEN_SHARE = 0.1

@@ -10,8 +10,8 @@ from typing import Any
 
 from assay.dbms import secret
 from assay.error import BAD_JOB, AssayError
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # Settings of PostgreSQL that name programs or libraries, files and folders, or where it listens and whom it believes.
 _REACHES = re.compile(
     r"_command$|_librar(?:y|ies)$|_library_path$|_program$|_?file$|_filename$|_director(?:y|ies)$|^include|^ssl|^krb_"

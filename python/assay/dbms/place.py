@@ -8,14 +8,12 @@ import signal
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay import own
 from assay.binary import Binary
 from assay.dbms import segment
 from assay.error import BAD_JOB, AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _PREFIX = "assay-dbms-"
 SOCKETS = "assay-pg-"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.cold import IN_MEMORY
@@ -16,8 +15,8 @@ from assay.space import kept
 from assay.study.work.declared import NotHereError
 from assay.target.target import Target
 from assay.units.show import size
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _SECTOR_BYTES = 512
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from assay.binary import Binary, said
 from assay.error import BAD_JOB, AssayError
-from assay.executor.work import Json, SerialExecutor, WorkExecutor
+from assay.executor.work import SerialExecutor, WorkExecutor
+from assay.untyped import Json
 
 _EACH = 2
 """Parts for each worker of an executor: with one, whoever is done first waits for the rest."""

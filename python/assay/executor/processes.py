@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.binary import die_with
-from assay.executor.work import Heard, Json, Work, answer, performed
+from assay.executor.work import Heard, Work, answer, performed
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

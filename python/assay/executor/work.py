@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from assay.error import FAILED, AssayError
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Work = Callable[[Json], Any]
 Heard = Callable[[int, Any], None]
 """Hears the place of an order and its answer as soon as that is there, in whatever order they come."""

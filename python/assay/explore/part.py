@@ -17,8 +17,7 @@ from assay.explore.grid import Grid, GridBlock
 from assay.target import catalog, names
 from assay.target.host import HostWish
 from assay.twin.predict import Point, stream
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 FIGURES = ("bandwidth_bytes_per_s", "ops_per_s", "mean_ns", "cycles_per_op")
 TAILS = ("p50", "p99", "p999")

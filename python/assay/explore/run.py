@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
@@ -17,8 +16,7 @@ from assay.explore import part
 from assay.explore.grid import Grid
 from assay.results.files import ResultError, make_folder, read_json, write_json
 from assay.results.store.query import EXPLORED
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 VERSION = 1
 PART = 20_000

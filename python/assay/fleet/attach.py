@@ -13,7 +13,7 @@ import platform
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from assay import home
 from assay.document import limits
@@ -22,8 +22,8 @@ from assay.error import AssayError
 from assay.fleet import address, programs, serve, work
 from assay.fleet.error import FleetError
 from assay.fleet.keys import Pair
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Say = Callable[[str], None]
 
 MARK = "assay-fleet: "

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from assay.fleet import work
 from assay.fleet.error import FleetError
 from assay.record import Record
 from assay.stats import bootstrap
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 PAIRS = 8
 _AT_MOST_S = 20

@@ -18,8 +18,7 @@ from assay.fleet.error import FleetError
 from assay.fleet.keys import RUN, Pair
 from assay.fleet.settings import WORKERS_TIMEOUT_S
 from assay.fleet.tasks import perform
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _LOOK_S = 0.1
 _AGAIN_S = 1.0

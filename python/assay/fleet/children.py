@@ -9,13 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.binary import die_with
 from assay.error import FAILED
 from assay.fleet.error import FleetError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _END_S = 20.0
 

@@ -7,9 +7,8 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Json = dict[str, Any]
+from assay.untyped import Json
 
 EXCHANGES = 20
 WALL_APART_S = 0.5

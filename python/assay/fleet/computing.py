@@ -6,8 +6,7 @@ from typing import Any
 
 from assay.executor.work import Work
 from assay.fleet.error import FleetError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def works() -> dict[str, Work]:

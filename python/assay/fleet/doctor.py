@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from assay.error import DONE, NOT_POSSIBLE
 from assay.fleet import clock
 from assay.fleet.call import Fleet
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _SAME = (
     ("assay", "versions of Assay"),

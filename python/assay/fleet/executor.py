@@ -18,8 +18,7 @@ from assay.fleet import computing
 from assay.fleet import work as host
 from assay.fleet.call import Fleet
 from assay.fleet.error import FleetError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _LOOK_S = 0.01
 

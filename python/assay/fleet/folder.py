@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from assay.document.identifier import Identifier
 from assay.error import BAD_JOB, AssayError
@@ -17,8 +16,7 @@ from assay.results.journal import CellJournal, last_states
 from assay.study import noisy, plan
 from assay.study.cell import Cell
 from assay.study.plan import Plan
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 VERSION = 1
 FILE = "fleet.json"

@@ -9,13 +9,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.fleet import keys
 from assay.fleet.error import FleetError
 from assay.fleet.rendered import RenderedRun
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 PORT = 8786
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?")

@@ -8,12 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.fleet import children, keys, network
 from assay.fleet.error import FleetError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 MOST = 200
 _FOR_EACH_CPU = 3

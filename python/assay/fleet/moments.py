@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.results.files import read_json
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Floats = NDArray[np.float64]
 
 MOST = 400

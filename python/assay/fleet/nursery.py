@@ -18,14 +18,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary, die_with
 from assay.error import FAILED, AssayError
 from assay.fleet import address, network, serve, work
 from assay.fleet.keys import Pair
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _AT_ONCE = 2
 """Workers that start beside each other, for each CPU."""

@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from assay.stats import correction, signed_rank
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 LEVEL = 0.05
 MARGIN = 0.02

@@ -13,14 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from assay.document.identifier import Identifier
 from assay.error import FAILED
 from assay.fleet import shelf
 from assay.fleet.error import FleetError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import altair as alt
 
@@ -14,9 +13,8 @@ from assay.fleet import moments, odd, within, words
 from assay.fleet.folder import FILE
 from assay.results.files import read_json
 from assay.units import show
+from assay.untyped import Json
 from assay.version import __version__
-
-Json = dict[str, Any]
 
 _METRIC, _UNIT, _HEIGHT, _TICKS = "ops_rate", "ops/s", 150, 6
 

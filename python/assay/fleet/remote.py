@@ -13,8 +13,9 @@ from assay.binary import Binary
 from assay.error import NOT_POSSIBLE
 from assay.fleet import children, keys, ssh, work
 from assay.fleet.error import FleetError
-from assay.fleet.ssh import Connection, Destination, Json
+from assay.fleet.ssh import Connection, Destination
 from assay.units.parse import format_bytes
+from assay.untyped import Json
 
 Agree = Callable[[str], None]
 """Asks whether something is meant; raises where it is not."""

@@ -23,8 +23,8 @@ from assay.study import source as studies
 from assay.study.cell import Cell
 from assay.study.consent import MUCH
 from assay.units.parse import format_bytes
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Tell = Callable[[str], None]
 
 

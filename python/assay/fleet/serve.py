@@ -16,8 +16,7 @@ from assay.fleet import clock, guard, settings, shelf
 from assay.fleet.address import Address
 from assay.fleet.error import FleetError
 from assay.fleet.keys import Pair
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _NO_PAGES = "127.0.0.1:0"
 _NEVER_MORE_THAN_S = 30

@@ -19,8 +19,8 @@ from assay.results import histogram, row
 from assay.results.files import read_json
 from assay.results.folder import Cell
 from assay.results.row import rows
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Key = tuple[Hashable, ...]
 
 HOST, TOGETHER = "host", "all together"

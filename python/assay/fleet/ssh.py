@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from assay.binary import die_with, said
 from assay.document import limits
@@ -25,8 +25,7 @@ from assay.document.identifier import Identifier
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
 from assay.fleet.attach import MARK
 from assay.fleet.error import FleetError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 COMMAND = "assay"
 """What Assay is called on a host, where nothing else was said."""

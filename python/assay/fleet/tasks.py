@@ -8,8 +8,7 @@ from typing import Any
 
 from assay.document import limits
 from assay.error import BAD_JOB, FAILED, AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def perform(name: str, arguments: str) -> str:

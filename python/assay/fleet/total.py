@@ -11,8 +11,7 @@ from typing import Any, cast
 
 from assay.record import ClassResult, Record
 from assay.results import histogram
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 LATE_SHARE = 0.01
 """Of the window: who opened it later than that, beyond what clocks may be wrong by, was not there for all of it."""

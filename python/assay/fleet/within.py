@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import altair as alt
 
 from assay.charts import axes, marks, theme
 from assay.charts.model import Datum, Figure, Layer, Panel
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 MOST_CELLS = 12
 """Panels of a figure: those with hosts missing first, then the last."""

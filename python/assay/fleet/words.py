@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from assay.units.parse import format_ns, format_rate
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def first(hosts: Sequence[str], lost: Sequence[Json], totals: Sequence[Json]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from assay.binary import Binary, Run, said
 from assay.document.identifier import Identifier
@@ -26,9 +26,8 @@ from assay.study.cell import Cell
 from assay.study.settings import parse_settings
 from assay.target.host import from_settings
 from assay.target.target import DEVICES, parse_all
+from assay.untyped import Json
 from assay.version import __version__
-
-Json = dict[str, Any]
 
 
 class UnderWay:

@@ -33,8 +33,8 @@ from assay.price.jungle import CPU, DRAM, RATIO, hardware_usd
 from assay.price.ledger import Ledger
 from assay.record import WorkRecord
 from assay.twin.predict import Point, predict
+from assay.untyped import Json
 
-Json = dict[str, Any]
 MODULE, DRIVE = "pmem100-128g", "p4800x-375g"
 BESIDE = "twin:ddr4-2666-32g"
 BLOCK_BYTES, PAGE_BYTES = 256, 4096

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
@@ -26,8 +26,8 @@ from assay.target import names
 from assay.target.target import parse_all
 from assay.twin.predict import Point, predict
 from assay.units.parse import parse_bytes
+from assay.untyped import Json
 
-Json = dict[str, Any]
 SIZES = ("256B", "512B", "1KiB", "2KiB", "4KiB", "8KiB", "16KiB")
 STUDY = "lessons-size"
 DIRECT_LEAST = 512

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.charts import axes, datum, export, marks
 from assay.charts.model import Figure, Key, Panel
 from assay.charts.palette import Palette
 from assay.index.played import PlayedIndex
 from assay.units import show
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _HEIGHT = 220
 
 

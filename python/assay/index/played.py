@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from assay.index.cost import DRIVE, MODULE
 from assay.price.book import open_book
@@ -15,8 +14,8 @@ from assay.price.ledger import Ledger
 from assay.record import WorkRecord
 from assay.results import way
 from assay.target import names
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # What the study paid for each of a twin's devices.
 ITEMS = {"pmem100-128g": MODULE, "p4800x": DRIVE}
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from assay.error import BAD_JOB, AssayError
 from assay.record import WorkRecord
@@ -15,7 +14,6 @@ from assay.results import way
 from assay.study.work import folder
 from assay.study.work.index import INDEXES
 
-Json = dict[str, Any]
 # What runs may differ in beside index, operations, threads and pool, as their parameters name it.
 CONDITIONS = ("keys", "key bytes", "value bytes", "scan length", "as if on")
 

@@ -17,8 +17,7 @@ from assay.study.work.index import usual_place
 from assay.target import names
 from assay.target.host import HostWish
 from assay.target.target import parse_all
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

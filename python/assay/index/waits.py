@@ -7,13 +7,11 @@ flushed and fenced. Threads do not slow each other down: a module that runs out 
 
 from __future__ import annotations
 
-from typing import Any
-
 from assay.error import BAD_JOB, AssayError
 from assay.target import names
 from assay.twin.predict import Point, predict
+from assay.untyped import Json
 
-Json = dict[str, Any]
 DRAM = "twin:ddr4-2666-16g"
 BLOCK_BYTES = 256
 # A thread's share of the caches of the studies' processors: 1.4 MiB of last level and 1 MiB of L2 per core, rounded up.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from assay.index.seen import PointFigures
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # A thread of an index in memory never waits without its CPU: where it had less, somebody else had it.
 UNDISTURBED = 0.9
 PROVENANCES = (

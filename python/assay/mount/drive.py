@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from assay import home
 from assay.error import BAD_JOB, AssayError, did_you_mean
 from assay.target import names
 from assay.twin.predict import Point, predict
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 PREFIX = "mount:"
 """What names of targets begin with that are mounted for a run: `mount:twin:970evoplus`."""

@@ -9,12 +9,10 @@ import signal
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from assay import home
 from assay.error import FAILED, AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # A program whose mount does not end within so many seconds is killed, which ends every call that waits there.
 _ENDS_WITHIN_S = 20.0

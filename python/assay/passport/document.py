@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from assay.document.table import Table
 from assay.record import Provenance
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 Status = Literal["valid", "suspect", "invalid"]
 Origin = Literal["seen", "said", "unknown"]

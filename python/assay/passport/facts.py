@@ -10,8 +10,6 @@ from assay.passport.document import Limit, PassportDevice, PassportMachine, Volu
 from assay.record import BlockDevice, Environment, FileSystem, TargetFacts
 from assay.results.row import Row
 
-Json = dict[str, Any]
-
 # How clouds name what they attach. The first that is in the device's model counts.
 VOLUMES = {
     "Amazon Elastic Block Store": "AWS EBS; which type is not visible from inside",

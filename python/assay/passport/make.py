@@ -13,9 +13,8 @@ from assay.passport.document import VERSION, CountedReason, Made, Missing, Passp
 from assay.record import Record
 from assay.results import row
 from assay.results.folder import Cell, Folder
+from assay.untyped import Json
 from assay.version import __version__
-
-Json = dict[str, Any]
 
 _KEPT_OF_RUN = ("id", "started_at", "wall_s", "assayer_version")
 _KEPT_OF_JOB = ("name", "seed", "datasets", "classes", "window", "cache", "state", "labels")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.passport.document import Passport, PassportFigure
@@ -15,8 +14,8 @@ from assay.results.row import Row
 from assay.target import catalog, names
 from assay.target.host import HostWish
 from assay.twin.predict import Point, shown, stream
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Guess = tuple[float, float, float]
 """A value with the low and the high end of its band."""
 

@@ -19,8 +19,7 @@ from assay.record import Record
 from assay.results import row
 from assay.results.files import write_json
 from assay.results.folder import Cell, Folder
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 LARGEST_BYTES = 32 << 20
 _NEAR = 1e-9

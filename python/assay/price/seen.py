@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from assay.price.error import PriceError
 from assay.price.ledger import Ledger
@@ -20,8 +20,7 @@ from assay.record import DeviceCounters, Record
 from assay.results.files import read_json
 from assay.results.work import Work
 from assay.results.work import read as read_works
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 FORMAT_VERSION = 1
 SECONDS_PER_DAY = 86_400.0

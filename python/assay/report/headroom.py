@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.report.answer import layers
 from assay.report.figures.rungs import places
@@ -14,8 +13,7 @@ from assay.results.group import Point
 from assay.results.row import Row
 from assay.results.work import Work
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # Work that reads less than this share of the best has its data in memory: it is no rung of a ladder of reads.
 _HARDLY = 0.01

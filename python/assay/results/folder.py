@@ -14,8 +14,7 @@ from assay.results import collector, work
 from assay.results.files import documents
 from assay.results.repeated import RepeatedTwins
 from assay.results.work import Work
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 VERSION = 1
 _PARTS: dict[str, type] = {

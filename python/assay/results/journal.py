@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from assay.error import FAILED
 from assay.results.files import ResultError, explain
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 STATES = ("started", "finished", "refused", "failed", "interrupted")
 

@@ -10,8 +10,8 @@ from typing import Any, cast
 
 from assay.record import WorkRecord
 from assay.results.work import Work
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _STATUS = ("valid", "suspect", "invalid")
 # What only the last repeat says, of all of them.
 _COMPARED = ("compared_with", "compared_in_words")

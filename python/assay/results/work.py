@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from assay.record import WorkPart, WorkRecord
 from assay.results import labels, way
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 VERSION = 1
 FOLDER = "work"

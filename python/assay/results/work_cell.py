@@ -6,13 +6,12 @@ The whole of a run is a class of the name `whole`, and each kind of operation on
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import cast
 
 from assay.record import Record, WorkPart
 from assay.results.folder import Cell
 from assay.results.work import Work, problem_parameters
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 WHOLE = "whole"
 # What is drawn anew for each run, and no question of its own.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 from assay import home
 from assay.binary import Binary
 from assay.error import NOT_POSSIBLE, AssayError
 from assay.rivals import published
+from assay.untyped import Json
 
-Json = dict[str, Any]
 NAMES = ("lmdb", "rocksdb", "wiredtiger", "redb")
 # Programs of their own, each behind a driver.
 PUBLISHED = published.names()

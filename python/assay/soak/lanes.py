@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from assay import own
 from assay.error import AssayError
 from assay.executor.work import WorkExecutor
 from assay.soak.rounds import Places, Rounds, SoakOrder
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _PREFIX = "assay-soak-"
 _APART = 1_000_003

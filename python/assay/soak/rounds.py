@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary, said
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Places = dict[str, Path]
 
 ENGINE = "engine"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.error import BAD_JOB, AssayError
 from assay.study.cell import Cell
 from assay.study.work import declared
 from assay.target.target import DEVICES
+from assay.untyped import Json
 
-Json = dict[str, Any]
 MUCH = 50 << 30
 """Bytes that a run may write without being asked for."""
 _CARRIED = ("serials", "yes_destroy")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.study.cell import Cell
 from assay.study.pin import PinError, parse_pin
 from assay.target.target import TWIN
 from assay.units.parse import parse_bytes
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 COUNTINGS = ("auto", "in-window", "own-window", "accounts")
 

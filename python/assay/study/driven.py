@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from assay.binary import Binary
 from assay.error import AssayError
@@ -17,8 +17,6 @@ from assay.study.interrupts import Interrupts
 from assay.study.outcome import Outcome
 from assay.study.work import runners
 from assay.study.work.runners import WorkSession
-
-Json = dict[str, Any]
 
 
 class Sessions:

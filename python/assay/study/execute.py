@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 from assay.binary import Binary, Run, said
 from assay.error import DONE, FAILED, INTERRUPTED, NOT_POSSIBLE
@@ -19,8 +19,7 @@ from assay.study.interrupts import Interrupts
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
 from assay.study.work import declared
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 class Observer(Protocol):

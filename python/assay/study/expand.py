@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -20,9 +20,9 @@ from assay.study.settings import ExpandRequest, SettingChange
 from assay.study.source import StudyError
 from assay.study.work import declared, kind, runners
 from assay.target.target import DEVICES, TWIN, Target, available_memory
+from assay.untyped import Json
 
 Model = TypeVar("Model", bound=BaseModel)
-Json = dict[str, Any]
 
 # How a target of a kind is typed.
 _NAMED = {"folder": "/some/folder", "block-device": "/dev/NAME", "dax-device": "/dev/daxN.M", "file": "/some/file"}

@@ -7,7 +7,6 @@ import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from assay.error import BAD_JOB
 from assay.results.files import ResultError, make_folder, write_json
@@ -16,8 +15,7 @@ from assay.study.model import Choice
 from assay.study.plan import Plan
 from assay.study.request import Prepared
 from assay.study.settings import ExpandRequest
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 VERSION = 1
 DEFAULT_ROOT = Path("assay-results")

@@ -10,10 +10,10 @@ from assay.error import BAD_JOB, AssayError
 from assay.study.model import ClassTable, DatasetTable, Objective, Pattern, WindowTable
 from assay.study.pin import parse_pin
 from assay.units.parse import parse_bytes, parse_rate, parse_seconds
+from assay.untyped import Json
 
 FORMAT_VERSION = 1
 
-Json = dict[str, Any]
 
 _PERSIST = {"nt": "nt", "clwb": "clwb", "clflushopt": "clflushopt", "nopersist": "none"}
 _POLL = ("iopoll", "sqpoll")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live as Screen
@@ -16,8 +15,7 @@ from assay.study.outcome import Outcome
 from assay.study.plan import Plan
 from assay.study.progress import Clock, Silent, told
 from assay.units.parse import format_ns, format_rate, format_seconds
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _REFRESH_S = 0.2
 

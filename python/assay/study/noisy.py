@@ -10,8 +10,7 @@ from assay.record import Record
 from assay.results.files import read_json, write_json
 from assay.stats.spread import LIMIT, spread
 from assay.study.cell import Cell
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 CODE = "noisy-machine"
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass
-from typing import Any
 
 from assay.error import BAD_JOB, DONE, FAILED, INTERRUPTED, NOT_POSSIBLE, AssayError
 from assay.record import Record, WorkRecord
 from assay.study.work.view import first_failed
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from assay.error import BAD_JOB, AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _NUMBER_BELOW = 1024
 _SYNTAX = "write CPUs (0,2-5) or NUMA nodes (node:0,1)"

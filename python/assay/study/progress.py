@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from assay.record import ClassResult, Record, Verdict, WorkRecord
 from assay.results.work import RATES
@@ -13,8 +13,7 @@ from assay.study.cell import Cell
 from assay.study.outcome import Outcome
 from assay.study.plan import Plan
 from assay.units.parse import format_ns, format_rate, format_seconds
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _RATIO_BOUNDS = (0.2, 20.0)
 

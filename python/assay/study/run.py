@@ -19,8 +19,7 @@ from assay.study.execute import Ending, Observer, execute
 from assay.study.interrupts import Interrupts
 from assay.study.plan import Plan
 from assay.study.request import Prepared
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from assay import lease
 from assay.binary import Binary
@@ -13,8 +12,7 @@ from assay.error import FAILED, AssayError
 from assay.study.cell import Cell
 from assay.study.work import declared
 from assay.units.parse import format_bytes
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def folders_of_cells(cells: Iterable[Cell]) -> list[str]:

@@ -11,8 +11,7 @@ from typing import Any
 from assay import home
 from assay.document import limits
 from assay.error import BAD_JOB, AssayError, did_you_mean
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 VERSION = 1
 # A document takes over what it does not state from the one that it names here; that one may do so itself, so often.

@@ -10,8 +10,7 @@ from typing import Any
 from assay.error import BAD_JOB, AssayError
 from assay.target import catalog, names
 from assay.units.parse import number_of
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # The words of `--set` that mean the host, and the parameters that they change.
 SETTINGS = {"cores": "cores", "clock": "clock_hz"}

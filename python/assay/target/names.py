@@ -18,13 +18,11 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import Any
 
 from assay.error import BAD_JOB, AssayError
 from assay.target import catalog
 from assay.units.parse import parse_bytes
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 PREFIX = "twin:"
 LAYOUTS = {"raid0": "raid0", "raid1": "raid10", "raid5": "raid5", "raid10": "raid10", "interleave": "interleave"}

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.trace import pattern
 from assay.trace.operation import KERNEL, OTHER, OWN, Recording, TracedOperation
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # A class below this share of all bytes and operations is noise of the recording, unless it is all there is.
 _LEAST_SHARE = 0.001
 _MOST_DEPTH = 1024

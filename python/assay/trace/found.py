@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from assay.trace.classes import TracedClass
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
-Json = dict[str, Any]
+from assay.untyped import Json
+
 OWN, KERNEL, OTHER = "own", "kernel", "other"
 """Who asked for an operation: the database's own tasks, a thread of the kernel, somebody else."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from assay.error import BAD_JOB, FAILED, NOT_POSSIBLE
 from assay.trace import calls, classes, counters, postgres, process, tracefs
@@ -14,8 +13,8 @@ from assay.trace.error import TraceError
 from assay.trace.found import FoundServer
 from assay.trace.operation import OTHER, Recording, TracedOperation
 from assay.trace.subject import Subject
+from assay.untyped import Json
 
-Json = dict[str, Any]
 AUTO = "auto"
 MEANS = ("block", "calls", "server", "counters")
 """From the one that knows most to the one that is always there; `calls` only where it is asked for."""

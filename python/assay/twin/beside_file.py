@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.home import catalog as folder
 from assay.target import catalog, names
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 TABLE = Path("published/optane-readers-beside-writers.csv")
 TWIN, HOST = "pmem100-256g", "xeon-5220s"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import vl_convert
 
@@ -15,8 +14,7 @@ from assay.charts.palette import Palette
 from assay.target import catalog
 from assay.twin.envelope import DEPTHS, Load, Reached, reached
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _HEIGHT = 250
 # Series of the card: its name, and the load at a depth.

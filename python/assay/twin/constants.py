@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from assay import home
 from assay.document import limits
 from assay.target import catalog
+from assay.untyped import Json
 
 KINDS = ("measured", "published", "fitted", "datasheet", "derived", "assumed")
 _FOLDERS = ("twins", "classes", "hosts")
@@ -38,13 +39,13 @@ def from_records() -> list[str]:
     return [document["name"] for document in catalog.everything() if _is_from_records(document["device"])]
 
 
-def _is_from_records(device: catalog.Json) -> bool:
+def _is_from_records(device: Json) -> bool:
     kinds = Counter(one["kind"] for _, one in _rates(device.get("drive", device)))
     seen = kinds["measured"] + kinds["published"] + kinds["fitted"]
     return seen > 0.5 * kinds.total()
 
 
-def _rates(device: catalog.Json) -> Iterator[tuple[str, catalog.Json]]:
+def _rates(device: Json) -> Iterator[tuple[str, Json]]:
     """Constants that say how much a second, or how long an operation takes."""
     return ((place, one) for place, one in catalog.parameters(device) if place.endswith(("_per_s", "_iops")))
 

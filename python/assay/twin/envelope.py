@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.binary import Binary
 from assay.error import NOT_POSSIBLE, AssayError
 from assay.target import catalog, names
 from assay.target.host import HostWish
 from assay.twin.predict import Point, stream
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # Threads enough that the device, not one of them, sets the pace.
 _THREADS, _CORES = 16, 64

@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.twin.envelope import Load, Reached, drive, reached
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _READS, _WRITES = Load(), Load("write")
 _RATES = (

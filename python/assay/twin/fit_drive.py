@@ -17,8 +17,8 @@ from assay.error import FAILED, AssayError
 from assay.executor.work import WorkExecutor
 from assay.target.catalog import VERSION
 from assay.twin.fit_points import Measured
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Array = NDArray[np.float64]
 
 # In units of a relative error: decides only what the points leave open.

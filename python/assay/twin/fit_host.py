@@ -5,14 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.record import Record
 from assay.target.catalog import VERSION
 from assay.twin.document import parameter
 from assay.twin.fit_points import HOST, POINTS, cycles_per_op, factor, path_key, study_of
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _INCLUDED = "Not told apart: it is part of the cycles of an operation"
 _BATCH = 16

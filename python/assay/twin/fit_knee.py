@@ -5,11 +5,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.record import IntervalPoint
-
-Json = dict[str, Any]
 
 # A fall below this share of the beginning, which lasts to the end, is a knee.
 _FALL = 0.8

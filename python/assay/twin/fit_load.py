@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -19,8 +18,7 @@ from assay.target import catalog
 from assay.twin import load_file, under_load
 from assay.twin.document import parameter, rounded, to_toml
 from assay.twin.under_load import UnderLoad, UnderLoadRow
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # What is asked of every twin: percentiles by the share of operations beyond them.
 RANKS = {"p50": 0.5, "p99": 0.01, "p999": 0.001}

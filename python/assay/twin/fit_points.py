@@ -6,15 +6,14 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from assay.error import FAILED, AssayError
 from assay.record import Class, ClassResult, PathSpec, Record
 from assay.results.files import read_json
 from assay.stats.spread import spread
 from assay.twin.predict import BLOCK_PATHS
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 POINTS, BESIDE, SUSTAINED, HOST = "fit-points", "fit-beside", "fit-sustained", "fit-host"
 # Kinds of points, as the names of points begin; longer beginnings first.

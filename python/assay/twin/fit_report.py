@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from assay.twin.document import to_toml
 from assay.twin.fit_grid import fit_kind, hold_out
 from assay.twin.grid_file import read_grid
 from assay.twin.grid_operations import Known, Origin, operations
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # A fit whose points are missed by more than this is not certified.
 CERTIFIED = 0.15

@@ -21,8 +21,7 @@ from assay.twin.fit_drive import DriveFit, device, fit
 from assay.twin.fit_knee import Sustained, find
 from assay.twin.fit_points import BESIDE, POINTS, SUSTAINED, Measured, points, read, study_of
 from assay.twin.fit_verdict import Errors, Verdict, judge
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _LEAST_BAND = 0.02
 _LEAST_TAIL = 0.3

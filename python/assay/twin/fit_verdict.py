@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from assay.stats.spread import LIMIT
 from assay.twin.fit_drive import DriveFit
 from assay.twin.fit_points import Measured
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # Nine of ten points must keep to the limit of the spread: a single disturbed window does not spoil a fit of fifty.
 SHARE = 0.9

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from assay.target import catalog
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def rows() -> list[Json]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, AssayError
 from assay.target import catalog, names
 from assay.twin.point_set import applied
 from assay.twin.predict import Point, check, host_of, shown, stream, with_file_system
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # What stands behind the columns of a point in the table that comes out.
 ANSWERS = (

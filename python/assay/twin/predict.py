@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.binary import Binary
 from assay.error import BAD_JOB, NOT_POSSIBLE, AssayError, did_you_mean
 from assay.results import paths
 from assay.target import catalog, names
 from assay.target.host import HostWish
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # What the command line calls a path, on drives and on memory. `interface+option` as in studies.
 BLOCK_PATHS = {

@@ -5,12 +5,10 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
 
 from assay.target import catalog
 from assay.twin.envelope import DEPTHS, Load, Reached, drive, reached
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # Rates that a file states, and the load that should come near them.
 _STATED = {

@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def clean(
     directories: Annotated[
         list[Path] | None, typer.Argument(metavar="DIR...", help="Folders that were measured.")
     ] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Remove what killed runs left in folders."""
     from assay.cli.about.cleaning import clean_up

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def completion(
     shell: Annotated[str, typer.Argument(metavar="bash|zsh|fish", help="The shell.")] = "bash",
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Print a completion script for a shell.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli.flags import Json, On
+from assay.cli.flags import JsonFlag, On
 
 
-def doctor(on: On = None, json: Json = False) -> None:
+def doctor(on: On = None, json: JsonFlag = False) -> None:
     """Look at the machine before measuring.
 
     Says what it saw, why it matters, and the command that mends it.

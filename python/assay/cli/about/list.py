@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json, On
+from assay.cli.flags import JsonFlag, On
 
 
 def list_(
     what: Annotated[str, typer.Argument(metavar="studies|paths|twins|hosts", help="What to list.")] = "studies",
     on: On = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """List the ready-made studies, the paths, or the twins and hosts of the catalog."""
     from assay.cli.about.listing import show

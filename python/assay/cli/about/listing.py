@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any
 
 from assay import home
 from assay.binary import Binary
 from assay.cli import output
 from assay.error import BAD_JOB, DONE, AssayError, did_you_mean
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _DOCUMENTS = ("job", "event", "passport", "record", "study", "twin")
 _LISTS = ("studies", "paths", "twins", "hosts")

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def schema(
     document: Annotated[
         str, typer.Argument(metavar="job|event|passport|record|study|twin", help="Of which document.")
     ] = "study",
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Print a JSON Schema."""
     from assay.cli.about.listing import show_schema

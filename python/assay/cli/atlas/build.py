@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def build(
@@ -18,7 +18,7 @@ def build(
             metavar="[FROM...]", help="Passports, result folders, folders of them; none: the catalog alone."
         ),
     ] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Write a static site of drives and instances: sheet, measured, twin, error, who, when, verdicts, prices.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json, Seed
+from assay.cli.flags import JsonFlag, Seed
 from assay.error import BAD_JOB, AssayError
 
 
@@ -19,7 +19,7 @@ def fio(
     pairs: Annotated[int, typer.Option("--pairs", min=2, max=1000, help="Pairs of turns of a cell.")] = 5,
     seconds: Annotated[float, typer.Option("--seconds", min=0.2, max=600, help="Length of a turn.")] = 1.0,
     seed: Seed = 1,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """CPU cycles per operation and throughput beside fio's, same file, same engine and depth.
 

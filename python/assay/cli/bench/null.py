@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
-def null(json: Json = False) -> None:
+def null(json: JsonFlag = False) -> None:
     """The generator's own ceiling beside fio's null engine."""
     from assay.cli.parts import part
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
-def pmem(json: Json = False) -> None:
+def pmem(json: JsonFlag = False) -> None:
     """Bandwidth of the pmem path on tmpfs beside fio's libpmem."""
     from assay.cli.parts import part
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def scaling(
@@ -17,7 +17,7 @@ def scaling(
             "--only", metavar="WORK", help="null, twin, index, report, query, compare or choose; may be repeated."
         ),
     ] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """How CPU time grows with the work, and how long the programs take to start."""
     from assay.cli.output import tell

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
-def twin(json: Json = False) -> None:
+def twin(json: JsonFlag = False) -> None:
     """Simulated operations and analytic points per second of one core."""
     from assay.cli.parts import part
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.cost.flags import AsOf, Band, Iops, Page, Quotes
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def break_even(
@@ -38,7 +38,7 @@ def break_even(
     quotes: Quotes = None,
     band: Band = 2.0,
     as_of: AsOf = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """The five-minute rule for any pair of tiers.
 

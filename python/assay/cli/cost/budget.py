@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.cost.flags import AsOf, Band, Quotes
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def budget(
@@ -16,7 +16,7 @@ def budget(
     quotes: Quotes = None,
     band: Band = 2.0,
     as_of: AsOf = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """What a sum of money buys: capacity, bandwidth and random reads, at each date that has prices."""
     from assay.cli.cost.session import CostSession

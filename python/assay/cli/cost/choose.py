@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.executors import Keys, Scheduler, Workers
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def choose(
@@ -34,7 +34,7 @@ def choose(
     workers: Workers = 0,
     scheduler: Scheduler = "",
     certificates: Keys = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Choose instances for a workload, and say why the others lost.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.cost.flags import AsOf, Band, Iops, Page, Quotes
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def lomet(
@@ -23,7 +23,7 @@ def lomet(
     quotes: Quotes = None,
     band: Band = 2.0,
     as_of: AsOf = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Lomet's curves: cost over the access rate in memory and on a device, and where they cross."""
     from assay.cli.cost.session import CostSession

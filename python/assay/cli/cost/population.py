@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def population(
@@ -14,7 +14,7 @@ def population(
     dram: Annotated[int, typer.Option("--dram", help="Modules of DRAM in it.")],
     sizes: Annotated[int, typer.Option("--sizes", min=1, help="How many sizes of PMem are mixed.")] = 1,
     kind: Annotated[str, typer.Option("--kind", metavar="rdimm|lrdimm|3ds-rdimm", help="Of the DRAM.")] = "rdimm",
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Whether a socket takes these memory modules, and who says so."""
     from assay.cli.cost.session import CostSession

@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from assay.cli.cost.flags import AsOf, Quotes
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def prices(
     word: Annotated[str, typer.Argument(metavar="[WORD]", help="Only items that hold it.")] = "",
     quotes: Quotes = None,
     as_of: AsOf = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """The price book: each entry with its date and source."""
     from assay.cli.cost.session import CostSession

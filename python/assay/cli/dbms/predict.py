@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.dbms.flags import Out
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def predict(
@@ -20,7 +20,7 @@ def predict(
         Path | None, typer.Option("--against", metavar="DIR", help="Results measured there, to compare with.")
     ] = None,
     out: Out = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Predict the time of queries, and the throughput, on a device that is not here, with a band.
 

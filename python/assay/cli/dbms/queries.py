@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -12,8 +11,6 @@ from assay.record import WorkPart, WorkRecord
 from assay.results.repeats import together
 from assay.results.work import Work
 from assay.units import show as units
-
-Json = dict[str, Any]
 
 
 def show(found: Sequence[WorkRecord], console: Console) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.dbms.flags import Affinity, HybridBufferPool, Out, RecoveryInterval
 from assay.cli.dbms.resume import Resume
-from assay.cli.flags import DryRun, Json
+from assay.cli.flags import DryRun, JsonFlag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -199,7 +199,7 @@ def tpcc(
     out: Out = None,
     resume: Resume = None,
     dry_run: DryRun = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Run TPC-C's five transactions on each target, with its twelve consistency conditions checked.
 

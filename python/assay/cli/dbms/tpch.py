@@ -10,7 +10,7 @@ import typer
 
 from assay.cli.dbms.flags import Affinity, Connect, HybridBufferPool, Out, RecoveryInterval
 from assay.cli.dbms.resume import Resume
-from assay.cli.flags import DryRun, Json
+from assay.cli.flags import DryRun, JsonFlag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,7 +101,7 @@ def tpch(
     out: Out = None,
     resume: Resume = None,
     dry_run: DryRun = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Run the 22 queries of TPC-H on each target, cold and hot, with every answer checked.
 

@@ -9,7 +9,7 @@ import typer
 
 from assay.cli.dbms.flags import Out
 from assay.cli.dbms.resume import Resume
-from assay.cli.flags import DryRun, Json
+from assay.cli.flags import DryRun, JsonFlag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,7 +71,7 @@ def wtperf(
     out: Out = None,
     resume: Resume = None,
     dry_run: DryRun = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Run WiredTiger's own benchmark on each target, with the page cache on, off and cold.
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.driver import DriverFlags
-from assay.cli.flags import Destroy, DryRun, Json, Out, Repeats, Serial
+from assay.cli.flags import Destroy, DryRun, JsonFlag, Out, Repeats, Serial
 from assay.cli.sharing import sharing
 from assay.study.work.engine import CommitDurability, EngineWay, PagePlacement, WritePlacement
 
@@ -86,7 +86,7 @@ class Flags(DriverFlags):
     repeats: Repeats = 1
     out: Out = None
     dry_run: DryRun = False
-    json: Json = False
+    json: JsonFlag = False
 
 
 with_flags = sharing(Flags)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.cli.engine.flags import Flags
 from assay.cli.short import ShortStudy, carry_out, say_each
 from assay.record import WorkRecord
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def run(workload: str, asks: Json, flags: Flags) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def crosscheck(
@@ -16,7 +16,7 @@ def crosscheck(
         Path | None, typer.Option("--in", metavar="DIR", help="Result folder; the newest by default.")
     ] = None,
     repeats: Annotated[int, typer.Option("--repeats", min=2, help="How often each of the two runs it.")] = 12,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Run a cell by fio and by Assay in turn.
 

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def engine(
     twin: Annotated[str, typer.Argument(metavar="TWIN", help="The twin of the line that is printed.")] = "gp3",
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Build the engine with which fio plays a drive that is not here, and print the line to use."""
     from assay.cli import output

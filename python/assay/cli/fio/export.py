@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def export(
@@ -15,7 +15,7 @@ def export(
     inside: Annotated[
         Path | None, typer.Option("--in", metavar="DIR", help="Result folder; the newest by default.")
     ] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Write fio's job file for a cell, so that anyone can cross-check."""
     from assay.cli.results.folders import export_fio

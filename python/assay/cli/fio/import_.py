@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def import_(
@@ -15,7 +15,7 @@ def import_(
     out: Annotated[Path | None, typer.Option("--out", metavar="STUDY.toml", help="Where to write the study.")] = None,
     section: Annotated[list[str] | None, typer.Option("--section", help="Only this job; may be repeated.")] = None,
     leave_out: Annotated[bool, typer.Option("--leave-out", help="Leave out what cannot be carried over.")] = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Make a study of a job file of fio's."""
     from assay.cli.results.folders import import_fio

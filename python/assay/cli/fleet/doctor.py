@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json, On
+from assay.cli.flags import JsonFlag, On
 from assay.cli.fleet.flags import Hosts, Keys, Listen, Local, Remote, Scheduler, Ssh
 
 
@@ -20,7 +20,7 @@ def doctor(
     listen: Listen = "",
     remote: Remote = "assay",
     yes: Annotated[bool, typer.Option("--yes", help="Send the measuring program where it is not, unasked.")] = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Look at all hosts of a fleet before measuring: versions, the same program, clocks, each host's own doctor.
 

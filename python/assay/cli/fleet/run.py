@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json, On, Out, Seed, Set, _studies
+from assay.cli.flags import JsonFlag, On, Out, Seed, Set, _studies
 from assay.cli.fleet.flags import Hosts, Keys, Listen, Local, Remote, Scheduler, Ssh
 
 
@@ -41,7 +41,7 @@ def run(
     yes: Annotated[
         bool, typer.Option("--yes", help="Write more than 50 GiB on a host; send the program where it is not.")
     ] = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Run a study on many hosts, every cell at the same moment on all of them.
 

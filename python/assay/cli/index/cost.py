@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def cost(
@@ -28,7 +28,7 @@ def cost(
     as_of: Annotated[
         str | None, typer.Option("--as-of", metavar="DATE", help="Prices of that day at the latest.")
     ] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Performance per dollar of runs, on this machine and on the hardware of a published study through twins.
 

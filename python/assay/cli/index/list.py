@@ -7,10 +7,10 @@ from typing import Any
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
-def list_(json: Json = False) -> None:
+def list_(json: JsonFlag = False) -> None:
     """List the indexes, and whether this program has them."""
     from assay import rivals
     from assay.binary import Binary

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def nodes(
@@ -20,7 +20,7 @@ def nodes(
     ] = None,
     entry: Annotated[int, typer.Option("--entry-bytes", min=2, help="Key and child of an entry.")] = 16,
     data: Annotated[str, typer.Option("--data", metavar="BYTES", help="Read from, in a folder.")] = "1GiB",
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Lookup time against node size: depth of the tree times what reading a node takes, measured or on twins."""
     from assay.cli.index.costing import show_nodes

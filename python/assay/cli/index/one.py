@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.cli.short import ShortStudy, carry_out, say_each
 from assay.record import WorkRecord
 from assay.rivals import NAMES
 from assay.study.work.index import INDEXES, WORKLOADS, usual_place
-
-Json = dict[str, Any]
-
+from assay.untyped import Json
 
 # What may have several values.
 _COLUMNS = ("workload", "threads", "pool")

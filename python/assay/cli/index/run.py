@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from assay.cli.flags import Destroy, DryRun, Json, Out, Repeats
+from assay.cli.flags import Destroy, DryRun, JsonFlag, Out, Repeats
 from assay.cli.index.flags import (
     AsIf,
     Batch,
@@ -110,7 +110,7 @@ def run(
     repeats: Repeats = 1,
     out: Out = None,
     dry_run: DryRun = False,
-    json: Json = False,
+    json: JsonFlag = False,
     *,
     flags: TwinFlags,
 ) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from rich.table import Table
 
@@ -29,8 +29,8 @@ from assay.study.request import Prepared
 from assay.study.run import Summary
 from assay.target import names
 from assay.target.host import HostWish
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # Of a window of a sweep that is measured.
 DURATION = "2s"
 

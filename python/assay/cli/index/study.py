@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import DryRun, Json, Repeats
+from assay.cli.flags import DryRun, JsonFlag, Repeats
 from assay.cli.index.flags import AsIf, Duration, KeyBytes, Keys, Seed, TwinFlags, ValueBytes
 from assay.cli.sharing import sharing
 
@@ -47,7 +47,7 @@ def study(
     repeats: Repeats = 1,
     seed: Seed = 1,
     dry_run: DryRun = False,
-    json: Json = False,
+    json: JsonFlag = False,
     *,
     flags: TwinFlags,
 ) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
-def doctor(json: Json = False) -> None:
+def doctor(json: JsonFlag = False) -> None:
     """What the lab finds here, what is missing, and the command that mends it."""
     from assay_lab.command import examine
 

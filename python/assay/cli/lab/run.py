@@ -8,7 +8,7 @@ import typer
 
 from assay.cli.flags import (
     Accel,
-    Json,
+    JsonFlag,
     Memory,
     Modules,
     Out,
@@ -29,7 +29,7 @@ def run(
     seed: Annotated[
         int | None, typer.Option("--seed", min=0, help="Of all random choices; drawn and shown without.")
     ] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Boot the emulated machine and check behaviour in it.
 

@@ -7,7 +7,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary, Run
 from assay.cli import output
@@ -18,8 +17,7 @@ from assay.study.job import FORMAT_VERSION, path_spec
 from assay.study.kinds import PathWord
 from assay.target.target import parse
 from assay.units.parse import parse_bytes
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _LONGEST_S = 600.0
 _KILL_WITHIN_S = (0.2, 1.5)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import DryRun, Host, Json, NoReport, On, Out, Seed, Set
+from assay.cli.flags import DryRun, Host, JsonFlag, NoReport, On, Out, Seed, Set
 
 
 def quick(
@@ -27,7 +27,7 @@ def quick(
     seed: Seed = 1,
     dry_run: DryRun = False,
     no_report: NoReport = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Measure the disk under a folder in five minutes, or say in three which of two is better.
 

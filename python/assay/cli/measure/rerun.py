@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.cli import output
 from assay.error import BAD_JOB, AssayError
 from assay.study import outcome
 from assay.study.progress import told
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def is_record(name: str) -> bool:

@@ -16,7 +16,7 @@ from assay.cli.flags import (
     Drift,
     DryRun,
     Host,
-    Json,
+    JsonFlag,
     Junit,
     Markdown,
     NoReport,
@@ -55,7 +55,7 @@ def run(
     markdown: Markdown = None,
     yes: Annotated[bool, typer.Option("--yes", help="Write more than 50 GiB without being asked.")] = False,
     no_report: NoReport = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Run a study, by name or file.
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from assay.cli.executors import Keys, Scheduler, Workers
 from assay.study.work.engine import CommitDurability
 from assay.study.work.index import INDEXES
-
-Json = dict[str, Any]
 
 _ENGINE = "engine"
 _STORES = (*INDEXES, _ENGINE)

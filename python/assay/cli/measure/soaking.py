@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from assay.cli import executors, output
 from assay.cli.executors import ExecutorWish
@@ -13,8 +12,7 @@ from assay.error import BAD_JOB, DONE, FAILED, AssayError, did_you_mean
 from assay.soak import lanes
 from assay.soak.lanes import SoakResult
 from assay.soak.rounds import ENGINE, SoakOrder
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def run(order: SoakOrder, stores: Sequence[str], wish: ExecutorWish, as_json: bool) -> int:

@@ -13,9 +13,10 @@ from assay.results import labels
 from assay.results.files import read_json
 from assay.study import plan
 from assay.study.cell import Cell
-from assay.study.run import Json, Summary
+from assay.study.run import Summary
 from assay.study.work.view import beside
 from assay.units import show as show_units
+from assay.untyped import Json
 
 
 def show(summary: Summary, report: str | None, answer: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 class Means(StrEnum):
@@ -43,7 +43,7 @@ def trace(
         Means, typer.Option("--means", help="block: requests, as root; calls: strace, slow; the best by itself.")
     ] = Means.AUTO,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Record what a running database asks of its devices, as a scenario that `assay run` replays anywhere.
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -28,8 +27,8 @@ from assay.trace.record import record
 from assay.trace.subject import Subject, subject_of
 from assay.units import show
 from assay.units.parse import parse_seconds
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _MEANS = {
     "block": "requests as the block layer saw them (tracepoints of the kernel)",
     "calls": "system calls as strace saw them",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json, Seed
+from assay.cli.flags import JsonFlag, Seed
 
 
 def verify(
@@ -17,7 +17,7 @@ def verify(
     size: Annotated[str, typer.Option("--size", help="Bytes of a write.")] = "4KiB",
     data: Annotated[str, typer.Option("--data", help="Bytes of the file.")] = "64MiB",
     seed: Seed = 1,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Check durability by killing a writer.
 

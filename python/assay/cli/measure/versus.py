@@ -6,7 +6,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.cli import output
@@ -25,8 +24,7 @@ from assay.study.observer import watching
 from assay.study.settings import parse_settings
 from assay.target.host import SETTINGS, from_settings
 from assay.target.target import Target, parse_all
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 PAIRS = 12
 """Decide what differs by a tenth at the scatter of a quiet machine, in three minutes."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.cli import output
 from assay.cli.passport.making import show
@@ -13,8 +12,7 @@ from assay.error import DONE, FAILED
 from assay.passport import plausible, read
 from assay.passport.read import Checked
 from assay.target import names
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 AUTO = "auto"
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.cli import output
@@ -24,8 +23,6 @@ from assay.study.observer import watching
 from assay.study.request import Prepared, prepare
 from assay.target.target import Target
 from assay.units.parse import format_bytes, format_seconds
-
-Json = dict[str, Any]
 
 STUDY = "passport"
 # What `--quick` shortens.

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import DryRun, Host, Json, Seed, Set
+from assay.cli.flags import DryRun, Host, JsonFlag, Seed, Set
 
 Target = Annotated[str, typer.Option("--on", metavar="TARGET", help="Folder on the volume, or twin:NAME.")]
 Out = Annotated[
@@ -39,7 +39,7 @@ def passport(
     host: Host = "",
     seed: Seed = 1,
     dry_run: DryRun = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Measure a volume in two minutes, and write down what it does as one signed file and a badge.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def verify(
@@ -19,7 +19,7 @@ def verify(
         str, typer.Option("--twin", metavar="NAME", help="Hold it against this twin; auto finds it by the model.")
     ] = "",
     plausible: Annotated[bool, typer.Option("--plausible", help="Also ask whether the figures can be true.")] = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Check passports: form, signature, that figures follow from runs, and whether they can be true.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def advise(
@@ -26,7 +26,7 @@ def advise(
     ] = "",
     pairs: Annotated[int, typer.Option("--pairs", min=1, help="Pairs of each trial.")] = 12,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the order in which --try runs.")] = 1,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Say what to change, by your own records.
 

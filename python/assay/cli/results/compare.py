@@ -13,7 +13,7 @@ from assay.cli.flags import (
     Destroy,
     Drift,
     DryRun,
-    Json,
+    JsonFlag,
     Junit,
     Markdown,
     On,
@@ -63,7 +63,7 @@ def compare(
     junit: Junit = None,
     markdown: Markdown = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no compare.html.")] = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Compare two sides: different, equivalent, or undecided.
 

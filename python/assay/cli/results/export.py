@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def export(
@@ -16,7 +16,7 @@ def export(
     ] = None,
     to: Annotated[str, typer.Option("--to", metavar="openmetrics|otava", help="Form of the file.")] = "openmetrics",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="File; standard output without.")] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Write figures for other programs: OpenMetrics text, or Apache Otava's CSV.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def history(
@@ -18,7 +18,7 @@ def history(
     ] = "date",
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Where to write the page.")] = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no history.html.")] = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Follow a figure over result folders and find where it changed."""
     from assay.cli.results import following

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def query(
@@ -15,7 +15,7 @@ def query(
     inside: Annotated[
         list[Path] | None, typer.Option("--in", metavar="DIR", help="Result folder; may be repeated.")
     ] = None,
-    json: Json = False,
+    json: JsonFlag = False,
     csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values on standard output.")] = False,
 ) -> None:
     """Ask the results in SQL (DuckDB)."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def report(
@@ -18,7 +18,7 @@ def report(
         bool, typer.Option("--export", help="Also write each figure to DIR/figures as PNG, SVG, CSV and Parquet.")
     ] = False,
     pdf: Annotated[bool, typer.Option("--pdf", help="Also write report.pdf, a summary of one page.")] = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Write report.html for a result folder.
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import DryRun, Json
+from assay.cli.flags import DryRun, JsonFlag
 
 Contests = Annotated[
     list[str] | None, typer.Option("--contest", metavar="NAME", help="Only this one; may be repeated.")
@@ -41,7 +41,7 @@ def bench(
     seed: Annotated[int, typer.Option("--seed", help="Of keys, choices and the order of runs.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Result folder.")] = None,
     dry_run: DryRun = False,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Measure Assay's structures beside rivals: adjacent pairs in random order, ratios with intervals.
 

@@ -26,8 +26,6 @@ from assay.study.model import Study
 from assay.study.run import Summary
 from assay.units import show
 
-Json = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class ContestFlags:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
-def list_(json: Json = False) -> None:
+def list_(json: JsonFlag = False) -> None:
     """List the rivals, and which were built."""
     from assay.cli import output
     from assay.rivals import NAMES, PUBLISHED, listed, published

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def check(
@@ -16,7 +16,7 @@ def check(
         Path | None, typer.Option("--points", metavar="FILE.csv", help="Published latencies under load.")
     ] = None,
     drive: Annotated[str, typer.Option("--drive", metavar="NAME", help="Which drive of the table.")] = "",
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Check the file of a twin, or how far it is off the rates of a table that it was not fitted to.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.cli import output
@@ -15,8 +14,7 @@ from assay.target import catalog
 from assay.target.names import PREFIX
 from assay.twin.fit_load import SHEET, Residual, check, fit_table, toml
 from assay.units.parse import number_of, parse_bytes
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # A fit is certified where latencies at rates that were left out are this near in nine of ten.
 CERTIFIED = {"latency": 0.25, "tail": 0.5}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.claim.here import MeasuredWhere
 from assay.claim.model import known
@@ -15,8 +14,7 @@ from assay.cli.measure import damage
 from assay.error import DONE
 from assay.report.view import claims
 from assay.results import folder
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _HOLDS = {True: "holds", False: "does not hold", None: "not tried"}
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def claims(
@@ -18,7 +18,7 @@ def claims(
     here: Annotated[str, typer.Option("--here", metavar="DIR", help="Measure them now, in this folder.")] = "",
     seconds: Annotated[float, typer.Option("--seconds", min=0.1, help="Of each run of --here.")] = 1.0,
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Write claims.json and claims.html.")] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Try what studies published: on twins of their hardware, and on this machine.
 

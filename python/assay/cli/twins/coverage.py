@@ -5,14 +5,14 @@ from __future__ import annotations
 import typer
 
 from assay.cli.executors import Keys, Scheduler, Workers
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def coverage(
     workers: Workers = 0,
     scheduler: Scheduler = "",
     certificates: Keys = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Count how often published figures that no twin was fitted to lie in its band, by kind of question.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.executors import Keys, Scheduler, Workers
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def explore(
@@ -24,7 +24,7 @@ def explore(
     on: Annotated[
         list[str] | None, typer.Option("--on", metavar="twin:NAME", help="These twins alone; may be repeated.")
     ] = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Ask the whole catalog: millions of points of twins, arrays, paths, sizes and mixes, as Parquet.
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.executors import Keys, Scheduler, Workers
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 Points = Annotated[Path | None, typer.Option("--points", metavar="FILE.csv", help="Published latencies under load.")]
 Drive = Annotated[str, typer.Option("--drive", metavar="NAME", help="Which drive of --points.")]
@@ -59,7 +59,7 @@ def fit(
     workers: Workers = 0,
     scheduler: Scheduler = "",
     certificates: Keys = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Make a twin of a device in about four minutes, and say how far off it is on points it did not see.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.cli import executors, output
@@ -21,8 +20,7 @@ from assay.study.run import Summary
 from assay.target.host import HostWish
 from assay.target.target import parse_all
 from assay.twin.fit_result import FitResult, fit_folder
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

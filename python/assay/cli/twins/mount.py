@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 Over = Annotated[
     Path | None, typer.Option("--over", metavar="FOLDER", help="Where the files lie; DIR itself without it.")
@@ -32,7 +32,7 @@ def mount(
     volatile: Volatile = False,
     cut: Cut = "",
     status: Status = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Play a twin under any program: a folder that answers as a drive that is not here.
 

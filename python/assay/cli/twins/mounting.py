@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.cli import output
 from assay.error import BAD_JOB, DONE, AssayError
 from assay.mount import play as mounts
 from assay.mount.drive import drive
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 INJECTED = "ASSAY_MOUNT_INJECTED_NS"
 """For tests of what judges lateness: every answer comes so much too late."""

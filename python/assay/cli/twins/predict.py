@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 class AskedOperation(StrEnum):
@@ -72,7 +72,7 @@ def predict(
     cores: Annotated[int | None, typer.Option("--cores", min=1, help="Cores of the host.")] = None,
     clock: Annotated[float | None, typer.Option("--clock", metavar="GHZ", min=0.1, help="Its clock.")] = None,
     changes: Changes = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Ask a twin for one point: bandwidth, latency, CPU, and what sets the pace.
 

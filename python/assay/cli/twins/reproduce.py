@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from assay.cli.executors import Keys, Scheduler, Workers
-from assay.cli.flags import Json
+from assay.cli.flags import JsonFlag
 
 
 def reproduce(
@@ -17,7 +17,7 @@ def reproduce(
     workers: Workers = 0,
     scheduler: Scheduler = "",
     certificates: Keys = None,
-    json: Json = False,
+    json: JsonFlag = False,
 ) -> None:
     """Try the claims of a published study on twins of its hardware.
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from assay.cli import output
 from assay.error import DONE, MISSED
 from assay.twin.review import review
 from assay.units.show import rate
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def show_review(name: str, as_json: bool) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from assay.claim.here import MeasuredWhere
 from assay.claim.reproduce import document, reproduce
@@ -14,8 +13,7 @@ from assay.twin import listing
 from assay.twin.point_table import answered
 from assay.twin.predict import Point, predict
 from assay.units.show import rate, size, time
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def show_point(point: Point, as_json: bool) -> int:

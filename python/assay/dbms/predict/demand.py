@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.record import CpuUse, WorkPart, WorkRecord
 
-Json = dict[str, Any]
 # Size of a request where the device's counters do not tell, by class of the query.
 ASSUMED_BYTES = {"sequential": 131_072.0, "random": 8_192.0}
 

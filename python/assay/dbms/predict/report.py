@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.predict.demand import demands, took
@@ -12,8 +11,7 @@ from assay.dbms.predict.forecast import Forecast, Hit, against, forecast
 from assay.record import WorkRecord
 from assay.study.work import WorkDraft, figure, part
 from assay.study.work.judge import reason
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def forecasts(record: WorkRecord, device: str) -> list[Forecast]:

@@ -21,8 +21,8 @@ from assay.dbms.tpch.embedded import QueryError, timed
 from assay.dbms.tpch.engine import Loaded, PlanNode, QueryPlan, QueryRun, QueryWish
 from assay.dbms.tpch.schema import INDEXES, TABLES, index_name
 from assay.error import FAILED
+from assay.untyped import Json
 
-Json = dict[str, Any]
 UNVERIFIED = "not verified against a server"
 _PAGE = 8192
 _COUNTERS = """select s.cpu_time, s.reads, s.writes, s.logical_reads,

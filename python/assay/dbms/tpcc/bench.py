@@ -6,13 +6,12 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from assay.binary import Binary
 from assay.dbms.target import DatabaseTarget
 from assay.record import WorkRecord
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 class ServerSnapshot(Protocol):

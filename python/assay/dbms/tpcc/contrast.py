@@ -8,13 +8,11 @@ import statistics
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.record import WorkRecord
 from assay.stats.welch import LEAST, unpaired
 from assay.units import show
 
-Json = dict[str, Any]
 # Below this share of time in which a device was busy, equal throughput says nothing about devices.
 USED = 0.3
 DIFFERENT = "different."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.place import Place, clean
@@ -15,8 +14,8 @@ from assay.dbms.tpcc.bench import Bench, ServerSnapshot, bytes_of, site
 from assay.dbms.tpcc.order import TpccFlags
 from assay.record import WorkRecord
 from assay.study.work import figure
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # What makes a commit durable, by what --synchronous says.
 DURABLE = {"full": "fdatasync", "off": "none"}
 

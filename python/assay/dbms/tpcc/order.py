@@ -12,8 +12,8 @@ from assay.dbms.sqlserver.settings import Settings, from_flags
 from assay.dbms.target import PARTS, require_parts
 from assay.error import BAD_JOB, AssayError
 from assay.units.parse import parse_bytes, parse_seconds
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # Bytes of a loaded warehouse with its keys, and of a minute's growth per terminal, as seen on PostgreSQL 15 and SQLite.
 WAREHOUSE_BYTES = 130 << 20
 SPARE_BYTES = 1 << 30

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from assay import rivals
 from assay.binary import Binary
 from assay.dbms.target import DatabaseTarget
 from assay.dbms.tpcc.files import FileBench
 from assay.dbms.tpcc.order import TpccFlags
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # What a commit waits for, by what --synchronous says.
 DURABILITY = {"full": "fsync", "normal": "wal", "off": "none"}
 

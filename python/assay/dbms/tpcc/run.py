@@ -15,8 +15,8 @@ from assay.dbms.tpcc.sqlserver import SqlServerBench
 from assay.dbms.tpcc.stores import PostgresBench
 from assay.record import WorkRecord
 from assay.study.work.run import run_work
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Listener = Callable[[str], None]
 _BENCHES: dict[str, Callable[[TpccFlags, Binary, DatabaseTarget], Bench]] = {
     "sqlite": SqliteBench,

@@ -22,8 +22,8 @@ from assay.study.work import declared
 from assay.study.work.runners import WorkCost
 from assay.study.work.view import first_failed
 from assay.target.target import Target
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Listener = Callable[[str], None]
 KIND = "dbms-tpcc"
 VERSION = 1

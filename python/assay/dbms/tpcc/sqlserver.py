@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from assay import own
 from assay.binary import Binary
@@ -23,8 +22,8 @@ from assay.dbms.tpcc.bench import Bench, ServerSnapshot, bytes_of, site
 from assay.dbms.tpcc.order import TpccFlags
 from assay.record import WorkRecord
 from assay.study.work import figure
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # Bytes of the files of a database, CPU of all the server's work, and pages that checkpoints wrote.
 _COUNTS = """select
 sum(case when f.type_desc = 'ROWS' then s.num_of_bytes_read else 0 end),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.place import clean
@@ -16,8 +15,7 @@ from assay.dbms.tpcc.bench import Bench, ServerSnapshot, site
 from assay.dbms.tpcc.order import TpccFlags
 from assay.record import WorkRecord
 from assay.study.work import figure
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 class PostgresBench(Bench):

@@ -6,7 +6,6 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.record import WorkRecord
 from assay.stats.correction import adjusted
@@ -14,7 +13,6 @@ from assay.stats.welch import LEAST, LEVEL, welch
 from assay.study.work import figure
 from assay.study.work.judge import added, reason
 
-Json = dict[str, Any]
 # As the verdict noisy-machine has it.
 SPREAD = 0.15
 

@@ -14,15 +14,14 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.dbms.tpch import dialect as dialects
 from assay.dbms.tpch.data import Files
 from assay.dbms.tpch.engine import Loaded, PlanNode, QueryPlan, QueryRun
 from assay.dbms.tpch.schema import INDEXES, TABLES, index_name
 from assay.error import FAILED, AssayError
+from assay.untyped import Json
 
-Json = dict[str, Any]
 HOUR_S = 3600.0
 
 

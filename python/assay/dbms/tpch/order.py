@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from assay.dbms.grant import Grant
 from assay.dbms.sqlserver.settings import from_flags
@@ -13,8 +12,8 @@ from assay.dbms.target import require_parts
 from assay.dbms.tpch import data, engines, query
 from assay.error import BAD_JOB, AssayError, did_you_mean
 from assay.units.parse import parse_bytes, parse_seconds
+from assay.untyped import Json
 
-Json = dict[str, Any]
 COLD, HOT, HOT_BUFFERS = "cold", "hot", "hot-sharedbuffers"
 PROTOCOLS = (COLD, HOT, HOT_BUFFERS)
 _WAYS = ("restart", "evict")

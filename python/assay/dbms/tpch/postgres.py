@@ -25,8 +25,8 @@ from assay.dbms.tpch.engine import Loaded, PlanNode, QueryPlan, QueryRun, QueryW
 from assay.dbms.tpch.estimate import BYTES
 from assay.dbms.tpch.schema import INDEXES, TABLES, index_name
 from assay.error import FAILED
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Connection = psycopg.Connection[Any]
 _BLOCK = 1 << 20
 _RANDOM = ("Index Scan", "Index Only Scan", "Bitmap Heap Scan", "Bitmap Index Scan", "Tid Scan")

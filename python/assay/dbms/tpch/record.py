@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Any
 
 from assay.dbms.cpus import taken
 from assay.dbms.target import target_of
@@ -13,8 +12,8 @@ from assay.record import WorkRecord
 from assay.study.work import WorkDraft, check, figure
 from assay.study.work.build import environment
 from assay.study.work.judge import reason
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _KERNEL = "kernel-accounting"
 
 

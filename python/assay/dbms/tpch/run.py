@@ -6,7 +6,6 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.dbms import cold
@@ -21,8 +20,6 @@ from assay.dbms.tpch.sample import Sample
 from assay.dbms.workspace import Workspace
 from assay.error import AssayError
 from assay.record import WorkRecord
-
-Json = dict[str, Any]
 
 
 class QueryDatabase:

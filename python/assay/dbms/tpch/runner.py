@@ -22,8 +22,8 @@ from assay.study.cell import Cell
 from assay.study.work import declared
 from assay.study.work.runners import WorkCost
 from assay.target.target import Target
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Listener = Callable[[str], None]
 KIND = "dbms-tpch"
 VERSION = 1

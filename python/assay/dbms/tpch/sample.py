@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from assay.dbms.tpch.engine import PlanNode, QueryPlan, QueryRun
 from assay.study.work import figure, part
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _KERNEL = "kernel-accounting"
 # From this share of its time on, a query waits for storage rather than for a CPU.
 WAITS = 1 / 3

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from assay.dbms.tpch.answers import plain
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _PR_SET_PDEATHSIG = 1
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from typing import Any
 
 from assay.dbms.wtperf import parse
 from assay.record import WorkRecord
@@ -13,7 +12,6 @@ from assay.stats.welch import LEVEL, welch
 from assay.study.work import figure
 from assay.study.work.judge import added, reason
 
-Json = dict[str, Any]
 # As the verdict noisy-machine has it.
 SPREAD = 0.15
 

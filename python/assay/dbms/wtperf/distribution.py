@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
 from assay.dbms.wtperf.parse import Latencies, width
 from assay.results.store.histogram import PERCENTILES
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _LOWEST, _HIGHEST, _DIGITS = 1, 3_600_000_000_000, 3
 
 

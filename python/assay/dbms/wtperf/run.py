@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.binary import Binary
 from assay.dbms.cpus import taken
@@ -16,8 +15,7 @@ from assay.record import Figure, WorkRecord
 from assay.rivals.wiredtiger import Program
 from assay.study.work import WorkDraft, check, figure, part
 from assay.study.work.judge import reason
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

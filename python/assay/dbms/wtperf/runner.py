@@ -23,8 +23,8 @@ from assay.study.work import declared
 from assay.study.work.runners import WorkCost
 from assay.target.target import Target
 from assay.units.parse import parse_seconds
+from assay.untyped import Json
 
-Json = dict[str, Any]
 KIND = "dbms-wtperf"
 VERSION = 1
 # A row of wtperf's is about 120 bytes; a run may write it again.

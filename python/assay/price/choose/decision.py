@@ -6,12 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.error import did_you_mean
 from assay.price.answer import Answer, span
 from assay.price.error import PriceError
 from assay.price.ledger import Ledger
+from assay.untyped import Json
 
 from .candidate import Candidate, age_warning, snapshot
 from .latency import Latencies
@@ -19,8 +19,6 @@ from .pareto import front, goals
 from .plan import FleetPlan, Planner
 from .volume import Volume, VolumePrices
 from .workload import Workload
-
-Json = dict[str, Any]
 
 OBJECTIVES: dict[str, Callable[[FleetPlan], tuple[float, ...]]] = {
     "cost": goals,

@@ -11,19 +11,17 @@ from __future__ import annotations
 import bisect
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from assay.executor.dispatch import Dispatcher
 from assay.target import catalog, names
 from assay.target.host import HostWish
 from assay.twin.instance_table import twin_name
 from assay.twin.predict import Point, stream
+from assay.untyped import Json
 
 from .candidate import Candidate
 from .latency import Ask, Latencies, LatencyFigure
 from .plan import STATED_IO_BYTES
-
-Json = dict[str, Any]
 
 STAND_IN = "i4i-2xlarge"
 VOLUMES = {"gp3": "gp3", "io2": "io2"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import altair as alt
 
@@ -12,8 +11,7 @@ from assay.charts.model import Datum, Figure, Key, Layer, Panel
 from assay.charts.palette import Palette
 from assay.results import labels
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _HEIGHT = 300
 # What a unit measures; prices are computed, not predicted, and stand in the table alone.

@@ -18,8 +18,8 @@ from assay.results import bound, labels
 from assay.results.repeats import together
 from assay.results.work import Work
 from assay.units import show
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _BAR, _GAP = 11, 9
 _PERCENTILES = {"p50": "p50_ns", "p90": "p90_ns", "p99": "p99_ns", "p99.9": "p999_ns"}
 _WTPERF = "wtperf-"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.charts import shell
 from assay.charts.model import Figure
@@ -17,9 +16,8 @@ from assay.report.view.counsel import anchor, short
 from assay.results import labels
 from assay.results.files import make_folder
 from assay.units import show
+from assay.untyped import Json
 from assay.version import __version__
-
-Json = dict[str, Any]
 
 VERSION = 1
 NAME = "claims.json"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.advise import Advice, of
 from assay.advise.facts import RuleFacts
 from assay.advise.trial import read
 from assay.results import labels
 from assay.results.folder import Folder
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 # What these records do not decide is no advice; it is folded away with the command that would decide it.
 _SILENT = ("undecided", "no evidence")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.price.book import Book, Price, open_book
 from assay.price.error import PriceError
@@ -15,8 +14,7 @@ from assay.results.folder import Folder
 from assay.results.row import Row, rows
 from assay.results.work import Work
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _MOST = 40
 # R of the page starts with what Huang et al. (CIDR 2022) priced.

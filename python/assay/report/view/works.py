@@ -15,8 +15,7 @@ from assay.report.view.cells import Why
 from assay.results import bound, labels, reasons
 from assay.results.work import Work
 from assay.units import show
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _TITLES = {"index": "Indexes", "engine": "The storage engine", "database": "Databases"}
 _FIRST = ("transactions_per_s", "new_orders_per_s", "queries_per_s", "ops_per_s")

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from assay.record import Class, ClassResult, CpuUse, Dataset, Distribution, Environment, Figure, Job, PathSpec, Record
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 DISTRIBUTIONS = ("service", "response", "read_service", "write_service", "flush", "lateness")
 SUMMARY = ("count", "min_ns", "mean_ns", "stdev_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from assay.error import FAILED, AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 PERCENTILES = {"p50_ns": 50.0, "p90_ns": 90.0, "p99_ns": 99.0, "p999_ns": 99.9, "p9999_ns": 99.99}
 SUMMARY = ("count", "min_ns", "mean_ns", *PERCENTILES, "max_ns")

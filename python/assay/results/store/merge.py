@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from assay.results.store.flatten import CPU, DISTRIBUTIONS
 from assay.results.store.histogram import SUMMARY, merged_summary
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _STATUS = ("valid", "suspect", "invalid")
 _KEPT = (

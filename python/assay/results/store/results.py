@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from assay.error import AssayError
 from assay.record import Record
@@ -16,8 +16,7 @@ from assay.results.journal import last_states, read
 from assay.results.repeated import RepeatedTwins
 from assay.results.store import flatten, merge, work_rows
 from assay.results.work import Work
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

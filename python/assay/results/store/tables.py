@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,8 +11,7 @@ import pyarrow.parquet as pq
 from assay.results.files import write_atomically
 from assay.results.store.flatten import CPU, DISTRIBUTIONS, SUMMARY, SUMMARY_EXTRA
 from assay.results.store.histogram import SUMMARY as MERGED_SUMMARY
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _TEXT, _WHOLE, _REAL, _TRUTH = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _TYPES = {"histogram": _TEXT, "mean_ns": _REAL, "stdev_ns": _REAL, "supported_percentile": _REAL}

@@ -10,8 +10,7 @@ from assay.record import Record
 from assay.results.store.flatten import DISTRIBUTIONS, SUMMARY, identity
 from assay.results.work import Work
 from assay.results.work_cell import WHOLE
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def work_row(cell: str, record: Record, work: Work) -> Json:

@@ -10,13 +10,12 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals.published import change, cmake, fetch
 from assay.rivals.published.recipe import Build, Package, Recipe, folder, read
+from assay.untyped import Json
 
-Json = dict[str, Any]
 PROGRAM = "program"
 ABOUT = "built.json"
 HARNESS = "harness"

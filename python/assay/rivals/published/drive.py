@@ -8,13 +8,12 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals.published.build import built
 from assay.rivals.published.recipe import Recipe
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # Bytes of a pool for each entry, nodes that are half full and their copies included, and for what lies beside them.
 ENTRY_BYTES = 128
 BESIDE_BYTES = 512 << 20

@@ -13,15 +13,15 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
 from assay.rivals.published.build import built
 from assay.rivals.published.printed import READERS
 from assay.rivals.published.recipe import CommandLine, Recipe, Structure
 from assay.rivals.published.window import PrintedWindow, counted, watch
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _GIB = 1 << 30
 _MIB = 1 << 20
 # What it may hold beside what it adds in its window: inner pages, and pages that a split has left half full.

@@ -14,9 +14,9 @@ from typing import Any, cast
 from assay.binary import Binary
 from assay.record import Figure, WorkRecord
 from assay.study.work import judge
+from assay.untyped import Json
 from assay.version import __version__
 
-Json = dict[str, Any]
 Figures = dict[str, Figure]
 VERSION = 1
 

@@ -15,8 +15,7 @@ from assay.study.work import engine, index, runners, workload
 from assay.study.work.kind import DRIVEN
 from assay.target import names
 from assay.target.target import TWIN, Target
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 #: Words of the measuring program by kind of work; of what is driven from Python the kind itself.
 COMMANDS = {

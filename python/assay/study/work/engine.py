@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from assay import home
 from assay.error import BAD_JOB, AssayError
 from assay.target import names
 from assay.target.target import Target, parse
 from assay.units.parse import format_bytes, parse_bytes, parse_rate, parse_seconds
+from assay.untyped import Json
 
-Json = dict[str, Any]
 _VERSION = 1
 # Bytes of a collection unit where nobody knows the drive's.
 _USUAL_UNIT = 64 << 20

@@ -13,8 +13,8 @@ from assay.rivals import NAMES
 from assay.study.work.engine import turns
 from assay.target.target import Target
 from assay.units.parse import parse_bytes, parse_seconds
+from assay.untyped import Json
 
-Json = dict[str, Any]
 VERSION = 1
 INDEXES = ("fptree", "bztree", "dash-eh", "dash-lh", "ssd-btree", "ssd-hash")
 IN_MEMORY = INDEXES[:4]

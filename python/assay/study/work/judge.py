@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 from assay.record import Verdict
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _GRADES = {"invalid": 0, "suspect": 1, "note": 2}
 # As ERRORS_INVALID in crates/instruments: from this share on, the figures describe the failures.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from assay.binary import Binary, Run, said
 from assay.error import DONE, FAILED, INTERRUPTED, AssayError
 from assay.record import WorkRecord
 from assay.study.interrupts import Interrupts
+from assay.untyped import Json
 
-Json = dict[str, Any]
 Listener = Callable[[Json], None]
 
 

@@ -12,8 +12,7 @@ from assay.error import NOT_POSSIBLE, AssayError
 from assay.record import WorkRecord
 from assay.study.cell import Cell
 from assay.target.target import Target
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,7 @@ from assay.results import bound
 from assay.results.reasons import title
 from assay.results.work import RATES
 from assay.units import show as units
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def show(record: Mapping[str, Any], console: Console) -> None:

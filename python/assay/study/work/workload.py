@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from assay.units.parse import parse_bytes
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def tpcc(warehouses: int = 1, small: bool = False) -> Json:

@@ -9,8 +9,6 @@ from typing import Any
 
 from assay.study.work.index import IN_MEMORY, INDEXES, MEMORY_FOLDER, READING
 
-Json = dict[str, Any]
-
 # Taken for granted: what a log and its pages write, and no run of ours has written more.
 BYTES_PER_S = 500e6
 # A change touches so many blocks of memory at most, splits shared out among the changes that lead to them. Eight-byte
