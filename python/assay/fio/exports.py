@@ -8,6 +8,9 @@ from typing import Any
 
 from assay.fio.jobfile import FioError
 
+Entry = Mapping[str, Any]
+"""A class, a target or a data set of a job."""
+
 _BLOCK = Path("/sys/class/block")
 _ENGINES = {
     "pread": "psync",
@@ -38,7 +41,7 @@ class Exported:
     notes: list[str] = field(default_factory=list)
 
 
-def export_cell(job: Mapping[str, Any], folders: Mapping[str, str] | None = None, block: Path = _BLOCK) -> Exported:
+def export_cell(job: Entry, folders: Mapping[str, str] | None = None, block: Path = _BLOCK) -> Exported:
     """The job file for a cell's job. `folders` says for a data set where the files lie that Assay prepared.
 
     `block` is where the kernel shows block devices: the address of a drive that is polled is looked up there.
@@ -61,7 +64,7 @@ def _lines(options: Mapping[str, object]) -> Iterator[str]:
     return (f"{name}={value}" for name, value in options.items())
 
 
-def _global(job: Mapping[str, Any]) -> dict[str, object]:
+def _global(job: Entry) -> dict[str, object]:
     window = job["window"]
     cache = {"warm": {"pre_read": 1, "invalidate": 0}, "cold": {"invalidate": 1}, "bypassed": {"invalidate": 1}}
     return {
@@ -78,12 +81,12 @@ def _milliseconds(seconds: float) -> str:
     return f"{int(seconds)}s" if float(seconds).is_integer() else f"{max(1, round(seconds * 1000))}ms"
 
 
-def _size_limit(job: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, object]:
+def _size_limit(job: Entry, entry: Entry) -> dict[str, object]:
     limit = job["window"].get("bytes_at_most") or 0
     return {"io_size": math.ceil(limit / entry.get("threads", 1))} if limit else {}
 
 
-def _job_notes(job: Mapping[str, Any]) -> Iterator[str]:
+def _job_notes(job: Entry) -> Iterator[str]:
     checks = job.get("checks") or {}
     if checks.get("data") or checks.get("acknowledgements"):
         yield "the data check: fio's verify stamps blocks in its own way"
@@ -91,7 +94,7 @@ def _job_notes(job: Mapping[str, Any]) -> Iterator[str]:
         yield "stopping early on steady state: fio runs to the end"
 
 
-def _class(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
+def _class(entry: Entry, notes: list[str]) -> dict[str, object]:
     kind = entry["path"]["kind"]
     if kind not in _ENGINES:
         raise FioError(f"class `{entry['name']}`: the path {kind} has no engine of fio's here", "choose another cell")
@@ -113,7 +116,7 @@ def _class(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
     }
 
 
-def _distribution(pattern: Mapping[str, Any]) -> dict[str, object]:
+def _distribution(pattern: Entry) -> dict[str, object]:
     if pattern["kind"] == "sequential":
         return {}
     found: dict[str, object] = {"norandommap": 1}
@@ -125,7 +128,7 @@ def _distribution(pattern: Mapping[str, Any]) -> dict[str, object]:
     return found
 
 
-def _sizes(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
+def _sizes(entry: Entry, notes: list[str]) -> dict[str, object]:
     size = entry["size"]
     if isinstance(size, int):
         return {"bs": size}
@@ -138,7 +141,7 @@ def _sizes(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
     return {"bssplit": ":".join(f"{share['bytes']}/{part}" for share, part in zip(size, rounded, strict=True))}
 
 
-def _path_options(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
+def _path_options(entry: Entry, notes: list[str]) -> dict[str, object]:
     path, name = entry["path"], entry["name"]
     found: dict[str, object] = {}
     if path["kind"] == "pmem":
@@ -157,7 +160,7 @@ def _path_options(entry: Mapping[str, Any], notes: list[str]) -> dict[str, objec
     return found | poll.get(str(path.get("poll")), {}) | _advice(entry, notes)
 
 
-def _polled_options(path: Mapping[str, Any], name: str, notes: list[str]) -> dict[str, object]:
+def _polled_options(path: Entry, name: str, notes: list[str]) -> dict[str, object]:
     notes.append(f"{name}: taking the drive from the kernel; SPDK's plug-in wants it bound beforehand (its setup.sh)")
     if path.get("poll_sleep_us"):
         notes.append(f"{name}: {path['poll_sleep_us']} us of sleep between polls; the plug-in polls all the time")
@@ -166,7 +169,7 @@ def _polled_options(path: Mapping[str, Any], name: str, notes: list[str]) -> dic
     return {"direct": 1}
 
 
-def _advice(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
+def _advice(entry: Entry, notes: list[str]) -> dict[str, object]:
     path = entry["path"]
     if path["kind"] == "null" or path.get("direct"):
         return {}
@@ -179,13 +182,13 @@ def _advice(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
     return {"fadvise_hint": advice if advice in ("random", "sequential") else 0}
 
 
-def _depth(entry: Mapping[str, Any]) -> dict[str, object]:
+def _depth(entry: Entry) -> dict[str, object]:
     depth, batch = entry.get("depth", 1), entry.get("batch", 1)
     found = {"iodepth": depth} if depth > 1 else {}
     return found | ({"iodepth_batch": batch} if batch > 1 else {})
 
 
-def _rate(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
+def _rate(entry: Entry, notes: list[str]) -> dict[str, object]:
     arrivals = entry.get("arrivals") or {"kind": "closed"}
     if think := entry.get("think"):
         pause_us = max(1, round(think["pause_s"] * 1e6))
@@ -205,7 +208,7 @@ def _rate(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
     return {"rate_iops": _both_directions(entry["operation"], each), **process}
 
 
-def _both_directions(operation: Mapping[str, Any], rate: int) -> str:
+def _both_directions(operation: Entry, rate: int) -> str:
     """fio limits reads and writes apart."""
     if operation["kind"] != "mix":
         return str(rate)
@@ -213,7 +216,7 @@ def _both_directions(operation: Mapping[str, Any], rate: int) -> str:
     return f"{max(1, rate - writes)},{writes}"
 
 
-def _durability(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
+def _durability(entry: Entry, notes: list[str]) -> dict[str, object]:
     durability = entry.get("durability") or {"kind": "none"}
     kind, every, name = durability["kind"], durability.get("every", 1), entry["name"]
     if kind == "none" or entry["operation"]["kind"] == "read":
@@ -232,7 +235,7 @@ def _durability(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]
     return {"sync": "dsync"}
 
 
-def _memory_notes(entry: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
+def _memory_notes(entry: Entry, notes: list[str]) -> dict[str, object]:
     name = entry["name"]
     if entry.get("buffer_bytes"):
         notes.append(
@@ -246,9 +249,9 @@ def _memory_notes(entry: Mapping[str, Any], notes: list[str]) -> dict[str, objec
 
 
 def _data(
-    entry: Mapping[str, Any],
-    dataset: Mapping[str, Any],
-    target: Mapping[str, Any],
+    entry: Entry,
+    dataset: Entry,
+    target: Entry,
     folders: Mapping[str, str],
     block: Path,
     notes: list[str],
@@ -293,7 +296,7 @@ def _escaped(path: str) -> str:
     return path.replace(":", "\\:")
 
 
-def _layout(entry: Mapping[str, Any], dataset: Mapping[str, Any], notes: list[str]) -> dict[str, object]:
+def _layout(entry: Entry, dataset: Entry, notes: list[str]) -> dict[str, object]:
     layout = dataset.get("layout", "written")
     if layout == "grow":
         notes.append(f"{entry['name']}: a file that grows as it is written; fio allocates it beforehand")
