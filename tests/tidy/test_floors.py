@@ -19,7 +19,7 @@ ARROWS: dict[str, set[str]] = {
     "machine": GROUND,
     "units": GROUND,
     "fio": GROUND | {"document", "trace", "units"},
-    "results": GROUND | {"document", "stats", "units"},
+    "results": GROUND | {"document", "units"},
     "rivals": GROUND | {"binary", "document"},
     "target": GROUND | {"document", "units"},
     "trace": GROUND | {"document"},

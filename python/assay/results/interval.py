@@ -7,6 +7,7 @@ intervals that are far too narrow.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -23,6 +24,8 @@ RUNS_FOR_BOOTSTRAP = 10
 INTERVALS_AT_LEAST = 10
 WITHIN_A_RUN = "95 % within one run; another run of the cell may lie outside"
 _LEAST_FREEDOM = 1.5
+RESAMPLES = 1999
+_SEED = 20210620
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,12 @@ def over_runs(values: Sequence[float]) -> Interval | None:
     """Interval of the median over runs; the plain range of two, which know no spread; none for one run."""
     import numpy as np
 
-    from assay.stats import median as resampled
-
     if len(values) < 2:
         return None
     if len(values) < RUNS_FOR_STUDENT or len(set(values)) == 1 or min(values) <= 0:
         return Interval(min(values), max(values), f"range of {len(values)} runs")
     middle = float(np.median(values))
-    low, high = resampled.bounds(values, LEVEL) if len(values) >= RUNS_FOR_BOOTSTRAP else _student(values)
+    low, high = _bootstrap(values) if len(values) >= RUNS_FOR_BOOTSTRAP else _student(values)
     if not np.isfinite([low, high]).all():
         low, high = _student(values)
     return Interval(min(low, middle), max(high, middle), f"95 % over {len(values)} runs")
@@ -95,6 +96,23 @@ def _above(
     low = max(middle - math.hypot(base - under.low, excess - over.low), under.low + over.low)
     high = middle + math.hypot(under.high - base, over.high - excess)
     return Interval(min(low, middle), high, plain.kind)
+
+
+def _bootstrap(values: Sequence[float]) -> tuple[float, float]:
+    """Bounds of the median; not a number where the runs are too alike for a bootstrap."""
+    import numpy as np
+    from scipy import stats
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = stats.bootstrap(
+            (np.asarray(values, dtype=np.float64),),
+            np.median,
+            n_resamples=RESAMPLES,
+            method="BCa",
+            rng=np.random.default_rng(_SEED),
+        ).confidence_interval
+    return float(found.low), float(found.high)
 
 
 def _student(values: Sequence[float]) -> tuple[float, float]:
