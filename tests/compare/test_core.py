@@ -295,5 +295,5 @@ def test_a_wild_machine_gets_a_sentence_and_no_overflow() -> None:
      ((0.9, 4.0), "-10.0 % to 4 times"), ((1.1, 1.2), "+10.0 % to +20.0 %")],
 )  # fmt: skip
 def test_an_interval_speaks_of_both_its_ends_alike(bounds: tuple[float, float], said: str) -> None:
-    line: Any = SimpleNamespace(pairs=[None] * FEWEST, bounds=bounds)
+    line: Any = SimpleNamespace(pairs=[None] * FEWEST, bounds=bounds, reason="")
     assert words.span(line) == said
