@@ -42,6 +42,18 @@ def built(name: str, where: Path | None = None) -> Json | None:
     return about | {"path": str(programs[0])} if all(one.is_file() for one in programs) else None
 
 
+def required(name: str, where: Path | None = None) -> Json:
+    """The same of a program that is to be run.
+
+    Raises:
+        AssayError: where it was not built.
+    """
+    about = built(name, where)
+    if about is None:
+        raise AssayError(f"{name} was not built", hint=f"build it: `assay rivals build {name}`", code=NOT_POSSIBLE)
+    return about
+
+
 def make(
     name: str,
     sources: Sequence[str] = (),

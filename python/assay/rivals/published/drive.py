@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.error import FAILED, NOT_POSSIBLE, AssayError
-from assay.rivals.published.build import built
+from assay.rivals.published.build import required
 from assay.rivals.published.recipe import Recipe
 from assay.untyped import Json
 
@@ -44,10 +44,7 @@ def run(recipe: Recipe, work: DriverWork, on: Path, where: Path | None = None) -
     Raises:
         AssayError: where it was not built, has no room, or does not come to an end that can be used.
     """
-    about = built(recipe.name, where)
-    if about is None:
-        hint = f"build it: `assay rivals build {recipe.name}`"
-        raise AssayError(f"{recipe.name} was not built", hint=hint, code=NOT_POSSIBLE)
+    about = required(recipe.name, where)
     file = on / f"{recipe.name}-pool"
     try:
         said = _asked(recipe, [str(about["path"]), *flags(work, file, room(work, on))], work)
@@ -64,12 +61,29 @@ def room(work: DriverWork, on: Path) -> int:
     """
     added = ADDED_PER_S * work.threads * work.seconds if work.workload == "insert" else 0
     wanted = BESIDE_BYTES + int((work.keys + added) * ENTRY_BYTES)
+    require_room(
+        wanted, "a pool", on, "ask for fewer keys, a shorter window, or another folder: --keys, --duration, --on"
+    )
+    return wanted
+
+
+def require_room(wanted: int, what: str, on: Path, hint: str) -> None:
+    """Refuses what would take more than its share of what is free.
+
+    Raises:
+        AssayError: where the file system has not enough.
+    """
     free = shutil.disk_usage(on).free
     if wanted > free * SHARE:
-        hint = "ask for fewer keys, a shorter window, or another folder: --keys, --duration, --on"
-        message = f"a pool of {wanted >> 20} MiB was wanted, and {free >> 20} MiB are free at {on}"
+        message = f"{what} of {wanted >> 20} MiB was wanted, and {free >> 20} MiB are free at {on}"
         raise AssayError(message, hint=hint, code=NOT_POSSIBLE)
-    return wanted
+
+
+def ended_badly(name: str, code: int, said: str, hint: str) -> AssayError:
+    """Of a program that did not end well: how it ended, and the last that it said."""
+    last = (said.strip().splitlines() or ["it said nothing"])[-1].strip()
+    ended = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    return AssayError(f"{name} {ended}: {last}", hint=hint, code=FAILED)
 
 
 def flags(work: DriverWork, file: Path, pool_bytes: int) -> list[str]:
@@ -118,8 +132,6 @@ def answer(name: str, code: int, out: str, errors: str) -> Json:
     """
     documents = [line for line in out.splitlines() if line.startswith("{")]
     if code not in (0, 1) or not documents:
-        said = ((errors.strip() or out.strip()).splitlines() or ["it said nothing"])[-1].strip()
-        ended = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        raise AssayError(f"{name} {ended}: {said}", hint="run it once more, with fewer keys or threads", code=FAILED)
+        raise ended_badly(name, code, errors.strip() or out, "run it once more, with fewer keys or threads")
     found: Json = json.loads(documents[-1])
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -15,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from assay.error import FAILED, NOT_POSSIBLE, AssayError
-from assay.rivals.published.build import built
+from assay.error import FAILED, AssayError
+from assay.rivals.published.build import required
+from assay.rivals.published.drive import ended_badly, require_room
 from assay.rivals.published.printed import READERS
 from assay.rivals.published.recipe import CommandLine, Recipe, Structure
 from assay.rivals.published.window import PrintedWindow, counted, watch
@@ -26,8 +26,6 @@ _GIB = 1 << 30
 _MIB = 1 << 20
 # What it may hold beside what it adds in its window: inner pages, and pages that a split has left half full.
 _BESIDE = 1.25
-# Of a file system: what the file may take.
-_SHARE = 0.6
 # Slower than this nothing loads that is to be measured.
 _LOADED_BYTES_PER_S = 4 << 20
 _AT_LEAST_S = 120.0
@@ -109,13 +107,8 @@ def prepare(recipe: Recipe, work: LineWork, folder: Path) -> Path:
     file, wanted = folder / f"{recipe.name}-{work.structure.name}-file", work.file_bytes
     if file.exists():
         return file
-    free = shutil.disk_usage(folder).free
-    if wanted > free * _SHARE:
-        hint = "ask for less data, a shorter window, or another folder: --warehouses, --keys, --duration, --on"
-        message = (
-            f"a file of {wanted >> 20} MiB was wanted for {recipe.name}, and {free >> 20} MiB are free at {folder}"
-        )
-        raise AssayError(message, hint=hint, code=NOT_POSSIBLE)
+    hint = "ask for less data, a shorter window, or another folder: --warehouses, --keys, --duration, --on"
+    require_room(wanted, f"a file of {recipe.name}'s", folder, hint)
     try:
         with file.open("xb") as made:
             made.truncate(wanted)
@@ -148,10 +141,7 @@ def run(
     Raises:
         AssayError: where it was not built, has no room, or does not come to an end that can be used.
     """
-    about = built(recipe.name, where)
-    if about is None:
-        hint = f"build it: `assay rivals build {recipe.name}`"
-        raise AssayError(f"{recipe.name} was not built", hint=hint, code=NOT_POSSIBLE)
+    about = required(recipe.name, where)
     file = prepare(recipe, work, folder)
     program = Path(about["path"]).parent / work.line.program
     with (
@@ -249,11 +239,11 @@ def _followed(
 def _require(name: str, code: int, window: PrintedWindow, work: LineWork, errors: IO[bytes]) -> None:
     """Refuses a run that did not end well, or did not print its window."""
     errors.seek(0)
-    said = (errors.read().decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1].strip()
+    text = errors.read().decode(errors="replace").strip()
     hint = "run it once more, with less data or fewer threads"
     if code != 0:
-        ended = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-        raise AssayError(f"{name} {ended}: {said}", hint=hint, code=FAILED)
+        raise ended_badly(name, code, text, hint)
     if window.first is None or window.last is None:
         seen = f"{len(window.seconds)} of {work.wanted} seconds of its window, and {window.damaged} damaged lines"
-        raise AssayError(f"{name} printed {seen}: {said}", hint=hint, code=FAILED)
+        last = (text.splitlines() or ["it said nothing"])[-1].strip()
+        raise AssayError(f"{name} printed {seen}: {last}", hint=hint, code=FAILED)
