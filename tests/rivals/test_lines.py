@@ -247,7 +247,7 @@ def test_a_tiny_program_is_built_run_and_read(theirs: Path, tmp_path: Path) -> N
 def test_its_record_says_what_is_known(theirs: Path, tmp_path: Path, monkeypatch: Any, how: str, verdict: str) -> None:
     recipes, on = made(theirs, how), folder_in(tmp_path)
     recipe = read("tiny", recipes)
-    monkeypatch.setattr(line, "built", lambda name, _: building.built(name, recipes))
+    monkeypatch.setattr(line, "required", lambda name, _: building.required(name, recipes))
     record = rival_record(recipe, work_of(recipe), on)
     jsonschema.validate(record, json.loads((home.schema() / "work.schema.json").read_text()))
     reading = of_record(record)

@@ -20,14 +20,16 @@ _STATX_DAX = 0x0020_0000
 _PAGE = 4 * KIB
 _STAMP = b"AssayBlk"
 _WRITES = {"operation": {"kind": "write"}}
-# While a job runs, its mappings are looked at: `sf` is the kernel's mark of MAP_SYNC.
+# A job that ends by work may be over before its mappings were looked at once.
+_LOOKED_AT_S = 5.0
+# While a job runs, its mappings are looked at: `sf` is the kernel's mark of MAP_SYNC. What it says itself is for failures.
 _FLAGS = """
-assayer run - <"$1" >/dev/null 2>&1 &
+assayer run - <"$1" >/dev/null 2>/tmp/said &
 pid=$!
 while kill -0 $pid 2>/dev/null; do
     awk -v file="$2" '/^[0-9a-f]+-/ {inside = index($0, file)} inside && /^VmFlags/ {print}' /proc/$pid/smaps
 done 2>/dev/null | sort -u
-wait $pid
+wait $pid || { echo "exit code $?"; cat /tmp/said; }
 """
 
 
@@ -47,7 +49,8 @@ def map_sync_is_on(lab: Lab) -> None:
     """The `pmem` path maps with MAP_SYNC on ext4 and XFS with DAX and on device-DAX, as the kernel's flags show."""
     for name in ("fsdax-ext4", "fsdax-xfs"):
         with paths.PLACES[name][0](lab) as target:
-            flags = _flags(lab, job.job(target, [_stores("pmem+clwb")]), "pmem-clwb")
+            wanted = job.job(target, [_stores("pmem+clwb")], window={"measure_s": _LOOKED_AT_S})
+            flags = _flags(lab, wanted, "pmem-clwb")
             expect(" sf" in flags, f"{name}: flags of the mapping are {flags.strip()!r} / sf among them")
 
 
