@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// How often the checkpointing thread looks.
-const LOOK: Duration = Duration::from_millis(20);
+const LOOK: Duration = Duration::from_millis(5);
 /// Share of the log's area that a recovery may have to read before a checkpoint is begun.
 const LOG_SHARE: f64 = 0.4;
 /// Share of the free space that pages written since the last checkpoint may take before the next one is begun.
@@ -134,7 +134,7 @@ impl Shared {
         let log = self.core.logs.fullness() > LOG_SHARE;
         let (used, after, all) = (self.pool.used_bytes(), self.used.load(SeqCst), self.pool.disk().bytes());
         let room = all.saturating_sub(after) as f64;
-        log || self.pool.is_short() || used.saturating_sub(after) as f64 > room * SPACE_SHARE
+        log || self.pool.is_tight() || used.saturating_sub(after) as f64 > room * SPACE_SHARE
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use assay_buffer::{
     BufferError,
-    disk::{Action, Completion, Disk, DiskRequest, Memory, Queue, Wait},
+    disk::{Action, Completion, Disk, DiskRequest, Memory, Queue, TrimRange, Wait},
     stage::{self, Stage},
 };
 use assay_twin::simulated;
@@ -97,11 +97,17 @@ impl TwinQueue {
     unsafe fn carry(&self, request: &DiskRequest) -> Result<(), Errno> {
         let length = request.bytes as usize;
         let fits = |start: u64, most: u64| start.checked_add(length as u64).is_some_and(|end| end <= most);
-        if matches!(request.action, Action::Flush | Action::Trim) {
+        if request.action == Action::Flush {
             return Ok(());
         }
         if !fits(request.offset, self.bytes) || !fits(request.memory as u64, self.memory.bytes() as u64) {
             return Err(Errno::INVAL);
+        }
+        if request.action == Action::Trim {
+            let inside = |range: &TrimRange| {
+                range.offset.checked_add(u64::from(range.bytes)).is_some_and(|end| end <= self.bytes)
+            };
+            return self.ranges(request).iter().all(inside).then_some(()).ok_or(Errno::INVAL);
         }
         // SAFETY: inside of the memory; the caller's promise for the rest.
         let bytes = unsafe { std::slice::from_raw_parts_mut(self.memory.start().add(request.memory), length) };
@@ -113,14 +119,36 @@ impl TwinQueue {
         Ok(())
     }
 
+    /// The ranges of a trim.
+    fn ranges(&self, request: &DiskRequest) -> Vec<TrimRange> {
+        // SAFETY: a trim was refused unless its list lies in the memory, and its owner leaves that alone until it has ended.
+        let list =
+            unsafe { std::slice::from_raw_parts(self.memory.start().add(request.memory), request.bytes as usize) };
+        TrimRange::all(list).collect()
+    }
+
+    /// The device forgets all ranges of a trim but the first; that one stands for the command and what it takes.
+    fn forget(&self, request: &DiskRequest) -> simulated::Request {
+        let trims = self.ranges(request).into_iter().map(|range| simulated::Request {
+            action: simulated::Action::Trim,
+            offset: self.base + range.offset,
+            bytes: range.bytes,
+            ..Default::default()
+        });
+        let all: Vec<_> = trims.collect();
+        let mut scene = self.scene.lock();
+        all.iter().skip(1).for_each(|trim| scene.lay(self.station, trim));
+        all.first().copied().unwrap_or(simulated::Request { action: simulated::Action::Trim, ..Default::default() })
+    }
+
     fn as_simulated(&mut self, request: &DiskRequest) -> simulated::Request {
         let action = match request.action {
             Action::Read => simulated::Action::Read,
             Action::Write | Action::Place(_) => simulated::Action::Write,
-            Action::Trim => simulated::Action::Trim,
+            Action::Trim => return self.forget(request),
             Action::Flush => simulated::Action::Flush,
         };
-        let moves = !matches!(request.action, Action::Flush | Action::Trim);
+        let moves = request.action != Action::Flush;
         let sequential = moves && request.offset == self.end;
         if moves {
             self.end = request.offset + u64::from(request.bytes);

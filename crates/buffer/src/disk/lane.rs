@@ -152,12 +152,12 @@ impl Lane {
 impl Queue for Lane {
     unsafe fn push(&mut self, request: DiskRequest) {
         self.in_flight += 1;
-        if request.action != Action::Flush && !self.fits(&request) {
-            return self.ready.push(Completion { token: request.token, result: Err(Errno::INVAL) });
-        }
         if request.action == Action::Trim {
             // Paths have no trims.
             return self.ready.push(Completion { token: request.token, result: Ok(()) });
+        }
+        if request.action != Action::Flush && !self.fits(&request) {
+            return self.ready.push(Completion { token: request.token, result: Err(Errno::INVAL) });
         }
         let (flight, striping, action) = (self.take_off(request.token), self.striping, request.action);
         if action == Action::Flush {

@@ -120,7 +120,8 @@ pub enum Action {
     /// As [`Action::Write`], of pages that are expected to die with those of the same group, from 0 on: a disk that can keep
     /// groups apart does.
     Place(u8),
-    /// Nobody needs these bytes any more: what is read there afterwards is anything. A disk may do nothing about it.
+    /// Nobody needs these bytes any more: what is read there afterwards is anything. A disk may do nothing about it. The memory
+    /// holds up to [`RANGES_AT_MOST`] of [`TrimRange`], as NVMe's Dataset Management has them; the offset says nothing.
     Trim,
     /// Makes durable what was completed before.
     Flush,
@@ -130,6 +131,39 @@ impl Action {
     /// Bytes of memory go to the disk.
     pub fn is_write(self) -> bool {
         matches!(self, Self::Write | Self::Place(_))
+    }
+}
+
+/// Ranges of a trim at most (NVM Command Set Specification 1.0, 3.2.3).
+pub const RANGES_AT_MOST: usize = 256;
+
+/// Bytes of a disk that nobody needs any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrimRange {
+    /// First byte on the disk.
+    pub offset: u64,
+    /// Length, bytes.
+    pub bytes: u32,
+}
+
+impl TrimRange {
+    /// What it takes in memory, bytes.
+    pub const SIZE: usize = 16;
+
+    /// As it stands in memory.
+    pub fn to_bytes(self) -> [u8; Self::SIZE] {
+        let mut into = [0; Self::SIZE];
+        into[..8].copy_from_slice(&self.offset.to_le_bytes());
+        into[8..12].copy_from_slice(&self.bytes.to_le_bytes());
+        into
+    }
+
+    /// The ranges in the memory of a trim.
+    pub fn all(bytes: &[u8]) -> impl Iterator<Item = Self> + '_ {
+        bytes.chunks_exact(Self::SIZE).map(|one| {
+            let word = |at: usize| one[at..at + 8].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+            Self { offset: word(0), bytes: word(8) as u32 }
+        })
     }
 }
 

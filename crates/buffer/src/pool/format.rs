@@ -8,6 +8,7 @@ use std::sync::{
 use super::{
     Config, FRAMES_AT_LEAST, Grouping, Map, Numbers, Pool,
     atomics::ZeroedArray,
+    dead_at_most,
     frames::Frames,
     gate::{Gate, WORKERS_AT_MOST},
     header::{self, HEADER_BYTES, MAP, PageSlot, ROOT, field},
@@ -117,6 +118,7 @@ impl Pool {
             below: None,
             waits_for_room: AtomicBool::new(false),
             room: AtomicU64::new(0),
+            dead_at_most: dead_at_most(config.grouping, block.slots, frames),
             written: AtomicU64::new(0),
         })
     }

@@ -21,6 +21,8 @@ pub(crate) struct Frames {
     top: AtomicU64,
     free: AtomicU32,
     hand: AtomicU64,
+    /// Dirty pages, and copies that a checkpoint is owed: each will take a slot.
+    owed: AtomicU64,
 }
 
 impl Frames {
@@ -35,6 +37,7 @@ impl Frames {
             top: AtomicU64::new(0),
             free: AtomicU32::new(0),
             hand: AtomicU64::new(0),
+            owed: AtomicU64::new(0),
         };
         (0..count).rev().for_each(|frame| frames.release(frame));
         Ok(frames)
@@ -71,7 +74,9 @@ impl Frames {
     /// Gives a frame back.
     pub fn release(&self, frame: u32) {
         self.pages[frame as usize].store(NOBODY, Ordering::Relaxed);
-        self.dirty[frame as usize].store(0, Ordering::Relaxed);
+        if self.dirty[frame as usize].swap(0, Ordering::Relaxed) != 0 {
+            self.pay();
+        }
         // Counted first: the count never falls below zero.
         self.free.fetch_add(1, Ordering::Relaxed);
         let mut top = self.top.load(Ordering::Acquire);
@@ -115,12 +120,36 @@ impl Frames {
     /// Says that a frame, held exclusively, is dirty since `epoch`.
     #[inline(always)]
     pub fn set_dirty(&self, frame: u32, epoch: u64) {
-        self.dirty[frame as usize].store(epoch, Ordering::Release);
+        let dirty = &self.dirty[frame as usize];
+        if dirty.load(Ordering::Relaxed) == 0 {
+            self.owe();
+        }
+        dirty.store(epoch, Ordering::Release);
+    }
+
+    /// Slots that what is in memory will take.
+    #[inline]
+    pub fn owed(&self) -> u64 {
+        self.owed.load(Ordering::Relaxed)
+    }
+
+    /// Something more will take a slot.
+    pub fn owe(&self) {
+        self.owed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has taken it, or will not any more.
+    pub fn pay(&self) {
+        self.owed.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Says that the content of `epoch` was written; `false` where somebody else has said so.
     pub fn clean(&self, frame: u32, epoch: u64) -> bool {
-        self.dirty[frame as usize].compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        let clean = self.dirty[frame as usize].compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok();
+        if clean {
+            self.pay();
+        }
+        clean
     }
 
     /// The next `count` frames that the clock's hand passes.
@@ -133,6 +162,20 @@ impl Frames {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dirty_page_owes_one_slot_until_it_is_clean_or_gone() {
+        let frames = Frames::new(8).unwrap();
+        let (first, second) = (frames.take().unwrap(), frames.take().unwrap());
+        (1..4).for_each(|epoch| frames.set_dirty(first, epoch));
+        frames.set_dirty(second, 1);
+        assert_eq!(frames.owed(), 2);
+        assert!(!frames.clean(first, 2) && frames.clean(first, 3) && !frames.clean(first, 3));
+        assert_eq!(frames.owed(), 1);
+        frames.release(second);
+        frames.release(first);
+        assert_eq!(frames.owed(), 0);
+    }
 
     #[test]
     fn every_frame_is_given_to_one_at_a_time() {

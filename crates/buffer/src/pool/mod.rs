@@ -154,8 +154,24 @@ pub struct Pool {
     pub(crate) waits_for_room: AtomicBool,
     /// Slots that were free after the last checkpoint.
     pub(crate) room: AtomicU64,
+    /// Dead slots beyond which a checkpoint should be made.
+    pub(crate) dead_at_most: u64,
     /// Pages written so far.
     pub(crate) written: AtomicU64,
+}
+
+/// Slots that changes of a worker may yet take when they were let in: some of them split pages.
+const CHANGES_UNDER_WAY: u64 = 128;
+/// Of so many slots one may be dead before a checkpoint is due, where pages are placed for flash: what is dead is not trimmed, and
+/// a drive copies it. But not fewer than half of the frames: a checkpoint writes what is dirty in them.
+const DEAD_ONE_OF: u64 = 40;
+
+/// Dead slots beyond which a checkpoint should be made.
+pub(crate) fn dead_at_most(grouping: Grouping, slots: u64, frames: u64) -> u64 {
+    match grouping {
+        Grouping::None => u64::MAX / 2,
+        Grouping::ByDeath { .. } => (slots / DEAD_ONE_OF).max(frames / 2),
+    }
 }
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -208,11 +224,24 @@ impl Pool {
         self.waits_for_room.store(waits, Ordering::Release);
     }
 
-    /// No more slots are free than a checkpoint may need, or than half of what the last one left.
+    /// Changes should wait for a checkpoint. Either no more slots are free than what is dirty will take, with something for the
+    /// map and for changes under way (at most half of what the last checkpoint left). Or so many are dead that a drive of flash
+    /// has much to copy.
     pub fn is_short(&self) -> bool {
-        let free = self.free_slots();
-        let needed = u64::from(self.frames()) + self.places.pieces();
-        free < needed.min(self.room.load(Ordering::Relaxed) / 2)
+        let beside = self.places.pieces() + CHANGES_UNDER_WAY * self.config.workers as u64;
+        let needed = self.frames.owed() + beside.min(self.room.load(Ordering::Relaxed) / 2);
+        self.free_slots() < needed || self.slots.dead() > 2 * self.dead_at_most
+    }
+
+    /// A checkpoint should be made soon: changes will have to wait for it otherwise.
+    pub fn is_tight(&self) -> bool {
+        self.is_short() || self.free_slots() / 2 < self.frames.owed() || self.slots.dead() > self.dead_at_most
+    }
+
+    /// A copy of a page for the checkpoint is needed no more.
+    pub(crate) fn release_copy(&self, frame: u32) {
+        self.frames.pay();
+        self.frames.release(frame);
     }
 
     /// A checkpoint is durable, or the pool is new.

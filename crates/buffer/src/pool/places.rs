@@ -119,6 +119,7 @@ impl Places {
 
     fn left(&self, page: u64, old: PageSlot, slots: &Slots) {
         if old == self.stable(page) {
+            slots.dies();
             self.moved().push(page);
         } else if let Some(slot) = old.slot() {
             slots.release(slot);
@@ -132,6 +133,7 @@ impl Places {
 
     /// What is current becomes the checkpoint's. The caller holds [`Self::hold`].
     pub fn snapshot(&self, slots: &Slots) {
+        slots.all_died();
         for page in std::mem::take(&mut *self.moved()) {
             let (current, stable) = (self.current(page), self.stable(page));
             if current != stable {

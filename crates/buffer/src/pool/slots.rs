@@ -21,6 +21,10 @@ pub(crate) struct Slots {
     hint: AtomicU64,
     /// Slots that the durable checkpoint refers to and the next one does not.
     outgoing: Mutex<Vec<u64>>,
+    /// How many those are.
+    leaving: AtomicU64,
+    /// How many will be among those of the checkpoint after it.
+    dying: AtomicU64,
     /// Where slots are taken by groups.
     units: Option<Units>,
 }
@@ -39,8 +43,8 @@ impl Slots {
         if count % 64 != 0 {
             bits[count as usize / 64].store(u64::MAX << (count % 64), Ordering::Relaxed);
         }
-        let (used, hint) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { bits, count, used, hint, outgoing: Mutex::new(Vec::new()), units: None })
+        let [used, hint, leaving, dying] = std::array::from_fn(|_| AtomicU64::new(0));
+        Ok(Self { bits, count, used, hint, outgoing: Mutex::default(), leaving, dying, units: None })
     }
 
     /// The same, taken by groups.
@@ -166,10 +170,34 @@ impl Slots {
 
     /// Gives a slot back when the next checkpoint is durable.
     pub fn release_later(&self, slot: u64) {
+        self.leaving.fetch_add(1, Ordering::Relaxed);
         self.outgoing.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
     }
 
-    /// The next checkpoint is durable: slots that only the one before referred to, in order, which the caller releases.
+    /// A slot that the last checkpoint refers to has lost its page: the next one will not.
+    pub fn dies(&self) {
+        self.dying.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A checkpoint is taken: those that were dying are given back when it is durable.
+    pub fn all_died(&self) {
+        self.dying.store(0, Ordering::Relaxed);
+    }
+
+    /// Slots in use for nothing but a checkpoint that another one will replace.
+    #[inline]
+    pub fn dead(&self) -> u64 {
+        self.leaving.load(Ordering::Relaxed) + self.dying.load(Ordering::Relaxed)
+    }
+
+    /// These, of [`Self::take_outgoing`], are free.
+    pub fn release_all(&self, outgoing: &[u64]) {
+        outgoing.iter().for_each(|&slot| self.release(slot));
+        self.leaving.fetch_sub(outgoing.len() as u64, Ordering::Relaxed);
+    }
+
+    /// The next checkpoint is durable: slots that only the one before referred to, in order, which the caller gives to
+    /// [`Self::release_all`].
     pub fn take_outgoing(&self) -> Vec<u64> {
         let mut slots = std::mem::take(&mut *self.outgoing.lock().unwrap_or_else(PoisonError::into_inner));
         slots.sort_unstable();
@@ -178,7 +206,7 @@ impl Slots {
 
     /// The next checkpoint is durable.
     pub fn release_outgoing(&self) {
-        self.take_outgoing().into_iter().for_each(|slot| self.release(slot));
+        self.release_all(&self.take_outgoing());
     }
 }
 
@@ -205,9 +233,11 @@ mod tests {
         assert_eq!(runs[..2], [SlotRun { first: 0, count: 3 }, SlotRun { first: 4, count: 16 }]);
         slots.release(70);
         slots.release_later(2);
+        assert_eq!(slots.dead(), 1);
         assert_eq!(slots.take(16), Some(SlotRun { first: 70, count: 1 }));
         assert_eq!(slots.take(1), None);
         slots.release_outgoing();
         assert_eq!(slots.take(1), Some(SlotRun { first: 2, count: 1 }));
+        assert_eq!(slots.dead(), 0);
     }
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     BufferError,
-    disk::{Action, DiskRequest, NONE, ONE},
+    disk::{Action, DiskRequest, NONE, ONE, RANGES_AT_MOST, TrimRange},
     pool::{
         OWNER_BYTES, Pool,
         format::entries,
@@ -29,10 +29,8 @@ use crate::{
     },
 };
 
-/// Slots of a trim at most: more would hold up what comes after it.
+/// Slots of a trimmed range at most.
 const TRIMMED_AT_ONCE: usize = 1024;
-/// Trims that are waited for together.
-const TRIMS_AT_ONCE: usize = 256;
 
 /// What stands still at the moment of the checkpoint.
 struct Moment {
@@ -50,7 +48,7 @@ impl Drop for Making<'_> {
     fn drop(&mut self) {
         self.pool.snapshotting.store(false, Ordering::Release);
         for preserved in locked(&self.pool.preserved).drain(..) {
-            self.pool.frames.release(preserved.frame);
+            self.pool.release_copy(preserved.frame);
         }
         self.pool.checkpointing.store(false, Ordering::Release);
     }
@@ -110,20 +108,43 @@ impl Worker<'_> {
         let outgoing = slots.take_outgoing();
         let runs: Vec<_> =
             outgoing.chunk_by(|one, next| one + 1 == *next).flat_map(|run| run.chunks(TRIMMED_AT_ONCE)).collect();
-        for some in runs.chunks(TRIMS_AT_ONCE) {
-            some.iter().for_each(|run| self.trim(run[0], run.len() as u32));
-            self.await_trims()?;
-            some.iter().copied().flatten().for_each(|&slot| slots.release(slot));
+        for some in runs.chunks(GROUP_BYTES / TrimRange::SIZE) {
+            let group = self.a_group()?;
+            some.chunks(RANGES_AT_MOST).enumerate().for_each(|(index, runs)| self.trim(group, index, runs));
+            let ended = self.await_trims();
+            self.writes.borrow_mut().return_group(group);
+            ended?;
+            some.iter().for_each(|run| slots.release_all(run));
         }
         Ok(())
     }
 
-    fn trim(&self, first: u64, count: u32) {
-        let (offset, bytes) = (self.pool.slot_offset(first), count << self.pool.shift);
-        let request = DiskRequest { action: Action::Trim, offset, memory: 0, bytes, token: Token::Call.encode() };
-        // SAFETY: a trim has no memory.
-        unsafe { self.push(request) };
+    /// Tells the disk in one command of runs of slots that nobody needs; its list is the `index`th in a group's buffers.
+    fn trim(&self, group: usize, index: usize, runs: &[&[u64]]) {
+        let memory = self.writes.borrow().at(group, 0, 0) + index * RANGES_AT_MOST * TrimRange::SIZE;
+        let range = |run: &&[u64]| TrimRange {
+            offset: self.pool.slot_offset(run[0]),
+            bytes: (run.len() as u32) << self.pool.shift,
+        };
+        let list: Vec<u8> = runs.iter().map(range).flat_map(TrimRange::to_bytes).collect();
+        // SAFETY: the group's buffers are ours until it is given back, and no other trim's list stands here.
+        let into = unsafe { std::slice::from_raw_parts_mut(self.pool.memory.start().add(memory), list.len()) };
+        into.copy_from_slice(&list);
+        let (bytes, token) = (list.len() as u32, Token::Call.encode());
+        // SAFETY: the list is left alone until all trims have ended.
+        unsafe { self.push(DiskRequest { action: Action::Trim, offset: 0, memory, bytes, token }) };
         self.trims.set(self.trims.get() + 1);
+    }
+
+    /// A group of buffers that is not on its way.
+    fn a_group(&self) -> Result<usize, BufferError> {
+        loop {
+            let group = self.writes.borrow_mut().borrow_group();
+            match group {
+                Some(group) => return Ok(group),
+                None => self.wait_a_little()?,
+            }
+        }
     }
 
     /// What a disk makes of a trim is its own affair: where it refuses one, nothing is lost.
@@ -279,13 +300,7 @@ impl Worker<'_> {
             copy,
         };
         self.call(DiskRequest::flush(Token::Call.encode()))?;
-        let group = loop {
-            let group = self.writes.borrow_mut().borrow_group();
-            match group {
-                Some(group) => break group,
-                None => self.wait_a_little()?,
-            }
-        };
+        let group = self.a_group()?;
         let memory = self.writes.borrow().at(group, 0, self.pool.shift);
         const { assert!(superblock::BYTES <= GROUP_BYTES) };
         // SAFETY: the group's buffers are ours until it is given back.

@@ -325,6 +325,7 @@ impl Exclusive<'_> {
             let copy = pool.frames.take().ok_or(Stop::Frames)?;
             // SAFETY: the copy's frame is ours and reached by no word; the page is held.
             unsafe { std::ptr::copy_nonoverlapping(self.start(), pool.frame(copy), pool.page_bytes()) };
+            pool.frames.owe();
             locked(&pool.preserved).push(Preserved { page: self.page, frame: copy });
             self.worker.tally.count(|counters| counters.preserved += 1);
         }

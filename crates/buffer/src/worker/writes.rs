@@ -245,7 +245,7 @@ impl Worker<'_> {
     fn forget(&self, purpose: Purpose) {
         match purpose {
             Purpose::Page { candidate, .. } => self.pool.frames.set_writing(candidate.frame, false),
-            Purpose::Preserved { frame, .. } => self.pool.frames.release(frame),
+            Purpose::Preserved { frame, .. } => self.pool.release_copy(frame),
             Purpose::Piece(_) | Purpose::Root(_) => {}
         }
     }
@@ -351,7 +351,7 @@ impl Worker<'_> {
                     let _alone = self.pool.places.hold();
                     self.pool.places.written(page, place, Content::Preserved, &self.pool.slots);
                 }
-                self.pool.frames.release(frame);
+                self.pool.release_copy(frame);
                 written
             }
             Purpose::Piece(piece) => written && self.end_map(place, |map| &mut map.pieces[piece as usize]),

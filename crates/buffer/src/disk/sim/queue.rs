@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     BufferError,
-    disk::{Action, Calls, Completion, DiskRequest, Memory, ONE, Queue, Wait},
+    disk::{Action, Calls, Completion, DiskRequest, Memory, ONE, Queue, TrimRange, Wait},
 };
 
 /// A completion on its way.
@@ -39,7 +39,8 @@ impl SimQueue {
         let aligned = request.offset % SECTOR as u64 == 0 && length % SECTOR == 0 && request.memory % SECTOR == 0;
         let on_disk = request.offset.checked_add(length as u64).is_some_and(|end| end <= self.bytes);
         let in_memory = request.memory.checked_add(length).is_some_and(|end| end <= self.memory.bytes());
-        length > 0 && aligned && on_disk && in_memory
+        // The list of a trim is no data, and may have any length.
+        length > 0 && (aligned || request.action == Action::Trim) && on_disk && in_memory
     }
 
     /// The memory of a request that fits.
@@ -50,6 +51,15 @@ impl SimQueue {
     unsafe fn bytes(&self, request: &DiskRequest) -> &mut [u8] {
         // SAFETY: inside of the memory, which this queue keeps; the caller's promise for the rest.
         unsafe { std::slice::from_raw_parts_mut(self.memory.start().add(request.memory), request.bytes as usize) }
+    }
+
+    /// Fills what is trimmed with rubbish: whoever still needs it is to notice.
+    fn forget(&self, state: &mut State, id: u64, range: TrimRange, outcome: RequestFate) -> Result<(), Errno> {
+        let TrimRange { offset, bytes } = range;
+        if offset.checked_add(u64::from(bytes)).is_none_or(|end| end > self.bytes) {
+            return Err(Errno::INVAL);
+        }
+        write(state, self.disk, id, offset, &vec![0xdd; bytes as usize], outcome)
     }
 
     /// Carries a request out; the identity of the write that is to be reaped.
@@ -75,9 +85,10 @@ impl SimQueue {
                 (Ok(()), None)
             }
             Action::Trim => {
-                // Whoever still needs the bytes is to notice.
-                let (rubbish, id) = (vec![0xdd; request.bytes as usize], state.write_id());
-                (write(state, self.disk, id, request.offset, &rubbish, outcome), Some(id))
+                let id = state.write_id();
+                // SAFETY: the caller's promise.
+                let ranges = TrimRange::all(unsafe { self.bytes(&request) });
+                (ranges.map(|range| self.forget(state, id, range, outcome)).collect(), Some(id))
             }
             Action::Write | Action::Place(_) => {
                 // SAFETY: the caller's promise.
