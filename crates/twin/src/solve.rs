@@ -23,6 +23,7 @@ use self::fixed_point::{Coupled, couple};
 pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solution, TwinError> {
     target.validate()?;
     host.validate()?;
+    let target = &*target.seated(host);
     streams.iter().try_for_each(Stream::validate)?;
     let coupled = couple(target, host, streams)?;
     let solutions = (0..streams.len()).map(|index| stream_solution(target, host, streams, &coupled, index));
