@@ -9,7 +9,6 @@ import pytest
 from assay import home
 from assay.error import AssayError
 from assay.target import catalog, names
-from assay.target.host import HostWish
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -145,11 +144,3 @@ def test_no_name_breaks_the_reader(text: str) -> None:
 
 def test_parameters_are_found_with_their_place() -> None:
     assert [where for where, _ in catalog.parameters(catalog.twin("drive"))] == ["capacity_bytes"]
-
-
-def test_channels_are_those_of_a_host_that_was_named() -> None:
-    # A stand-in with six channels would take two of eight modules of another generation away.
-    modules = names.target("ddr5-4800-32g*8")
-    assert "memory_channels" not in HostWish().document(modules)
-    assert HostWish("xeon-5220s").document(modules)["memory_channels"]["value"] == 6
-    assert HostWish("epyc-7702p").document(modules)["memory_channels"]["value"] == 8
