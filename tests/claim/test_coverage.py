@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def test_left_out_groups_lie_within_nine_times_of_ten() -> None:
 
 def test_too_few_figures_make_no_width() -> None:
     assert coverage.width_of([0.1] * (coverage.FIGURES_AT_LEAST - 1)) is None
-    assert coverage.width_of([0.1, -0.1] * 20) == pytest.approx(math.expm1(0.1))
+    assert coverage.width_of([0.1, -0.1] * 20) == pytest.approx(math.expm1(0.1), abs=1e-4)
     assert coverage.width_of([9.0] * 20) == coverage.WIDEST
 
 
@@ -71,10 +72,47 @@ def test_a_question_that_joins_loads_has_a_band_of_its_kind(assayer: object) -> 
     assert cached == pytest.approx(max(own, least["page_cache"]))
 
 
+def test_one_load_on_memory_has_a_band_of_its_kind(assayer: object, tmp_path: Path) -> None:
+    assert assayer
+    least = {key: band["value"] for key, band in catalog.bands()["pmem"].items()}
+    granules = Point("twin:pmem100-256g*6", threads=4, path="pmem")
+    lines, calls = replace(granules, size_bytes=64), replace(granules, path="pread")
+    assert predict(granules)["band"]["bandwidth"] == pytest.approx(least["granules"])
+    for point in (lines, calls):
+        assert predict(point)["band"]["bandwidth"] == pytest.approx(least["calls_or_lines"])
+    # Who fitted a twin on his own machine knows from that fit how far off it is.
+    mine = tmp_path / "mine.toml"
+    mine.write_text((home.catalog() / "twins" / "pmem100-256g.toml").read_text(encoding="utf-8"), encoding="utf-8")
+    own = catalog.twin("pmem100-256g")["band"]["bandwidth"]["value"]
+    assert predict(replace(granules, on=f"twin:{mine}"))["band"]["bandwidth"] == pytest.approx(own)
+
+
+def test_figures_of_one_load_on_memory_lie_in_their_bands(assayer: object) -> None:
+    assert assayer
+    found = [figure for figure in coverage.of_bands() if figure.kind in coverage.ALONE]
+    assert len(found) >= 20
+    assert sum(figure.inside for figure in found) >= 0.85 * len(found)
+
+
+def test_a_width_holds_the_figure_that_made_it() -> None:
+    misses = [0.2612345 + 0.001 * place for place in range(9)]
+    width = coverage.width_of(misses)
+    assert width is not None
+    assert math.log1p(width) >= misses[-1]
+
+
+def test_a_figure_of_another_set_up_makes_no_band(assayer: object) -> None:
+    assert assayer
+    unlike = [figure for figure in coverage.published("dana") if figure.kind == coverage.UNLIKE]
+    assert len(unlike) == 3
+    # It counts where all figures are counted, and has a line of its own.
+    assert [row.inside for row in coverage.rows(unlike)] == [0.0, 0.0]
+
+
 def test_readers_beside_writers_are_those_of_the_shipped_table(assayer: object) -> None:
     assert assayer
     found = list(coverage.beside())
-    assert len(found) == 18
+    assert sum(figure.kind == coverage.MEMORY for figure in found) == 18
     assert sum(figure.inside for figure in found) >= 6
     assert {row.modules for row in beside_file.read()} == {1, 2, 4}
 

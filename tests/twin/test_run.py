@@ -52,6 +52,14 @@ def test_a_host_has_a_source_for_what_was_typed() -> None:
     assert (cores["kind"], cores["source"]) == ("assumed", "Given on the command line")
 
 
+def test_channels_are_those_of_a_host_that_was_named() -> None:
+    # A stand-in with six channels would take two of eight modules of another generation away.
+    modules = names.target("ddr5-4800-32g*8")
+    assert "memory_channels" not in HostWish().document(modules)
+    assert HostWish("xeon-5220s").document(modules)["memory_channels"]["value"] == 6
+    assert HostWish("epyc-7702p").document(modules)["memory_channels"]["value"] == 8
+
+
 # What nothing but a machine can answer: the cost of the generator itself, and memory that no drive is.
 NOT_ON_DRIVES = {"raw-null", "raw-memory", "lessons-memory"}
 

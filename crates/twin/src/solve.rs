@@ -9,8 +9,8 @@ mod scan;
 mod trail;
 
 use crate::{
-    BandWidths, BoundBy, Host, Percentile, Solution, Stream, StreamSolution, Target, TimeShares, TwinError,
-    Utilisation,
+    BandWidths, BoundBy, Device, Host, PathKey, Percentile, Solution, Stream, StreamSolution, Target, TimeShares, Twin,
+    TwinError, Utilisation,
     device_load::{DeviceAnswer, DeviceLoad},
 };
 
@@ -23,6 +23,7 @@ use self::fixed_point::{Coupled, couple};
 pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solution, TwinError> {
     target.validate()?;
     host.validate()?;
+    let target = &*target.seated(host);
     streams.iter().try_for_each(Stream::validate)?;
     let coupled = couple(target, host, streams)?;
     let solutions = (0..streams.len()).map(|index| stream_solution(target, host, streams, &coupled, index));
@@ -100,18 +101,29 @@ fn shares(answer: &DeviceAnswer, seat: &fixed_point::Seat) -> TimeShares {
 pub(crate) fn widths(target: &Target, stream: &Stream, several: bool, stretch: f64) -> BandWidths {
     let band = &target.twin().band;
     let least = band.joined.as_ref().map_or(0.0, |joined| {
+        let mixes = stream.write_share > 0.0 && stream.write_share < 1.0;
+        let alone = !several && !mixes;
+        let whole = stream.path.key == PathKey::Pmem && stream.size_bytes >= granule_bytes(target.twin());
         let kinds = [
-            (several, &joined.several),
-            (stream.path.key.is_buffered(), &joined.page_cache),
-            (stream.write_share > 0.0 && stream.write_share < 1.0, &joined.mix),
+            (several, Some(&joined.several)),
+            (stream.path.key.is_buffered(), Some(&joined.page_cache)),
+            (mixes, Some(&joined.mix)),
+            (alone && whole, joined.granules.as_ref()),
+            (alone && !whole, joined.calls_or_lines.as_ref()),
         ];
-        kinds.iter().filter(|(applies, _)| *applies).map(|(_, width)| width.value).fold(0.0, f64::max)
+        let apply = kinds.into_iter().filter(|(applies, _)| *applies).filter_map(|(_, width)| width);
+        apply.map(|width| width.value).fold(0.0, f64::max)
     });
     BandWidths {
         bandwidth: band.bandwidth.value.max(least) + stretch,
         latency: band.latency.value.max(least) + stretch,
         tail: band.tail.value + 2.0 * stretch,
     }
+}
+
+/// What the medium reads and writes at once, bytes; below it the time of an operation is not that of its bytes.
+fn granule_bytes(twin: &Twin) -> f64 {
+    if let Device::Pmem(pmem) = &twin.device { pmem.granule_bytes.value } else { 0.0 }
 }
 
 fn percentile(host_ns: f64, device: Percentile, width: f64) -> Percentile {

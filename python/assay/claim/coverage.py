@@ -25,22 +25,29 @@ from assay.executor.work import SerialExecutor, WorkExecutor
 from assay.home import catalog
 from assay.target import catalog as devices
 from assay.target import names as targets
-from assay.twin import beside_file, fit_load, instance_table, load_file
+from assay.twin import beside_file, fit_load, instance_table, load_file, random_reads_file
 from assay.twin.document import Table, parameter, to_toml
+from assay.units.parse import parse_bytes
 from assay.untyped import Json
 
 COVERED = 0.9
 SEVERAL, PAGE_CACHE, MIX = "several loads", "page cache", "reads and writes of one load"
 ONE, RATIO, CPU = "one load", "ratio of two runs", "CPU"
-MEMORY_ONE, MEMORY = "one load on memory", "readers beside writers on memory"
+GRANULES, CALLS = "one load of granules on memory", "one load by calls or of lines on memory"
+DRAM_ONE, UNLIKE = "one load on DRAM", "printed of another set-up"
+MEMORY = "readers beside writers on memory"
 LOADED, TAIL = "median beside writes", "tail beside writes"
 INSTANCE = "rates of another size of instance"
 # In the file of bands each has its key.
 JOINED = {"several": SEVERAL, "page_cache": PAGE_CACHE, "mix": MIX}
 # Memory has no page cache before it; the key is there because each twin's table has the same ones.
-ON_MEMORY = {"several": MEMORY, "page_cache": PAGE_CACHE, "mix": MIX}
+ON_MEMORY = {"several": MEMORY, "page_cache": PAGE_CACHE, "mix": MIX, "granules": GRANULES, "calls_or_lines": CALLS}
+# A kind of too few figures has the width of several loads, or of all single ones on persistent memory together.
+ALONE = (GRANULES, CALLS)
 # Fewer figures than this in other groups are no base for a width.
 FIGURES_AT_LEAST = 8
+# What modules of persistent memory read and write at once.
+GRANULE_BYTES = 256
 # No band is wider: half to double says that nothing is known.
 WIDEST = 1.0
 
@@ -99,22 +106,25 @@ def published(name: str) -> Iterator[CoveredFigure]:
     for outcome in judge.predicted(found.outcomes):
         if outcome.modelled is not None and outcome.error is not None and outcome.error > -1.0:
             runs = [found.study.runs[run] for run in _runs(outcome.claim.take)]
-            on_drives = not any(_on_memory(found.study, run) for run in runs)
-            kind = kind_of(outcome, found.study, runs, on_drives)
-            yield CoveredFigure(kind, outcome.claim.id, math.log1p(outcome.error), outcome.modelled.width, on_drives)
+            kind = kind_of(outcome, found.study, runs)
+            drive = not any(_family(found.study, run) in devices.MEMORY_FAMILIES for run in runs)
+            yield CoveredFigure(kind, outcome.claim.id, math.log1p(outcome.error), outcome.modelled.width, drive)
 
 
 def _runs(take: str) -> list[str]:
     return list(dict.fromkeys(name.split(".", maxsplit=1)[0] for name in names(take)))
 
 
-def _on_memory(study: ClaimStudy, run: Run) -> bool:
-    return targets.is_memory(targets.target(study.machines[run.machine].on))
+def _family(study: ClaimStudy, run: Run) -> str:
+    return targets.family(targets.target(study.machines[run.machine].on))
 
 
-def kind_of(outcome: judge.JudgedClaim, study: ClaimStudy, runs: Sequence[Run], on_drives: bool) -> str:
+def kind_of(outcome: judge.JudgedClaim, study: ClaimStudy, runs: Sequence[Run]) -> str:
     """The kind of question that a figure answers: the first that applies."""
-    claim = outcome.claim
+    claim, families = outcome.claim, {_family(study, run) for run in runs}
+    on_drives = not families & set(devices.MEMORY_FAMILIES)
+    if claim.unlike:
+        return UNLIKE
     if claim.metric == "CPU":
         return CPU
     if claim.unit == "-":
@@ -125,7 +135,17 @@ def kind_of(outcome: judge.JudgedClaim, study: ClaimStudy, runs: Sequence[Run], 
         return PAGE_CACHE
     if any(study.stream(run, alias).op == "mix" for run in runs for alias in run.streams):
         return MIX
-    return ONE if on_drives else MEMORY_ONE
+    if on_drives:
+        return ONE
+    if "pmem" not in families:
+        return DRAM_ONE
+    return CALLS if any(_by_calls_or_of_lines(study, run) for run in runs) else GRANULES
+
+
+def _by_calls_or_of_lines(study: ClaimStudy, run: Run) -> bool:
+    """As `calls_or_lines` of a twin's bands has it."""
+    sizes = [study.stream(run, alias).size for alias in run.streams] + list(run.sweep.get("size", ()))
+    return run.path != "pmem" or any(size and parse_bytes(str(size)) < GRANULE_BYTES for size in sizes)
 
 
 def _loads() -> Path:
@@ -153,11 +173,14 @@ def other_sizes() -> Iterator[CoveredFigure]:
 
 
 def beside() -> Iterator[CoveredFigure]:
-    """Readers beside writers on one module: the model was fitted to two, four and six."""
+    """Readers beside writers on one module, where the model was fitted to two and more; reads of another machine."""
     for row in beside_file.read():
         if row.modules == beside_file.LEFT_OUT:
             value, width = beside_file.answer(row)
             yield CoveredFigure(MEMORY, "one module", math.log(value / row.bytes_per_s), width, drive=False)
+    for read in random_reads_file.read():
+        kind = CALLS if read.size_bytes < GRANULE_BYTES else GRANULES
+        yield CoveredFigure(kind, "six modules", math.log(read.modelled / read.published), read.width, drive=False)
 
 
 def width_of(misses: Iterable[float]) -> float | None:
@@ -166,7 +189,12 @@ def width_of(misses: Iterable[float]) -> float | None:
     if len(ordered) < FIGURES_AT_LEAST:
         return None
     rank = math.ceil(COVERED * (len(ordered) + 1))
-    return min(WIDEST, math.expm1(ordered[min(rank, len(ordered)) - 1]))
+    return min(WIDEST, _up(math.expm1(ordered[min(rank, len(ordered)) - 1])))
+
+
+def _up(width: float) -> float:
+    """Four digits, as the file has them, upwards: the figure that made the width lies within it."""
+    return math.ceil(width * 1e4) / 1e4
 
 
 @dataclass(frozen=True)
@@ -224,11 +252,16 @@ def bands(found: Sequence[CoveredFigure]) -> Table:
 
 
 def _section(found: Sequence[CoveredFigure], kinds: Mapping[str, str]) -> Table:
-    """Widths by key; a kind of too few figures has that of several loads."""
+    """Widths by key; a kind of too few figures has that of several loads, or of all single loads on memory."""
     made: Table = {}
     for key in ("several", *(key for key in kinds if key != "several")):
         misses = [figure.miss for figure in found if figure.kind == kinds[key]]
         width = width_of(misses)
+        alone = [figure.miss for figure in found if figure.kind in ALONE]
+        if width is None and kinds[key] in ALONE:
+            words = f"Only {len(misses)} of the {len(alone)} published figures of one load: conformal over all of them"
+            made[key] = parameter(width_of(alone) or WIDEST, "assumed", words, DATE)
+            continue
         if width is None:
             words = f"Only {len(misses)} published figures that nothing was fitted to: as of several loads"
             made[key] = parameter(float(made["several"]["value"]), "assumed", words, DATE)

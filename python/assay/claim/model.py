@@ -86,7 +86,8 @@ class Claim(_Table):
     """A published figure: where it holds, its value or range, and what gives it: runs, work records, the price book.
 
     `given` says that the figure was an input of the experiment, `calibrated` which parameter of a twin or host was made
-    from it, `repeats` where the same figure was counted before: none of those is a prediction.
+    from it, `repeats` where the same figure was counted before: none of those is a prediction. `unlike` says why what
+    was published cannot be of the set-up that is named: it is predicted all the same, but makes no band of the twins.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Claim(_Table):
     given: str = ""
     calibrated: str = ""
     repeats: str = ""
+    unlike: str = ""
     note: str = ""
     not_attempted: str = ""
 

@@ -220,7 +220,7 @@ def _row(outcome: judge.JudgedClaim, measured: Json | None) -> Json:
         row["runs"] = behind.used([claim.take]) if claim.take else []
         row["counts_as"] = claim.counts_as if claim.take else "price"
     extra = {"reason": outcome.reason, "given": claim.given, "note": claim.note}
-    extra |= {"calibrated": claim.calibrated, "repeats": claim.repeats}
+    extra |= {"calibrated": claim.calibrated, "repeats": claim.repeats, "unlike": claim.unlike}
     row |= {key: text for key, text in extra.items() if text}
     if measured is not None:
         row["here"] = measured

@@ -80,8 +80,13 @@ def _names(kind: str) -> list[str]:
     return sorted(path.stem for path in (home.catalog() / kind).glob("*.toml"))
 
 
+def is_file(name: str) -> bool:
+    """A document is named by a file of the user's own."""
+    return "/" in name or name.endswith(".toml")
+
+
 def _document(kind: str, name: str, where: str) -> Json:
-    path = Path(name) if "/" in name or name.endswith(".toml") else home.catalog() / kind / f"{name}.toml"
+    path = Path(name) if is_file(name) else home.catalog() / kind / f"{name}.toml"
     if not path.is_file():
         known = _names(kind)
         noun = kind.removesuffix("s")

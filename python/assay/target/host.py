@@ -30,6 +30,9 @@ class HostWish:
     def document(self, target: Json) -> Json:
         """The host that drives a target, complete with every parameter."""
         found = catalog.host(self.name or DEFAULT_OF_FAMILY.get(names.family(target), DEFAULT))
+        if not self.name:
+            # A stand-in drives modules of any generation: nobody said how many channels they lie in.
+            found = {key: value for key, value in found.items() if key != "memory_channels"}
         vcpus = names.vcpus(target)
         if vcpus is not None and not self.name:
             # Every virtual CPU counts as a core of its own, as in the two threads of a core.

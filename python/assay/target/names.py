@@ -37,6 +37,9 @@ UNITS, MAPPED_PAGES, MOST_HANDLES = 1024, 16_000_000, 64
 # What a page cache lies in where nobody names it: its speed is far above what lies behind.
 CACHE_MEMORY = "ddr4-2933-32g*6"
 
+# Kinds of question of which a twin that a user fitted on his own machine knows itself how far off it is.
+ALONE = ("granules", "calls_or_lines")
+
 _COUNTED = re.compile(r"(?P<name>[^*]+)\*(?P<count>[0-9]+)(?P<missing>-[0-9]+)?")
 
 
@@ -121,17 +124,21 @@ def capacity_bytes(found: Json) -> float:
 
 
 def _device(name: str, modules: int = 1) -> Json:
-    return {"kind": "device", "twin": with_bands(catalog.twin(name)), "modules": modules}
+    return {"kind": "device", "twin": with_bands(catalog.twin(name), catalog.is_file(name)), "modules": modules}
 
 
-def with_bands(twin: Json) -> Json:
-    """A twin with how far off it is at least by kind of question; its own file goes before the catalog's."""
+def with_bands(twin: Json, fitted_here: bool = False) -> Json:
+    """A twin with how far off it is at least by kind of question; its own file goes before the catalog's.
+
+    One that a user fitted knows itself how far off it is for one load; the catalog's are asked about other machines.
+    """
     family = twin["device"]["family"]
     known = catalog.bands().get(family if family in catalog.MEMORY_FAMILIES else "drives")
     own = twin.get("band", {})
     if known is None or "joined" in own:
         return twin
-    return twin | {"band": own | {"joined": known}}
+    joined = {key: width for key, width in known.items() if not (fitted_here and key in ALONE)}
+    return twin | {"band": own | {"joined": joined}}
 
 
 def _split(name: str) -> tuple[str, int, int]:

@@ -98,7 +98,7 @@ pub struct Band {
     pub latency: Parameter,
     /// Of the 99th percentile and beyond, as a factor less 1: 1.0 means half to double.
     pub tail: Parameter,
-    /// How far it is off at least where loads are joined.
+    /// How far it is off at least, by kind of question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joined: Option<Joined>,
 }
@@ -113,4 +113,10 @@ pub struct Joined {
     pub page_cache: Parameter,
     /// A load that reads and writes.
     pub mix: Parameter,
+    /// One load of whole granules by loads and stores, on memory of another machine than the twin was fitted on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub granules: Option<Parameter>,
+    /// One load of less than a granule, or through calls on a file, on memory likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls_or_lines: Option<Parameter>,
 }

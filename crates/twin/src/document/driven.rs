@@ -29,18 +29,19 @@ impl Driven {
         Part { name, label: &self.label, target: &self.target, file_system: self.file_system.as_deref() }
     }
 
-    /// Reads and checks the `twin` of a job's target.
+    /// Reads and checks the `twin` of a job's target, which lies in the host's memory channels from then on.
     ///
     /// # Errors
     /// Where it is not one, of another version, or holds nonsense.
     pub fn parse(document: &serde_json::Value) -> Result<Self, TwinError> {
-        let driven: Self =
+        let mut driven: Self =
             serde_json::from_value(document.clone()).map_err(|error| TwinError::Document(error.to_string()))?;
         if driven.version != TWIN_VERSION {
             return Err(TwinError::Version { seen: driven.version, wanted: TWIN_VERSION });
         }
         driven.target.validate()?;
         driven.host.validate()?;
+        driven.target = driven.target.seated(&driven.host).into_owned();
         Ok(driven)
     }
 }

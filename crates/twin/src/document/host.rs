@@ -184,6 +184,10 @@ pub struct Host {
     /// Bytes of memory that the page cache may take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cache_bytes: Option<Parameter>,
+    /// Memory channels of all sockets that the load runs on; modules beyond them share channels. As many as there are modules
+    /// where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_channels: Option<Parameter>,
     /// Costs of the paths.
     pub costs: BTreeMap<PathKey, PathCost>,
     /// What file systems add, by name (`ext4`, `xfs`, `btrfs`).
@@ -208,6 +212,11 @@ impl Host {
         }
         if !(1.0..=8.0).contains(&self.threads_per_core.value) {
             return wrong("threads_per_core", self.threads_per_core.value, "use 1 to 8");
+        }
+        if let Some(channels) =
+            self.memory_channels.as_ref().filter(|channels| !(1.0..=256.0).contains(&channels.value))
+        {
+            return wrong("memory_channels", channels.value, "use 1 to 256 channels");
         }
         if !(1e6..=1e11).contains(&self.clock_hz.value) {
             return wrong("clock_hz", self.clock_hz.value, "use 1 MHz to 100 GHz");

@@ -1,10 +1,12 @@
 //! Devices and what is composed of them.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Twin;
-use crate::TwinError;
+use super::{Host, Twin};
+use crate::{Device, TwinError};
 
 /// How a stripe lays out data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -105,6 +107,30 @@ impl Target {
         }
     }
 
+    /// It in the host's memory channels: modules of DRAM beyond one a channel share it, so that they hold more and give no
+    /// more. As it is where nobody knows the channels.
+    #[must_use]
+    pub fn seated(&self, host: &Host) -> Cow<'_, Self> {
+        let channels = host.memory_channels.as_ref().map_or(u32::MAX, |channels| channels.value as u32);
+        match self {
+            Self::Device { twin, modules } if is_dram(&twin.device) && *modules > channels => {
+                let mut filled = twin.clone();
+                filled.capacity_bytes.value *= f64::from(*modules) / f64::from(channels);
+                Cow::Owned(Self::Device { twin: filled, modules: channels })
+            }
+            Self::Cache { front, back, bytes, policy } => match (front.seated(host), back.seated(host)) {
+                (Cow::Borrowed(_), Cow::Borrowed(_)) => Cow::Borrowed(self),
+                (front, back) => Cow::Owned(Self::Cache {
+                    front: Box::new(front.into_owned()),
+                    back: Box::new(back.into_owned()),
+                    bytes: *bytes,
+                    policy: *policy,
+                }),
+            },
+            _ => Cow::Borrowed(self),
+        }
+    }
+
     /// Bytes that a user can store.
     pub fn capacity_bytes(&self) -> f64 {
         match self {
@@ -173,6 +199,11 @@ impl Target {
             }
         }
     }
+}
+
+/// It lies in the channels of the host's processor, and several modules of it may share one.
+fn is_dram(device: &Device) -> bool {
+    matches!(device, Device::Dram(_) | Device::Nvdimm(_))
 }
 
 /// What an array is without a member: of RAID 0 nothing is left, and nobody rebuilds with two missing.
