@@ -22,7 +22,7 @@ _STAMP = b"AssayBlk"
 _WRITES = {"operation": {"kind": "write"}}
 # A job that ends by work may be over before its mappings were looked at once.
 _LOOKED_AT_S = 5.0
-# While a job runs, its mappings are looked at: `sf` is the kernel's mark of MAP_SYNC. What it says itself is for failures.
+# While a job runs, its mappings are looked at: `sf` is the mark of MAP_SYNC. What the job says is for failures.
 _FLAGS = """
 assayer run - <"$1" >/dev/null 2>/tmp/said &
 pid=$!
