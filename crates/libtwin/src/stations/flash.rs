@@ -128,7 +128,7 @@ impl FlashStations {
         let commanded = self.controllers[0].serve(now, self.facts.read_command);
         let commanded = self.attention.admit(commanded, false, false, shape.work);
         if shape.chance < 1.0 && uniform(random) >= shape.chance {
-            return self.send(now, commanded, shape.sent) + shape.delay;
+            return self.send(commanded, commanded, shape.sent) + shape.delay;
         }
         let ahead = request.sequential && self.goes_on(request);
         let mut die = below(self.dies.len(), random);
@@ -141,7 +141,7 @@ impl FlashStations {
             die = if die + 1 == self.dies.len() { 0 } else { die + 1 };
         }
         let wait = self.beside.as_ref().map_or(0, |beside| beside.wait(false, random));
-        self.send(now, sensed, shape.sent) + shape.delay + wait
+        self.send(commanded, sensed, shape.sent) + shape.delay + wait
     }
 
     /// What reads like this one ask of the drive.
@@ -162,11 +162,12 @@ impl FlashStations {
         near && self.facts.reads_ahead
     }
 
-    /// Sends what was read. The link is kept in order of arrival at the drive, not of the dies' answers, which would need
-    /// an event more: only a full link makes anybody wait.
+    /// Sends what was read. The link is kept in order of arrival at the dies, not of their answers, which would need an event
+    /// more: requests that take as long at the dies find the link as it was when they came there, so that what they wait for
+    /// it stands behind the time at the dies, and is no part of it.
     #[inline]
-    fn send(&mut self, now: Picoseconds, ready: Picoseconds, time: Picoseconds) -> Picoseconds {
-        self.read_link.serve(now, time).max(ready + time)
+    fn send(&mut self, asked: Picoseconds, ready: Picoseconds, time: Picoseconds) -> Picoseconds {
+        self.read_link.serve(asked, time) + (ready - asked)
     }
 
     /// A read of a die: it waits for reads before it, and for a program that runs, or for its suspension. A program goes
