@@ -75,7 +75,7 @@ impl OptaneStations {
         }
         // In order of arrival at the units, as in a flash drive: what is waited for the link stands behind the time there.
         let time = (self.sent + bytes * self.byte[kind]) as Picoseconds;
-        self.links[kind].serve(commanded, time) + (done - commanded) + self.delay
+        (self.links[kind].serve(commanded, time) + service).max(done + time) + self.delay
     }
 
     /// Time that a request takes of a drive that does nothing else, ps.

@@ -21,6 +21,8 @@ const MISSES_AT_LEAST: f64 = 1e-3;
 const NEAR: f64 = 0.05;
 /// Write-back is behind where it reaches less than this share of what it is given.
 const BEHIND_BELOW: f64 = 0.98;
+/// Rounds in which what write-back could serve when it was given too much holds nobody.
+const ROUNDS_UNHELD: usize = 12;
 /// Rates this near together are one.
 const NEAR_RATE: f64 = 1e-3;
 
@@ -68,6 +70,7 @@ enum LaneKind {
         most_per_s: f64,
         kept: [f64; 2],
         can: f64,
+        rounds: usize,
         secant: Secant,
     },
 }
@@ -98,7 +101,7 @@ impl SolverLane {
         load.rate_per_s *= reads;
         let (fits, most_per_s, kept, can) = (fits(room, stream), f64::INFINITY, [0.0, f64::INFINITY], f64::INFINITY);
         let secant = Secant::default();
-        let kind = LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, can, secant };
+        let kind = LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, can, rounds: 0, secant };
         Self { per_request: 1.0 / reads, kind, ..Self::default() }
     }
 
@@ -124,7 +127,8 @@ impl SolverLane {
         (load, answer): (&mut DeviceLoad, &DeviceAnswer),
         (behind, served): (&mut DeviceLoad, &DeviceAnswer),
     ) -> f64 {
-        let LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, can, secant } = &mut self.kind else {
+        let LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, can, rounds, secant } = &mut self.kind
+        else {
             return 0.0;
         };
         let found = if *warm { *most } else { hits(answer.ops_per_s * *sets, *before).min(*most) };
@@ -140,10 +144,11 @@ impl SolverLane {
         if served.ops_per_s < BEHIND_BELOW * behind.rate_per_s {
             *can = served.ops_per_s;
         }
+        *rounds += 1;
         let limit = if behind.rate_per_s < due * (1.0 - NEAR) {
             // Write-back was not yet given what is written now: what it served says nothing of what it can, but what it did
-            // when it was given more than it could.
-            if due > *can { most_per_s.min(kept_up(*can)) } else { *most_per_s }
+            // when it was given more than it could. That counts once nothing rests: reads were not held to a rate then.
+            if due > *can && *rounds > ROUNDS_UNHELD { most_per_s.min(kept_up(*can)) } else { *most_per_s }
         } else {
             held(*most_per_s, kept, answer.ops_per_s, least)
         };
