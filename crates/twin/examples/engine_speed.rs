@@ -7,7 +7,7 @@ use std::io::Write;
 use assay_instruments::counters::cpu_seconds;
 use assay_record::Job;
 use assay_twin::{
-    des::{Cores, Engine, ceiling_seat, thread_seat},
+    des::{Engine, Runnable, ceiling_seat, thread_seat},
     simulated::{Picoseconds, Request, Simulated, Step},
 };
 use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::RngCore};
@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let seats = (0..threads).map(|thread| thread_seat(&job, 0, thread, &job.datasets[0], 0)).collect();
         let drive = Drive { dies: vec![0; 64], channel: 0 };
         let class = ceiling_seat(&job.classes[0], 1_000_000);
-        let mut engine = Engine::new(vec![drive], vec![class], seats, Vec::new(), Cores::new(64, threads), 7);
+        let mut engine = Engine::new(vec![drive], vec![class], seats, Vec::new(), Runnable::new(64, threads), 7);
         engine.recording = true;
         engine.run(u64::MAX, 1_000_000);
         let begin = cpu_seconds();

@@ -34,6 +34,48 @@ fn near(scenario: &Scenario, most: f64) {
     }
 }
 
+/// The scenario of a seed of the sweep (`examples/two_engines.rs`).
+fn drawn(seed: u64) -> Scenario {
+    Scenario::draw(&Catalog::read(), seed).unwrap_or_else(|| panic!("seed {seed} draws nothing"))
+}
+
+/// The simulation hid what reads waited for the link behind the time that they spent at the dies.
+#[test]
+fn seed_1000652_reads_wait_for_the_link_once_the_dies_have_answered() {
+    near(&drawn(1_000_652), 1.1);
+}
+
+/// What a scan found of itself was judged by the whole medium, though programs took half of it; and where a scan filled the
+/// link the solution swung between one that met itself and one that did not, without an end.
+#[test]
+fn seeds_1000991_and_1001780_a_scan_that_fills_a_station_meets_itself_there() {
+    for seed in [1_000_991, 1_001_780] {
+        near(&drawn(seed), 1.08);
+    }
+}
+
+/// Think times of streams whose threads are nearly always at work swung between idle threads and full ones.
+#[test]
+fn seeds_1000418_and_1001258_threads_that_are_nearly_always_at_work_find_a_rest() {
+    for seed in [1_000_418, 1_001_258] {
+        near(&drawn(seed), 1.1);
+    }
+}
+
+/// In the simulation a thread that woke waited for all that other threads had queued for themselves.
+#[test]
+fn seeds_1000220_and_1001365_who_wakes_on_full_cores_waits_for_no_other_threads_queue() {
+    for seed in [1_000_220, 1_001_365] {
+        near(&drawn(seed), 1.08);
+    }
+}
+
+/// Kernel workers of io_uring had cores of their own in the simulation, however many they were.
+#[test]
+fn seed_1001950_workers_of_the_kernel_share_the_cores() {
+    near(&drawn(1_001_950), 1.5);
+}
+
 /// The solution began with the rate, found that nothing had moved, and wrote back from the first second on.
 #[test]
 fn a_buffered_writer_at_a_rate_that_memory_takes_leaves_the_drive_to_readers() {

@@ -128,20 +128,23 @@ impl FlashStations {
         let commanded = self.controllers[0].serve(now, self.facts.read_command);
         let commanded = self.attention.admit(commanded, false, false, shape.work);
         if shape.chance < 1.0 && uniform(random) >= shape.chance {
-            return self.send(now, commanded, shape.sent) + shape.delay;
+            return self.send([commanded; 3], shape.sent) + shape.delay;
         }
         let ahead = request.sequential && self.goes_on(request);
         let mut die = below(self.dies.len(), random);
-        let mut sensed = commanded;
+        let (mut sensed, mut longest) = (commanded, 0);
         for _ in 0..shape.wide {
             let service = self.facts.die_service(&shape, random);
+            longest = longest.max(service);
             let done = self.read_die(die, commanded, service);
             // What was read ahead only waits for dies that are busy.
             sensed = sensed.max(if ahead { done - service } else { done });
             die = if die + 1 == self.dies.len() { 0 } else { die + 1 };
         }
         let wait = self.beside.as_ref().map_or(0, |beside| beside.wait(false, random));
-        self.send(now, sensed, shape.sent) + shape.delay + wait
+        // Of a scan the drive senses pages while the link sends those before them.
+        let idle = commanded + if request.sequential { 0 } else { longest };
+        self.send([commanded, idle, sensed], shape.sent) + shape.delay + wait
     }
 
     /// What reads like this one ask of the drive.
@@ -162,11 +165,13 @@ impl FlashStations {
         near && self.facts.reads_ahead
     }
 
-    /// Sends what was read. The link is kept in order of arrival at the drive, not of the dies' answers, which would need
-    /// an event more: only a full link makes anybody wait.
+    /// Sends what was read of dies that were asked, would have answered had they been idle, and answered at these instants.
+    /// The link is kept in order of arrival at the dies, not of their answers, which would need an event more: requests that
+    /// take as long at idle dies find the link as it was when they came there, so that what they wait for it stands behind
+    /// that time. While they wait for a die, those before them leave the link.
     #[inline]
-    fn send(&mut self, now: Picoseconds, ready: Picoseconds, time: Picoseconds) -> Picoseconds {
-        self.read_link.serve(now, time).max(ready + time)
+    fn send(&mut self, [asked, idle, ready]: [Picoseconds; 3], time: Picoseconds) -> Picoseconds {
+        (self.read_link.serve(asked, time) + (idle - asked)).max(ready + time)
     }
 
     /// A read of a die: it waits for reads before it, and for a program that runs, or for its suspension. A program goes

@@ -73,9 +73,9 @@ impl OptaneStations {
             done = done.max(self.units[kind][unit].serve(commanded, service));
             unit = if unit + 1 == count { 0 } else { unit + 1 };
         }
-        // In order of arrival: only a full link makes anybody wait.
+        // In order of arrival at the units, as in a flash drive: what is waited for the link stands behind the time there.
         let time = (self.sent + bytes * self.byte[kind]) as Picoseconds;
-        self.links[kind].serve(now, time).max(done + time) + self.delay
+        (self.links[kind].serve(commanded, time) + service).max(done + time) + self.delay
     }
 
     /// Time that a request takes of a drive that does nothing else, ps.

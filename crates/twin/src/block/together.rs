@@ -60,6 +60,9 @@ struct Class<'a> {
     /// What of each wait is a customer of the class itself, ns. Searches keep to what the last refresh found, so that
     /// rates fall as waits rise, without jumps.
     itself: [f64; PLACES],
+    /// Part of the way that a refresh goes to it, and the way that the last one went, ns.
+    steps: [f64; STATIONS],
+    ways: [f64; STATIONS],
 }
 
 struct Search<'a> {
@@ -76,6 +79,8 @@ struct Search<'a> {
     /// Mean time of the medium for what customers ask of it, ns.
     read_ns: f64,
     flush_moved: f64,
+    /// How far what of a wait is a customer itself lay from what was seen, over the time of an operation.
+    itself_moved: f64,
     /// Kept, so that no search takes room anew.
     probe: Probe,
     rates_before: Vec<f64>,
@@ -100,6 +105,7 @@ impl<'a> Search<'a> {
             way: 0.0,
             read_ns: 0.0,
             flush_moved: 0.0,
+            itself_moved: 0.0,
             probe: Probe::default(),
             rates_before: Vec::new(),
         }
@@ -113,7 +119,7 @@ impl<'a> Search<'a> {
     /// The largest relative change of a rate, of the time in flushes, or of what the medium has to do.
     fn moved(&self) -> f64 {
         let each = self.classes.iter().zip(&self.rates_before).map(|(class, before)| (class.rate / before - 1.0).abs());
-        each.fold(self.flush_moved.max(self.way.abs()), f64::max)
+        each.fold(self.flush_moved.max(self.itself_moved).max(self.way.abs()), f64::max)
     }
 
     /// Takes in what follows the rates slowly: how busy stations are, and what flushes take. Half of the way, because
@@ -124,11 +130,12 @@ impl<'a> Search<'a> {
         self.begun = true;
         self.read_ns = self.mean_of_medium();
         let dirty: f64 = self.classes.iter().map(|class| class.customer.dirty_bytes * class.rate).sum();
-        self.flush_moved = 0.0;
+        (self.flush_moved, self.itself_moved) = (0.0, 0.0);
         let run = self.mean_run();
         for index in 0..self.classes.len() {
             for place in 0..STATIONS {
-                self.classes[index].itself[place] = self.itself(&self.classes[index], place);
+                let seen = self.itself(&self.classes[index], place);
+                self.itself_moved = self.itself_moved.max(self.classes[index].near(place, seen));
             }
             let wait = self.wait_of(&self.classes[index], At::Medium as usize);
             let class = &mut self.classes[index];
@@ -206,7 +213,8 @@ impl<'a> Search<'a> {
     fn itself(&self, class: &Class, place: usize) -> f64 {
         let own = class.rate * class.demands[place];
         let all: f64 = self.classes.iter().map(|class| class.rate * class.demands[place]).sum();
-        let share = own * (1.0 - met(class.customer, own / all.max(1e-30), all)) / self.left(place);
+        let left = self.left(place);
+        let share = own * (1.0 - met(class.customer, own / all.max(1e-30), all / left)) / left;
         share * (class.residuals[place] + self.waits[place]) / (1.0 + share)
     }
 
@@ -309,7 +317,22 @@ impl<'a> Class<'a> {
             demands,
             residuals,
             itself: [0.0; PLACES],
+            steps: [1.0; STATIONS],
+            ways: [0.0; STATIONS],
         }
+    }
+
+    /// What of a wait is a customer itself, on its way to what was `seen`; how far that is, over the time of an operation. A
+    /// class that keeps out of its own way does so no longer once the station is full, and that leaves it as it was: whenever
+    /// the way turns round, less of it is gone.
+    fn near(&mut self, place: usize, seen: f64) -> f64 {
+        let way = seen - self.itself[place];
+        let step = &mut self.steps[place];
+        let turned = way * self.ways[place] < 0.0;
+        *step = if turned { (*step * STEP_DOWN).max(STEP_AT_LEAST) } else { (*step * STEP_UP).min(1.0) };
+        self.ways[place] = way;
+        self.itself[place] += *step * way;
+        way.abs() * self.rate / self.customer.in_flight
     }
 
     fn weigh(&mut self, group: &Group, state: &State, run: f64) {

@@ -32,8 +32,8 @@ impl<M: Simulated> Engine<M> {
         let Some(first) = journal.members.first().copied() else { return };
         let others = journal.members.len() as u64 - 1;
         let Some(cost) = self.class_of(first).costs.commit else { return };
-        let end = self.cores.run(at, cost.work, 0);
         let flight = &mut self.flights[first as usize];
+        let end = self.cores.run(flight.thread, at, cost.work, 0);
         flight.flushes_left = cost.device_flushes;
         let request = Request {
             action: Action::Write,
@@ -58,10 +58,11 @@ impl<M: Simulated> Engine<M> {
         let waiter = self.class_of(id).costs.commit.unwrap_or_default().waiter;
         let mut done = std::mem::take(&mut self.journals[machine][place].members);
         let Some(last) = done.pop() else { return };
+        let thread = self.flights[last as usize].thread;
         let mut at = now;
         for id in &done {
             self.end_flush(*id, at);
-            at = self.cores.run(at, waiter, 0);
+            at = self.cores.run(thread, at, waiter, 0);
         }
         // The room is used again.
         done.clear();

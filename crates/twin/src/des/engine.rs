@@ -10,10 +10,10 @@ use rand_xoshiro::{
 };
 
 use super::{
-    cost::Cores,
     journal::OpenCommit,
     pages::Pages,
     queue::Queue,
+    runnable::Runnable,
     seat::{ClassSeat, Flight, Phase, ThreadSeat},
 };
 use crate::simulated::{Picoseconds, Request, Simulated, Step};
@@ -48,7 +48,7 @@ pub struct Engine<M> {
     /// Operations of the submission that is under way.
     pub(super) begun: Vec<u32>,
     pub(super) queue: Queue,
-    pub(super) cores: Cores,
+    pub(super) cores: Runnable,
     pub(super) random: Xoshiro256PlusPlus,
     /// Journals of the file systems, by machine.
     pub(super) journals: Vec<Vec<OpenCommit>>,
@@ -61,7 +61,7 @@ impl<M: Simulated> Engine<M> {
         classes: Vec<ClassSeat>,
         threads: Vec<ThreadSeat>,
         pages: Vec<Pages>,
-        cores: Cores,
+        cores: Runnable,
         seed: u64,
     ) -> Self {
         let mut engine = Self {
@@ -91,7 +91,11 @@ impl<M: Simulated> Engine<M> {
             let (begin, depth) = (class.begin, class.depth);
             let stagger = if class.open { 0 } else { self.random.next_u64() % STAGGER_PS };
             let first = self.flights.len() as u32;
-            self.flights.extend((0..depth).map(|_| Flight { thread: index as u32, ..Flight::default() }));
+            self.flights.extend((0..depth).map(|_| Flight {
+                thread: index as u32,
+                runs_on: index as u32,
+                ..Flight::default()
+            }));
             let thread = &mut self.threads[index];
             thread.idle = (first..first + depth).rev().collect();
             thread.timer = true;

@@ -71,7 +71,7 @@ impl<M: Simulated> Engine<M> {
             work += self.begin(thread, id, begin);
         }
         self.threads[thread as usize].idle.truncate(first);
-        let end = self.cores.run(begin, work, serial);
+        let end = self.cores.run(thread, begin, work, serial);
         self.threads[thread as usize].free_at = end;
         for place in 0..count {
             let id = self.begun[place];
@@ -132,11 +132,8 @@ impl<M: Simulated> Engine<M> {
     fn hand_over(&mut self, id: u32, at: Picoseconds) {
         let class = self.threads[self.flights[id as usize].thread as usize].class as usize;
         let Some(workers) = &mut self.classes[class].workers else { return };
-        if workers.free == 0 {
-            workers.waiting.push_back((id, at));
-            return;
-        }
-        workers.free -= 1;
+        let Some(worker) = workers.free.pop() else { return workers.waiting.push_back((id, at)) };
+        self.flights[id as usize].runs_on = worker;
         self.work_on(id, at);
     }
 
@@ -144,7 +141,7 @@ impl<M: Simulated> Engine<M> {
     fn work_on(&mut self, id: u32, at: Picoseconds) {
         let flight = &self.flights[id as usize];
         let [before, _] = self.class_of(id).costs.of_op(flight.write, flight.bytes);
-        let end = self.cores.run(at, before, 0);
+        let end = self.cores.run(flight.runs_on, at, before, 0);
         self.launch_buffered(id, end);
     }
 
@@ -152,11 +149,11 @@ impl<M: Simulated> Engine<M> {
     fn release(&mut self, id: u32, now: Picoseconds) {
         let class = self.threads[self.flights[id as usize].thread as usize].class as usize;
         let Some(workers) = &mut self.classes[class].workers else { return };
-        match workers.waiting.pop_front() {
-            // Its thread hands it over at an instant of its own, which may lie ahead.
-            Some((next, since)) => self.work_on(next, now.max(since)),
-            None => workers.free += 1,
-        }
+        let worker = self.flights[id as usize].runs_on;
+        let Some((next, since)) = workers.waiting.pop_front() else { return workers.free.push(worker) };
+        self.flights[next as usize].runs_on = worker;
+        // Its thread hands it over at an instant of its own, which may lie ahead.
+        self.work_on(next, now.max(since));
     }
 
     /// The device has served an operation's data.
@@ -205,7 +202,7 @@ impl<M: Simulated> Engine<M> {
             class.cpu += work;
         }
         let commits = class.costs.commit.is_some();
-        let end = self.cores.run(begin, work, 0);
+        let end = self.cores.run(thread, begin, work, 0);
         self.threads[thread as usize].free_at = end;
         let flight = &mut self.flights[id as usize];
         (flight.flush_start, flight.flushes_left) = (begin, flushes as u8);
@@ -305,7 +302,7 @@ impl<M: Simulated> Engine<M> {
         let seat = &mut self.threads[flight.thread as usize];
         let class = &self.classes[seat.class as usize];
         let [_, after] = class.costs.of_op(flight.write, flight.bytes);
-        let end = self.cores.run(begin, after, 0);
+        let end = self.cores.run(flight.runs_on, begin, after, 0);
         if class.workers.is_none() {
             seat.free_at = end;
         }

@@ -9,6 +9,7 @@ mod journal;
 pub(crate) mod pages;
 mod paging;
 mod queue;
+mod runnable;
 mod seat;
 #[cfg(test)]
 mod tests;
@@ -18,5 +19,6 @@ pub use cost::{Cores, Costs};
 pub use engine::Engine;
 pub use pages::Pages;
 pub use queue::{Event, Queue};
+pub use runnable::Runnable;
 pub use seat::{ClassSeat, Flight, Phase, ThreadSeat, ceiling_seat, class_seat, layout, thread_seat};
 pub use translate::{flush_every, path_key, stream};

@@ -54,7 +54,7 @@ impl<M: Simulated> Engine<M> {
         let own = class.workers.is_none();
         // Who is woken may have been handed over at an instant that still lies ahead.
         let at = at.max(flight.start);
-        let end = self.cores.run(if own { at.max(seat.free_at) } else { at }, after, 0);
+        let end = self.cores.run(flight.runs_on, if own { at.max(seat.free_at) } else { at }, after, 0);
         if own {
             seat.free_at = end;
         }

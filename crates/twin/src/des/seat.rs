@@ -80,8 +80,10 @@ pub struct ClassSeat {
 /// Workers of the kernel, each of which does one operation at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Workers {
-    /// That have nothing to do.
-    pub free: u32,
+    /// How many there are.
+    pub count: u32,
+    /// Those that have nothing to do, by their numbers among all who run.
+    pub free: Vec<u32>,
     /// Operations that wait for one, and since when.
     pub waiting: VecDeque<(u32, Picoseconds)>,
 }
@@ -144,6 +146,8 @@ pub enum Phase {
 pub struct Flight {
     /// Its thread.
     pub thread: u32,
+    /// Who does its work: its thread, or a worker of the kernel.
+    pub runs_on: u32,
     /// What it waits for.
     pub phase: Phase,
     /// It writes.
@@ -206,7 +210,7 @@ pub fn class_seat(
     let key = stream.path.key;
     let workers = Demand::of(host, &stream)?.workers.min(stream.in_flight());
     let workers = (key == PathKey::IoUringBuffered && workers.is_finite())
-        .then(|| Workers { free: workers.max(1.0) as u32, ..Workers::default() });
+        .then(|| Workers { count: workers.max(1.0) as u32, ..Workers::default() });
     let begin_s = if class.start_s > 0.0 { job.window.warmup_s + class.start_s } else { 0.0 };
     Ok(ClassSeat {
         costs: Costs::of(host, &stream, &translate::sizes(class))?,

@@ -50,7 +50,7 @@ fn engine(job: &Job, machine: Exponential, cpu_ns: u64) -> Engine<Exponential> {
     let dataset: &Dataset = &job.datasets[0];
     let seat = ceiling_seat(class, cpu_ns * 1000);
     let threads = (0..class.threads).map(|thread| thread_seat(job, 0, thread, dataset, 0)).collect();
-    Engine::new(vec![machine], vec![seat], threads, Vec::new(), Cores::new(64, class.threads), job.seed)
+    Engine::new(vec![machine], vec![seat], threads, Vec::new(), Runnable::new(64, class.threads), job.seed)
 }
 
 /// Throughput (1/s) and mean time (s) of a closed class over `operations`, after as many to warm up.

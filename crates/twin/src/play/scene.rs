@@ -4,7 +4,7 @@ use assay_record::{Cache, Job, TargetKind};
 
 use crate::{
     Driven, Host, Stream, Target, TwinError,
-    des::{ClassSeat, Cores, Engine, Pages, class_seat, layout, thread_seat},
+    des::{ClassSeat, Engine, Pages, Runnable, class_seat, layout, thread_seat},
     machine::Part,
     solve,
     solve::{commit::journals, crowds},
@@ -98,7 +98,12 @@ impl Scene {
             let seats = 0..class.threads;
             threads.extend(seats.map(|thread| thread_seat(&run, index, thread, &job.datasets[place], begins[place])));
         }
-        let cores = Cores::new(self.host.hardware_threads() as u32, threads.len() as u32);
+        let mut running = threads.len() as u32;
+        for workers in classes.iter_mut().filter_map(|class| class.workers.as_mut()) {
+            workers.free = (running..running + workers.count).collect();
+            running += workers.count;
+        }
+        let cores = Runnable::new(self.host.hardware_threads() as u32, running);
         let mut engine = Engine::new(machines?, classes, threads, pages, cores, job.seed);
         engine.set_journals(self.targets.iter().map(|(_, target)| journals(target) as usize));
         Ok(engine)

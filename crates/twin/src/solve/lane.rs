@@ -21,6 +21,8 @@ const MISSES_AT_LEAST: f64 = 1e-3;
 const NEAR: f64 = 0.05;
 /// Write-back is behind where it reaches less than this share of what it is given.
 const BEHIND_BELOW: f64 = 0.98;
+/// Rounds in which what write-back could serve when it was given too much holds nobody.
+const ROUNDS_UNHELD: usize = 12;
 /// Rates this near together are one.
 const NEAR_RATE: f64 = 1e-3;
 
@@ -57,7 +59,8 @@ enum LaneKind {
     /// writers wait, and as many a second of the window; and what the host alone would do.
     Behind { fits: [f64; 2], free: [f64; 2], offered: f64, ends: Ends },
     /// Reads of which some find their bytes, among writes that are written back by a load of their own. Where that one
-    /// cannot keep up, operations are held to a rate with which it can, and which lies between two `kept` ones.
+    /// cannot keep up, operations are held to a rate with which it can, and which lies between two `kept` ones. What it
+    /// `can` serve is what it did when it was last given more.
     Mixed {
         most: f64,
         sets: f64,
@@ -66,6 +69,8 @@ enum LaneKind {
         fits: [f64; 2],
         most_per_s: f64,
         kept: [f64; 2],
+        can: f64,
+        rounds: usize,
         secant: Secant,
     },
 }
@@ -94,8 +99,9 @@ impl SolverLane {
         let reads = 1.0 - stream.write_share;
         load.write_share = 0.0;
         load.rate_per_s *= reads;
-        let (fits, most_per_s, kept) = (fits(room, stream), f64::INFINITY, [0.0, f64::INFINITY]);
-        let kind = LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, secant: Secant::default() };
+        let (fits, most_per_s, kept, can) = (fits(room, stream), f64::INFINITY, [0.0, f64::INFINITY], f64::INFINITY);
+        let secant = Secant::default();
+        let kind = LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, can, rounds: 0, secant };
         Self { per_request: 1.0 / reads, kind, ..Self::default() }
     }
 
@@ -121,7 +127,8 @@ impl SolverLane {
         (load, answer): (&mut DeviceLoad, &DeviceAnswer),
         (behind, served): (&mut DeviceLoad, &DeviceAnswer),
     ) -> f64 {
-        let LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, secant } = &mut self.kind else {
+        let LaneKind::Mixed { most, sets, before, warm, fits, most_per_s, kept, can, rounds, secant } = &mut self.kind
+        else {
             return 0.0;
         };
         let found = if *warm { *most } else { hits(answer.ops_per_s * *sets, *before).min(*most) };
@@ -132,10 +139,16 @@ impl SolverLane {
         let room = |fits: f64, gone: f64| (fits - gone.max(0.0) * stream.warmup_s).max(0.0) / window;
         let written = answer.ops_per_s * stream.write_share;
         let due = (written - room(fits[0], written)).max(written * MISSES_AT_LEAST);
-        let least = (served.ops_per_s + room(fits[1], written - served.ops_per_s)) / stream.write_share;
+        let kept_up = |served: f64| (served + room(fits[1], written - served)) / stream.write_share;
+        let least = kept_up(served.ops_per_s);
+        if served.ops_per_s < BEHIND_BELOW * behind.rate_per_s {
+            *can = served.ops_per_s;
+        }
+        *rounds += 1;
         let limit = if behind.rate_per_s < due * (1.0 - NEAR) {
-            // Write-back was not yet given what is written now: what it served says nothing of what it can.
-            *most_per_s
+            // Write-back was not yet given what is written now: what it served says nothing of what it can, but what it did
+            // when it was given more than it could. That counts once nothing rests: reads were not held to a rate then.
+            if due > *can && *rounds > ROUNDS_UNHELD { most_per_s.min(kept_up(*can)) } else { *most_per_s }
         } else {
             held(*most_per_s, kept, answer.ops_per_s, least)
         };

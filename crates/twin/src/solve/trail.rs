@@ -6,11 +6,17 @@ use crate::device_load::DeviceAnswer;
 const BRACKETED_ROUNDS: usize = 40;
 /// Least part of the way to the think time that a round asks for.
 const STEP_AT_LEAST: f64 = 0.02;
+/// Rounds after which streams that move one another follow no secants any more.
+const SECANT_ROUNDS: usize = 40;
+/// What becomes of the part of the way when it turns round, and when it does not; the least part.
+const PART_DOWN: f64 = 0.5;
+const PART_UP: f64 = 1.1;
+const PART_AT_LEAST: f64 = 0.005;
 /// Ends this near together (in the logarithm) that still ask for opposite ways: the device jumps between them.
 const AT_A_JUMP: f64 = 1e-4;
 
 /// What think times were tried, and which ones they asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trail {
     secant: Secant,
     /// The longest think time that asked for a longer one, since a shorter one was asked for.
@@ -20,8 +26,26 @@ pub(super) struct Trail {
     /// On which side of the bracket the last round was.
     was_short: Option<bool>,
     pub(super) rounds: usize,
+    /// Part of the way that a stream among others goes, and the way that the last round asked for, in logarithms.
+    part: f64,
+    way: f64,
     /// What the device answered at both ends, and how far off they really were.
     ends: [Option<End>; 2],
+}
+
+impl Default for Trail {
+    fn default() -> Self {
+        Self {
+            secant: Secant::default(),
+            short: None,
+            long: None,
+            was_short: None,
+            rounds: 0,
+            part: 1.0,
+            way: 0.0,
+            ends: [None; 2],
+        }
+    }
 }
 
 /// An end of the bracket as it was found.
@@ -63,9 +87,19 @@ impl Secant {
 }
 
 impl Trail {
-    /// What to try next; several streams move one another, and each follows its own secant.
+    /// What to try next; several streams move one another, and each follows its own secant. Where that finds no rest, because
+    /// what is asked for is not a function of what the stream tries alone, each goes a part of the way, and less of it
+    /// whenever the way turns round. In logarithms, as in [`Trail::alone`].
     pub(super) fn next(&mut self, tried_ns: f64, wanted_ns: f64) -> f64 {
-        self.secant.next(Tried { tried: tried_ns, wanted: wanted_ns })
+        self.rounds += 1;
+        let way = wanted_ns.ln_1p() - tried_ns.ln_1p();
+        let turned = way * self.way < 0.0;
+        self.way = way;
+        if self.rounds <= SECANT_ROUNDS {
+            return self.secant.next(Tried { tried: tried_ns, wanted: wanted_ns });
+        }
+        self.part = if turned { (self.part * PART_DOWN).max(PART_AT_LEAST) } else { (self.part * PART_UP).min(1.0) };
+        (tried_ns.ln_1p() + self.part * way).exp_m1()
     }
 
     /// What to try next for a stream that is alone: its answer lies between two ends that close in. In logarithms, because
