@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from assay.untyped import Json
 from report.synthetic.drive import KINDS
 from report.synthetic.record import ENVIRONMENT, Shape, Window, asked, figure, reason, record
-
-Json = dict[str, Any]
 
 
 class Bench:

@@ -12,12 +12,11 @@ from assay.advise.rules import RULES
 from assay.record import Record, WorkRecord
 from assay.results.folder import Cell, Folder
 from assay.results.work import Work
+from assay.untyped import Json
 from report.synthetic.drive import KINDS
 from report.synthetic.record import asked, figure
 
 from advise.folders import work
-
-Json = dict[str, Any]
 
 PATHS = KINDS | {"pmem": {"kind": "pmem", "direct": False}, "null": {"kind": "null", "direct": False}}
 _LATENCIES = ("mean", "p50", "p99")

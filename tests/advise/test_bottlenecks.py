@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from assay.advise.rules.bottleneck import utilisation
 from assay.results import group
+from assay.untyped import Json
 
 from advise.shelf import Shelf
-
-Json = dict[str, Any]
 
 
 def shelf(*bandwidths: tuple[str, float], **wanted: Any) -> Shelf:

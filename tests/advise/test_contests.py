@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from assay.untyped import Json
 
 from advise.shelf import Shelf
 
-Json = dict[str, Any]
 UNRATED: Json = {"change": {"figures": {}}}
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from assay.untyped import Json
 
 from advise.shelf import Shelf
-
-Json = dict[str, Any]
 
 
 def scans(*paths: tuple[str, float], made: Shelf | None = None, about: Json | None = None, **wanted: Any) -> Shelf:

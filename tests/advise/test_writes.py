@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from assay.untyped import Json
 
 from advise.shelf import Shelf
 
-Json = dict[str, Any]
 RATED = {"kind": "fixed", "rate_per_s": 5.0}
 MIX = [{"bytes": 4096, "weight": 1}, {"bytes": 8192, "weight": 1}]
 

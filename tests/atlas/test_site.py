@@ -6,7 +6,6 @@ import csv
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from assay import home
@@ -14,9 +13,8 @@ from assay.atlas import site as sites
 from assay.error import AssayError
 from assay.passport import read
 from assay.target import catalog
+from assay.untyped import Json
 from commands import assay
-
-Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")

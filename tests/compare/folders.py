@@ -8,9 +8,8 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-Json = dict[str, Any]
+from assay.untyped import Json
 
 _EPOCH = datetime(2026, 3, 14, tzinfo=UTC).timestamp()
 

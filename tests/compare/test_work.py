@@ -15,8 +15,8 @@ from assay.compare.error import CompareError
 from assay.compare.judgement import Rules
 from assay.compare.table import entries, trust
 from assay.results.store import query
+from assay.untyped import Json
 
-Json = dict[str, Any]
 EPOCH = datetime(2026, 3, 14, tzinfo=UTC).timestamp()
 
 

@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from assay.binary import Binary
@@ -23,8 +22,7 @@ from assay.study.request import Prepared, Wish, prepare
 from assay.study.run import Summary
 from assay.study.work.runners import WorkRunner, register
 from assay.target.target import parse
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 @pytest.fixture

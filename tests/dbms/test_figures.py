@@ -8,8 +8,7 @@ from assay.dbms.wtperf.parse import Latencies
 from assay.record import WorkRecord
 from assay.report.figures import databases
 from assay.results.work import Work
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def record(workload: str, target: str, parts: list[Json], figures_: Json | None = None, **parameters: Any) -> Work:

@@ -8,15 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import warm
 from assay.dbms.grant import Grant
 from assay.record import WorkRecord
 from assay.study.work import load
-
-Json = dict[str, Any]
 
 
 @pytest.fixture

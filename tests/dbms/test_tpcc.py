@@ -33,8 +33,8 @@ from assay.dbms.tpcc.stores import PostgresBench
 from assay.error import AssayError
 from assay.study.run import Summary
 from assay.study.work import load as records_of
+from assay.untyped import Json
 
-Json = dict[str, Any]
 QUICK = ["--warehouses", "2", "--terminals", "2", "--duration", "1500ms", "--ramp", "500ms", "--small"]
 SMALL = TpccFlags(warehouses=2, terminals=2, duration_s=1.5, ramp_s=0.5, small=True, choice="uniform")
 MIB = 1 << 20

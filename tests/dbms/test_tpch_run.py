@@ -21,9 +21,9 @@ from assay.dbms.tpch.embedded import DuckDB, EngineError, QueryError
 from assay.dbms.tpch.engine import QueryWish
 from assay.error import AssayError
 from assay.study.run import Summary
+from assay.untyped import Json
 
 pytestmark = pytest.mark.usefixtures("assayer")
-Json = dict[str, Any]
 
 
 @pytest.fixture

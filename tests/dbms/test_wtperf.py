@@ -22,10 +22,10 @@ from assay.study.consent import Consent
 from assay.study.progress import Silent
 from assay.study.run import Summary
 from assay.study.work import load, runners
+from assay.untyped import Json
 from hypothesis import given
 from hypothesis import strategies as st
 
-Json = dict[str, Any]
 RECORDED = Path(__file__).with_name("wtperf-output")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
+from assay.untyped import Json
 
 KIB, MIB = 1 << 10, 1 << 20
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
+from assay.untyped import Json
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSAYER = ROOT / "target" / "release" / "assayer"

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from assay.untyped import Json
 
 from . import program
-from .jobs import KIB, MIB, Json, dataset, job, klass, writes
+from .jobs import KIB, MIB, dataset, job, klass, writes
 
 MEANS = [
     ("pread", "fdatasync"),

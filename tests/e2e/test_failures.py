@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from assay.untyped import Json
 
 from . import places, program
-from .jobs import KIB, MIB, Json, dataset, fixed, job, klass, writes
+from .jobs import KIB, MIB, dataset, fixed, job, klass, writes
 
 
 def failed(outcome: program.Outcome, *words: str) -> None:

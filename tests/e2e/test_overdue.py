@@ -12,9 +12,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from assay.untyped import Json
 
 from . import places, program
-from .jobs import Json, fixed, job, klass, writes
+from .jobs import fixed, job, klass, writes
 from .places import Loop
 
 RATE = 500.0

@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from assay.untyped import Json
 
 from . import places, program
-from .jobs import KIB, MIB, Json, dataset, fixed, job, klass, writes
+from .jobs import KIB, MIB, dataset, fixed, job, klass, writes
 
 MEMORY: Json = {"id": "main", "kind": "memory"}
 

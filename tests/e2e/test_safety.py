@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from assay.untyped import Json
 
 from . import places, program
-from .jobs import MIB, Json, dataset, job, klass, writes
+from .jobs import MIB, dataset, job, klass, writes
 from .places import Loop
 
 

@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from assay.untyped import Json
 
 from . import places, program
-from .jobs import KIB, MIB, Json, dataset, fixed, job, klass, writes
+from .jobs import KIB, MIB, dataset, fixed, job, klass, writes
 from .places import Loop
 
 MEMORY = {"id": "main", "kind": "memory"}

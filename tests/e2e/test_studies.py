@@ -10,9 +10,9 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from assay.untyped import Json
 
 from . import program
 
@@ -71,8 +71,6 @@ y = "bandwidth_bytes_per_s"
 series = "class"
 facet = "scenario"
 """
-
-Json = dict[str, Any]
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assay.untyped import Json
 
 from . import program
-from .jobs import Json, job, klass
+from .jobs import job, klass
 
 DEAR = "hz=2.6e9,events=200"
 """Two hundred events are taken out and put in at each context switch: some 25 us."""

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assay.untyped import Json
 
 from . import places, program
-from .jobs import KIB, MIB, Json, dataset, fixed, job, klass, writes
+from .jobs import KIB, MIB, dataset, fixed, job, klass, writes
 from .places import Loop
 
 

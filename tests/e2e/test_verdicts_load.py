@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from assay.untyped import Json
 
 from . import groups, neighbours, places, program
-from .jobs import KIB, MIB, Json, dataset, fixed, job, klass, writes
+from .jobs import KIB, MIB, dataset, fixed, job, klass, writes
 from .neighbours import one_cpu
 from .places import Loop
 

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import warm
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def job(keep: Path, duration_s: float, **more: Any) -> Json:

@@ -26,13 +26,13 @@ from assay.fleet.executor import executor_of
 from assay.price.choose.twinned import curves
 from assay.soak import lanes
 from assay.soak.rounds import SoakOrder
+from assay.untyped import Json
 from commands import assay
 from fleet.processes import serving, until
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.usefixtures("assayer")
 
-Json = dict[str, Any]
 TWINS = ("990pro", "ddr4-2666-32g")
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.untyped import Json
 from e2e.jobs import MIB, dataset, job, writes
 from engine import ledgers
-
-Json = dict[str, Any]
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ASSAYER = ROOT / "target" / "release" / "assayer"

@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from assay.bench import crosscheck
 from assay.bench.prepared import prepared
 from assay.error import AssayError
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def figures(ops: float, mean: float) -> crosscheck.Figures:

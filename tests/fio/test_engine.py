@@ -7,15 +7,14 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from assay.error import NOT_POSSIBLE
 from assay.fio import engine as engines
 from assay.target.target import parse
 from assay.twin.predict import host_ns
+from assay.untyped import Json
 
-Json = dict[str, Any]
 SIZE = 8 << 30
 
 

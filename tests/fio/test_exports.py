@@ -12,10 +12,9 @@ from assay.fio.jobfile import FioError
 from assay.study.job import class_job, dataset_job, window_job
 from assay.study.model import Study
 from assay.study.source import parse as parse_study
+from assay.untyped import Json
 from hypothesis import given
 from hypothesis import strategies as st
-
-Json = dict[str, Any]
 
 
 def cell(entry: Json, **changes: Any) -> Json:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
+from assay.untyped import Json
 
 HERE = Path(__file__).parent
 _LOOK_S = 0.05

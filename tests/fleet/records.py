@@ -7,8 +7,6 @@ from typing import Any
 from assay.fleet.total import Seat
 from hdrh.histogram import HdrHistogram
 
-Json = dict[str, Any]
-
 START_NS = 5_000_000_000
 AHEAD_NS = 1_000_000_000_000
 WARMUP_S, MEASURE_S = 0.5, 2.0

@@ -10,9 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from assay.untyped import Json
 from commands import assay
 
-from .processes import HERE, Json, command, run, states, until, worker_of
+from .processes import HERE, command, run, states, until, worker_of
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.usefixtures("assayer")

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from assay.fleet import moments, within
 from assay.fleet.total import of_cell
+from assay.untyped import Json
 
-from .records import MEASURE_S, Json, lost, seat
+from .records import MEASURE_S, lost, seat
 
 STEP_S = 0.1
 

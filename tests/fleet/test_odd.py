@@ -5,8 +5,9 @@ import random
 import pytest
 from assay.fleet import odd
 from assay.fleet.total import of_cell
+from assay.untyped import Json
 
-from .records import Json, seat
+from .records import seat
 
 HOSTS = ["a", "b", "c", "d"]
 

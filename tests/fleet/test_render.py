@@ -15,6 +15,7 @@ from assay.error import AssayError
 from assay.fleet import hosts, kubernetes, slurm
 from assay.fleet.kubernetes import Cluster
 from assay.fleet.rendered import RenderedRun
+from assay.untyped import Json
 from commands import assay
 
 from .processes import HERE
@@ -23,8 +24,6 @@ from .sshd import remote
 yaml = pytest.importorskip("yaml")
 ROOT = HERE.parent.parent
 DEPLOY = ROOT / "deploy"
-
-Json = dict[str, Any]
 
 # As sbatch(1) has them: options, and what each takes.
 SBATCH = {

@@ -18,8 +18,9 @@ from assay.error import AssayError
 from assay.fleet import keys
 from assay.fleet.call import Fleet, connected
 from assay.fleet.keys import Pair
+from assay.untyped import Json
 
-from .processes import HERE, Json, can_shift_clocks, command, run, serving
+from .processes import HERE, can_shift_clocks, command, run, serving
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.usefixtures("assayer")

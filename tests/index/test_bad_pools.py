@@ -8,12 +8,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import warm
+from assay.untyped import Json
 
-Json = dict[str, Any]
 IN_MEMORY = ["fptree", "bztree", "dash-eh", "dash-lh"]
 ON_A_DRIVE = ["ssd-btree", "ssd-hash"]
 ALL = IN_MEMORY + ON_A_DRIVE

@@ -10,12 +10,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import warm
+from assay.untyped import Json
 
-Json = dict[str, Any]
 # Where the word lies that leads to the first leaf: the first root of a pool.
 FIRST_ROOT = 8192 + 64
 VERSION_AT = 8

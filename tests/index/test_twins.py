@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import Any
 
 import pytest
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 pytestmark = pytest.mark.usefixtures("assayer")
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
+from assay.untyped import Json
 from e2e import program
-from e2e.jobs import KIB, MIB, Json, dataset, fixed, job, klass, writes
+from e2e.jobs import KIB, MIB, dataset, fixed, job, klass, writes
 
 PATHS = {
     "null": ("null",),

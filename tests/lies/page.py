@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from e2e.jobs import Json
+from assay.untyped import Json
 
 from .gallery import GALLERY, REFUSED, Lie
 from .stages import caches, clocks, data, flushes, layers, machine, played, repeats, targets, windows  # noqa: F401

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.untyped import Json
 from e2e import program
-from e2e.jobs import MIB, Json, dataset, job
+from e2e.jobs import MIB, dataset, job
 from e2e.places import Loop
 from e2e.program import Outcome, Running
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from e2e.jobs import Json
+from assay.untyped import Json
 from e2e.program import Outcome
 
 from .gallery import Lie

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from assay.mount import play
 from assay.mount.drive import drive
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -7,15 +7,13 @@ import json
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from assay import rivals
 from assay.rivals.program import path as rivals_program
+from assay.untyped import Json
 
 from mount.cutting import Left, Victim, Worker, shut
 from mount.mounted import ROOT
-
-Json = dict[str, Any]
 
 _ASSAYER = ROOT / "target" / "release" / "assayer"
 

@@ -8,13 +8,11 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from assay.untyped import Json
 
 from mount.mounted import ROOT, require_fuse
-
-Json = dict[str, Any]
 
 _DRIVE = "mount:fixed:400,200,600"
 _STUDY = """

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from assay.untyped import Json
 from commands import assay
-
-Json = dict[str, Any]
 
 SHORT = ("measure=250ms", "sustained=1s", "first=32MiB", "data=64MiB", "repeats=2")
 

@@ -6,19 +6,18 @@ import json
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from assay.passport import plausible, read, seal
 from assay.passport.document import PassportFigure
+from assay.untyped import Json
 from commands import assay
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from passport.conftest import taken
 
-Json = dict[str, Any]
 Change = Callable[[Callable[[Json], None]], Path]
 
 

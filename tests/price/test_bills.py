@@ -14,12 +14,12 @@ from assay.price.listing import listing
 from assay.price.order import Endurance, Order
 from assay.price.ownership import total
 from assay.price.seen import Seen
+from assay.untyped import Json
 from pydantic import ValidationError
 
 from price.shop import book, entry, ledger, part
 from price.test_plan import close
 
-Json = dict[str, Any]
 HOURS = 730.0
 
 

@@ -14,11 +14,10 @@ from assay.price.choose.latency import LatencyFigure
 from assay.price.choose.plan import FleetPlan, Limit
 from assay.price.choose.volume import catalog_volumes
 from assay.price.ledger import Ledger
+from assay.untyped import Json
 
 from price.test_choose import machine, workload
 from price.test_plan import KNOWN, Noting, close
-
-Json = dict[str, Any]
 
 
 def fleet(name: str, usd: float, headroom: float = 2.0, latency: float | None = 100.0, **changes: Any) -> FleetPlan:

@@ -13,12 +13,11 @@ from assay.price.record import load_of
 from assay.price.seen import Seen, find_work, load_of_work, of_cell, of_work, seen
 from assay.record import Record, WorkRecord
 from assay.results.work import Work
+from assay.untyped import Json
 
 from price.shop import ledger
 from price.test_jungle import figure, record, stored
 from price.test_plan import close
-
-Json = dict[str, Any]
 
 
 def classes(*names: str, **cpu: Any) -> Json:

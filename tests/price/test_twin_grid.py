@@ -20,11 +20,10 @@ from assay.price.choose.twinned import (
 )  # fmt: skip
 from assay.target import catalog
 from assay.twin.predict import Point, stream
+from assay.untyped import Json
 
 from price.test_choose import machine
 from price.test_plan import Noting, close
-
-Json = dict[str, Any]
 
 
 class Answering:

@@ -13,9 +13,10 @@ from assay.report.answer import Answer
 from assay.results import pick
 from assay.results.interval import over_runs
 from assay.units import show
+from assay.untyped import Json
 from report.synthetic import drive, folder
 from report.synthetic.folder import Synthetic
-from report.synthetic.record import Json, Shape, asked, reason
+from report.synthetic.record import Shape, asked, reason
 
 SEEDS = range(5)
 

@@ -7,8 +7,7 @@ from assay.report.answer.model import number
 from assay.results import group
 from assay.results.folder import Cell
 from assay.results.row import Row
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def row(at_least: Json | None) -> Row:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from assay.record import WorkRecord
 from assay.results.repeats import together
 from assay.results.work import Work
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 
 def one(name: str, seconds: float, *, protocol: str = "cold", passed: bool = True, **told: str) -> Work:

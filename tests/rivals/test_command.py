@@ -20,7 +20,6 @@ from assay.rivals.build import rocksdb
 from assay.study.cell import Cell
 from assay.study.plan import in_order
 
-Json = dict[str, Any]
 BUILT = {str(one["name"]) for one in rivals.listed()}
 
 

@@ -24,8 +24,8 @@ from assay.rivals.published.line import LineWork, told
 from assay.rivals.published.printed import DAMAGED, READERS, PrintedSecond
 from assay.rivals.published.recipe import Recipe, read
 from assay.rivals.published.window import ProcessCount, counted, watch
+from assay.untyped import Json
 
-Json = dict[str, Any]
 LINES = tuple(name for name in PUBLISHED if any(one.command is not None for one in read(name).structure))
 # As they were printed on a VM; of LeanStore's the first second of a window, one in it, and the table's head.
 VMCACHE = """ts,tx,rmb,wmb,system,threads,datasize,workload,batch

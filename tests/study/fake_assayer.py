@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
+from assay.untyped import Json
 
 MARKER = ".assay-scratch.json"
 STOPPED: list[int] = []

@@ -13,10 +13,9 @@ from assay.error import AssayError
 from assay.study import plan
 from assay.study.cell import Cell
 from assay.study.consent import Consent, given
+from assay.untyped import Json
 
 from study.conftest import Assay
-
-Json = dict[str, Any]
 
 
 def cell(ident: str, *targets: Json) -> Cell:

@@ -9,14 +9,13 @@ import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from assay.error import AssayError
 from assay.trace import calls, process, tracefs
 from assay.trace.device import devices_of
+from assay.untyped import Json
 
-Json = dict[str, Any]
 LOAD = Path(__file__).with_name("load.py")
 
 

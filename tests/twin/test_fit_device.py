@@ -24,9 +24,9 @@ from assay.twin import fit_knee, fit_points, fit_result
 from assay.twin.fit_drive import DriveFit
 from assay.twin.fit_points import Measured
 from assay.twin.fit_verdict import judge
+from assay.untyped import Json
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-Json = dict[str, Any]
 SECONDS = ("--seconds-per-point", "0.2", "--set", "sustained=2s", "--set", "beside=0.5s")
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from assay.twin import fit_host
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 READ, BYTE, CALL, SLEEP, BELL = 9_000.0, 0.1, 4_000.0, 10_000.0, 30_000.0
 

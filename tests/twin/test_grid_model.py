@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from typing import Any
 
 import pytest
 from assay import home
 from assay.binary import Binary
 from assay.twin import memory_catalog
 from assay.twin.grid_model import bandwidth
-
-Json = dict[str, Any]
+from assay.untyped import Json
 
 PATH = {
     "sequential_read": (True, 0.0, "nt"),

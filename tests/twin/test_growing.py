@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from typing import Any
 
 import pytest
 from assay.binary import Binary, BinaryError
 from assay.target import catalog, names
 from assay.target.host import HostWish
 from assay.twin.predict import Point, predict
-
-Json = dict[str, Any]
 
 
 @pytest.fixture

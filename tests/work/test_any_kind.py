@@ -6,12 +6,11 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 from assay.home import binary, second_program
+from assay.untyped import Json
 
-Json = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("assayer")
 
 INDEX: Json = {

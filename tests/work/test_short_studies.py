@@ -8,12 +8,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 import warm
+from assay.untyped import Json
 
-Json = dict[str, Any]
 pytestmark = pytest.mark.usefixtures("assayer")
 
 INDEX = ("index", "run", "--index", "ssd-btree", "--workload", "lookup", "--keys", "3000", "--count", "0")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
@@ -16,9 +15,9 @@ from assay.error import AssayError
 from assay.study import outcome
 from assay.study.work import WorkDraft, check, figure, folder, part, run_work, show
 from assay.study.work.view import label, said
+from assay.untyped import Json
 from rich.console import Console
 
-Json = dict[str, Any]
 SCHEMA = json.loads((home.schema() / "work.schema.json").read_text())
 
 

@@ -9,8 +9,8 @@ import tempfile
 import time
 
 import pytest
+from assay.untyped import Json
 from e2e import neighbours, program
-from e2e.jobs import Json
 from e2e.neighbours import one_cpu
 from e2e.program import Outcome
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import time
 
+from assay.untyped import Json
 from e2e import places, program
-from e2e.jobs import Json, fixed, job, klass, writes
+from e2e.jobs import fixed, job, klass, writes
 from e2e.program import Outcome, Running
 
 from lies.gallery import lie

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from report.synthetic.record import Json, Shape, asked
+from assay.untyped import Json
+from report.synthetic.record import Shape, asked
 
 READ_NS, WRITE_NS, FLUSH_NS = 82_000.0, 21_000.0, 950_000.0
 PEAK_OPS, PEAK_BYTES = 640_000.0, 6.4e9

@@ -9,7 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from report.synthetic.record import Json, Shape, Window, record
+from assay.untyped import Json
+from report.synthetic.record import Shape, Window, record
 
 # Factors and scenario in; shapes out, or a sentence that says why the cell is refused.
 Model = Callable[[Json, str], list[Shape] | tuple[str, str]]

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from assay.untyped import Json
 from hdrh.histogram import HdrHistogram
-
-Json = dict[str, Any]
 
 GIB = 1 << 30
 _RANGE = (1, 60_000_000_000, 3)

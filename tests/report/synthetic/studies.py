@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay.untyped import Json
 from report.synthetic import drive
 from report.synthetic.folder import Synthetic
-from report.synthetic.record import Json, Shape, asked, reason
+from report.synthetic.record import Shape, asked, reason
 from report.synthetic.sweeps import long_run, pages, sizes
 
 HTAP = ("scan", "point", "background", "wal")

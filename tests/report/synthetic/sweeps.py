@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from assay.untyped import Json
 from report.synthetic import drive
 from report.synthetic.folder import Synthetic
-from report.synthetic.record import Json, Shape, Window, asked, reason
+from report.synthetic.record import Shape, Window, asked, reason
 
 
 def pages() -> Synthetic:
