@@ -24,6 +24,8 @@ const LANES_CLOSE_ENOUGH: f64 = 1e-3;
 const CLOSE_ENOUGH: f64 = 1e-5;
 /// Rounds of the lanes at the end over which an answer that comes to no rest is seen to swing.
 const SWING_ROUNDS: usize = 8;
+/// A device this busy is full.
+const FULL: f64 = 0.99;
 /// Rounds in which the device's time is taken as what it was at the last rate; after them ends close in.
 const FORESEEN_ROUNDS: usize = 12;
 
@@ -110,8 +112,8 @@ impl Seat {
         self.held_ns * if self.demand.workers.is_finite() { 1.0 } else { self.demand.offloaded }
     }
 
-    /// Takes in what the device answered to its requests, as an answer to the stream's operations.
-    fn take(&mut self, stream: &Stream, answer: &mut DeviceAnswer) {
+    /// Takes in what the device answered to its requests, as an answer to the stream's operations, which may be `alone`.
+    fn take(&mut self, stream: &Stream, answer: &mut DeviceAnswer, alone: bool) {
         self.requests_per_s = answer.ops_per_s;
         answer.ops_per_s = self.lane.operations(answer.ops_per_s);
         let served = stream.in_flight().min(self.demand.workers);
@@ -124,7 +126,10 @@ impl Seat {
             let closed = (cycle_ns(served) - self.held_ns - self.pause_ns).max(0.0);
             let own = f64::from(stream.threads);
             let wait_ns = if free { ahead::wait_at_rate(answer, ops_per_s, own, each) } else { closed };
-            ahead::wait(answer, wait_ns, each);
+            match self.spacing_ns(stream, answer).filter(|_| alone && !free) {
+                Some(spacing_ns) => ahead::wait_in_bunches(answer, wait_ns, each, spacing_ns, self.held_ns * each.max(1.0)),
+                None => ahead::wait(answer, wait_ns, each),
+            }
         } else if self.lane.is_behind() {
             answer.mean_ns = if free { 0.0 } else { (cycle_ns(served) - self.cpu_ns - self.pause_ns).max(0.0) };
         } else {
@@ -136,6 +141,12 @@ impl Seat {
         let waiting = stream.in_flight() - served;
         let waits = self.demand.workers.is_finite() && waiting > 0.0 && !free;
         self.worker_ns = if waits { waiting / answer.ops_per_s * 1e9 } else { 0.0 };
+    }
+
+    /// Time between two requests that a device full of this stream's has served, ns; none where it is not.
+    fn spacing_ns(&self, stream: &Stream, answer: &DeviceAnswer) -> Option<f64> {
+        let is_full = answer.utilisation >= FULL && stream.threads == stream.in_flight() as u32;
+        is_full.then(|| 1e9 / self.requests_per_s)
     }
 
     /// Time on the stream's own threads, or the kernel's workers, of which each has some operations in flight.
@@ -313,7 +324,7 @@ fn ask(target: &Target, streams: &[Stream], loads: &[DeviceLoad], coupled: &mut 
     }
     answer(target, loads, &mut coupled.answers)?;
     for (stream, (seat, answer)) in streams.iter().zip(coupled.seats.iter_mut().zip(&mut coupled.answers)) {
-        seat.take(stream, answer);
+        seat.take(stream, answer, streams.len() == 1);
     }
     Ok(())
 }
