@@ -27,10 +27,10 @@ pub fn group(drive: &OptaneSsd, members: f64) -> Group {
     }
 }
 
-/// Nothing of chance is in its way: reads or writes in order, past the page cache, which asks in bursts.
+/// Nothing of chance is in its way: reads or writes in order, but for what the page cache writes back in bursts.
 fn orderly(load: &DeviceLoad) -> bool {
     let pure = load.write_share == 0.0 || load.write_share == 1.0;
-    load.sequential && pure && load.rate_per_s.is_infinite() && !load.is_behind()
+    load.sequential && pure && load.rate_per_s.is_infinite() && (load.write_share == 0.0 || !load.is_behind())
 }
 
 /// A load on a group of drives; `mixed` where both reads and writes come.

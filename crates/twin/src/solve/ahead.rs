@@ -1,6 +1,6 @@
 //! How long operations wait for what the kernel reads ahead of them.
 
-use crate::{Percentile, des::pages::AHEAD_REQUESTS, device_load::DeviceAnswer};
+use crate::{Percentile, device_load::DeviceAnswer};
 
 /// Ranks of an answer: the share of all operations that take longer.
 const RARE: [f64; 3] = [0.5, 0.01, 0.001];
@@ -21,12 +21,17 @@ pub fn wait(answer: &mut DeviceAnswer, wait_ns: f64, per_request: f64) {
 
 /// The same where the device is full of requests that are read ahead, each `spacing_ns` after the one before. They were asked
 /// for together once, and come back together ever after: the first of them is waited for long, and those behind it come one
-/// by one while a reader uses an operation, or all operations of a request, for `used_ns`.
-pub fn wait_in_bunches(answer: &mut DeviceAnswer, wait_ns: f64, per_request: f64, spacing_ns: f64, used_ns: f64) {
-    let (each, requests) = (per_request.max(1.0), (1.0 / per_request).max(1.0));
-    let behind = if requests > AHEAD_REQUESTS { 0.0 } else { AHEAD_REQUESTS / requests };
+/// by one while a reader uses all operations of one, of which it has `held_ns` each.
+pub fn wait_in_bunches(
+    answer: &mut DeviceAnswer,
+    wait_ns: f64,
+    (per_request, used_ahead): (f64, f64),
+    (spacing_ns, held_ns): (f64, f64),
+) {
+    let each = per_request.max(1.0);
+    let behind = if per_request < 1.0 { 0.0 } else { used_ahead / per_request };
     let bunch = 1.0 + behind;
-    let behind_ns = (spacing_ns * requests - used_ns).clamp(0.0, wait_ns * each);
+    let behind_ns = (spacing_ns - held_ns * each).clamp(0.0, wait_ns * each);
     let first_ns = wait_ns * each * bunch - behind_ns * behind;
     let at = |rare: f64| match rare * each {
         share if share < 1.0 / bunch => first_ns,
@@ -38,9 +43,10 @@ pub fn wait_in_bunches(answer: &mut DeviceAnswer, wait_ns: f64, per_request: f64
     answer.mean_ns = wait_ns;
 }
 
-/// What a reader that keeps to a rate waits for, ns of an operation: requests are under way while it uses those before.
-pub fn wait_at_rate(answer: &DeviceAnswer, ops_per_s: f64, threads: f64, per_request: f64) -> f64 {
-    let used_ns = AHEAD_REQUESTS * per_request * threads / ops_per_s * 1e9;
+/// What a reader that keeps to a rate waits for, ns of an operation: requests are under way while it uses so many operations
+/// `used_ahead`.
+pub fn wait_at_rate(answer: &DeviceAnswer, ops_per_s: f64, threads: f64, (per_request, used_ahead): (f64, f64)) -> f64 {
+    let used_ns = used_ahead * threads / ops_per_s * 1e9;
     (answer.mean_ns - used_ns).max(0.0) / per_request.max(1.0)
 }
 
@@ -84,20 +90,24 @@ mod tests {
     #[test]
     fn what_was_asked_for_together_comes_back_together() {
         let mut four = answer();
-        wait_in_bunches(&mut four, 760.0, 1.0, 200.0, 40.0);
+        wait_in_bunches(&mut four, 760.0, (1.0, 2.0), (200.0, 40.0));
         assert_eq!([four.p50.mid_ns, four.p99.mid_ns], [160.0, 1960.0]);
         assert_eq!(four.mean_ns, (1960.0 + 2.0 * 160.0) / 3.0);
         let mut one = answer();
-        wait_in_bunches(&mut one, 160.0, 1.0, 200.0, 40.0);
+        wait_in_bunches(&mut one, 160.0, (1.0, 2.0), (200.0, 40.0));
         assert_eq!([one.p50.mid_ns, one.p999.mid_ns], [160.0; 2], "alone, each comes as long after the one before");
         let mut large = answer();
-        wait_in_bunches(&mut large, 3100.0, 0.25, 200.0, 100.0);
-        assert_eq!([large.p50.mid_ns, large.p999.mid_ns], [3100.0; 2], "nothing is asked for ahead of four requests at once");
+        wait_in_bunches(&mut large, 3100.0, (0.5, 0.5), (400.0, 100.0));
+        assert_eq!(
+            [large.p50.mid_ns, large.p999.mid_ns],
+            [3100.0; 2],
+            "nothing is asked for ahead of four requests at once"
+        );
     }
 
     #[test]
     fn a_slow_reader_waits_for_nothing() {
-        assert_eq!(wait_at_rate(&answer(), 1e3, 1.0, 32.0), 0.0);
-        assert!((wait_at_rate(&answer(), 1e9, 1.0, 32.0) - 36.0 / 32.0).abs() < 1e-9, "64 ns of 100 are gone");
+        assert_eq!(wait_at_rate(&answer(), 1e3, 1.0, (32.0, 64.0)), 0.0);
+        assert!((wait_at_rate(&answer(), 1e9, 1.0, (32.0, 64.0)) - 36.0 / 32.0).abs() < 1e-9, "64 ns of 100 are gone");
     }
 }

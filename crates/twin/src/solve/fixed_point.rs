@@ -125,9 +125,12 @@ impl Seat {
             let each = self.lane.per_request;
             let closed = (cycle_ns(served) - self.held_ns - self.pause_ns).max(0.0);
             let own = f64::from(stream.threads);
-            let wait_ns = if free { ahead::wait_at_rate(answer, ops_per_s, own, each) } else { closed };
+            let wait_ns =
+                if free { ahead::wait_at_rate(answer, ops_per_s, own, (each, self.lane.used_ahead)) } else { closed };
             match self.spacing_ns(stream, answer).filter(|_| alone && !free) {
-                Some(spacing_ns) => ahead::wait_in_bunches(answer, wait_ns, each, spacing_ns, self.held_ns * each.max(1.0)),
+                Some(spacing_ns) => {
+                    ahead::wait_in_bunches(answer, wait_ns, (each, self.lane.used_ahead), (spacing_ns, self.held_ns))
+                }
                 None => ahead::wait(answer, wait_ns, each),
             }
         } else if self.lane.is_behind() {

@@ -35,6 +35,8 @@ pub struct SolverLane {
     pub reads_ahead: bool,
     /// Operations that a request holds before any finds its bytes in memory.
     ahead: f64,
+    /// Operations between the one that asks for a request and the one that uses it.
+    pub used_ahead: f64,
     /// Operations of a request that kernel workers copy side by side, where there are such.
     pub side_by_side: f64,
     kind: LaneKind,
@@ -42,7 +44,14 @@ pub struct SolverLane {
 
 impl Default for SolverLane {
     fn default() -> Self {
-        Self { per_request: 1.0, reads_ahead: false, ahead: 1.0, side_by_side: 1.0, kind: LaneKind::Direct }
+        Self {
+            per_request: 1.0,
+            reads_ahead: false,
+            ahead: 1.0,
+            used_ahead: 0.0,
+            side_by_side: 1.0,
+            kind: LaneKind::Direct,
+        }
     }
 }
 
@@ -177,9 +186,12 @@ impl SolverLane {
         if let Some(bytes) = stream.ahead_bytes().filter(|_| !stream.warm) {
             lane.side_by_side =
                 (load.in_flight / f64::from(stream.threads)).clamp(1.0, (bytes / stream.size_bytes).max(1.0));
-            load.in_flight = under_way(stream.size_bytes / bytes, load.in_flight, f64::from(stream.threads));
-            load.size_bytes = bytes;
-            lane.ahead = bytes / stream.size_bytes;
+            // What a large operation asks for at once is waited for as a whole.
+            let (size, most) = (stream.size_bytes, AHEAD_REQUESTS * bytes);
+            load.size_bytes = size.clamp(bytes, most);
+            lane.ahead = load.size_bytes / size;
+            lane.used_ahead = most / size;
+            load.in_flight = under_way(&lane, load.in_flight, f64::from(stream.threads));
             (lane.per_request, lane.reads_ahead) = (lane.ahead, true);
         }
         let set = load.working_set_bytes.max(1.0);
@@ -206,10 +218,10 @@ impl SolverLane {
         Self { per_request, kind, ..Self::default() }
     }
 
-    /// Share of an operation's work during which none of its requests is under way: one that is larger than what is read
-    /// ahead begins the rest of its requests when the one before it has been used.
+    /// Share of an operation's work during which none of its requests is under way, but for what `per_request` has of it: one
+    /// that is larger than what is read ahead begins the rest of its requests when the one before it has been used.
     pub fn in_order(&self) -> f64 {
-        if self.reads_ahead { (1.0 - AHEAD_REQUESTS * self.ahead).max(0.0) } else { 0.0 }
+        if self.reads_ahead { (1.0 - self.ahead).max(0.0) } else { 0.0 }
     }
 
     /// Nobody waits for the device unless memory is full of dirty pages.
@@ -268,11 +280,11 @@ impl SolverLane {
     }
 }
 
-/// Requests under way while `threads` read ahead with so many operations in flight, each as large as `each` requests. Two
-/// more than operations need are asked for; one so large that it asks for more itself waits for those.
-fn under_way(each: f64, in_flight: f64, threads: f64) -> f64 {
-    let own = (in_flight / threads * each).max(1.0);
-    threads * (own + if each > AHEAD_REQUESTS { 0.0 } else { AHEAD_REQUESTS })
+/// Requests under way while `threads` read ahead with so many operations in flight. More than operations need are asked for;
+/// one so large that it asks for more itself waits for those.
+fn under_way(lane: &SolverLane, in_flight: f64, threads: f64) -> f64 {
+    let own = (in_flight / threads / lane.ahead).max(1.0);
+    threads * (own + if lane.ahead < 1.0 { 0.0 } else { lane.used_ahead / lane.ahead })
 }
 
 /// The rate to hold operations to, a second, after `reached` of them let write-back keep up with `least` of them: more
