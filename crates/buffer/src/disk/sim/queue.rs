@@ -87,8 +87,8 @@ impl SimQueue {
             Action::Trim => {
                 let id = state.write_id();
                 // SAFETY: the caller's promise.
-                let ranges = TrimRange::all(unsafe { self.bytes(&request) });
-                (ranges.map(|range| self.forget(state, id, range, outcome)).collect(), Some(id))
+                let mut ranges = TrimRange::all(unsafe { self.bytes(&request) });
+                (ranges.try_for_each(|range| self.forget(state, id, range, outcome)), Some(id))
             }
             Action::Write | Action::Place(_) => {
                 // SAFETY: the caller's promise.
