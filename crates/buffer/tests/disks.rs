@@ -4,7 +4,7 @@ use std::{collections::HashSet, path::PathBuf, sync::Arc};
 
 use assay_buffer::{
     BufferError,
-    disk::{Access, Action, Completion, Disk, DiskRequest, Drive, Memory, NONE, ONE, carry_out},
+    disk::{Access, Action, Completion, Disk, DiskRequest, Drive, Memory, NONE, ONE, TrimRange, carry_out},
 };
 use assay_record::PathKind;
 
@@ -129,4 +129,12 @@ fn a_file_is_made_once_and_held_by_one() {
     assert!(Drive::create(&paths, 1 << 20, Access::default()).is_err());
     assert!(!paths[0].exists(), "what a refused creation had made is removed again");
     assert!(paths[1].exists());
+}
+
+#[test]
+fn ranges_of_a_trim_come_back_from_their_list() {
+    let ranges = [(0, 4096), (1 << 40, u32::MAX), (u64::MAX, 0)].map(|(offset, bytes)| TrimRange { offset, bytes });
+    let list: Vec<u8> = ranges.into_iter().flat_map(TrimRange::to_bytes).collect();
+    assert_eq!(list.len(), 3 * TrimRange::SIZE);
+    assert_eq!(TrimRange::all(&list).collect::<Vec<_>>(), ranges);
 }

@@ -16,10 +16,12 @@ use rand_xoshiro::{
     rand_core::{RngCore, SeedableRng},
 };
 
+const DISK: u64 = 16 << 20;
+
 fn disk(path: &Path, make: bool, way: PathKind) -> Arc<dyn Disk> {
     let access = Access { path: way, ..Access::default() };
     let paths = [path.to_owned()];
-    Arc::new(if make { Drive::create(&paths, 16 << 20, access) } else { Drive::open(&paths, access) }.unwrap())
+    Arc::new(if make { Drive::create(&paths, DISK, access) } else { Drive::open(&paths, access) }.unwrap())
 }
 
 fn config() -> Config {
@@ -307,4 +309,31 @@ fn a_flipped_bit_in_a_request_for_many_pages_is_named_with_its_page() {
         named += 1;
     }
     assert_eq!(named, pages.len(), "each of them once");
+}
+
+/// Dirty pages in memory were not counted, and the checkpoint that was to make room found no free place.
+#[test]
+fn a_checkpoint_has_room_when_changes_are_told_to_wait() {
+    const PAGES: u64 = DISK / 4096 * 85 / 100;
+    for (seed, grouping) in [(1, Grouping::None), (2, Grouping::ByDeath { unit_bytes: 64 << 10 })] {
+        let folder = tempfile::tempdir().unwrap();
+        // Half of the disk fits into memory: far more pages than are free can be dirty.
+        let config = Config { pool_bytes: DISK / 2, workers: 1, grouping, ..Config::default() };
+        let pool = Pool::create(disk(&folder.path().join("pool"), true, PathKind::Pread), config).unwrap();
+        let worker = pool.worker().unwrap();
+        let pages: Vec<u64> = (0..PAGES).map(|page| add(&worker, page)).collect();
+        worker.checkpoint(Vec::new, || Ok(())).unwrap();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        for round in 0..30 {
+            let mut changes = 0;
+            while !pool.is_short() {
+                change(&worker, pages[(random.next_u64() % PAGES) as usize], round);
+                changes += 1;
+            }
+            assert!(changes > 50, "seed {seed}, round {round}: only {changes} changes were let in");
+            worker
+                .checkpoint(Vec::new, || Ok(()))
+                .unwrap_or_else(|error| panic!("seed {seed}, round {round}: {error}"));
+        }
+    }
 }
