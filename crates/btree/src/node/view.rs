@@ -57,14 +57,20 @@ impl<'a> View<'a> {
         self.0.slice(offset + self.ahead(), self.skip().min(bytes))
     }
 
+    /// Where the lower fence begins, and with it the prefix.
+    #[inline(always)]
+    pub fn lower_at(self) -> usize {
+        self.0.u16(LOWER_FENCE) as usize
+    }
+
     #[inline]
     pub fn prefix(self) -> &'a [u8] {
-        self.0.slice(self.0.u16(LOWER_FENCE) as usize, self.prefix_bytes())
+        self.0.slice(self.lower_at(), self.prefix_bytes())
     }
 
     #[inline]
     pub fn lower(self) -> &'a [u8] {
-        self.0.slice(self.0.u16(LOWER_FENCE) as usize, self.0.u16(LOWER_FENCE + 2) as usize)
+        self.0.slice(self.lower_at(), self.0.u16(LOWER_FENCE + 2) as usize)
     }
 
     /// The upper fence; none where the node ends the tree.

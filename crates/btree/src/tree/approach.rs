@@ -31,6 +31,8 @@ pub struct Approach<'k> {
 enum Lane<'w> {
     /// At a node that was not searched yet.
     At(Optimistic<'w>),
+    /// At the slot of an inner node.
+    Inner(Optimistic<'w>, usize),
     /// Between a node and its child.
     Above(Optimistic<'w>, PageId),
     /// At the slot of a leaf.
@@ -53,7 +55,8 @@ impl Approach<'_> {
         for (lane, wanted) in lanes.iter_mut().zip(wanted) {
             *lane = arrive(worker, worker.look(wanted.tree.root), fetch);
         }
-        while search_all(worker, lanes, wanted) {
+        while search_all(lanes, wanted) {
+            read_children(worker, lanes);
             for lane in &mut *lanes {
                 let Lane::Above(node, child) = *lane else { continue };
                 *lane = arrive(worker, node.follow(child), fetch);
@@ -80,31 +83,41 @@ fn arrive<'w>(worker: &Worker<'_>, node: Attempt<Optimistic<'w>>, fetch: bool) -
 }
 
 /// Searches the node of each way that has come to a new one; whether any of them leads further down.
-fn search_all(worker: &Worker<'_>, lanes: &mut [Lane<'_>], wanted: &[Approach<'_>]) -> bool {
+fn search_all(lanes: &mut [Lane<'_>], wanted: &[Approach<'_>]) -> bool {
     let mut further = false;
     for (lane, wanted) in lanes.iter_mut().zip(wanted) {
-        if let Lane::At(node) = *lane {
-            *lane = search(node, wanted.key);
-        }
-        if let Lane::Above(_, child) = *lane {
-            worker.expect(child);
-            further = true;
-        }
+        let Lane::At(node) = *lane else { continue };
+        *lane = search(node, wanted.key);
+        further |= matches!(lane, Lane::Inner(..));
     }
     further
 }
 
+/// Searches a node, and asks for what is read next: the child's number, or the row and what tells that it is of this key.
 fn search<'w>(node: Optimistic<'w>, key: &[u8]) -> Lane<'w> {
     let seen = node.read(|page| {
         let view = View(page);
-        if view.level() > 0 {
-            return Lane::Above(node, view.child(view.child_slot(key)));
-        }
-        let slot = view.find(key).slot;
+        let leaf = view.level() == 0;
+        let slot = if leaf { view.find(key).slot } else { view.child_slot(key) };
         page.prefetch(view.entry_start(slot));
+        if !leaf {
+            return Lane::Inner(node, slot);
+        }
+        page.prefetch(view.lower_at());
         Lane::There(node, slot)
     });
     seen.unwrap_or(Lane::Lost)
+}
+
+/// Reads where the ways lead that have found their slots of inner nodes, and asks for the words of those pages.
+fn read_children(worker: &Worker<'_>, lanes: &mut [Lane<'_>]) {
+    for lane in lanes {
+        let Lane::Inner(node, slot) = *lane else { continue };
+        *lane = node.read(|page| View(page).child(slot)).map_or(Lane::Lost, |child| {
+            worker.expect(child);
+            Lane::Above(node, child)
+        });
+    }
 }
 
 /// Asks the processor for bytes of a page. What a torn page says of them does no harm.

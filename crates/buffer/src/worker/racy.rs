@@ -1,6 +1,7 @@
 //! Bytes that others may be changing while they are read.
 
 use std::{
+    hint::select_unpredictable,
     marker::PhantomData,
     ops::Range,
     sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
@@ -83,7 +84,7 @@ impl<'a> Racy<'a> {
         while left > 1 {
             let half = left / 2;
             // Without a branch: which way it goes cannot be foretold.
-            from = if below(number(from + half - 1)) { from + half } else { from };
+            from = select_unpredictable(below(number(from + half - 1)), from + half, from);
             left -= half;
         }
         from + usize::from(below(number(from)))
