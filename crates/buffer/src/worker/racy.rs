@@ -1,7 +1,6 @@
 //! Bytes that others may be changing while they are read.
 
 use std::{
-    hint::select_unpredictable,
     marker::PhantomData,
     ops::Range,
     sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering},
@@ -83,8 +82,9 @@ impl<'a> Racy<'a> {
         let mut left = end - from;
         while left > 1 {
             let half = left / 2;
-            // Without a branch: which way it goes cannot be foretold.
-            from = select_unpredictable(below(number(from + half - 1)), from + half, from);
+            // Without a branch, which a choice becomes: which way it goes cannot be foretold.
+            let all = usize::from(below(number(from + half - 1))).wrapping_neg();
+            from += half & all;
             left -= half;
         }
         from + usize::from(below(number(from)))
