@@ -37,6 +37,12 @@ pub(super) const HEAD_WORDS: usize = 4;
 /// The words of a bucket.
 pub(super) type Words = [AtomicU64; WORDS];
 
+/// Words of a line of the caches.
+pub(super) const LINE_WORDS: usize = 8;
+/// Slots of the line that the head lies in, and of each of the others.
+const FIRST_SLOTS: usize = 2;
+const LINE_SLOTS: usize = 4;
+
 const ALL: u64 = (1 << SLOTS) - 1;
 const MANY: u64 = 7;
 
@@ -79,11 +85,13 @@ impl BucketHead {
         self.slots().count_ones()
     }
 
-    /// A free slot.
+    /// A free slot for a key of this fingerprint: beside the head, in the key's own line, or anywhere.
     #[inline(always)]
-    pub(super) fn free_slot(self) -> Option<usize> {
-        let slot = (!self.slots()).trailing_zeros() as usize;
-        (slot < SLOTS).then_some(slot)
+    pub(super) fn free_slot(self, fingerprint: u8) -> Option<usize> {
+        let free = !self.slots() & ALL as u32;
+        let line = ((1 << LINE_SLOTS) - 1) << (FIRST_SLOTS + LINE_SLOTS * (home_line(fingerprint) - 1));
+        let near = free & (line | (1 << FIRST_SLOTS) - 1);
+        lowest(if near == 0 { free } else { near })
     }
 
     #[inline(always)]
@@ -193,6 +201,25 @@ impl Witness {
     }
 }
 
+/// The line of a bucket, of those behind the first, in which a key of this fingerprint lies where there was room: it can be
+/// asked for before the head is read.
+#[inline(always)]
+fn home_line(fingerprint: u8) -> usize {
+    1 + (usize::from(fingerprint) * 3 >> 8)
+}
+
+/// The first word of that line.
+#[inline(always)]
+pub(super) fn home_word(fingerprint: u8) -> usize {
+    home_line(fingerprint) * LINE_WORDS
+}
+
+/// The lowest bit that is set.
+#[inline(always)]
+pub(super) fn lowest(mask: u32) -> Option<usize> {
+    (mask != 0).then(|| mask.trailing_zeros() as usize)
+}
+
 /// Slots, and above them overflow fingerprints, whose fingerprint is this one; in use or not.
 #[inline(always)]
 pub(super) fn matches(words: &Words, fingerprint: u8) -> u32 {
@@ -265,7 +292,7 @@ mod tests {
         }
 
         #[test]
-        fn a_head_agrees_with_a_model(steps in proptest::collection::vec((0u8..5, 0usize..SLOTS, any::<bool>()), 1..60)) {
+        fn a_head_agrees_with_a_model(fingerprint: u8, steps in proptest::collection::vec((0u8..5, 0usize..SLOTS, any::<bool>()), 1..60)) {
             let (mut head, mut slots, mut overflow) = (BucketHead(0), [None; SLOTS], vec![]);
             for (step, slot, flag) in steps {
                 match step {
@@ -287,7 +314,13 @@ mod tests {
                     prop_assert_eq!(head.is_guest(slot), *wanted == Some(true));
                     prop_assert_eq!(head.is_pointer(slot), *wanted == Some(false));
                 }
-                prop_assert_eq!(head.free_slot(), slots.iter().position(Option::is_none));
+                let free = head.free_slot(fingerprint);
+                prop_assert_eq!(free.is_none(), slots.iter().all(Option::is_some));
+                if let Some(slot) = free {
+                    let near = |slot: usize| slot < FIRST_SLOTS || key_word(slot) / LINE_WORDS == home_line(fingerprint);
+                    prop_assert!(slots[slot].is_none());
+                    prop_assert!(near(slot) || (0..SLOTS).all(|other| slots[other].is_some() || !near(other)));
+                }
                 for (index, stash) in &overflow {
                     prop_assert!(index.is_none_or(|index| head.stash_of(index) == *stash));
                 }

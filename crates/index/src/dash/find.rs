@@ -10,7 +10,7 @@ use std::sync::atomic::{Ordering::Acquire, Ordering::Relaxed, fence};
 use assay_pmem::Medium;
 
 use super::{
-    bucket::{BucketHead, Record, SLOTS, Words, key_word, matches},
+    bucket::{BucketHead, LINE_WORDS, Record, SLOTS, WORDS, Words, key_word, matches},
     directory::Directory,
     entry::EntryKey,
     geometry::Home,
@@ -70,14 +70,14 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     #[inline(always)]
     pub(super) fn prefetch(&self, home: &Home) {
         for bucket in [home.own, home.next] {
-            (0..4).for_each(|line| self.ask_for(bucket, line));
+            (0..WORDS).step_by(LINE_WORDS).for_each(|word| self.ask_for(bucket, word));
         }
     }
 
-    /// Asks for one of the four lines of a bucket.
+    /// Asks for the line of a bucket that begins with a word.
     #[inline(always)]
-    pub(super) fn ask_for(&self, bucket: u64, line: usize) {
-        let words = self.bucket(bucket)[line * 8..].as_ptr();
+    pub(super) fn ask_for(&self, bucket: u64, word: usize) {
+        let words = self.bucket(bucket)[word..].as_ptr();
         #[cfg(target_arch = "x86_64")]
         {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

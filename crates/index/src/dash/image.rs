@@ -167,7 +167,7 @@ impl Image {
 
     fn put(&mut self, bucket: usize, record: &Record, guest: bool) -> Option<usize> {
         let copied = &mut self.buckets[bucket];
-        let slot = copied.head().free_slot()?;
+        let slot = copied.head().free_slot(record.hash().fingerprint())?;
         copied.words[key_word(slot)] = record.key;
         copied.words[key_word(slot) + 1] = record.value;
         copied.set_fingerprint(slot, record.hash());

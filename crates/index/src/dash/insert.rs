@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use assay_pmem::{Medium, Offset, PmemError, Transaction};
 
 use super::{
-    bucket::{BucketHead, Record, Witness, key_word, with_fingerprint},
+    bucket::{BucketHead, Record, Witness, key_word, lowest, with_fingerprint},
     directory::Directory,
     entry::EntryKey,
     geometry::Home,
@@ -55,7 +55,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             if self.find_locked(&home, key).is_some() {
                 return Ok(false);
             }
-            if let Some(free) = self.free_slot(&home) {
+            if let Some(free) = self.free_slot(&home, key.hash) {
                 self.fill(&home, free, key, value)?;
                 return Ok(true);
             }
@@ -66,26 +66,26 @@ impl<M: Medium, D: Directory> Dash<M, D> {
 
     /// A slot for a key whose two buckets are locked. One in a stash is in a bucket that is locked beside them.
     #[inline(always)]
-    fn free_slot(&self, home: &Home) -> Option<Free> {
-        match self.free_slot_nearby(home) {
+    fn free_slot(&self, home: &Home, hash: Hash) -> Option<Free> {
+        match self.free_slot_nearby(home, hash) {
             Some((bucket, slot, guest)) => Some(Free { bucket, slot, guest, overflow: None }),
-            None => self.free_slot_elsewhere(home),
+            None => self.free_slot_elsewhere(home, hash),
         }
     }
 
     /// A free slot in the emptier of a key's two buckets, and whether it would be a guest there.
     #[inline(always)]
-    pub(super) fn free_slot_nearby(&self, home: &Home) -> Option<(u64, usize, bool)> {
+    pub(super) fn free_slot_nearby(&self, home: &Home, hash: Hash) -> Option<(u64, usize, bool)> {
         let (own, next) = (self.head(home.own), self.head(home.next));
         let guest = own.count() > next.count();
         let (bucket, head) = if guest { (home.next, next) } else { (home.own, own) };
-        head.free_slot().map(|slot| (bucket, slot, guest))
+        head.free_slot(hash.fingerprint()).map(|slot| (bucket, slot, guest))
     }
 
     #[cold]
     #[inline(never)]
-    fn free_slot_elsewhere(&self, home: &Home) -> Option<Free> {
-        self.displace_next(home).or_else(|| self.displace_guest(home)).or_else(|| self.free_stash_slot(home))
+    fn free_slot_elsewhere(&self, home: &Home, hash: Hash) -> Option<Free> {
+        self.displace_next(home).or_else(|| self.displace_guest(home)).or_else(|| self.free_stash_slot(home, hash))
     }
 
     /// A record that is at home in the next bucket becomes a guest one further.
@@ -114,9 +114,10 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         }
         let _held = self.hold(to, 0);
         let (head, medium) = (self.head(to), self.medium());
-        let target = head.free_slot()?;
         let record = self.record(from, slot, self.head(from).is_pointer(slot));
-        let witness = self.write_record(to, target, &record, record.hash());
+        let hash = record.hash();
+        let target = head.free_slot(hash.fingerprint())?;
+        let witness = self.write_record(to, target, &record, hash);
         medium.store(to, head.with(target, guest, record.pointer, witness).0);
         medium.flush(to, 8); // moved
         medium.fence(); // copy durable
@@ -127,12 +128,12 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     }
 
     /// A slot in the stash or the chain, its bucket locked.
-    fn free_stash_slot(&self, home: &Home) -> Option<Free> {
+    fn free_stash_slot(&self, home: &Home, hash: Hash) -> Option<Free> {
         let stash = (0..self.shape.stash).map(|index| (self.shape.stash(home.segment, index), Some(index)));
         let mut all = stash.chain(self.chained_buckets(home.segment).map(|bucket| (bucket, None)));
         all.find_map(|(bucket, stash)| {
             self.lock(home.segment, bucket);
-            match self.head(bucket).free_slot() {
+            match self.head(bucket).free_slot(hash.fingerprint()) {
                 Some(slot) => Some(Free { bucket, slot, guest: false, overflow: Some(Overflow { stash }) }),
                 None => {
                     self.unlock(bucket);
@@ -223,8 +224,4 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         transaction.commit();
         Ok(())
     }
-}
-
-fn lowest(mask: u32) -> Option<usize> {
-    (mask != 0).then(|| mask.trailing_zeros() as usize)
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{
 use assay_pmem::Medium;
 
 use super::{
-    bucket::{BucketHead, LOCK, SLOTS, Words, key_word, matches},
+    bucket::{BucketHead, LOCK, SLOTS, Words, home_word, key_word, matches},
     directory::Directory,
     find::HEAD_BYTES,
     geometry::Home,
@@ -52,6 +52,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         let spot = D::locate(self, hash);
         let home = self.shape.home(spot.segment, hash);
         let (own, next) = (self.bucket(home.own), self.bucket(home.next));
+        [home.own, home.next].into_iter().for_each(|bucket| self.ask_for(bucket, home_word(hash.fingerprint())));
         let versions = (own[VERSION].load(Acquire), next[VERSION].load(Acquire));
         if !self.is_open(versions) || !D::still(self, hash, spot) {
             return Quick::Unsure;

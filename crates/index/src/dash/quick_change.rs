@@ -41,7 +41,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         if looked.found.is_some() {
             return Some(false);
         }
-        let (bucket, slot, guest) = self.free_slot_nearby(&home).filter(|_| !looked.unsure)?;
+        let (bucket, slot, guest) = self.free_slot_nearby(&home, hash).filter(|_| !looked.unsure)?;
         let witness = self.write_record(bucket, slot, record, hash);
         self.show((bucket, self.head(bucket).with(slot, guest, false, witness)), None);
         Some(true)

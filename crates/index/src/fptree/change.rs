@@ -5,7 +5,7 @@ use assay_pmem::{Medium, Offset, Transaction};
 use super::{
     FpTree, Locked,
     key::{Probe, block_length, check_value, fill_block},
-    leaf::{FULL, RECORD_BYTES, RECORDS, record_at},
+    leaf::{FULL, RECORD_BYTES, RECORDS, free_slot, record_at},
 };
 use crate::error::IndexError;
 
@@ -42,7 +42,7 @@ impl<M: Medium> FpTree<M> {
             }
             let bitmap = locked.leaf().bitmap();
             if bitmap != FULL {
-                self.add(&mut locked, (!bitmap).trailing_zeros() as usize, probe, value)?;
+                self.add(&mut locked, free_slot(bitmap, probe.print), probe, value)?;
                 return Ok(Some(true));
             }
             self.split(&mut locked)?;

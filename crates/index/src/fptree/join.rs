@@ -6,7 +6,7 @@ use super::{
     FpTree, Locked,
     inner::retire,
     key::Probe,
-    leaf::{FULL, LINE, LOW, NEXT, RECORDS, bits, record_at},
+    leaf::{FULL, LINE, LOW, NEXT, RECORDS, bits, free_slot, record_at},
 };
 use crate::error::IndexError;
 
@@ -74,7 +74,7 @@ impl<M: Medium> FpTree<M> {
         let mut transaction = self.pool.begin();
         let mut lines = 0;
         for slot in bits(from) {
-            let free = (!bitmap).trailing_zeros() as usize;
+            let free = free_slot(bitmap, right.print(slot));
             let record = record_at(pair.left, free);
             medium.store(record, right.head(slot));
             medium.store(record + 8, right.payload(slot));

@@ -24,12 +24,31 @@ pub(super) const NEXT: u64 = 64;
 pub(super) const LOW: u64 = 72;
 pub(super) const FIRST_RECORD: u64 = 128;
 pub(super) const RECORD_BYTES: u64 = 16;
-const PRINTS: u64 = 8;
+pub(super) const PRINTS: u64 = 8;
 
 /// Where a record of a leaf lies.
 #[inline(always)]
 pub(super) fn record_at(leaf: u64, slot: usize) -> u64 {
     leaf + FIRST_RECORD + slot as u64 * RECORD_BYTES
+}
+
+/// Lines of records, and records of one.
+const RECORD_LINES: usize = RECORDS / PER_LINE;
+const PER_LINE: usize = (LINE / RECORD_BYTES) as usize;
+
+/// The first slot of the line in which a key of this fingerprint lies where there was room. So a search asks for that line
+/// together with the fingerprints, and mostly waits once.
+#[inline(always)]
+fn home(print: u8) -> usize {
+    (usize::from(print) * RECORD_LINES >> 8) * PER_LINE
+}
+
+/// A free slot for a key of this fingerprint; at `RECORDS` or above where all are taken.
+#[inline(always)]
+pub(super) fn free_slot(bitmap: u64, print: u8) -> usize {
+    let (free, home) = (!bitmap & FULL, home(print));
+    let near = free & ((1 << PER_LINE) - 1) << home;
+    (if near == 0 { free } else { near }).trailing_zeros() as usize
 }
 
 /// A leaf to be read. What it says is one state only if the leaf's latch says so afterwards.
@@ -94,6 +113,29 @@ impl<'p, M: Medium> Leaf<'p, M> {
 
     pub(super) fn print(&self, slot: usize) -> u8 {
         (self.word(PRINTS + slot as u64 / 8 * 8) >> (slot % 8 * 8)) as u8
+    }
+
+    /// Asks for the line in which a key of this fingerprint most probably lies.
+    #[inline(always)]
+    pub(super) fn expect(&self, print: u8) {
+        #[cfg(target_arch = "x86_64")]
+        {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            let within = FIRST_RECORD as usize + home(print) * RECORD_BYTES as usize;
+            // SAFETY: inside the leaf; a prefetch reads nothing that the program sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(self.base.add(within).cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = print;
+    }
+
+    /// Tells the medium that a line was asked for in vain, where the key was elsewhere or nowhere.
+    #[inline(always)]
+    pub(super) fn expected_in_vain(&self, print: u8, found: Option<usize>) {
+        let home = home(print);
+        if cfg!(target_arch = "x86_64") && found.is_none_or(|slot| !(home..home + PER_LINE).contains(&slot)) {
+            self.medium.reads(record_at(self.at, home), LINE as usize);
+        }
     }
 
     /// Records that count and have this fingerprint.
@@ -216,6 +258,24 @@ mod tests {
             prop_assert_eq!(fast, wanted);
             prop_assert_eq!(portable, wanted);
         }
+    }
+
+    #[test]
+    fn a_key_goes_to_its_line_while_there_is_room_and_then_anywhere() {
+        for print in 0..=u8::MAX {
+            let home = home(print);
+            assert!(home % PER_LINE == 0 && home + PER_LINE <= RECORDS);
+            let mut bitmap = 0;
+            for taken in 0..RECORDS {
+                let slot = free_slot(bitmap, print);
+                assert!(slot < RECORDS && bitmap & 1 << slot == 0, "{print}: {slot}");
+                assert_eq!(taken < PER_LINE, (home..home + PER_LINE).contains(&slot), "{print}: {slot}");
+                bitmap |= 1 << slot;
+            }
+            assert!(bitmap == FULL && free_slot(bitmap, print) >= RECORDS);
+        }
+        let lines: std::collections::BTreeSet<_> = (0..=u8::MAX).map(home).collect();
+        assert_eq!(lines.len(), RECORD_LINES, "each line is the home of some");
     }
 
     #[test]

@@ -21,14 +21,17 @@ impl<M: Medium> FpTree<M> {
     /// The slot of a key in a leaf that is locked, or whose latch is asked afterwards.
     #[inline(always)]
     pub(super) fn slot_of(&self, leaf: &Leaf<'_, M>, probe: &Probe<'_>) -> Result<Option<usize>, IndexError> {
+        leaf.expect(probe.print);
         for slot in bits(leaf.matches(probe.print)) {
             if leaf.head(slot) != probe.head {
                 continue;
             }
             if self.words || block(&self.pool, leaf.payload(slot))?.0 == probe.key {
+                leaf.expected_in_vain(probe.print, Some(slot));
                 return Ok(Some(slot));
             }
         }
+        leaf.expected_in_vain(probe.print, None);
         Ok(None)
     }
 
@@ -40,11 +43,13 @@ impl<M: Medium> FpTree<M> {
             let latch = self.latch(spot.leaf);
             let version = latch.version();
             let leaf = self.leaf(spot.leaf);
+            leaf.expect(probe.print);
             if !spot.holds() {
                 continue;
             }
             let slot = bits(leaf.matches(probe.print)).find(|&slot| leaf.head(slot) == probe.head);
             let value = slot.map(|slot| leaf.payload(slot));
+            leaf.expected_in_vain(probe.print, slot);
             if latch.is(version) {
                 return value;
             }
@@ -59,6 +64,7 @@ impl<M: Medium> FpTree<M> {
             let latch = self.latch(spot.leaf);
             let version = latch.version();
             let leaf = self.leaf(spot.leaf);
+            leaf.expect(probe.print);
             if !spot.holds() {
                 continue;
             }
@@ -72,10 +78,12 @@ impl<M: Medium> FpTree<M> {
                 }
                 let (key, value) = block(&self.pool, payload)?;
                 if key == probe.key {
+                    leaf.expected_in_vain(probe.print, Some(slot));
                     return Ok(Some(value));
                 }
             }
             if latch.is(version) {
+                leaf.expected_in_vain(probe.print, None);
                 return Ok(None);
             }
         }

@@ -6,7 +6,7 @@ use super::{
     FpTree, Locked,
     inner::{key, word},
     key::{BLOCK_HEAD, Probe, block, fill_block},
-    leaf::{FIRST_RECORD, FULL, LEAF_BYTES, LOW, Leaf, NEXT, RECORDS},
+    leaf::{FULL, LEAF_BYTES, LOW, Leaf, NEXT, PRINTS, RECORDS, free_slot, record_at},
 };
 use crate::error::IndexError;
 
@@ -38,9 +38,8 @@ impl<M: Medium> FpTree<M> {
             block.raw()
         };
         let draft = Draft::of(&leaf, go, low_word);
-        let length = FIRST_RECORD as usize + go.len() * 16;
-        medium.write(new.raw(), &draft.bytes[..length]);
-        medium.flush(new.raw(), length); // new leaf
+        medium.write(new.raw(), &draft.bytes);
+        medium.flush(new.raw(), LEAF_BYTES); // new leaf
         let moved = go.iter().fold(0, |bits, &slot| bits | 1 << slot);
         transaction.set(Offset::new(at), FULL & !moved)?;
         transaction.set(Offset::new(at + NEXT), new.raw())?;
@@ -80,17 +79,22 @@ impl<M: Medium> FpTree<M> {
 }
 
 impl Draft {
-    /// Records of another leaf, packed, and its place in the list.
+    /// Records of another leaf, each where a search looks first, and its place in the list.
     fn of<M: Medium>(leaf: &Leaf<'_, M>, slots: &[usize], low: u64) -> Self {
         let mut draft = Self { bytes: [0; LEAF_BYTES] };
-        draft.put(0, (1 << slots.len()) - 1);
+        let mut bitmap = 0;
         draft.put(NEXT as usize, leaf.next());
         draft.put(LOW as usize, low);
-        for (index, &slot) in slots.iter().enumerate() {
-            draft.bytes[8 + index] = leaf.print(slot);
-            draft.put(FIRST_RECORD as usize + index * 16, leaf.head(slot));
-            draft.put(FIRST_RECORD as usize + index * 16 + 8, leaf.payload(slot));
+        for &slot in slots {
+            let print = leaf.print(slot);
+            let free = free_slot(bitmap, print);
+            let record = record_at(0, free) as usize;
+            draft.bytes[PRINTS as usize + free] = print;
+            draft.put(record, leaf.head(slot));
+            draft.put(record + 8, leaf.payload(slot));
+            bitmap |= 1 << free;
         }
+        draft.put(0, bitmap);
         draft
     }
 
