@@ -90,7 +90,7 @@ impl BucketHead {
     pub(super) fn free_slot(self, fingerprint: u8) -> Option<usize> {
         let free = !self.slots() & ALL as u32;
         let line = ((1 << LINE_SLOTS) - 1) << (FIRST_SLOTS + LINE_SLOTS * (home_line(fingerprint) - 1));
-        let near = free & (line | (1 << FIRST_SLOTS) - 1);
+        let near = free & (line | ((1 << FIRST_SLOTS) - 1));
         lowest(if near == 0 { free } else { near })
     }
 
@@ -205,7 +205,7 @@ impl Witness {
 /// asked for before the head is read.
 #[inline(always)]
 fn home_line(fingerprint: u8) -> usize {
-    1 + (usize::from(fingerprint) * 3 >> 8)
+    1 + ((usize::from(fingerprint) * 3) >> 8)
 }
 
 /// The first word of that line.

@@ -40,7 +40,7 @@ const PER_LINE: usize = (LINE / RECORD_BYTES) as usize;
 /// together with the fingerprints, and mostly waits once.
 #[inline(always)]
 fn home(print: u8) -> usize {
-    (usize::from(print) * RECORD_LINES >> 8) * PER_LINE
+    ((usize::from(print) * RECORD_LINES) >> 8) * PER_LINE
 }
 
 /// A free slot for a key of this fingerprint; at `RECORDS` or above where all are taken.
