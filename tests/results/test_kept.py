@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,12 +10,21 @@ from assay.results import folder
 
 KEPT = Path(__file__).resolve().parents[2] / "benches" / "results"
 FOLDERS = sorted(path for path in KEPT.iterdir() if path.is_dir())
+#: Where a machine's users, and what they try out, have their files; what lies in shared memory every machine has.
+OWN = re.compile(r"/(?:tmp|root|home|work|mnt|var/tmp)/[^\"\s]*")
 #: Of one folder.
 BYTES_AT_MOST = 400_000
 
 
 def test_there_are_some() -> None:
     assert FOLDERS
+
+
+@pytest.mark.parametrize("kept", FOLDERS, ids=lambda path: path.name)
+def test_none_names_a_folder_of_the_machine_that_it_comes_from(kept: Path) -> None:
+    files = [path for path in kept.rglob("*") if path.suffix in {".json", ".ndjson"}]
+    named = {str(path.relative_to(kept)): OWN.findall(path.read_text()) for path in files}
+    assert not {name: found for name, found in named.items() if found}
 
 
 @pytest.mark.parametrize("kept", FOLDERS, ids=lambda path: path.name)

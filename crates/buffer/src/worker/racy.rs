@@ -82,7 +82,7 @@ impl<'a> Racy<'a> {
         let mut left = end - from;
         while left > 1 {
             let half = left / 2;
-            // Without a branch, which a choice becomes: which way it goes cannot be foretold.
+            // Without a branch, which compilers make of an `if` here: which way it goes cannot be foretold.
             let all = usize::from(below(number(from + half - 1))).wrapping_neg();
             from += half & all;
             left -= half;
