@@ -121,8 +121,11 @@ impl Pages {
     pub fn touch_from(&mut self, start: u64, offset: u64, bytes: u64) -> bool {
         let (first, start) = (offset.saturating_sub(self.begin), start.saturating_sub(self.begin));
         let passed = (first + self.bytes - start) % self.bytes;
-        let first = if self.lapse > 1 { (start + passed * self.lapse) % self.bytes } else { first };
-        let bytes = bytes * self.lapse;
+        let span = (bytes * self.lapse).max(1);
+        // Where it goes around, places that lie side by side at first overlap after it: of a range that overlaps what was
+        // touched before, a part is missing far more often than all of it.
+        let first = if self.lapse > 1 { (start + passed * self.lapse) % self.bytes / span * span } else { first };
+        let bytes = span;
         let last = ((first + bytes.max(1) - 1) / self.unit).min(self.units - 1);
         let first = (first / self.unit).min(self.units - 1);
         let mut there = true;
@@ -177,6 +180,27 @@ mod tests {
         assert_eq!([ordered[0], ordered[64]], [PAGE_BYTES; 2]);
         let drawn: Vec<u64> = (0..128).map(|drawn| pages.next_behind(PAGE_BYTES, false, drawn)).collect();
         assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&PAGE_BYTES), Some(&(64 * PAGE_BYTES))));
+    }
+
+    /// Random reads of a cache that fills 27 times as fast missed four times as often when nearly all of it was there.
+    #[test]
+    fn reads_of_a_cache_that_fills_faster_find_as_much_as_without_that() {
+        let missed = |lapse: u64| {
+            let bytes = 262_144 * lapse.max(27) * PAGE_BYTES + (1 << 20);
+            let mut pages = Pages::new(0, bytes, None, false);
+            pages.hasten(lapse as f64, false);
+            let (reads, places) = (3 * bytes / (4 * PAGE_BYTES * lapse), bytes / (4 * PAGE_BYTES));
+            let mut drawn = 1_u64;
+            let mut missed = 0_u64;
+            for index in 0..reads {
+                drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let there = pages.touch((drawn >> 20) % places * 4 * PAGE_BYTES, 4 * PAGE_BYTES);
+                missed += u64::from(!there && index > reads * 9 / 10);
+            }
+            missed as f64 / (reads as f64 / 10.0)
+        };
+        let [plain, faster] = [missed(1), missed(27)];
+        assert!((faster / plain - 1.0).abs() < 0.1, "{plain} and {faster}");
     }
 
     #[test]

@@ -7,21 +7,22 @@ use crate::simulated::Picoseconds;
 #[derive(Clone, Debug)]
 pub struct Runnable {
     cores: usize,
-    /// Until when each has work.
-    until: Vec<Picoseconds>,
+    /// From when until when each has work. What follows from one event is laid down at once: a worker's burst is known
+    /// while the thread that hands it over still runs, and takes no core before it begins.
+    spans: Vec<[Picoseconds; 2]>,
     lock_free_at: Picoseconds,
 }
 
 impl Runnable {
     /// `cores` cores for `count` threads and workers. Where there are enough, nobody ever shares one.
     pub fn new(cores: u32, count: u32) -> Self {
-        Self { cores: cores.max(1) as usize, until: vec![0; count as usize], lock_free_at: 0 }
+        Self { cores: cores.max(1) as usize, spans: vec![[0; 2]; count as usize], lock_free_at: 0 }
     }
 
     /// A burst of `work` of one of them that may begin at `at`, of which `serial` holds the shared lock. Returns when it ends.
     #[inline(always)]
     pub fn run(&mut self, who: u32, at: Picoseconds, work: Picoseconds, serial: Picoseconds) -> Picoseconds {
-        if self.until.len() <= self.cores && serial == 0 {
+        if self.spans.len() <= self.cores && serial == 0 {
             return at + work;
         }
         self.share(who, at, work, serial)
@@ -30,9 +31,10 @@ impl Runnable {
     #[inline(never)]
     fn share(&mut self, who: u32, at: Picoseconds, work: Picoseconds, serial: Picoseconds) -> Picoseconds {
         let mut end = at + work;
-        if self.until.len() > self.cores {
-            self.until[who as usize] = at;
-            let running = 1 + self.until.iter().filter(|until| **until > at).count();
+        if self.spans.len() > self.cores {
+            let [from, until] = self.spans[who as usize];
+            self.spans[who as usize] = [if until < at { at } else { from }, at];
+            let running = 1 + self.spans.iter().filter(|[from, until]| *from <= at && *until > at).count();
             if running > self.cores {
                 end = at + (u128::from(work) * running as u128 / self.cores as u128) as Picoseconds;
             }
@@ -42,8 +44,8 @@ impl Runnable {
             self.lock_free_at = locked + serial;
             end += locked - at;
         }
-        if let Some(until) = self.until.get_mut(who as usize) {
-            *until = end;
+        if let Some(span) = self.spans.get_mut(who as usize) {
+            span[1] = end;
         }
         end
     }
@@ -68,6 +70,13 @@ mod tests {
             at = cores.run(0, at, 10, 0);
         }
         assert_eq!((at, cores.run(1, 0, 10, 0)), (640, 20), "a part of the core, and not the 640 of the other one");
+    }
+
+    #[test]
+    fn who_has_not_begun_yet_takes_no_core() {
+        let mut cores = Runnable::new(1, 3);
+        assert_eq!([cores.run(0, 0, 10, 0), cores.run(1, 10, 10, 0)], [10, 20], "one hands over to the other");
+        assert_eq!(cores.run(2, 0, 5, 0), 10, "half of the core, beside the first of them");
     }
 
     #[test]

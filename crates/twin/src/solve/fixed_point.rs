@@ -50,8 +50,12 @@ pub struct Seat {
     pub thread_busy: f64,
     /// Cycles over those of a thread that is alone in its path.
     pub crowd: f64,
-    /// CPU time of an operation with what it waits for cores and locks, ns.
+    /// CPU time of an operation with what it waits for cores and locks, ns; without what its thread does to hand it over.
     held_ns: f64,
+    /// What the stream's own thread does to hand an operation over to a worker of the kernel, ns; 0 where there are none.
+    handing_ns: f64,
+    /// The same with what it waits for that thread, ns.
+    handed_ns: f64,
     demand: Demand,
     journal: Option<Journal>,
     /// CPU cycles of an operation's share of a commit, which a thread of the kernel spends.
@@ -102,6 +106,19 @@ impl Seat {
             + (self.held_ns - offloaded_ns) * self.lane.in_order()
     }
 
+    /// Work of an operation with what it waits for cores, locks and the thread that hands it over, ns.
+    fn worked_ns(&self) -> f64 {
+        self.held_ns + self.handed_ns
+    }
+
+    /// Operations per second of a stream that waits for no device: all who work do, or its own threads hand over as many.
+    fn alone_per_s(&self, stream: &Stream) -> f64 {
+        let busy_ns = if self.lane.reads_ahead { self.worked_ns() } else { self.cpu_ns };
+        let cycle_ns = busy_ns - self.handed_ns + self.handing_ns + self.pause_ns;
+        let handed = self.threads / self.handing_ns.max(1e-3);
+        (at_work(stream, self) / cycle_ns.max(1e-3)).min(handed) * 1e9
+    }
+
     /// Operations of one request that are worked on at once.
     fn beside(&self) -> f64 {
         if self.demand.workers.is_finite() { self.lane.side_by_side } else { 1.0 }
@@ -123,13 +140,14 @@ impl Seat {
         let free = stream.rate_per_s.is_some_and(|rate| ops_per_s >= 0.99 * rate);
         if self.lane.reads_ahead {
             let each = self.lane.per_request;
-            let closed = (cycle_ns(served) - self.held_ns - self.pause_ns).max(0.0);
+            let closed = (cycle_ns(served) - self.worked_ns() - self.pause_ns).max(0.0);
             let own = f64::from(stream.threads);
             let wait_ns =
                 if free { ahead::wait_at_rate(answer, ops_per_s, own, (each, self.lane.used_ahead)) } else { closed };
             match self.spacing_ns(stream, answer).filter(|_| alone && !free) {
                 Some(spacing_ns) => {
-                    ahead::wait_in_bunches(answer, wait_ns, (each, self.lane.used_ahead), (spacing_ns, self.held_ns))
+                    let held_ns = self.worked_ns();
+                    ahead::wait_in_bunches(answer, wait_ns, (each, self.lane.used_ahead), (spacing_ns, held_ns))
                 }
                 None => ahead::wait(answer, wait_ns, each),
             }
@@ -162,7 +180,11 @@ impl Seat {
         self.thread_busy = (per_thread * own_ns).min(1.0);
         let wait = if self.lane.reads_ahead { pipe_wait } else { thread_wait };
         let waits = wait(per_thread * own_ns, depth.max(1.0));
-        self.cpu_ns = own_ns * waits + (held_ns - own_ns);
+        // The thread that hands over is a station before the workers, with all that it has in flight as customers.
+        let handing = self.handing_ns / self.threads;
+        let handed = wait(answer.ops_per_s / 1e9 * handing, (in_flight * self.beside() / self.threads).max(1.0));
+        self.handed_ns = self.handing_ns * handed;
+        self.cpu_ns = own_ns * waits + (held_ns - own_ns) + self.handed_ns;
         let asleep = if depth > 1.0 { 1.0 - self.thread_busy } else { 1.0 };
         self.wakeup_ns = self.demand.wakeup_ns * asleep / self.lane.per_sleep();
     }
@@ -304,8 +326,7 @@ fn follow(streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled) -
     }
     let each = streams.iter().zip(own).zip(coupled.seats.iter_mut().zip(answers));
     let moves = each.map(|((stream, load), (seat, answer))| {
-        let busy_ns = if seat.lane.reads_ahead { seat.held_ns } else { seat.cpu_ns };
-        let alone = at_work(stream, seat) / (busy_ns + seat.pause_ns).max(1e-3) * 1e9;
+        let alone = seat.alone_per_s(stream);
         seat.lane.follow(stream, load, answer, alone)
     });
     moves.fold(most, f64::max)
@@ -369,7 +390,8 @@ fn foreseen(stream: &Stream, load: &DeviceLoad, seat: &Seat, answer: &DeviceAnsw
         return seat.think_ns();
     }
     let own = seat.held_ns * (1.0 - seat.demand.offloaded) * ahead / beside;
-    let rest = (seat.held_ns * seat.demand.offloaded / beside + seat.wakeup_ns + seat.commit_ns) * ahead;
+    let rest =
+        (seat.held_ns * seat.demand.offloaded / beside + seat.handed_ns + seat.wakeup_ns + seat.commit_ns) * ahead;
     let device = (load.in_flight * ahead * 1e9 / answer.ops_per_s - load.think_ns).max(0.0);
     let unseen = 1.0 - 0.5 / depth;
     let full = load.in_flight * own * unseen / at_work(stream, seat);
@@ -399,7 +421,13 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: 
     for ((stream, load), (seat, answer)) in streams.iter().zip(loads.iter_mut()).zip(answers) {
         seat.crowd = 1.0 + seat.demand.crowding * crowd;
         seat.service_ns = seat.demand.cycles_per_op(stream) / per_ns * seat.crowd;
-        let held_ns = seat.service_ns * core_wait + seat.demand.serial_cycles * seat.crowd / per_ns * lock_wait;
+        seat.handing_ns = if seat.demand.workers.is_finite() {
+            seat.demand.submission_cycles / f64::from(stream.batch.max(1)) / per_ns * seat.crowd * core_wait
+        } else {
+            0.0
+        };
+        let held_ns =
+            seat.service_ns * core_wait - seat.handing_ns + seat.demand.serial_cycles * seat.crowd / per_ns * lock_wait;
         let many = if seat.lane.is_behind() { at_work(stream, seat) } else { load.in_flight };
         seat.hold(stream, answer, held_ns, many);
         seat.commit(stream, load, answer);
