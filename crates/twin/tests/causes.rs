@@ -131,3 +131,41 @@ fn threads_that_pause_leave_the_drive_to_others_in_both_engines() {
     let buffered = [pausing(class("log", "write", "sequential", 16_384, (4, 1), ("pread", BUFFERED)), 0.001, 1)];
     near(&Scenario::written(&Catalog::read(), "pe8110-960g", "xeon-5220s", Some("xfs"), &buffered), 1.1);
 }
+
+/// The solution let one thread hand over to workers of the kernel as much as all their cores copy.
+#[test]
+fn seeds_1000900_and_1001997_a_thread_hands_over_no_more_than_its_own_core_lets_it() {
+    for seed in [1_000_900, 1_001_997] {
+        near(&drawn(seed), 1.15);
+    }
+}
+
+/// Beside other classes a log was taken as spread over all members by chance, though its requests lie in one chunk; and an
+/// instance of several drives as one member.
+#[test]
+fn seeds_1001651_1000257_1000603_and_1001086_a_log_crowds_on_the_members_of_its_chunk() {
+    for (seed, most) in [(1_001_651, 1.2), (1_000_257, 1.3), (1_000_603, 1.25), (1_001_086, 1.3)] {
+        near(&drawn(seed), most);
+    }
+}
+
+/// Of an instance's own drives the solution let chance choose, and went round an array's instances and not all their drives.
+#[test]
+fn seeds_1001042_and_1000039_a_scan_goes_round_all_drives_of_instances() {
+    near(&drawn(1_001_042), 1.15);
+    near(&drawn(1_000_039), 1.4);
+}
+
+/// In the solution each die of a scan met programs by itself, though drives program dies that lie side by side.
+#[test]
+fn seeds_1001035_and_1001182_a_scan_meets_programs_that_lie_side_by_side() {
+    near(&drawn(1_001_035), 1.35);
+    near(&drawn(1_001_182), 1.1);
+}
+
+/// In the solution every read met flushes as if it came by chance, and flushes stopped nobody for what others had written.
+#[test]
+fn seeds_1000770_and_1000693_a_flush_stops_a_reader_once() {
+    near(&drawn(1_000_770), 1.3);
+    near(&drawn(1_000_693), 1.7);
+}

@@ -45,6 +45,11 @@ pub fn answer(
     };
     let (members, chunk) = (f64::from(count), chunk_bytes as f64);
     let mut pieces: Vec<Pieces> = loads.iter().map(|load| pieces(load, members, chunk, layout)).collect();
+    let drives = members * block::drives(twin);
+    if drives > members {
+        // A stream goes round the drives of instances, and not only round the instances.
+        pieces.iter_mut().zip(loads).for_each(|(piece, load)| piece.window = Window::of(load, drives, chunk, layout));
+    }
     if missing > 0 {
         pieces.iter_mut().zip(loads).for_each(|(piece, load)| degraded::lose_one(piece, load, members, chunk, layout));
     }

@@ -3,7 +3,7 @@
 use assay_libtwin::rules::service_ns;
 
 use super::{
-    network::{At, Customer, Group, STATIONS, Visit},
+    network::{At, Crowd, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
 use crate::{device_load::DeviceLoad, document::Disk};
@@ -39,6 +39,7 @@ pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, q
     Customer {
         in_flight: load.in_flight,
         peers: load.in_flight,
+        crowd: Crowd::default(),
         regular: false,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,

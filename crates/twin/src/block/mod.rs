@@ -20,13 +20,14 @@ use assay_libtwin::rules::limited;
 use crate::{
     BoundBy, Device, Twin, TwinError,
     device_load::{DeviceAnswer, DeviceLoad},
-    document::{CloudInstance, CloudVolume, Disk, Nand, OptaneSsd},
+    document::{CloudInstance, CloudVolume, Disk, Nand, OptaneSsd, StripeKind},
 };
 
 use self::{
     network::{At, Customer, Flow, Group, PLACES, State, Waits},
     pieces::Pieces,
     settle::settle,
+    window::Window,
     writes::{Standing, Writes},
 };
 
@@ -87,11 +88,20 @@ pub fn cloud_instance(
 }
 
 fn alone(twin: &Twin, loads: &[DeviceLoad], answers: &mut [DeviceAnswer]) -> Result<(), TwinError> {
+    let pieces = |load: &DeviceLoad| Pieces {
+        window: Window::of(load, drives(twin), load.size_bytes, StripeKind::Interleave),
+        ..Pieces::alone(load)
+    };
     if let [load] = loads {
-        return members(twin, 1.0, loads, &[Pieces::alone(load)], answers);
+        return members(twin, 1.0, loads, &[pieces(load)], answers);
     }
-    let pieces: Vec<Pieces> = loads.iter().map(Pieces::alone).collect();
+    let pieces: Vec<Pieces> = loads.iter().map(pieces).collect();
     members(twin, 1.0, loads, &pieces, answers)
+}
+
+/// Drives of a twin: several where it is an instance, on which pages go round them.
+pub fn drives(twin: &Twin) -> f64 {
+    if let Device::CloudInstance(instance) = &twin.device { instance.drives.value.max(1.0) } else { 1.0 }
 }
 
 /// Answers of `count` equal drives that share the loads evenly; `pieces` says what an operation asks of them.
@@ -290,7 +300,7 @@ fn mixed(loads: &[DeviceLoad], pieces: &[Pieces], answers: &[DeviceAnswer]) -> O
 }
 
 /// Lets streams in order find each other as they lie on the members. Where there are several loads, requests that crowd
-/// on few members meet others there that do not, and stay with chance.
+/// on few members meet others there that do not.
 fn lay(group: &mut Group, customers: &mut [Customer], pieces: &[Pieces]) {
     for (customer, piece) in customers.iter_mut().zip(pieces) {
         let one = piece.read.fork <= 1.0 && piece.write.fork <= 1.0;
@@ -301,8 +311,8 @@ fn lay(group: &mut Group, customers: &mut [Customer], pieces: &[Pieces]) {
         customer.peers = piece.window.peers;
         return;
     }
-    for (customer, piece) in customers.iter_mut().zip(pieces).filter(|(_, piece)| piece.window.reach == 1.0) {
-        customer.peers = piece.window.peers;
+    for (customer, piece) in customers.iter_mut().zip(pieces) {
+        (customer.peers, customer.crowd) = (piece.window.peers, piece.window.crowd(customer.in_flight));
     }
 }
 

@@ -3,7 +3,7 @@
 use assay_libtwin::rules::{UNIT_BYTES, mapped, penalty_ns, program_bytes, slc_bytes, spare, write_amplification};
 
 use super::{
-    network::{At, Customer, Group, STATIONS, Visit},
+    network::{At, Crowd, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
 use crate::{
@@ -122,6 +122,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
     Customer {
         in_flight: load.in_flight,
         peers: load.in_flight,
+        crowd: Crowd::default(),
         regular: orderly(load, members, pieces),
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,

@@ -101,6 +101,28 @@ impl Visit {
     }
 }
 
+/// Requests in order that lie on few members at a time, and go on to others. Those that chance spreads are no crowd.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Crowd {
+    /// How much denser they lie on those members than chance would lay them, less one.
+    pub denser: f64,
+    /// Requests that a member serves before they go on, over those in flight.
+    pub lasts: f64,
+    /// Requests that a member serves before they go on to the next one; 0 where chance chooses members.
+    pub steps: f64,
+}
+
+impl Crowd {
+    /// Share of the members' time that goes to what others leave behind the crowd, of the `others` that they take anywhere.
+    /// As long as the crowd is there n of its requests are always queued, and a backlog x of others grows by what they
+    /// bring less what first come, first served gives them, `others - x / (x + n)`. It comes to rest with a time constant
+    /// of `n / (1 - others)^2` services, and in the mean over the time of the crowd is that part of the way.
+    pub(super) fn gathered(&self, others: f64) -> f64 {
+        let times = self.lasts * (1.0 - others);
+        if times <= 1e-6 { 0.0 } else { others * (1.0 + (-times).exp_m1() / times) }
+    }
+}
+
 /// A class of customers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Customer {
@@ -109,6 +131,8 @@ pub struct Customer {
     /// Of them, those among whom one finds itself on the servers that it meets: all, but for streams that go round the
     /// members evenly.
     pub peers: f64,
+    /// How its requests crowd on few members.
+    pub crowd: Crowd,
     /// Nothing of chance is in its way: its requests come to every station one after the other, in the same time.
     pub regular: bool,
     /// Time away from the group between two operations, ns.
@@ -160,12 +184,19 @@ pub struct State {
     pub background: f64,
     /// Share of time in which flushes stop the members.
     pub stopped: f64,
+    /// Flushes per ns.
+    pub flushes: f64,
 }
 
 impl State {
     /// Share of the drive's attention that is taken.
     fn turns(&self) -> f64 {
         self.busy[At::ReadTurn as usize] + self.busy[At::WriteTurn as usize]
+    }
+
+    /// Mean time for which a flush stops the members, ns.
+    pub(super) fn stop_ns(&self) -> f64 {
+        if self.flushes > 0.0 { self.stopped / self.flushes } else { 0.0 }
     }
 
     /// The busiest station, and how busy.
@@ -208,6 +239,14 @@ pub fn largest(fork: f64, waits: f64) -> f64 {
 pub(super) fn apart(visit: &Visit, others: f64, row: f64) -> f64 {
     let (run, others) = (visit.run.max(1.0), others.max(1.0));
     visit.fork / run * (run + others - 1.0).min(row.max(run)) / others
+}
+
+/// Chance that a stage meets a program at a medium that spends the share `programs` of its time on them. Drives program their
+/// dies in turn, so that the programs under way lie side by side, as the servers of a run do ([`apart`]).
+pub(super) fn meets_program(visit: &Visit, programs: f64, row: f64) -> f64 {
+    let (run, under_way) = (visit.run.max(1.0), programs * row);
+    let of_run = under_way.min(1.0) * (run + under_way.max(1.0) - 1.0) / row.max(run);
+    1.0 - (1.0 - of_run.min(1.0)).powf(visit.fork / run)
 }
 
 /// Share of the work of its own class at a station that an operation meets there, where `own` of the station's work is of
@@ -260,16 +299,19 @@ pub(super) fn load(group: &Group, customers: &[Customer], flows: &mut [Flow]) ->
 /// The group's state with each class at a rate.
 pub(super) fn sum<'a>(group: &Group, classes: impl Iterator<Item = (&'a Customer, f64)>) -> State {
     let mut state = State::default();
-    let mut flushes = 0.0;
+    let mut dirty = 0.0;
     for (customer, rate) in classes {
         for at in 0..STATIONS {
             let visit = &customer.visits[at];
             state.busy[at] += rate * visit.count() * visit.service_ns / group.servers[at];
         }
         state.background += rate * customer.background * group.background_ns / group.servers[0];
-        flushes += rate * customer.flushes;
+        state.flushes += rate * customer.flushes;
+        dirty += rate * customer.dirty_bytes;
     }
-    state.stopped = (flushes * group.flush_ns * group.flush_blocks).min(0.95);
+    // What anybody left dirty goes out with the flushes, and the members stop for that as well.
+    let drains = if state.flushes > 0.0 { dirty / group.flush_drain } else { 0.0 };
+    state.stopped = ((state.flushes * group.flush_ns + drains) * group.flush_blocks).min(0.95);
     state
 }
 

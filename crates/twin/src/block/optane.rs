@@ -4,7 +4,7 @@ use assay_libtwin::rules::{UNIT_BYTES, alone_ns, sent_ns};
 
 use super::{
     nand::{blend, turn},
-    network::{At, Customer, Group, STATIONS, Visit},
+    network::{At, Crowd, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
 };
 use crate::{
@@ -73,6 +73,7 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
     Customer {
         in_flight: load.in_flight,
         peers: load.in_flight,
+        crowd: Crowd::default(),
         regular: orderly(load),
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,

@@ -6,11 +6,13 @@
 //! that work would let more through than the station can do, the least wait that does not. So a station that is full
 //! takes the same time from all closed classes, and none of them is starved.
 
+mod itself;
+
 use assay_libtwin::rules::{FLUSH_SPREAD, KEPT};
 
 use super::network::{
-    At, CLOSE_ENOUGH, Customer, Flow, Group, PLACES, ROUNDS_AT_MOST, STATIONS, State, Visit, Waits, apart, close,
-    flush_ns, largest, met, sum,
+    At, CLOSE_ENOUGH, Customer, Flow, Group, PLACES, ROUNDS_AT_MOST, STATIONS, State, Waits, apart, close, flush_ns,
+    largest, meets_program, sum,
 };
 use super::probe::{ClassSeen, Probe};
 
@@ -61,8 +63,8 @@ struct Class<'a> {
     /// rates fall as waits rise, without jumps.
     itself: [f64; PLACES],
     /// Part of the way that a refresh goes to it, and the way that the last one went, ns.
-    steps: [f64; STATIONS],
-    ways: [f64; STATIONS],
+    steps: [f64; PLACES],
+    ways: [f64; PLACES],
 }
 
 struct Search<'a> {
@@ -133,7 +135,7 @@ impl<'a> Search<'a> {
         (self.flush_moved, self.itself_moved) = (0.0, 0.0);
         let run = self.mean_run();
         for index in 0..self.classes.len() {
-            for place in 0..STATIONS {
+            for place in (0..PLACES).filter(|place| self.visited[*place]) {
                 let seen = self.itself(&self.classes[index], place);
                 self.itself_moved = self.itself_moved.max(self.classes[index].near(place, seen));
             }
@@ -209,17 +211,10 @@ impl<'a> Search<'a> {
         (self.waits[place] - class.itself[place]).max(0.0)
     }
 
-    /// What of a wait is a customer itself: Schweitzer's share of the work of its own class, which waits as long.
-    fn itself(&self, class: &Class, place: usize) -> f64 {
-        let own = class.rate * class.demands[place];
-        let all: f64 = self.classes.iter().map(|class| class.rate * class.demands[place]).sum();
-        let left = self.left(place);
-        let share = own * (1.0 - met(class.customer, own / all.max(1e-30), all / left)) / left;
-        share * (class.residuals[place] + self.waits[place]) / (1.0 + share)
-    }
-
     fn queue(&self, class: &Class) -> f64 {
-        (self.waits_but(class, PLACES) + class.paused_ns).max(0.0) + class.met(self)
+        let limited = class.rate >= class.customer.rate * (1.0 - 1e-9);
+        let stop_ns = if limited { class.stopped_by_chance(self) } else { class.stopped(self) };
+        (self.waits_but(class, PLACES) + class.paused_ns).max(0.0) + stop_ns
     }
 
     /// Finds the wait at a place while all others stay.
@@ -250,7 +245,7 @@ impl<'a> Search<'a> {
             rate: class.rate,
             in_flight: class.customer.in_flight,
             most: class.customer.rate,
-            apart_ns: class.customer.think_ns + class.bare_ns + class.flush_ns + class.met(self),
+            apart_ns: class.customer.think_ns + class.bare_ns + class.flush_ns + class.stopped(self),
             others_ns: self.waits_but(class, place) + class.paused_ns,
             weight: class.weights[place],
             itself_ns: class.itself[place],
@@ -317,8 +312,8 @@ impl<'a> Class<'a> {
             demands,
             residuals,
             itself: [0.0; PLACES],
-            steps: [1.0; STATIONS],
-            ways: [0.0; STATIONS],
+            steps: [1.0; PLACES],
+            ways: [0.0; PLACES],
         }
     }
 
@@ -343,22 +338,36 @@ impl<'a> Class<'a> {
             let waits = (state.busy[at] + if at == At::Medium as usize { state.background } else { 0.0 }).min(1.0);
             self.weights[at] = if unseen(self.customer, at) { 0.0 } else { stages * largest(fork, waits) };
         }
-        let Visit { stages, fork, .. } = self.customer.visits[At::Medium as usize];
+        let visit = &self.customer.visits[At::Medium as usize];
         let programs = state.background.clamp(0.0, 1.0);
         let weight = self.weights[At::Medium as usize];
-        self.paused_ns = group.pause() * (stages * (1.0 - (1.0 - programs).powf(fork)) - weight * programs);
+        let met = visit.stages * meets_program(visit, programs, group.row);
+        self.paused_ns = group.pause() * (met - weight * programs);
         let writes = self.customer.visits[At::WriteLink as usize].stages;
         let fills = self.customer.background > 0.0 && group.background_ns > 0.0 || self.customer.behind;
         self.weights[ROOM] = if fills { writes } else { 0.0 };
     }
 
-    /// Who flushes waits for its own flush, which is counted apart; all others meet what is left of it.
-    fn met(&self, search: &Search) -> f64 {
+    /// What an operation that comes at any time meets of flushes. Who flushes waits for its own, which is counted apart.
+    fn stopped_by_chance(&self, search: &Search) -> f64 {
         if self.customer.flushes > 0.0 || self.customer.behind {
             return 0.0;
         }
-        let left = search.group.flush_ns * (1.0 + FLUSH_SPREAD * FLUSH_SPREAD) / 2.0;
+        let left = search.state.stop_ns() * (1.0 + FLUSH_SPREAD * FLUSH_SPREAD) / 2.0;
         search.state.stopped * left / search.serving()
+    }
+
+    /// What an operation of a closed class meets of them. A customer that a flush stops comes no second time before its end:
+    /// each stop takes from it what is left when it comes, at any time within its cycle, and nothing where the stop is over.
+    fn stopped(&self, search: &Search) -> f64 {
+        let cycle_ns = self.customer.think_ns + self.bare_ns + self.flush_ns + search.waits_but(self, PLACES);
+        let cycle_ns = (cycle_ns + self.paused_ns).max(1.0);
+        let (stop_ns, by_chance) = (search.state.stop_ns(), self.stopped_by_chance(search));
+        if by_chance == 0.0 || cycle_ns >= stop_ns {
+            return by_chance;
+        }
+        let lost = (search.state.flushes * (stop_ns - cycle_ns / 2.0)).min(1.0 - LEFT_AT_LEAST);
+        by_chance.min(cycle_ns * lost / (1.0 - lost))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Requests at random meet on members as chance will. Those of a stream in order do not: within a chunk all of them ask
 //! one member, and over many chunks they go round all members evenly.
 
+use super::network::Crowd;
 use crate::{device_load::DeviceLoad, document::StripeKind};
 
 /// How the requests in flight of one load lie on the members.
@@ -13,23 +14,41 @@ pub struct Window {
     /// Customers among whom one finds itself on a member that it meets: all of the load where chance spreads them, fewer
     /// where they go round evenly.
     pub peers: f64,
+    /// Requests in order that one member serves before they go on to the next; 0 where chance chooses members.
+    pub per_chunk: f64,
 }
 
 impl Window {
     /// Requests that lie where chance puts them.
     pub fn random(load: &DeviceLoad) -> Self {
-        Self { reach: 1.0, peers: load.in_flight }
+        let per_chunk = f64::from(u8::from(load.sequential));
+        Self { reach: 1.0, peers: load.in_flight, per_chunk }
     }
 
-    /// Of a load on `members` with `chunk` bytes side by side. Writes of RAID 5 meet in their parity, and stay with chance.
+    /// How requests that are not alone crowd on few members.
+    pub fn crowd(&self, in_flight: f64) -> Crowd {
+        Crowd { denser: 1.0 / self.reach - 1.0, lasts: self.per_chunk / in_flight, steps: self.per_chunk }
+    }
+
+    /// Of a load on `members` with `chunk` bytes side by side. Writes of RAID 5 at random meet in their parity, and stay with
+    /// chance; those in order put parity on another member once in a row.
     pub fn of(load: &DeviceLoad, members: f64, chunk: f64, layout: StripeKind) -> Self {
         let places = if layout == StripeKind::Raid10 { members / 2.0 } else { members };
-        let parity = layout == StripeKind::Raid5 && load.write_share > 0.0;
-        if !load.sequential || parity || places <= 1.0 || load.in_flight <= 1.0 {
+        let row = places - 1.0;
+        let writes = layout == StripeKind::Raid5 && load.write_share > 0.0;
+        let whole = load.write_share < 1.0 || load.size_bytes >= chunk * row;
+        if !load.sequential || writes && whole || places <= 1.0 {
             return Self::random(load);
         }
         let chunk = if layout == StripeKind::Interleave { load.size_bytes } else { chunk };
-        Self::in_order(load, places, chunk / load.size_bytes)
+        if load.in_flight <= 1.0 {
+            return Self { per_chunk: (chunk / load.size_bytes).max(1.0), ..Self::random(load) };
+        }
+        let window = Self::in_order(load, places, chunk / load.size_bytes);
+        if !writes || window.reach == 1.0 {
+            return window;
+        }
+        Self { reach: (window.reach * places / row).min(1.0), ..window }
     }
 
     /// Streams on `places`, with `per_chunk` requests in a chunk.
@@ -39,19 +58,19 @@ impl Window {
         if per_chunk <= 1.0 {
             // Every request goes on to the next member, and keeps its distance to those of all streams.
             let fork = (1.0 / per_chunk).ceil().min(places);
-            return Self { reach: 1.0, peers: (many * fork / places).max(1.0) };
+            return Self { peers: (many * fork / places).max(1.0), ..Self::random(load) };
         }
         let met = places_at_work(depth, per_chunk).min(places);
         // How many others of its own stream and of the other ones a request finds on its member, over what lies on each.
         let others = (places * (depth / met - 1.0) + (threads - 1.0) * depth) / many;
         let by_chance = 1.0 - 1.0 / many;
         if others <= by_chance {
-            return Self { reach: 1.0, peers: 1.0 / (1.0 - others.max(0.0)) };
+            return Self { peers: 1.0 / (1.0 - others.max(0.0)), ..Self::random(load) };
         }
         if threads == 1.0 {
-            return Self { reach: met / places, peers: many / met };
+            return Self { reach: met / places, peers: many / met, per_chunk };
         }
-        Self { reach: by_chance / others, peers: many }
+        Self { reach: by_chance / others, peers: many, per_chunk }
     }
 }
 
