@@ -77,15 +77,7 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// Asks for the line of a bucket that begins with a word.
     #[inline(always)]
     pub(super) fn ask_for(&self, bucket: u64, word: usize) {
-        let words = self.bucket(bucket)[word..].as_ptr();
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            // SAFETY: a hint about words that are there.
-            unsafe { _mm_prefetch(words.cast(), _MM_HINT_T0) };
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = words;
+        ask_for(self.bucket(bucket), word);
     }
 
     /// As [`Dash::find`], by who has the key's two buckets locked.
@@ -217,4 +209,18 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         }
         None
     }
+}
+
+/// Asks for the line of a bucket that begins with a word.
+#[inline(always)]
+pub(super) fn ask_for(words: &Words, word: usize) {
+    let line = words[word..].as_ptr();
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint about words that are there.
+        unsafe { _mm_prefetch(line.cast(), _MM_HINT_T0) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = line;
 }

@@ -3,9 +3,12 @@
 //! It reads what [`Dash::find`] reads, in that order, and builds nothing that only changes need. So short a loop lets the
 //! CPU begin the next lookup while it waits for the memory of this one. Whatever is not so simple is left to `find`.
 
-use std::sync::atomic::{
-    Ordering::{Acquire, Relaxed},
-    fence,
+use std::{
+    ptr,
+    sync::atomic::{
+        Ordering::{Acquire, Relaxed},
+        fence,
+    },
 };
 
 use assay_pmem::Medium;
@@ -13,7 +16,7 @@ use assay_pmem::Medium;
 use super::{
     bucket::{BucketHead, LOCK, SLOTS, Words, home_word, key_word, matches},
     directory::Directory,
-    find::HEAD_BYTES,
+    find::{HEAD_BYTES, ask_for},
     geometry::Home,
     hash::Hash,
     lock::LOCKED,
@@ -45,19 +48,27 @@ pub(super) struct Looked<'t> {
     pub(super) unsure: bool,
 }
 
+/// The two buckets of a key, and their words.
+#[derive(Clone, Copy)]
+struct Pair<'t> {
+    home: Home,
+    own: &'t Words,
+    next: &'t Words,
+}
+
 impl<M: Medium, D: Directory> Dash<M, D> {
     /// Looks a key of 8 bytes up.
     #[inline(always)]
     pub(super) fn quick(&self, word: u64, hash: Hash) -> Quick {
         let spot = D::locate(self, hash);
-        let home = self.shape.home(spot.segment, hash);
-        let (own, next) = (self.bucket(home.own), self.bucket(home.next));
-        [home.own, home.next].into_iter().for_each(|bucket| self.ask_for(bucket, home_word(hash.fingerprint())));
+        let pair = self.pair(self.shape.home(spot.segment, hash));
+        let Pair { own, next, .. } = pair;
+        [own, next].into_iter().for_each(|words| ask_for(words, home_word(hash.fingerprint())));
         let versions = (own[VERSION].load(Acquire), next[VERSION].load(Acquire));
         if !self.is_open(versions) || !D::still(self, hash, spot) {
             return Quick::Unsure;
         }
-        let looked = self.look(&home, word, hash);
+        let looked = self.look_into(pair, word, hash);
         let value = looked.found.map(|(_, slot, words)| words[key_word(slot) + 1].load(Relaxed));
         fence(Acquire);
         let unchanged = own[VERSION].load(Relaxed) == versions.0 && next[VERSION].load(Relaxed) == versions.1;
@@ -78,31 +89,52 @@ impl<M: Medium, D: Directory> Dash<M, D> {
     /// Looks into the two buckets, whoever changes them meanwhile.
     #[inline(always)]
     pub(super) fn look(&self, home: &Home, word: u64, hash: Hash) -> Looked<'_> {
+        self.look_into(self.pair(*home), word, hash)
+    }
+
+    #[inline(always)]
+    fn pair(&self, home: Home) -> Pair<'_> {
+        Pair { home, own: self.bucket(home.own), next: self.bucket(home.next) }
+    }
+
+    #[inline(always)]
+    fn look_into<'t>(&self, pair: Pair<'t>, word: u64, hash: Hash) -> Looked<'t> {
+        let Pair { home, own, next } = pair;
         self.medium().reads(home.own, HEAD_BYTES);
         self.medium().reads(home.next, HEAD_BYTES);
-        let (own, next) = (self.bucket(home.own), self.bucket(home.next));
         let (own_head, next_head) = (BucketHead(own[0].load(Relaxed)), BucketHead(next[0].load(Relaxed)));
         let in_own = matches(own, hash.fingerprint()) & own_head.in_use();
         let own_matches = in_own & own_head.slots() & !own_head.guests();
         let next_matches = matches(next, hash.fingerprint()) & next_head.slots() & next_head.guests();
-        let by_pointer = own_matches & own_head.pointers() | (next_matches & next_head.pointers()) << 16;
-        let unsure = by_pointer != 0 || in_own & OVERFLOWED != 0 || own_head.others() != 0;
-        let mut all = (own_matches | next_matches << 16) & !by_pointer;
-        let mut found = None;
+        let mut all = own_matches | next_matches << 16;
         while all != 0 {
             let slot = all.trailing_zeros() as usize;
             // In which of the two a record lies is a coin's throw, on which no branch should depend.
             let which = (slot as u64 >> 4 & 1).wrapping_neg();
             let bucket = home.own ^ (home.own ^ home.next) & which;
-            let words = self.bucket(bucket);
+            let words = pair.words(which as usize);
             self.reads_record(bucket, slot & 15);
-            if words[key_word(slot & 15)].load(Relaxed) == word {
-                found = Some((bucket, slot & 15, words));
-                break;
+            // What an entry by pointer has in the place of a key is its hash, which may be any word.
+            if words[key_word(slot & 15)].load(Relaxed) == word
+                && !BucketHead(words[0].load(Relaxed)).is_pointer(slot & 15)
+            {
+                return Looked { found: Some((bucket, slot & 15, words)), unsure: false };
             }
             all &= all - 1;
         }
-        Looked { found, unsure }
+        let by_pointer = own_matches & own_head.pointers() | next_matches & next_head.pointers();
+        Looked { found: None, unsure: by_pointer != 0 || in_own & OVERFLOWED != 0 || own_head.others() != 0 }
+    }
+}
+
+impl<'t> Pair<'t> {
+    /// Those of the key's own bucket, or where all bits of `which` are set those of the next one.
+    #[inline(always)]
+    fn words(&self, which: usize) -> &'t Words {
+        let (own, next) = (ptr::from_ref(self.own), ptr::from_ref(self.next).addr());
+        let chosen = own.map_addr(|own| own ^ (own ^ next) & which);
+        // SAFETY: one of two references, into the same medium.
+        unsafe { &*chosen }
     }
 }
 

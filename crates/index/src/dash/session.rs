@@ -91,8 +91,8 @@ impl<M: Medium, D: Directory> DashSession<'_, M, D> {
     }
 
     #[inline(never)]
-    fn lookup_slowly(&self, key: &EntryKey<'_>, value: &mut Vec<u8>) -> bool {
-        let Some(found) = self.table.find(key) else { return false };
+    fn lookup_slowly(&self, key: &[u8], value: &mut Vec<u8>) -> bool {
+        let Some(found) = self.table.find(&EntryKey::new(key)) else { return false };
         self.table.append_value(&found.record, value);
         true
     }
@@ -182,14 +182,14 @@ impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
     #[inline]
     fn lookup(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, IndexError> {
         self.tick();
-        value.clear();
-        let key = EntryKey::new(key);
-        match key.word.map_or(Quick::Unsure, |word| self.table.quick(word, key.hash)) {
-            Quick::Found(word) => value.extend_from_slice(&word.to_le_bytes()),
-            Quick::Missing => return Ok(false),
-            Quick::Unsure => return Ok(self.lookup_slowly(&key, value)),
+        let word = key.try_into().map(u64::from_le_bytes);
+        let quick = word.map_or(Quick::Unsure, |word| self.table.quick(word, Hash::of_word(word)));
+        if let Quick::Found(word) = quick {
+            put(value, word);
+            return Ok(true);
         }
-        Ok(true)
+        value.clear();
+        Ok(quick == Quick::Unsure && self.lookup_slowly(key, value))
     }
 
     #[inline]
@@ -209,5 +209,17 @@ impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
 
     fn scan(&mut self, _: &[u8], _: usize, _: &mut Visit<'_>) -> Result<usize, IndexError> {
         Err(IndexError::Unsupported { index: D::NAME, operation: "order, and so no scan" })
+    }
+}
+
+/// A value of 8 bytes; where one is there already, nobody has to look whether there is room.
+#[inline(always)]
+fn put(value: &mut Vec<u8>, word: u64) {
+    match <&mut [u8; 8]>::try_from(value.as_mut_slice()) {
+        Ok(place) => *place = word.to_le_bytes(),
+        Err(_) => {
+            value.clear();
+            value.extend_from_slice(&word.to_le_bytes());
+        }
     }
 }

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::index::{
     job::{IndexJob, Window},
-    workload::{Entries, Operation, Picker, Step, Stream},
+    workload::{Any, Entries, Operation, Picker, Reads, Step, Steps, Stream},
 };
 
 /// Operations between two looks at the gate.
@@ -180,7 +180,7 @@ impl<I: Index> Work for Operations<'_, I> {
         let mut outcome = if job.batch > 1 {
             measure_batches(&mut session, &shift, stream, (&mut buffers, batch))
         } else {
-            measure(&mut session, &shift, stream, &mut buffers)
+            measure_one_by_one(&mut session, &shift, stream, &mut buffers)
         };
         outcome.used = counters.stop();
         outcome.moved = session.moved().zip(before).map(|(after, before)| after.since(&before));
@@ -201,14 +201,33 @@ fn warm_up(session: &mut impl Session, stream: &mut Stream, buffers: &mut Buffer
     }
 }
 
+/// The measured loop of this stream. Lookups are the shortest operations, so theirs is one that knows of nothing else.
+fn measure_one_by_one<S: Session>(
+    session: &mut S,
+    shift: &Shift<'_>,
+    stream: Stream,
+    buffers: &mut Buffers,
+) -> ThreadOutcome {
+    match stream.only() {
+        Some(Operation::Lookup) => measure::<S, Reads<false>>(session, shift, stream, buffers),
+        Some(Operation::Missing) => measure::<S, Reads<true>>(session, shift, stream, buffers),
+        _ => measure::<S, Any>(session, shift, stream, buffers),
+    }
+}
+
 /// The measured loop: no allocation, no lock, no system call; one operation of `sample_every` is timed.
-fn measure<S: Session>(session: &mut S, shift: &Shift<'_>, mut stream: Stream, buffers: &mut Buffers) -> ThreadOutcome {
+fn measure<S: Session, K: Steps>(
+    session: &mut S,
+    shift: &Shift<'_>,
+    mut stream: Stream,
+    buffers: &mut Buffers,
+) -> ThreadOutcome {
     let mut outcome = ThreadOutcome::new(stream.territory());
     let (clock, every, quota, desk) = (shift.clock, shift.job.sample_every, shift.quota(), shift.desk);
     let (start, mut done) = (clock.now(), 0_u64);
     'window: while (shift.gate.is_open() || done == 0) && done < quota {
         for _ in 0..u64::from(BATCH).min(quota - done) {
-            let Some(step) = stream.step() else {
+            let Some(step) = K::next(&mut stream) else {
                 outcome.exhausted = true;
                 break 'window;
             };

@@ -92,6 +92,11 @@ impl Stream {
         Self { mix, only, picker, random, territory }
     }
 
+    /// The operation that all steps are of, if they are.
+    pub fn only(&self) -> Option<Operation> {
+        self.only
+    }
+
     /// Ids as they are now.
     pub fn territory(&self) -> Territory {
         self.territory
@@ -106,12 +111,18 @@ impl Stream {
             None => self.mix.pick(below(random, 1000) as u32),
         };
         let id = match operation {
+            Operation::Lookup | Operation::Missing => return Some(self.read(operation, random)),
             Operation::Insert => self.territory.added_id(self.territory.added),
             Operation::Remove => self.territory.removed_id(self.territory.removed)?,
-            Operation::Missing => self.present() | MISSING,
             _ => self.present(),
         };
         Some(Step { operation, id, random })
+    }
+
+    #[inline(always)]
+    fn read(&mut self, operation: Operation, random: u64) -> Step {
+        let absent = if operation == Operation::Missing { MISSING } else { 0 };
+        Step { operation, id: self.present() | absent, random }
     }
 
     /// Says that an insert was done: its id is there.
@@ -138,6 +149,33 @@ impl Stream {
             None => self.territory.added_id(self.territory.added - 1 - pick),
             Some(older) => self.territory.loaded_id(self.territory.picked() - 1 - older),
         }
+    }
+}
+
+/// How a loop takes its steps: where it knows that they are all of one kind, it need not ask at each what to do.
+pub trait Steps {
+    /// The next operation; none where a key was to be removed and none of this thread's is left.
+    fn next(stream: &mut Stream) -> Option<Step>;
+}
+
+/// Whatever the stream has.
+pub struct Any;
+
+/// Lookups of keys that are there, or where `MISSING` of such that are not. The stream must have no others.
+pub struct Reads<const MISSING: bool>;
+
+impl Steps for Any {
+    #[inline(always)]
+    fn next(stream: &mut Stream) -> Option<Step> {
+        stream.step()
+    }
+}
+
+impl<const MISSING: bool> Steps for Reads<MISSING> {
+    #[inline(always)]
+    fn next(stream: &mut Stream) -> Option<Step> {
+        let random = stream.random.next_u64();
+        Some(stream.read(if MISSING { Operation::Missing } else { Operation::Lookup }, random))
     }
 }
 
@@ -213,6 +251,18 @@ mod tests {
             }
         }
         assert_eq!(gone.len(), 100);
+    }
+
+    #[test]
+    fn a_loop_that_knows_its_operation_takes_the_same_steps() {
+        fn same<K: Steps>(workload: WorkloadName) {
+            let (mut one, mut other) =
+                (stream(workload, Distribution::Uniform, 100, 1), stream(workload, Distribution::Uniform, 100, 1));
+            assert!((0..200).all(|_| K::next(&mut one) == other.step()));
+        }
+        same::<Reads<false>>(WorkloadName::Lookup);
+        same::<Reads<true>>(WorkloadName::Missing);
+        same::<Any>(WorkloadName::YcsbD);
     }
 
     #[test]
