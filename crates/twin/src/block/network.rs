@@ -299,7 +299,7 @@ pub(super) fn load(group: &Group, customers: &[Customer], flows: &mut [Flow]) ->
 /// The group's state with each class at a rate.
 pub(super) fn sum<'a>(group: &Group, classes: impl Iterator<Item = (&'a Customer, f64)>) -> State {
     let mut state = State::default();
-    let mut dirty = 0.0;
+    let (mut dirty, mut others) = (0.0, false);
     for (customer, rate) in classes {
         for at in 0..STATIONS {
             let visit = &customer.visits[at];
@@ -308,9 +308,10 @@ pub(super) fn sum<'a>(group: &Group, classes: impl Iterator<Item = (&'a Customer
         state.background += rate * customer.background * group.background_ns / group.servers[0];
         state.flushes += rate * customer.flushes;
         dirty += rate * customer.dirty_bytes;
+        others |= customer.flushes == 0.0;
     }
-    // What anybody left dirty goes out with the flushes, and the members stop for that as well.
-    let drains = if state.flushes > 0.0 { dirty / group.flush_drain } else { 0.0 };
+    // Members stop as well while what is dirty goes out. Who flushes waits for that anyway: it is in the length of the flush.
+    let drains = if state.flushes > 0.0 && others { dirty / group.flush_drain } else { 0.0 };
     state.stopped = ((state.flushes * group.flush_ns + drains) * group.flush_blocks).min(0.95);
     state
 }
