@@ -6,6 +6,7 @@ pub(crate) mod extent;
 mod fixed_point;
 mod lane;
 mod scan;
+mod swing;
 mod trail;
 
 use crate::{
