@@ -108,8 +108,6 @@ pub struct Crowd {
     pub denser: f64,
     /// Requests that a member serves before they go on, over those in flight.
     pub lasts: f64,
-    /// Requests that a member serves before they go on to the next one; 0 where chance chooses members.
-    pub steps: f64,
 }
 
 impl Crowd {

@@ -27,7 +27,7 @@ impl Window {
 
     /// How requests that are not alone crowd on few members.
     pub fn crowd(&self, in_flight: f64) -> Crowd {
-        Crowd { denser: 1.0 / self.reach - 1.0, lasts: self.per_chunk / in_flight, steps: self.per_chunk }
+        Crowd { denser: 1.0 / self.reach - 1.0, lasts: self.per_chunk / in_flight }
     }
 
     /// Of a load on `members` with `chunk` bytes side by side. Writes of RAID 5 at random meet in their parity, and stay with
@@ -37,13 +37,10 @@ impl Window {
         let row = places - 1.0;
         let writes = layout == StripeKind::Raid5 && load.write_share > 0.0;
         let whole = load.write_share < 1.0 || load.size_bytes >= chunk * row;
-        if !load.sequential || writes && whole || places <= 1.0 {
+        if !load.sequential || writes && whole || places <= 1.0 || load.in_flight <= 1.0 {
             return Self::random(load);
         }
         let chunk = if layout == StripeKind::Interleave { load.size_bytes } else { chunk };
-        if load.in_flight <= 1.0 {
-            return Self { per_chunk: (chunk / load.size_bytes).max(1.0), ..Self::random(load) };
-        }
         let window = Self::in_order(load, places, chunk / load.size_bytes);
         if !writes || window.reach == 1.0 {
             return window;
