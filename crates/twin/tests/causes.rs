@@ -140,8 +140,7 @@ fn seeds_1000900_and_1001997_a_thread_hands_over_no_more_than_its_own_core_lets_
     }
 }
 
-/// Beside other classes a log was taken as spread over all members by chance, though its requests lie in one chunk; and an
-/// instance of several drives as one member.
+/// Beside other classes a log was taken as spread over all members by chance, though its requests lie in one chunk.
 #[test]
 fn seeds_1001651_1000257_1000603_and_1001086_a_log_crowds_on_the_members_of_its_chunk() {
     for (seed, most) in [(1_001_651, 1.2), (1_000_257, 1.3), (1_000_603, 1.25), (1_001_086, 1.3)] {
