@@ -96,7 +96,7 @@ impl BucketHead {
 
     #[inline(always)]
     pub(super) fn is_pointer(self, slot: usize) -> bool {
-        self.pointers() >> slot & 1 == 1
+        self.0 >> (32 + slot) & 1 == 1
     }
 
     #[inline(always)]

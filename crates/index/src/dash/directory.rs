@@ -1,5 +1,7 @@
 //! What tells extendible and linear hashing apart.
 
+use std::sync::atomic::AtomicU64;
+
 use assay_pmem::{Medium, PmemError, Pool, Transaction};
 
 use super::{geometry::DashShape, hash::Hash, table::Dash};
@@ -7,9 +9,11 @@ use crate::error::IndexError;
 
 /// Where a key belongs, and what that was read off.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot {
+pub(super) struct Spot<'t> {
     pub(super) segment: u64,
     pub(super) token: u64,
+    /// The word of the directory that leads to the segment.
+    pub(super) entry: &'t AtomicU64,
 }
 
 /// How segments are found, and how there come to be more and fewer of them.
@@ -38,16 +42,16 @@ pub(super) mod private {
         fn open<M: Medium>(pool: &Pool<M>, shape: &DashShape) -> Result<Self, PmemError>;
 
         /// The segment of a hash.
-        fn locate<M: Medium>(table: &Dash<M, Self>, hash: Hash) -> Spot;
+        fn locate<M: Medium>(table: &Dash<M, Self>, hash: Hash) -> Spot<'_>;
 
         /// Whether it is its segment still.
-        fn still<M: Medium>(table: &Dash<M, Self>, hash: Hash, spot: Spot) -> bool;
+        fn still<M: Medium>(table: &Dash<M, Self>, hash: Hash, spot: Spot<'_>) -> bool;
 
         /// Whether keys of that hash are a segment's own; asked by who holds the segment.
         fn belongs<M: Medium>(table: &Dash<M, Self>, segment: u64, hash: Hash) -> bool;
 
         /// Room for a key whose segment had none. No bucket is locked by the caller.
-        fn make_room<M: Medium>(table: &Dash<M, Self>, spot: Spot, hash: Hash) -> Result<(), IndexError>;
+        fn make_room<M: Medium>(table: &Dash<M, Self>, spot: Spot<'_>, hash: Hash) -> Result<(), IndexError>;
 
         /// A bucket of that hash's segment became empty. No bucket is locked by the caller.
         fn emptied<M: Medium>(table: &Dash<M, Self>, hash: Hash) -> Result<(), IndexError>;

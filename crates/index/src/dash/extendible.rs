@@ -94,16 +94,16 @@ impl Sealed for Extendible {
     }
 
     #[inline(always)]
-    fn locate<M: Medium>(table: &Dash<M, Self>, hash: Hash) -> Spot {
-        let token = table.medium().load(table.root(root::DIRECTORY));
-        Spot { segment: entry_of(table, Entries::decode(token), hash), token }
+    fn locate<M: Medium>(table: &Dash<M, Self>, hash: Hash) -> Spot<'_> {
+        let token = table.token();
+        let entries = Entries::decode(token);
+        let entry = table.cell(entries.entry(hash.prefix(entries.depth)));
+        Spot { segment: table.load(entry), token, entry }
     }
 
     #[inline(always)]
-    fn still<M: Medium>(table: &Dash<M, Self>, hash: Hash, spot: Spot) -> bool {
-        let token = table.medium().load(table.root(root::DIRECTORY));
-        // Decoded from what the spot says, so that it is computed once for both looks.
-        let same = token == spot.token && entry_of(table, Entries::decode(spot.token), hash) == spot.segment;
+    fn still<M: Medium>(table: &Dash<M, Self>, hash: Hash, spot: Spot<'_>) -> bool {
+        let same = table.token() == spot.token && table.load(spot.entry) == spot.segment;
         same || Self::locate(table, hash).segment == spot.segment
     }
 
@@ -112,7 +112,7 @@ impl Sealed for Extendible {
     }
 
     #[cold]
-    fn make_room<M: Medium>(table: &Dash<M, Self>, spot: Spot, hash: Hash) -> Result<(), IndexError> {
+    fn make_room<M: Medium>(table: &Dash<M, Self>, spot: Spot<'_>, hash: Hash) -> Result<(), IndexError> {
         let _alone = table.restructure();
         if !Self::still(table, hash, spot) {
             return Ok(());
@@ -178,12 +178,6 @@ impl Sealed for Extendible {
         blocks.push(current(table).at);
         blocks
     }
-}
-
-/// The segment that a directory has for a hash.
-#[inline(always)]
-fn entry_of<M: Medium>(table: &Dash<M, Extendible>, entries: Entries, hash: Hash) -> u64 {
-    table.medium().load(entries.entry(hash.prefix(entries.depth)))
 }
 
 fn current<M: Medium>(table: &Dash<M, Extendible>) -> Entries {

@@ -7,6 +7,8 @@
 //! Segments lie in arrays, of which a table of fixed size tells the places: the first array holds the first ones, then
 //! each level has four of equal size (hybrid expansion), so the table never grows, and space comes in steps of a quarter.
 
+use std::sync::atomic::AtomicU64;
+
 use assay_pmem::{Medium, Offset, PmemError, Pool, Transaction};
 
 use super::{
@@ -137,15 +139,15 @@ impl Sealed for Linear {
     }
 
     #[inline(always)]
-    fn locate<M: Medium>(table: &Dash<M, Self>, hash: Hash) -> Spot {
-        let token = table.medium().load(table.root(root::DIRECTORY));
-        Spot { segment: segment_of(table, Extent::decode(token).number(hash, table.directory.first_bits)), token }
+    fn locate<M: Medium>(table: &Dash<M, Self>, hash: Hash) -> Spot<'_> {
+        let token = table.token();
+        let (segment, entry) = place_of(table, Extent::decode(token).number(hash, table.directory.first_bits));
+        Spot { segment, token, entry }
     }
 
     #[inline(always)]
-    fn still<M: Medium>(table: &Dash<M, Self>, hash: Hash, spot: Spot) -> bool {
-        let token = table.medium().load(table.root(root::DIRECTORY));
-        token == spot.token || Self::locate(table, hash).segment == spot.segment
+    fn still<M: Medium>(table: &Dash<M, Self>, hash: Hash, spot: Spot<'_>) -> bool {
+        table.token() == spot.token || Self::locate(table, hash).segment == spot.segment
     }
 
     fn belongs<M: Medium>(table: &Dash<M, Self>, segment: u64, hash: Hash) -> bool {
@@ -154,7 +156,7 @@ impl Sealed for Linear {
 
     /// Splits the segment whose turn it is; a segment that was not it gets a further stash.
     #[cold]
-    fn make_room<M: Medium>(table: &Dash<M, Self>, spot: Spot, hash: Hash) -> Result<(), IndexError> {
+    fn make_room<M: Medium>(table: &Dash<M, Self>, spot: Spot<'_>, hash: Hash) -> Result<(), IndexError> {
         let _alone = table.restructure();
         if !Self::still(table, hash, spot) {
             return Ok(());
@@ -207,10 +209,16 @@ fn is_there<M: Medium>(pool: &Pool<M>, shape: &DashShape, arrays: u64, extent: E
     last < ARRAYS && (0..=last).all(|array| lies_in(pool, place(array), shape.segment_bytes() as usize))
 }
 
-#[inline(always)]
 fn segment_of<M: Medium>(table: &Dash<M, Linear>, number: u64) -> u64 {
+    place_of(table, number).0
+}
+
+/// A segment, and the word that leads to its array.
+#[inline(always)]
+fn place_of<M: Medium>(table: &Dash<M, Linear>, number: u64) -> (u64, &AtomicU64) {
     let (array, place) = array_of(number, table.directory.first_bits);
-    table.medium().load(table.directory.arrays + array * 8) + place * table.shape.segment_bytes()
+    let entry = table.cell(table.directory.arrays + array * 8);
+    (table.load(entry) + place * table.shape.segment_bytes(), entry)
 }
 
 /// Splits the segment whose turn it is, and answers which one that was. Where the records that are to go do not fit into

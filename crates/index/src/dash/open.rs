@@ -78,6 +78,10 @@ impl<M: Medium, D: Directory> Dash<M, D> {
             directory,
             start: NonNull::new(pool.medium().start()).expect("a medium lies somewhere"),
             last: pool.medium().bytes() as u64 - BUCKET_BYTES,
+            last_segment: (pool.medium().bytes() as u64).checked_sub(shape.segment_bytes()).ok_or_else(|| {
+                PmemError::Damaged { what: format!("a segment of {shape:?} is larger than the pool") }
+            })?,
+            token: NonNull::from(pool.medium().word(pool.root::<u64>(root::DIRECTORY).raw())),
             shape,
             now: now << STAMP_SHIFT,
             floor: floor << STAMP_SHIFT,

@@ -63,7 +63,9 @@ impl<M: Medium, D: Directory> Dash<M, D> {
         let spot = D::locate(self, hash);
         let pair = self.pair(self.shape.home(spot.segment, hash));
         let Pair { own, next, .. } = pair;
-        [own, next].into_iter().for_each(|words| ask_for(words, home_word(hash.fingerprint())));
+        let line = home_word(hash.fingerprint());
+        ask_for(own, line);
+        ask_for(next, line);
         let versions = (own[VERSION].load(Acquire), next[VERSION].load(Acquire));
         if !self.is_open(versions) || !D::still(self, hash, spot) {
             return Quick::Unsure;
@@ -94,7 +96,8 @@ impl<M: Medium, D: Directory> Dash<M, D> {
 
     #[inline(always)]
     fn pair(&self, home: Home) -> Pair<'_> {
-        Pair { home, own: self.bucket(home.own), next: self.bucket(home.next) }
+        let (own, next) = self.buckets(&home);
+        Pair { home, own, next }
     }
 
     #[inline(always)]

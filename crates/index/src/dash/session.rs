@@ -179,11 +179,13 @@ impl<M: Medium, D: Directory> Session for DashSession<'_, M, D> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn lookup(&mut self, key: &[u8], value: &mut Vec<u8>) -> Result<bool, IndexError> {
         self.tick();
-        let word = key.try_into().map(u64::from_le_bytes);
-        let quick = word.map_or(Quick::Unsure, |word| self.table.quick(word, Hash::of_word(word)));
+        let quick = match key.try_into().map(u64::from_le_bytes) {
+            Ok(word) => self.table.quick(word, Hash::of_word(word)),
+            Err(_) => Quick::Unsure,
+        };
         if let Quick::Found(word) = quick {
             put(value, word);
             return Ok(true);

@@ -66,7 +66,7 @@ fn insert_all(
         if done % BATCH == 0 && ends()? {
             break;
         }
-        let step = Step { operation: Operation::Insert, id, random: 0 };
+        let step = Step { operation: Operation::Insert, id };
         if !buffers.act(session, &step)? {
             return Err(IndexError::Damaged { what: format!("the key of id {id} was there before it was loaded") });
         }

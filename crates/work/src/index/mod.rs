@@ -15,8 +15,10 @@ mod lookups;
 mod on_twin;
 mod outcome;
 mod record;
+mod sampler;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod twin;
 mod workers;
 mod workload;

@@ -18,14 +18,16 @@ use super::{
     batch::{Batch, since},
     desk::{Desk, Series},
     outcome::ThreadOutcome,
+    sampler::Sampler,
+    turn::Turn,
 };
 use crate::index::{
     job::{IndexJob, Window},
-    workload::{Any, Entries, Operation, Picker, Reads, Step, Steps, Stream},
+    workload::{Entries, Operation, Picker, Stream},
 };
 
 /// Operations between two looks at the gate.
-const BATCH: u32 = 32;
+pub(super) const BATCH: u32 = 32;
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// What all of them did.
@@ -139,11 +141,11 @@ struct Operations<'a, I> {
 }
 
 /// What the measured loop looks at.
-struct Shift<'a> {
+pub(super) struct Shift<'a> {
     job: &'a IndexJob,
-    clock: Clock,
-    gate: &'a Gate,
-    desk: &'a Desk,
+    pub(super) clock: Clock,
+    pub(super) gate: &'a Gate,
+    pub(super) desk: &'a Desk,
 }
 
 impl<I: Index> Work for Operations<'_, I> {
@@ -201,55 +203,25 @@ fn warm_up(session: &mut impl Session, stream: &mut Stream, buffers: &mut Buffer
     }
 }
 
-/// The measured loop of this stream. Lookups are the shortest operations, so theirs is one that knows of nothing else.
+/// The measured loop of this stream: no allocation, no lock, no system call; one operation of `sample_every` is timed.
 fn measure_one_by_one<S: Session>(
     session: &mut S,
     shift: &Shift<'_>,
     stream: Stream,
     buffers: &mut Buffers,
 ) -> ThreadOutcome {
-    match stream.only() {
-        Some(Operation::Lookup) => measure::<S, Reads<false>>(session, shift, stream, buffers),
-        Some(Operation::Missing) => measure::<S, Reads<true>>(session, shift, stream, buffers),
-        _ => measure::<S, Any>(session, shift, stream, buffers),
+    let only = stream.only();
+    let mut turn = Turn::new(session, shift, stream, buffers);
+    let start = shift.clock.now();
+    match only {
+        Some(Operation::Lookup) => turn.measure_reads::<false>(),
+        Some(Operation::Missing) => turn.measure_reads::<true>(),
+        _ => turn.measure(),
     }
-}
-
-/// The measured loop: no allocation, no lock, no system call; one operation of `sample_every` is timed.
-fn measure<S: Session, K: Steps>(
-    session: &mut S,
-    shift: &Shift<'_>,
-    mut stream: Stream,
-    buffers: &mut Buffers,
-) -> ThreadOutcome {
-    let mut outcome = ThreadOutcome::new(stream.territory());
-    let (clock, every, quota, desk) = (shift.clock, shift.job.sample_every, shift.quota(), shift.desk);
-    let (start, mut done) = (clock.now(), 0_u64);
-    'window: while (shift.gate.is_open() || done == 0) && done < quota {
-        for _ in 0..u64::from(BATCH).min(quota - done) {
-            let Some(step) = K::next(&mut stream) else {
-                outcome.exhausted = true;
-                break 'window;
-            };
-            let timed = is_timed(&step, every);
-            let before = if timed { clock.now() } else { 0 };
-            let result = buffers.act(session, &step);
-            if timed {
-                let took = clock.ticks_to_ns(clock.now().wrapping_sub(before));
-                desk.took(step.operation, took);
-                outcome.look_at(&step, &result, buffers);
-            }
-            done += 1;
-            if !outcome.count(&step, result, &mut stream) {
-                break 'window;
-            }
-        }
-        desk.done.store(done, Relaxed);
-    }
-    desk.done.store(done, Relaxed);
-    outcome.worked_s = clock.ticks_to_ns(clock.now().wrapping_sub(start)) as f64 / 1e9;
-    outcome.territory = stream.territory();
-    outcome
+    shift.desk.did(turn.done);
+    turn.outcome.worked_s = shift.clock.ticks_to_ns(shift.clock.now().wrapping_sub(start)) as f64 / 1e9;
+    turn.outcome.territory = turn.stream.territory();
+    turn.outcome
 }
 
 /// The measured loop where lookups wait together.
@@ -260,7 +232,7 @@ fn measure_batches<S: Session>(
     (buffers, mut batch): (&mut Buffers, Batch),
 ) -> ThreadOutcome {
     let mut outcome = ThreadOutcome::new(stream.territory());
-    let (clock, every, quota, desk) = (shift.clock, shift.job.sample_every, shift.quota(), shift.desk);
+    let (clock, mut sampler, quota, desk) = (shift.clock, shift.sampler(&stream), shift.quota(), shift.desk);
     let (start, mut done) = (clock.now(), 0_u64);
     while (shift.gate.is_open() || done == 0) && done < quota {
         let Some(step) = stream.step() else {
@@ -268,7 +240,7 @@ fn measure_batches<S: Session>(
             break;
         };
         done += 1;
-        let timed = is_timed(&step, every);
+        let timed = sampler.is_due();
         let goes_on = if Batch::takes(&step) {
             !batch.add(step, timed) || batch.look_up(session, since(clock), &mut outcome, desk, &mut stream)
         } else {
@@ -291,12 +263,6 @@ fn measure_batches<S: Session>(
     outcome
 }
 
-/// Of so many operations one is timed, by chance.
-#[inline(always)]
-fn is_timed(step: &Step, every: u32) -> bool {
-    ((step.random & 0xFFFF_FFFF) * u64::from(every)) >> 32 == 0
-}
-
 /// How long the window is to be.
 fn length(job: &IndexJob) -> Duration {
     match job.window {
@@ -306,8 +272,13 @@ fn length(job: &IndexJob) -> Duration {
 }
 
 impl Shift<'_> {
+    /// Which of a thread's operations are timed.
+    pub(super) fn sampler(&self, stream: &Stream) -> Sampler {
+        Sampler::new(self.job.sample_every, self.job.seed ^ stream.territory().thread)
+    }
+
     /// Operations of each thread.
-    fn quota(&self) -> u64 {
+    pub(super) fn quota(&self) -> u64 {
         match self.job.window {
             Window::Operations(all) => all.div_ceil(u64::from(self.job.threads)),
             Window::Seconds(_) => u64::MAX,

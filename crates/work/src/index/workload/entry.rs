@@ -32,12 +32,11 @@ impl Entries {
     #[inline(always)]
     pub fn key<'a>(&self, id: u64, key: &'a mut [u8]) -> &'a [u8] {
         let word = self.word(id);
+        *key.first_chunk_mut().expect("room for a word") = word.to_be_bytes();
         if self.sizes.key.most == 8 {
-            key[..8].copy_from_slice(&word.to_be_bytes());
             return &key[..8];
         }
         let length = self.sizes.key.pick(mix(word));
-        key[..8].copy_from_slice(&word.to_be_bytes());
         fill(&mut key[8..length], word);
         &key[..length]
     }

@@ -8,4 +8,4 @@ mod stream;
 pub use distribution::{Distribution, Picker};
 pub use entry::{Entries, MISSING};
 pub use name::{Mix, Operation, WorkloadName};
-pub use stream::{Any, Reads, Step, Steps, Stream, Territory};
+pub use stream::{Step, Stream, Territory};
