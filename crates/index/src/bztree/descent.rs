@@ -15,8 +15,9 @@ use crate::pmwcas::{CONTROL, Worker};
 
 /// A tree with more levels is damaged: its pointers lead in a circle.
 const MOST_LEVELS: usize = 32;
-/// Lines of a node that are asked for at once: header, tail and heads of an ordinary leaf.
-const LINES_AHEAD: usize = 12;
+/// Lines of a node that are asked for at once: header, tail and heads of an ordinary leaf, and half of its sorted records, of
+/// which the one that is looked for would be waited for anew.
+const LINES_AHEAD: usize = 20;
 /// Lines of an ordinary leaf: of most of its sorted records too.
 const LINES_OF_LEAF: usize = 24;
 
