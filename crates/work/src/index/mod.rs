@@ -16,6 +16,7 @@ mod on_twin;
 mod outcome;
 mod record;
 mod sampler;
+mod shift;
 #[cfg(test)]
 mod tests;
 mod turn;

@@ -6,7 +6,7 @@ use super::{
     act::Buffers,
     outcome::ThreadOutcome,
     sampler::Sampler,
-    workers::{BATCH, Shift},
+    shift::{BATCH, Shift},
 };
 use crate::index::workload::{Step, Stream};
 

@@ -11,14 +11,14 @@ use assay_instruments::{
     work::{Done, WorkPlace, WorkWatch, WorkWindow},
 };
 use assay_record::{Event, IntervalPoint, IntervalSample, Provenance};
-use assay_workload::{AtEdges, Gate, Observe, WindowPlan, Work, Worker, WorkloadError, drive, pin};
+use assay_workload::{AtEdges, Observe, WindowPlan, Work, Worker, WorkloadError, drive, pin};
 
 use super::{
     act::Buffers,
     batch::{Batch, since},
     desk::{Desk, Series},
     outcome::ThreadOutcome,
-    sampler::Sampler,
+    shift::{BATCH, Shift},
     turn::Turn,
 };
 use crate::index::{
@@ -26,8 +26,6 @@ use crate::index::{
     workload::{Entries, Operation, Picker, Stream},
 };
 
-/// Operations between two looks at the gate.
-pub(super) const BATCH: u32 = 32;
 const INTERVAL: Duration = Duration::from_millis(250);
 
 /// What all of them did.
@@ -138,14 +136,6 @@ struct Operations<'a, I> {
     job: &'a IndexJob,
     clock: Clock,
     desks: &'a [Desk],
-}
-
-/// What the measured loop looks at.
-pub(super) struct Shift<'a> {
-    job: &'a IndexJob,
-    pub(super) clock: Clock,
-    pub(super) gate: &'a Gate,
-    pub(super) desk: &'a Desk,
 }
 
 impl<I: Index> Work for Operations<'_, I> {
@@ -268,20 +258,5 @@ fn length(job: &IndexJob) -> Duration {
     match job.window {
         Window::Seconds(seconds) => Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
         Window::Operations(_) => Duration::MAX,
-    }
-}
-
-impl Shift<'_> {
-    /// Which of a thread's operations are timed.
-    pub(super) fn sampler(&self, stream: &Stream) -> Sampler {
-        Sampler::new(self.job.sample_every, self.job.seed ^ stream.territory().thread)
-    }
-
-    /// Operations of each thread.
-    pub(super) fn quota(&self) -> u64 {
-        match self.job.window {
-            Window::Operations(all) => all.div_ceil(u64::from(self.job.threads)),
-            Window::Seconds(_) => u64::MAX,
-        }
     }
 }
