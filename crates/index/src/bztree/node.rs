@@ -126,21 +126,35 @@ impl<'m, M: Medium> Node<'m, M> {
     }
 
     /// The first of `count` ascending words from `from` on that is above a head (or not below it); from `from` counted.
+    ///
+    /// Which half a head lies in is a coin's throw, on which no branch depends.
     #[inline(always)]
     pub(super) fn search(&self, from: usize, count: usize, head: u64, above: bool) -> usize {
-        // `x <= head` is `x < head + 1`, but for the largest head.
-        let (mut base, mut left) = (from, count);
-        let before = |word: usize| {
-            let there = self.load(word);
-            if above { there <= head } else { there < head }
+        let Some(words) = self.words.get(from..from + count) else { return 0 };
+        let before = |index: usize| {
+            self.medium.reads(self.place(from + index), 8);
+            // SAFETY: below `count`, as the caller sees to.
+            let there = unsafe { words.get_unchecked(index) }.load(Ordering::Acquire);
+            usize::from(there < head) | usize::from(above) & usize::from(there == head)
         };
+        let (mut base, mut left) = (0, count);
         while left > 1 {
             let half = left / 2;
-            base = if before(base + half - 1) { base + half } else { base };
+            base += half & opaque(before(base + half - 1).wrapping_neg());
             left -= half;
         }
-        base - from + usize::from(left == 1 && before(base))
+        if left == 1 { base + before(base) } else { base }
     }
+}
+
+/// The word itself, of which the compiler knows nothing: it would make a branch of a choice.
+#[inline(always)]
+fn opaque(mut word: usize) -> usize {
+    // SAFETY: no instruction.
+    unsafe {
+        std::arch::asm!("/* {0} */", inout(reg) word, options(pure, nomem, nostack, preserves_flags));
+    }
+    word
 }
 
 #[cold]
