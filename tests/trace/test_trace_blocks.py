@@ -5,7 +5,7 @@ import random
 import pytest
 from assay.trace import pattern
 from assay.trace.blocks import Blocks, Reader
-from assay.trace.classes import classes_of
+from assay.trace.classes import classes_of, sorted_out
 from assay.trace.device import TracedDevice
 from assay.trace.operation import Recording, TracedOperation
 
@@ -175,6 +175,18 @@ def test_a_log_with_its_flushes_beside_reads_and_write_back() -> None:
     assert found["log"] == pytest.approx((10.0, 2.5, 4))
     assert found["point-reads"] == pytest.approx((30.0, 0.0, 0))
     assert found["write-back"] == pytest.approx((4.0, 0.0, 0)), "half of what the kernel wrote"
+
+
+def test_what_came_too_rarely_to_tell_when_it_comes_is_left_out_and_said() -> None:
+    log = operations([i * 8192 for i in range(9000)], kind="write", sync=True)
+    back = [TracedOperation("write", "vda", 1 << 37, 8 << 20, 5.0, -1, 9, "kernel")]
+    both = sorted(log + back, key=lambda one: one.at_s)
+    seen = sorted_out(Recording("block", 100.0, both))
+    assert [one.name for one in seen.classes] == ["log"]
+    said = "write-back is left out: 1 in 100.0 s, of 8,389 kB each, is too little to tell a rate"
+    assert seen.sentences(100.0) == [said]
+    # Of a load that is rare as a whole nothing is.
+    assert set(classes(log[:5] + back)) == {"log", "write-back"}
 
 
 def test_what_others_do_is_in_no_class() -> None:

@@ -12,6 +12,8 @@ from assay.untyped import Json
 
 # A class below this share of all bytes and operations is noise of the recording, unless it is all there is.
 _LEAST_SHARE = 0.001
+# Fewer operations that are only worth it by their bytes tell no rate: a window as long as the recording may see none.
+_LEAST_OPERATIONS = 10
 _MOST_DEPTH = 1024
 _MOST_BURST = 1024
 
@@ -85,8 +87,29 @@ class TracedClass:
         }
 
 
+@dataclass(frozen=True)
+class SortedClasses:
+    """The classes of a recording, the largest first, and those of too few operations to tell how often they come."""
+
+    classes: list[TracedClass]
+    rare: list[TracedClass]
+
+    def sentences(self, seconds: float) -> list[str]:
+        """What was left out because it is rare."""
+        return [
+            f"{one.name} is left out: {max(1, round(one.rate_per_s * seconds))} in {seconds:.1f} s, of "
+            f"{one.mean_bytes / 1e3:,.0f} kB each, is too little to tell a rate"
+            for one in self.rare
+        ]
+
+
 def classes_of(recording: Recording) -> list[TracedClass]:
-    """The classes of a recording, the largest first; foreign operations are left out."""
+    """The classes of a recording, the largest first; foreign operations, noise and what is rare are left out."""
+    return sorted_out(recording).classes
+
+
+def sorted_out(recording: Recording) -> SortedClasses:
+    """The same with what is rare."""
     ours = [one for one in recording.operations if one.origin != OTHER]
     reads = _in_order([one for one in ours if one.kind == "read" and one.origin == OWN])
     writes = [one for one in ours if one.kind == "write"]
@@ -105,7 +128,9 @@ def classes_of(recording: Recording) -> list[TracedClass]:
     }
     flushes = _flushes(ours, groups, recording)
     found = [_seen(name, members, recording, flushes.get(name, 0.0)) for name, members in groups.items() if members]
-    return sorted(_worth(found), key=lambda one: -one.bytes_per_s)
+    by_size = sorted(_worth(found), key=lambda one: -one.bytes_per_s)
+    rare = [one for one in by_size if _is_rare(one, found, recording.seconds)]
+    return SortedClasses([one for one in by_size if one not in rare], rare)
 
 
 def _in_order(operations: Sequence[TracedOperation]) -> list[tuple[TracedOperation, bool]]:
@@ -169,3 +194,9 @@ def _worth(found: Sequence[TracedClass]) -> list[TracedClass]:
         if one.rate_per_s > 0
         and (one.bytes_per_s >= all_bytes * _LEAST_SHARE or one.rate_per_s >= all_rates * _LEAST_SHARE)
     ]
+
+
+def _is_rare(one: TracedClass, found: Sequence[TracedClass], seconds: float) -> bool:
+    """Whether it has too few operations, of which it has a small share too."""
+    all_rates = math.fsum(other.rate_per_s for other in found)
+    return one.rate_per_s * seconds < _LEAST_OPERATIONS and one.rate_per_s < all_rates * _LEAST_SHARE
