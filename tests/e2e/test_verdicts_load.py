@@ -57,8 +57,8 @@ def test_a_class_without_a_schedule_is_never_late(folder: Path) -> None:
 
 
 def test_generator_bound() -> None:
-    # Tiny reads of a single page: what is measured is mostly the generator. A mebibyte would be too much: a neighbour on
-    # the same core drives it out of the caches that are near, and then most of the time is the memory's.
+    # Tiny reads of a single page: what is measured is mostly the generator. A mebibyte would be too much: a neighbour
+    # on the same core drives it out of the caches that are near, and then most of the time is the memory's.
     memory = {"id": "main", "kind": "memory"}
     outcome = program.run(job(memory, klass(path="pmem", size=64), datasets=[dataset(size=4 * KIB)]))
     numbers = outcome.reason("generator-bound")["numbers"]
