@@ -5,7 +5,7 @@ import random
 import pytest
 from assay.trace import pattern
 from assay.trace.blocks import Blocks, Reader
-from assay.trace.classes import classes_of, sorted_out
+from assay.trace.classes import classes_of
 from assay.trace.device import TracedDevice
 from assay.trace.operation import Recording, TracedOperation
 
@@ -158,7 +158,7 @@ def test_operations_in_flight_are_counted_while_the_device_is_busy() -> None:
 
 
 def classes(found: list[TracedOperation], share: float = 1.0) -> dict[str, tuple[float, float, int]]:
-    seen = classes_of(Recording("block", 10.0, sorted(found, key=lambda one: one.at_s), kernel_share=share))
+    seen = classes_of(Recording("block", 10.0, sorted(found, key=lambda one: one.at_s), kernel_share=share)).classes
     return {one.name: (one.rate_per_s, one.flushes_per_s, one.flush_every) for one in seen}
 
 
@@ -181,10 +181,10 @@ def test_what_came_too_rarely_to_tell_when_it_comes_is_left_out_and_said() -> No
     log = operations([i * 8192 for i in range(9000)], kind="write", sync=True)
     back = [TracedOperation("write", "vda", 1 << 37, 8 << 20, 5.0, -1, 9, "kernel")]
     both = sorted(log + back, key=lambda one: one.at_s)
-    seen = sorted_out(Recording("block", 100.0, both))
+    seen = classes_of(Recording("block", 100.0, both))
     assert [one.name for one in seen.classes] == ["log"]
-    said = "write-back is left out: 1 in 100.0 s, of 8,389 kB each, is too little to tell a rate"
-    assert seen.sentences(100.0) == [said]
+    said = "how often write-back comes, which is left out: 1 of 8,389 kB in 100.0 s tell no rate"
+    assert seen.not_known(100.0) == [said]
     # Of a load that is rare as a whole nothing is.
     assert set(classes(log[:5] + back)) == {"log", "write-back"}
 

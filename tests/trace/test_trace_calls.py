@@ -46,7 +46,7 @@ def test_calls_on_files_are_read_and_others_are_not() -> None:
 
 def test_classes_of_calls_carry_the_flushes() -> None:
     reader = Calls()
-    seen = {one.name: one for one in classes_of(Recording("calls", 1.0, reader.read(LINES.splitlines() * 5)))}
+    seen = {one.name: one for one in classes_of(Recording("calls", 1.0, reader.read(LINES.splitlines() * 5))).classes}
     assert seen["log"].flushes_per_s == 5
 
 

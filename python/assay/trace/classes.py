@@ -94,22 +94,17 @@ class SortedClasses:
     classes: list[TracedClass]
     rare: list[TracedClass]
 
-    def sentences(self, seconds: float) -> list[str]:
-        """What was left out because it is rare."""
+    def not_known(self, seconds: float) -> list[str]:
+        """What was left out because it is rare, as sentences."""
         return [
-            f"{one.name} is left out: {max(1, round(one.rate_per_s * seconds))} in {seconds:.1f} s, of "
-            f"{one.mean_bytes / 1e3:,.0f} kB each, is too little to tell a rate"
+            f"how often {one.name} comes, which is left out: {max(1, round(one.rate_per_s * seconds))} of "
+            f"{one.mean_bytes / 1e3:,.0f} kB in {seconds:.1f} s tell no rate"
             for one in self.rare
         ]
 
 
-def classes_of(recording: Recording) -> list[TracedClass]:
-    """The classes of a recording, the largest first; foreign operations, noise and what is rare are left out."""
-    return sorted_out(recording).classes
-
-
-def sorted_out(recording: Recording) -> SortedClasses:
-    """The same with what is rare."""
+def classes_of(recording: Recording) -> SortedClasses:
+    """The classes of a recording; foreign operations and noise are left out."""
     ours = [one for one in recording.operations if one.origin != OTHER]
     reads = _in_order([one for one in ours if one.kind == "read" and one.origin == OWN])
     writes = [one for one in ours if one.kind == "write"]
@@ -197,6 +192,6 @@ def _worth(found: Sequence[TracedClass]) -> list[TracedClass]:
 
 
 def _is_rare(one: TracedClass, found: Sequence[TracedClass], seconds: float) -> bool:
-    """Whether it has too few operations, of which it has a small share too."""
+    """Whether it has too few operations to tell a rate, and is no noise only for their bytes."""
     all_rates = math.fsum(other.rate_per_s for other in found)
     return one.rate_per_s * seconds < _LEAST_OPERATIONS and one.rate_per_s < all_rates * _LEAST_SHARE

@@ -54,8 +54,8 @@ def read(path: Path, depth: int = 32) -> FoundServer:
 
 def _found(means: str, operations: list[TracedOperation], ended: float, *, whole: bool) -> FoundServer:
     seconds = max(ended, 1e-9)
-    seen = classes.sorted_out(Recording(means, seconds, operations))
-    found = FoundServer(means, seconds, seen.classes, assumed=seen.sentences(seconds))
+    seen = classes.classes_of(Recording(means, seconds, operations))
+    found = FoundServer(means, seconds, seen.classes, cannot_know=seen.not_known(seconds))
     found.stopped = "" if whole else f"the file has more than {MOST:,} operations; the first ones were read"
     found.facts = {"operations": len(operations), "discards": sum(one.kind == "discard" for one in operations)}
     return found
@@ -78,8 +78,8 @@ def _iolog(path: Path, file: BinaryIO, depth: int) -> FoundServer:
     moved = [replace(one, at_s=one.at_s - begin) for one in operations]
     found = _found("iolog", moved, moved[-1].at_s if moved else 0.0, whole=whole)
     found.classes = [replace(one, depth=max(1, depth)) for one in found.classes]
-    found.cannot_know = ["when operations ended, and so how many were in flight"]
-    found.assumed += [
+    found.cannot_know += ["when operations ended, and so how many were in flight"]
+    found.assumed = [
         f"at most {depth} in flight for each class",
         "every file is a part of one as large as what was touched",
     ]
@@ -152,11 +152,11 @@ def _blktrace(path: Path, file: BinaryIO) -> FoundServer:
         one.at_s, one.end_s = one.at_s - begin, one.end_s - begin if one.end_s >= 0 else -1.0
     last = max((max(one.at_s, one.end_s) for one in operations), default=0.0)
     found = _found("blktrace", operations, last, whole=len(seen.operations) <= MOST)
-    found.cannot_know = [
+    found.cannot_know += [
         "which file an operation was for: offsets are those of the device",
         "what the page cache answered: that is no block operation",
     ]
-    found.assumed += ["everything in the file is the load's, whoever asked for it"]
+    found.assumed = ["everything in the file is the load's, whoever asked for it"]
     return found
 
 

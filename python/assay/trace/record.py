@@ -138,15 +138,15 @@ def _blocks(subject: Subject, seconds: float, watch: Watch) -> FoundServer:
     guess = subject.pid is not None and not reader.knows_inodes
     share = _kernel_share(seen.operations, used.written_bytes) if guess else 1.0
     recording = Recording("block", lasted, seen.operations, kernel_share=share, lost=lost)
-    seen_classes = classes.sorted_out(recording)
-    found = FoundServer("block", lasted, seen_classes.classes)
+    sorted_out = classes.classes_of(recording)
+    found = FoundServer("block", lasted, sorted_out.classes)
     found.stopped = "the recording had no room for more" if full else ""
     found.cannot_know = [
         "which file an operation was for: offsets are those of the device",
         "what the page cache answered: that is no block operation",
+        *sorted_out.not_known(lasted),
     ]
     found.assumed = _assumed(share if guess else None, {one.name for one in found.classes})
-    found.assumed += seen_classes.sentences(lasted)
     foreign = [one for one in seen.operations if one.origin == OTHER]
     found.facts = {
         "devices": [one.name for one in subject.devices],
@@ -190,14 +190,15 @@ def _calls(_: Subject, seconds: float, watch: Watch) -> FoundServer:
     lines, lasted = calls.follow(sorted(watch.pids), seconds, watch)
     reader = calls.Calls()
     recording = Recording("calls", lasted, reader.read(lines.splitlines()))
-    seen = classes.sorted_out(recording)
+    seen = classes.classes_of(recording)
     found = FoundServer("calls", lasted, seen.classes, buffered=True)
     found.cannot_know = [
         "which calls the page cache answered: replay with the cache that the database has",
         "reads and writes of mapped files, and those by io_uring",
         "the pace without strace, which stops the database at every call",
+        *seen.not_known(lasted),
     ]
-    found.assumed = ["every file is a part of one file as large as what was touched", *seen.sentences(lasted)]
+    found.assumed = ["every file is a part of one file as large as what was touched"]
     if reader.guessed:
         found.assumed.append(f"{reader.guessed:,} reads or writes without an offset went on where the last one ended")
     found.facts = {"operations": len(recording.operations)}

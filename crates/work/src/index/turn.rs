@@ -44,18 +44,18 @@ impl<'a, S: Session> Turn<'a, S> {
         }
     }
 
-    /// Lookups of keys that are there, or where `MISSING` of such that are not; the stream has no others.
+    /// Lookups of keys that are there, or where `ABSENT` of such that are not; the stream has no others.
     ///
     /// They are the shortest operations, and wait for memory. While a CPU waits it goes on with what follows, as far as its
     /// buffer of instructions reaches, some hundreds of them: so what stands between two lookups is to be short, and their
     /// ids are drawn some ahead.
-    pub(super) fn measure_reads<const MISSING: bool>(&mut self) {
+    pub(super) fn measure_reads<const ABSENT: bool>(&mut self) {
         let mut ids = [0; BATCH as usize];
         while self.goes_on() {
             let ids = &mut ids[..self.batch()];
             ids.fill_with(|| self.stream.present());
             for &mut id in ids {
-                if !self.take(&Step::read::<MISSING>(id)) {
+                if !self.take(&Step::read::<ABSENT>(id)) {
                     return;
                 }
             }

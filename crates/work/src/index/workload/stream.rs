@@ -9,7 +9,7 @@ use assay_index::mix;
 
 use super::{
     distribution::{Picker, below},
-    entry::MISSING as NEVER,
+    entry::MISSING,
     name::{Mix, Operation},
 };
 
@@ -73,12 +73,13 @@ pub struct Step {
 }
 
 impl Step {
-    /// A lookup of a key that is there, or where `MISSING` of one that is not.
+    /// A lookup of a key that is there, or where `ABSENT` of one that is not.
     #[inline(always)]
-    pub fn read<const MISSING: bool>(id: u64) -> Self {
-        match MISSING {
-            true => Self { operation: Operation::Missing, id: id | NEVER },
-            false => Self { operation: Operation::Lookup, id },
+    pub fn read<const ABSENT: bool>(id: u64) -> Self {
+        if ABSENT {
+            Self { operation: Operation::Missing, id: id | MISSING }
+        } else {
+            Self { operation: Operation::Lookup, id }
         }
     }
 }
@@ -231,10 +232,10 @@ mod tests {
 
     #[test]
     fn lookups_that_are_drawn_ahead_are_those_of_the_stream() {
-        fn same<const MISSING: bool>(workload: WorkloadName) {
+        fn same<const ABSENT: bool>(workload: WorkloadName) {
             let (mut one, mut other) =
                 (stream(workload, Distribution::Uniform, 100, 1), stream(workload, Distribution::Uniform, 100, 1));
-            assert!((0..200).all(|_| Some(Step::read::<MISSING>(one.present())) == other.step()));
+            assert!((0..200).all(|_| Some(Step::read::<ABSENT>(one.present())) == other.step()));
         }
         same::<false>(WorkloadName::Lookup);
         same::<true>(WorkloadName::Missing);
