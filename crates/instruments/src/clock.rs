@@ -90,6 +90,16 @@ impl Clock {
         ticks_of(self.source)
     }
 
+    /// Now, in ticks, once every load before it has its value, and before anything behind it begins: for operations as short
+    /// as an access of memory. What the CPU had under way is waited for, so that few of many operations are to be timed with it.
+    #[inline(always)]
+    pub fn now_in_order(&self) -> u64 {
+        fence_loads();
+        let ticks = ticks_of(self.source);
+        fence_loads();
+        ticks
+    }
+
     /// Nanoseconds in a number of ticks (a difference of two readings).
     #[inline(always)]
     pub fn ticks_to_ns(&self, ticks: u64) -> u64 {
@@ -202,6 +212,21 @@ fn ticks_of(source: ClockSource) -> u64 {
         }
         _ => kernel_ns(libc::CLOCK_MONOTONIC_RAW),
     }
+}
+
+/// All loads before it have their values when what stands behind it begins.
+#[inline(always)]
+fn fence_loads() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of x86-64; no operand.
+    unsafe {
+        core::arch::x86_64::_mm_lfence();
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: barriers without operands; they touch nothing.
+    unsafe {
+        core::arch::asm!("dsb ishld", "isb", options(nostack, preserves_flags))
+    };
 }
 
 /// A clock of the kernel, ns. Both clocks that are asked for exist on every kernel that this program runs on.

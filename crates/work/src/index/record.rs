@@ -140,7 +140,7 @@ fn workload(job: &IndexJob) -> Workload {
         ("value_bytes", json!([job.sizes.value.least, job.sizes.value.most])),
         ("warmup_s", json!(job.warmup_s)),
         ("pinned", json!(job.pin)),
-        ("timed_one_in", json!(job.sample_every)),
+        ("timed_one_in", json!(job.timed_one_in())),
         ("batch", json!(job.batch)),
         ("split", json!(job.split)),
         ("seed", json!(job.seed)),

@@ -23,7 +23,7 @@ pub(super) struct Shift<'a> {
 impl Shift<'_> {
     /// Which of a thread's operations are timed.
     pub(super) fn sampler(&self, stream: &Stream) -> Sampler {
-        Sampler::new(self.job.sample_every, self.job.seed ^ stream.territory().thread)
+        Sampler::new(self.job.timed_one_in(), self.job.seed ^ stream.territory().thread)
     }
 
     /// Operations of each thread.

@@ -80,13 +80,14 @@ impl<'a, S: Session> Turn<'a, S> {
         self.outcome.count(step, result, &mut self.stream)
     }
 
-    /// Does and times it, and looks at what was found.
+    /// Does and times it, and looks at what was found. It begins when what was asked of memory before has come, and ends when
+    /// its own has: a CPU that reads its clock while it waits would see lookups faster than memory is.
     #[inline(never)]
     fn time(&mut self, step: &Step) -> Result<bool, IndexError> {
         let Shift { clock, desk, .. } = *self.shift;
-        let before = clock.now();
+        let before = clock.now_in_order();
         let result = self.buffers.act(self.session, step);
-        desk.took(step.operation, clock.ticks_to_ns(clock.now().wrapping_sub(before)));
+        desk.took(step.operation, clock.ticks_to_ns(clock.now_in_order().wrapping_sub(before)));
         self.outcome.look_at(step, &result, self.buffers);
         result
     }

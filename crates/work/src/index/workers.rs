@@ -193,7 +193,7 @@ fn warm_up(session: &mut impl Session, stream: &mut Stream, buffers: &mut Buffer
     }
 }
 
-/// The measured loop of this stream: no allocation, no lock, no system call; one operation of `sample_every` is timed.
+/// The measured loop of this stream: no allocation, no lock, no system call; few operations are timed.
 fn measure_one_by_one<S: Session>(
     session: &mut S,
     shift: &Shift<'_>,

@@ -139,7 +139,7 @@ fn key(job: &IndexJob, clock: &Clock) -> Value {
         threads: if job.split { job.threads } else { 1 },
         warmup_s: 0.0,
         window: Window::Operations(1),
-        sample_every: 1,
+        sample_every: Some(1),
         counted_operations: 0,
         checked_entries: 0,
         seed: 0,
