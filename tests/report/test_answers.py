@@ -220,6 +220,22 @@ def test_warm_reads_are_not_taken_for_the_devices(tmp_path: Path) -> None:
     assert "latency" not in by_topic(folder.write(tmp_path, [reads]))
 
 
+def test_loads_that_overlap_are_not_said_to_come_one_at_a_time(tmp_path: Path) -> None:
+    """Seen as 140 ns for "one read at a time" of 64 B from memory, where one that is waited for took 280 ns."""
+
+    def model(factors: Json, _scenario: str) -> list[Shape]:
+        fenced = factors["fenced"]
+        path = {"kind": "pmem", "direct": False, "fenced": fenced}
+        return [Shape("r", 3.5e6 if fenced else 7e6, 280 if fenced else 140, asked("r", path=path, size=64))]
+
+    both = folder.write(tmp_path / "both", [study("m", model, {"fenced": [False, True]})])
+    assert re.match(r"One random 64 B read at a time takes 2[78]\d ns", by_topic(both)["latency"].plain)
+    alone = folder.write(tmp_path / "alone", [study("m", model, {"fenced": [False]})])
+    said = by_topic(alone)["latency"].plain
+    assert re.match(r"One random 64 B read after another takes 1[34]\d ns", said), said
+    assert "several such loads under way at once" in said
+
+
 def test_memory_is_not_taken_for_the_device(tmp_path: Path) -> None:
     def model(*_: object) -> list[Shape]:
         return [Shape("null", 9e6, 110, asked("null", path={"kind": "null", "direct": False}))]

@@ -26,6 +26,7 @@ def path(spec: PathSpec, operation: str = "read") -> str:
     if known.cached:
         words += " direct" if spec.get("direct") else " buffered"
     extras = [_OPTIONS.get(str(spec.get("poll")), ""), "registered" if spec.get("fixed") else ""]
+    extras.append("fenced" if spec.get("fenced") else "")
     reach = str(spec.get("reach") or "auto")
     extras.append(_REACH.get(reach, ""))
     sleep_us = spec.get("poll_sleep_us") or 0
@@ -42,9 +43,10 @@ def path_value(text: str) -> str:
     if kind not in paths.KINDS:
         return text
     spec: dict[str, Any] = {"kind": kind, "direct": "direct" in options, "fixed": "fixed" in options}
+    spec["fenced"] = "fenced" in options
     spec["poll"] = next((option for option in options if option in _OPTIONS), "none")
     spec["reach"] = next((option for option in options if option in _REACH), "auto")
-    rest = [option for option in options if option not in {"direct", "fixed", *_OPTIONS, *_REACH}]
+    rest = [option for option in options if option not in {"direct", "fixed", "fenced", *_OPTIONS, *_REACH}]
     return ", ".join([path(cast("PathSpec", spec)), *rest])
 
 

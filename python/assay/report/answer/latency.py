@@ -12,6 +12,8 @@ from assay.units import show
 
 _QUESTION = "What does one read cost, and what does depth give?"
 _ENOUGH = 0.9
+#: A CPU goes on to the next load while one of fewer bytes is under way, unless a fence waits for it.
+_OVERLAP_BELOW = 4096
 
 
 def find(rows: Sequence[Row]) -> Answer | None:
@@ -23,7 +25,14 @@ def find(rows: Sequence[Row]) -> Answer | None:
 def median(rows: Sequence[Row]) -> Point | None:
     """Median of one random read at a time, on the path that is fastest."""
     single = pick.nearest_size([one for one in _reads(rows) if pick.in_flight(one) == 1], 4096)
+    single = [one for one in single if not _overlaps(one)] or single
     return pick.leading(pick.points(single, ["path", "size"], "service_p50_ns"), lowest=True)
+
+
+def _overlaps(one: Row) -> bool:
+    path = one.asked.get("path") or {}
+    loads = path.get("kind") in ("mmap", "pmem") and not path.get("fenced")
+    return loads and (pick.size(one) or 0) < _OVERLAP_BELOW
 
 
 def _reads(rows: Sequence[Row]) -> list[Row]:
@@ -38,7 +47,9 @@ def _told(reads: Sequence[Row], median: Point) -> Answer:
     tail, pace = group.point(median.rows, "service_p99_ns"), group.point(median.rows, "ops_rate")
     size = show.block(float(pick.size(median.rows[0]) or 0))
     place = pick.where(median, reads)
-    parts: list[Part] = [f"One random {size} read at a time{place} takes ", number(median), " at the median"]
+    overlap = _overlaps(median.rows[0])
+    turn = "after another" if overlap else "at a time"
+    parts: list[Part] = [f"One random {size} read {turn}{place} takes ", number(median), " at the median"]
     used = [median]
     if tail is not None:
         parts += [" and ", number(tail), " at p99"]
@@ -47,6 +58,8 @@ def _told(reads: Sequence[Row], median: Point) -> Answer:
         parts += [f" ({median.rows[0].path_label}), that is ", number(pace, show.count), " reads/s. "]
         deeper, more = _depth(reads, median, pace)
         parts, used = parts + deeper, used + more
+    if overlap:
+        parts.append(" A CPU has several such loads under way at once: one by itself takes longer (pmem+fenced).")
     return answer("latency", _QUESTION, parts, used)
 
 
