@@ -5,6 +5,7 @@ use assay_libtwin::rules::{UNIT_BYTES, mapped, penalty_ns, program_bytes, slc_by
 use super::{
     network::{At, Crowd, Customer, Group, STATIONS, Visit},
     pieces::{Piece, Pieces},
+    window::Way,
 };
 use crate::{
     device_load::DeviceLoad,
@@ -124,6 +125,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
         peers: load.in_flight,
         crowd: Crowd::default(),
         regular: orderly(load, members, pieces),
+        way: Way::Chance,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: delay(nand, load, pieces, reads, writes),

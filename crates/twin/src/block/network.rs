@@ -7,6 +7,8 @@
 
 use assay_libtwin::rules::FLUSH_SPREAD;
 
+use super::window::Way;
+
 /// Stations that a drive has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -133,6 +135,8 @@ pub struct Customer {
     pub crowd: Crowd,
     /// Nothing of chance is in its way: its requests come to every station one after the other, in the same time.
     pub regular: bool,
+    /// By which way its customers come to members.
+    pub way: Way,
     /// Time away from the group between two operations, ns.
     pub think_ns: f64,
     /// Operations per ns at most.

@@ -16,13 +16,27 @@ pub struct Window {
     pub peers: f64,
     /// Requests in order that one member serves before they go on to the next; 0 where chance chooses members.
     pub per_chunk: f64,
+    /// By which way its customers come to members.
+    pub way: Way,
+}
+
+/// By which way a customer comes to the members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Way {
+    /// Chance chooses one each time.
+    #[default]
+    Chance,
+    /// A lone one goes on to the next with each request.
+    Round,
+    /// A lone one comes back to the same for the requests of a chunk.
+    Stays,
 }
 
 impl Window {
     /// Requests that lie where chance puts them.
     pub fn random(load: &DeviceLoad) -> Self {
         let per_chunk = f64::from(u8::from(load.sequential));
-        Self { reach: 1.0, peers: load.in_flight, per_chunk }
+        Self { reach: 1.0, peers: load.in_flight, per_chunk, way: Way::Chance }
     }
 
     /// How requests that are not alone crowd on few members.
@@ -37,10 +51,16 @@ impl Window {
         let row = places - 1.0;
         let writes = layout == StripeKind::Raid5 && load.write_share > 0.0;
         let whole = load.write_share < 1.0 || load.size_bytes >= chunk * row;
-        if !load.sequential || writes && whole || places <= 1.0 || load.in_flight <= 1.0 {
-            return Self::random(load);
-        }
         let chunk = if layout == StripeKind::Interleave { load.size_bytes } else { chunk };
+        if !load.sequential || writes && whole || places <= 1.0 || load.in_flight <= 1.0 {
+            let lone = load.sequential && load.in_flight <= 1.0 && !writes;
+            let way = match load.size_bytes >= chunk {
+                _ if !lone => Way::Chance,
+                true => Way::Round,
+                false => Way::Stays,
+            };
+            return Self { way, ..Self::random(load) };
+        }
         let window = Self::in_order(load, places, chunk / load.size_bytes);
         if !writes || window.reach == 1.0 {
             return window;
@@ -65,9 +85,9 @@ impl Window {
             return Self { peers: 1.0 / (1.0 - others.max(0.0)), ..Self::random(load) };
         }
         if threads == 1.0 {
-            return Self { reach: met / places, peers: many / met, per_chunk };
+            return Self { reach: met / places, peers: many / met, per_chunk, way: Way::Chance };
         }
-        Self { reach: by_chance / others, peers: many, per_chunk }
+        Self { reach: by_chance / others, peers: many, per_chunk, way: Way::Chance }
     }
 }
 

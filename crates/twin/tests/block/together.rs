@@ -98,6 +98,31 @@ fn both_engines_share_a_drive_among_loads_alike() {
     }
 }
 
+/// Seen as 5,822 logged pages a second where 2,484 were played: whoever comes back soon meets each of the long requests of
+/// another once and stands behind all of it, and a rare one of them does not take what chance would say.
+#[test]
+fn a_small_request_meets_a_long_one_of_another_once() {
+    let mut slow = nand();
+    slow.write_bytes_per_s = value(400e6);
+    slow.read_bytes_per_s = value(600e6);
+    let target = drive(slow);
+    for (writes, small, long) in [(1.0, 16_384.0, 131_072.0), (0.0, 65_536.0, 524_288.0)] {
+        for in_flight in [1.0, 2.0] {
+            let loads = vec![load(writes, small, 1.0), load(writes, long, in_flight)];
+            let asked = Asked { target: target.clone(), name: String::new(), loads };
+            for ratio in compare(&asked, SEED) {
+                assert!((0.85..1.18).contains(&ratio), "{ratio:.2} beside {in_flight}: {}", words(&asked.loads));
+            }
+        }
+    }
+    let mut rare = load(1.0, 131_072.0, 1.0);
+    rare.rate_per_s = 600.0;
+    // It is in the way for a fifth of the time; chance would say two thirds.
+    let (alone, beside) = (solve(&target, &[load(1.0, 4096.0, 2.0)]), solve(&target, &[load(1.0, 4096.0, 2.0), rare]));
+    let kept = beside[0].ops_per_s / alone[0].ops_per_s;
+    assert!((0.6..0.9).contains(&kept), "{kept:.2} of {:.0}/s beside a rare one", alone[0].ops_per_s);
+}
+
 #[test]
 #[ignore = "explores: prints how far the engines are apart in 400 questions"]
 fn explore() {
