@@ -3,9 +3,8 @@
 use assay_libtwin::rules::service_ns;
 
 use super::{
-    network::{At, Crowd, Customer, Group, STATIONS, Visit},
+    network::{At, Crowd, Customer, Group, MemberChoice, STATIONS, Visit},
     pieces::{Piece, Pieces},
-    window::Way,
 };
 use crate::{device_load::DeviceLoad, document::Disk};
 
@@ -42,7 +41,7 @@ pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, q
         peers: load.in_flight,
         crowd: Crowd::default(),
         regular: false,
-        way: Way::Chance,
+        members_by: MemberChoice::Chance,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         // A flush puts what the buffer holds on the platter: a turn at least.

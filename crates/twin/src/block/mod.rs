@@ -305,7 +305,7 @@ fn lay(group: &mut Group, customers: &mut [Customer], pieces: &[Pieces]) {
     for (customer, piece) in customers.iter_mut().zip(pieces) {
         let one = piece.read.fork <= 1.0 && piece.write.fork <= 1.0;
         customer.regular &= one && piece.window.reach == 1.0 && piece.window.peers == customer.in_flight;
-        customer.way = piece.window.way;
+        customer.members_by = piece.window.members_by;
     }
     if let ([customer], [piece]) = (&mut *customers, pieces) {
         group.narrow(customer, piece.window.reach);

@@ -3,9 +3,8 @@
 use assay_libtwin::rules::{UNIT_BYTES, mapped, penalty_ns, program_bytes, slc_bytes, spare, write_amplification};
 
 use super::{
-    network::{At, Crowd, Customer, Group, STATIONS, Visit},
+    network::{At, Crowd, Customer, Group, MemberChoice, STATIONS, Visit},
     pieces::{Piece, Pieces},
-    window::Way,
 };
 use crate::{
     device_load::DeviceLoad,
@@ -125,7 +124,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
         peers: load.in_flight,
         crowd: Crowd::default(),
         regular: orderly(load, members, pieces),
-        way: Way::Chance,
+        members_by: MemberChoice::Chance,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: delay(nand, load, pieces, reads, writes),

@@ -7,8 +7,6 @@
 
 use assay_libtwin::rules::FLUSH_SPREAD;
 
-use super::window::Way;
-
 /// Stations that a drive has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
@@ -123,6 +121,18 @@ impl Crowd {
     }
 }
 
+/// Which member a customer comes to next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemberChoice {
+    /// Chance chooses one each time.
+    #[default]
+    Chance,
+    /// A lone one goes on to the next with each request.
+    Round,
+    /// A lone one comes back to the same for the requests of a chunk.
+    Stays,
+}
+
 /// A class of customers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Customer {
@@ -135,8 +145,8 @@ pub struct Customer {
     pub crowd: Crowd,
     /// Nothing of chance is in its way: its requests come to every station one after the other, in the same time.
     pub regular: bool,
-    /// By which way its customers come to members.
-    pub way: Way,
+    /// Which members its customers come to.
+    pub members_by: MemberChoice,
     /// Time away from the group between two operations, ns.
     pub think_ns: f64,
     /// Operations per ns at most.

@@ -4,9 +4,8 @@ use assay_libtwin::rules::{UNIT_BYTES, alone_ns, sent_ns};
 
 use super::{
     nand::{blend, turn},
-    network::{At, Crowd, Customer, Group, STATIONS, Visit},
+    network::{At, Crowd, Customer, Group, MemberChoice, STATIONS, Visit},
     pieces::{Piece, Pieces},
-    window::Way,
 };
 use crate::{
     device_load::DeviceLoad,
@@ -76,7 +75,7 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
         peers: load.in_flight,
         crowd: Crowd::default(),
         regular: orderly(load),
-        way: Way::Chance,
+        members_by: MemberChoice::Chance,
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: drive.delay_ns.value * (1.0 + fetch),

@@ -3,7 +3,7 @@
 //! Requests at random meet on members as chance will. Those of a stream in order do not: within a chunk all of them ask
 //! one member, and over many chunks they go round all members evenly.
 
-use super::network::Crowd;
+use super::network::{Crowd, MemberChoice};
 use crate::{device_load::DeviceLoad, document::StripeKind};
 
 /// How the requests in flight of one load lie on the members.
@@ -16,27 +16,15 @@ pub struct Window {
     pub peers: f64,
     /// Requests in order that one member serves before they go on to the next; 0 where chance chooses members.
     pub per_chunk: f64,
-    /// By which way its customers come to members.
-    pub way: Way,
-}
-
-/// By which way a customer comes to the members.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
-    /// Chance chooses one each time.
-    #[default]
-    Chance,
-    /// A lone one goes on to the next with each request.
-    Round,
-    /// A lone one comes back to the same for the requests of a chunk.
-    Stays,
+    /// Which members its customers come to.
+    pub members_by: MemberChoice,
 }
 
 impl Window {
     /// Requests that lie where chance puts them.
     pub fn random(load: &DeviceLoad) -> Self {
         let per_chunk = f64::from(u8::from(load.sequential));
-        Self { reach: 1.0, peers: load.in_flight, per_chunk, way: Way::Chance }
+        Self { reach: 1.0, peers: load.in_flight, per_chunk, members_by: MemberChoice::Chance }
     }
 
     /// How requests that are not alone crowd on few members.
@@ -54,12 +42,12 @@ impl Window {
         let chunk = if layout == StripeKind::Interleave { load.size_bytes } else { chunk };
         if !load.sequential || writes && whole || places <= 1.0 || load.in_flight <= 1.0 {
             let lone = load.sequential && load.in_flight <= 1.0 && !writes;
-            let way = match load.size_bytes >= chunk {
-                _ if !lone => Way::Chance,
-                true => Way::Round,
-                false => Way::Stays,
+            let members_by = match load.size_bytes >= chunk {
+                true if lone => MemberChoice::Round,
+                false if lone => MemberChoice::Stays,
+                _ => MemberChoice::Chance,
             };
-            return Self { way, ..Self::random(load) };
+            return Self { members_by, ..Self::random(load) };
         }
         let window = Self::in_order(load, places, chunk / load.size_bytes);
         if !writes || window.reach == 1.0 {
@@ -85,9 +73,9 @@ impl Window {
             return Self { peers: 1.0 / (1.0 - others.max(0.0)), ..Self::random(load) };
         }
         if threads == 1.0 {
-            return Self { reach: met / places, peers: many / met, per_chunk, way: Way::Chance };
+            return Self { reach: met / places, peers: many / met, per_chunk, members_by: MemberChoice::Chance };
         }
-        Self { reach: by_chance / others, peers: many, per_chunk, way: Way::Chance }
+        Self { reach: by_chance / others, peers: many, per_chunk, members_by: MemberChoice::Chance }
     }
 }
 

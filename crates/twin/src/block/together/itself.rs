@@ -1,10 +1,7 @@
 //! What a customer meets of its own class.
 
 use super::{Class, ROOM, Search};
-use crate::block::{
-    network::{At, STATIONS, met},
-    window::Way,
-};
+use crate::block::network::{At, MemberChoice, STATIONS, met};
 
 /// Most of a station that other classes take where requests crowd.
 const OTHERS_AT_MOST: f64 = 0.9;
@@ -67,7 +64,7 @@ impl Search<'_> {
                 let taken = if cycle < service { taken(other, cycle, service, every) } else { service / 2.0 };
                 (whole / every * (service / cycle).min(1.0)).min(most((service / every).min(1.0))) * taken
             };
-            let turns = if customer.way == Way::Stays { 1.0 } else { servers };
+            let turns = if customer.members_by == MemberChoice::Stays { 1.0 } else { servers };
             let by_chance = met(whole * turns, cycle * turns, servers / rate.max(1e-30));
             let behind = if servers > 1.0 { follows(class, other, cycle, service, 1.0 / rate.max(1e-30)) } else { 0.0 };
             let behind = if behind > 0.0 { behind * (met(whole, cycle, 1.0 / rate) - by_chance) } else { 0.0 };
@@ -104,7 +101,7 @@ fn count(class: &Class, place: usize) -> f64 {
 /// How far a customer stays behind another one where both go round the servers: who is quicker comes up to the one before
 /// him, waits there for his end and meets him again at the next server, unless he is there first.
 fn follows(class: &Class, other: &Class, cycle: f64, service: f64, every: f64) -> f64 {
-    let round = class.customer.way == Way::Round && other.customer.way == Way::Round;
+    let round = class.customer.members_by == MemberChoice::Round && other.customer.members_by == MemberChoice::Round;
     if !round || cycle >= service || other.customer.rate.is_finite() {
         return 0.0;
     }
