@@ -5,6 +5,7 @@ pub(crate) mod commit;
 pub(crate) mod extent;
 mod fixed_point;
 mod lane;
+mod phases;
 mod scan;
 mod swing;
 mod trail;
@@ -27,8 +28,22 @@ pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solutio
     let target = &*target.seated(host);
     streams.iter().try_for_each(Stream::validate)?;
     let coupled = couple(target, host, streams)?;
-    let solutions = (0..streams.len()).map(|index| stream_solution(target, host, streams, &coupled, index));
-    Ok(Solution {
+    let ends = phases::ends(streams, &coupled);
+    if ends.len() <= 2 {
+        return Ok(solution(target, host, streams, &coupled));
+    }
+    let window = ends[ends.len() - 1] - ends[0];
+    let parts = ends.windows(2).map(|part| {
+        let streams = phases::streams(streams, [part[0], part[1]]);
+        let coupled = couple(target, host, &streams)?;
+        Ok(((part[1] - part[0]) / window, solution(target, host, &streams, &coupled)))
+    });
+    Ok(phases::joined(&parts.collect::<Result<Vec<_>, TwinError>>()?))
+}
+
+fn solution(target: &Target, host: &Host, streams: &[Stream], coupled: &Coupled) -> Solution {
+    let solutions = (0..streams.len()).map(|index| stream_solution(target, host, streams, coupled, index));
+    Solution {
         streams: solutions.collect(),
         utilisation: vec![
             Utilisation { station: "host cores".to_owned(), value: coupled.cores_busy.min(1.0) },
@@ -37,7 +52,7 @@ pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solutio
                 value: coupled.answers.iter().map(|answer| answer.utilisation).fold(0.0, f64::max),
             },
         ],
-    })
+    }
 }
 
 fn stream_solution(

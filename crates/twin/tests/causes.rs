@@ -168,3 +168,12 @@ fn seeds_1000770_and_1000693_a_flush_stops_a_reader_once() {
     near(&drawn(1_000_770), 1.3);
     near(&drawn(1_000_693), 1.7);
 }
+
+/// The solution had write-back at work in the mean of the whole window, and all others beside it. It begins when a share of
+/// memory is dirty, within the window here, and until then nobody meets it.
+#[test]
+fn seeds_3001128_1001660_and_1001687_write_back_begins_within_the_window() {
+    for seed in [3_001_128, 1_001_660, 1_001_687] {
+        near(&drawn(seed), 1.15);
+    }
+}

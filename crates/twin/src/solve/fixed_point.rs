@@ -74,6 +74,11 @@ impl Seat {
         self.swing.share()
     }
 
+    /// When write-back of what the stream leaves dirty begins, s from the beginning of the load.
+    pub fn write_back_begins_s(&self) -> Option<f64> {
+        self.lane.write_back_begins_s()
+    }
+
     /// Time that an operation spends in the host, ns.
     pub fn latency_ns(&self) -> f64 {
         self.cpu_ns + self.wakeup_ns + self.worker_ns + self.commit_ns

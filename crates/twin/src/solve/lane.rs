@@ -229,6 +229,15 @@ impl SolverLane {
         matches!(self.kind, LaneKind::Behind { .. })
     }
 
+    /// When write-back of what the stream leaves dirty begins, s from the beginning of the load, at the rate at which it
+    /// writes until then.
+    pub fn write_back_begins_s(&self) -> Option<f64> {
+        match self.kind {
+            LaneKind::Behind { fits, offered, .. } if fits[0] > 0.0 && offered > 0.0 => Some(fits[0] / offered),
+            _ => None,
+        }
+    }
+
     /// Operations per second of the stream where the device serves `requests_per_s`.
     pub fn operations(&self, requests_per_s: f64) -> f64 {
         match self.kind {
@@ -269,7 +278,7 @@ impl SolverLane {
                 let window = (stream.duration_s - stream.warmup_s).max(1e-9);
                 let written = (answer.ops_per_s - free[1]).clamp(0.0, wanted);
                 free[0] = (fits[0] - wanted * stream.warmup_s).max(0.0) / window;
-                free[1] = (fits[1] - (wanted - written) * stream.warmup_s).max(0.0) / window;
+                free[1] = (fits[1] - dirty(fits[0], wanted, written, stream.warmup_s)).max(0.0) / window;
                 let moved = if offered.is_finite() { (wanted / *offered - 1.0).abs() } else { 1.0 };
                 *offered = ends.next(*offered, wanted);
                 let before = load.rate_per_s;
@@ -342,6 +351,13 @@ impl Ends {
         let near = (wanted / tried - 1.0).abs() < NEAR;
         if near || self.low <= 0.0 || !self.high.is_finite() { wanted } else { (self.low * self.high).sqrt() }
     }
+}
+
+/// Writes that lie dirty after so many seconds at a rate, where the first `fits` of them wait in memory until `served` of the
+/// later ones are written back a second.
+fn dirty(fits: f64, written: f64, served: f64, after_s: f64) -> f64 {
+    let before_s = after_s.min(fits / written.max(1e-9));
+    written * before_s + (written - served) * (after_s - before_s)
 }
 
 /// Writes that fit into memory before write-back begins, and before writers wait; none in the steady state.
