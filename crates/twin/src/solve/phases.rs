@@ -12,14 +12,14 @@ const CORES_FREE: f64 = 0.9;
 /// Parts of the operations that are slower than a percentile is.
 const BEYOND: [f64; 3] = [0.5, 0.01, 0.001];
 
-/// Where the window of several streams is parted, s from the beginning of the load; both ends are among them. Only two where
-/// nothing is parted.
+/// Where the window of several streams is parted, s from the beginning of the load; both ends are among them. None, or
+/// only these two, where nothing is parted.
 pub(super) fn ends(streams: &[Stream], coupled: &Coupled) -> Vec<f64> {
-    let window = streams.iter().map(|stream| [stream.warmup_s, stream.duration_s]);
-    let same = window.clone().all(|one| [streams[0].warmup_s, streams[0].duration_s] == one);
-    let [open, close] = [streams[0].warmup_s, streams[0].duration_s];
-    if streams.len() < 2 || !same || close <= open || coupled.cores_busy > CORES_FREE {
-        return vec![open, close];
+    let [first, _, ..] = streams else { return Vec::new() };
+    let (open, close) = (first.warmup_s, first.duration_s);
+    let same = streams.iter().all(|stream| (stream.warmup_s, stream.duration_s) == (open, close));
+    if !same || close <= open || coupled.cores_busy > CORES_FREE {
+        return Vec::new();
     }
     let least = SHARE_AT_LEAST * (close - open);
     let begins = coupled.seats.iter().filter_map(|seat| seat.write_back_begins_s());

@@ -154,7 +154,7 @@ impl IndexJob {
     }
 
     /// Of so many operations one is timed. Timing drains what a CPU has under way, some 100 ns: next to nothing beside an
-    /// access of a drive, and a hundredth of lookups in memory at the one that is taken of them.
+    /// access of a drive, but most of a lookup in memory, so that fewer of those are timed.
     pub fn timed_one_in(&self) -> u32 {
         self.sample_every.unwrap_or(if self.index.in_pmem() { OF_SHORT } else { OF_LONG })
     }
