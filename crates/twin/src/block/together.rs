@@ -7,6 +7,7 @@
 //! takes the same time from all closed classes, and none of them is starved.
 
 mod itself;
+mod others;
 
 use assay_libtwin::rules::{FLUSH_SPREAD, KEPT};
 

@@ -137,6 +137,11 @@ mod tests {
     }
 
     #[test]
+    fn a_question_without_streams_is_not_parted() {
+        assert!(ends(&[], &Coupled::default()).is_empty());
+    }
+
+    #[test]
     fn a_part_of_too_few_operations_says_nothing_of_a_percentile() {
         let all = joined(&[(0.999, part(10_000.0, 1e6, 0.1)), (0.001, part(100.0, 2e7, 0.1))]);
         assert_eq!(all.streams[0].p999.mid_ns, 3e6);
