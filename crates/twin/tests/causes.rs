@@ -177,3 +177,26 @@ fn seeds_3001128_1001660_and_1001687_write_back_begins_within_the_window() {
         near(&drawn(seed), 1.15);
     }
 }
+
+/// The solution made a write wait for the drive's attention and then for the link, and for the command before both. They
+/// take requests one after the other, so that who has waited for one finds the others free.
+#[test]
+fn seeds_4001379_2000544_and_2001601_who_has_waited_for_attention_finds_the_link_free() {
+    for (seed, most) in [(4_001_379, 1.1), (2_000_544, 1.25), (2_001_601, 1.2)] {
+        near(&drawn(seed), most);
+    }
+}
+
+/// What had gathered behind a large request of a lone writer stood in its own way at the next one.
+#[test]
+fn seeds_1001191_and_2000244_what_waits_behind_a_customer_goes_with_it() {
+    near(&drawn(1_001_191), 1.15);
+    near(&drawn(2_000_244), 1.12);
+}
+
+/// What a buffered log asked of the link, at which it waits for nobody, was taken for a queue before a writer that did: the
+/// solution gave the writer no operation in 1e250 years.
+#[test]
+fn seed_5001289_who_waits_for_nobody_at_the_link_is_no_queue_there() {
+    near(&drawn(5_001_289), 2.5);
+}

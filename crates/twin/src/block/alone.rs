@@ -113,6 +113,7 @@ mod tests {
             flush_ns: 50_000.0,
             flush_blocks: 1.0,
             flush_drain: f64::INFINITY,
+            beside: false,
         }
     }
 

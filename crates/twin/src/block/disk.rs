@@ -20,6 +20,7 @@ pub fn group(members: f64) -> Group {
         flush_ns: 0.0,
         flush_blocks: 0.0,
         flush_drain: f64::INFINITY,
+        beside: false,
     }
 }
 

@@ -97,6 +97,7 @@ pub fn group(nand: &Nand, members: f64, wear: &Wear) -> Group {
         flush_ns: flush.base_ns.value,
         flush_blocks: OrElse::or(&flush.blocking_share, 0.0),
         flush_drain: if safe { f64::INFINITY } else { OrElse::or(&flush.drain_bytes_per_s, f64::INFINITY) / 1e9 },
+        beside: nand.under_load.is_some(),
     }
 }
 
@@ -267,14 +268,15 @@ pub fn attend(nand: &Nand, visits: &mut [Visit; STATIONS], load: &DeviceLoad, we
     let programs = writes * pieces.write.total() * wear.programs_per_byte * wear.program_ns / nand.dies.value;
     let write = programs.max(of(At::WriteLink, 1.0)).max(sent * 1e9 / nand.write_iops.value);
     let extra = penalty_ns(nand) * 4.0 * mix * (1.0 - mix);
-    visits[At::ReadTurn as usize] = turn(reads + writes * pieces.fetching, read + extra * fetched);
-    visits[At::WriteTurn as usize] = turn(writes, write + extra * sent);
+    visits[At::ReadTurn as usize] = turn(reads + writes * pieces.fetching, fetched, read + extra * fetched);
+    visits[At::WriteTurn as usize] = turn(writes, sent, write + extra * sent);
 }
 
-/// Attention of a mean operation, of which a share asks for it.
-pub fn turn(share: f64, work_ns: f64) -> Visit {
+/// Attention of a mean operation, of which a share asks for it, with so many requests.
+pub fn turn(share: f64, requests: f64, work_ns: f64) -> Visit {
     if share <= 0.0 {
         return Visit::default();
     }
-    Visit { stages: share, fork: 1.0, service_ns: work_ns / share, ..Visit::default() }
+    let fork = (requests / share).max(1.0);
+    Visit { stages: share, fork, service_ns: work_ns / share / fork, ..Visit::default() }
 }

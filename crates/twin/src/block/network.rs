@@ -60,6 +60,8 @@ pub struct Group {
     pub flush_blocks: f64,
     /// Bytes per ns at which dirty bytes leave a member during a flush; infinite where they need not.
     pub flush_drain: f64,
+    /// What the members' writes wait for was measured with their latencies.
+    pub beside: bool,
 }
 
 /// What an operation asks of a kind of station.
@@ -272,8 +274,8 @@ pub(super) fn met(customer: &Customer, own: f64, busy: f64) -> f64 {
 
 /// How sharply their order is lost beside others.
 const REGULAR: i32 = 8;
-/// How sharply it is as the station fills.
-const FULLER: i32 = 12;
+/// How sharply what holds of a station with room no longer does as it fills.
+pub(super) const FULLER: i32 = 12;
 
 /// Little's law: what a closed class does not spend away it spends here.
 pub(super) fn close(customer: &Customer, flow: &mut Flow) {

@@ -24,6 +24,7 @@ pub fn group(drive: &OptaneSsd, members: f64) -> Group {
         flush_ns: drive.flush.base_ns.value,
         flush_blocks: OrElse::or(&drive.flush.blocking_share, 0.0),
         flush_drain: f64::INFINITY,
+        beside: false,
     }
 }
 
@@ -67,8 +68,10 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
     if mixed {
         let read_ns =
             reads * attention_ns(drive, &pieces.read, false) + fetch * attention_ns(drive, &pieces.fetch, false);
-        visits[At::ReadTurn as usize] = turn(reads + fetch, read_ns);
-        visits[At::WriteTurn as usize] = turn(writes, writes * attention_ns(drive, &pieces.write, true));
+        visits[At::ReadTurn as usize] =
+            turn(reads + fetch, reads * pieces.read.fork + fetch * pieces.fetch.fork, read_ns);
+        visits[At::WriteTurn as usize] =
+            turn(writes, writes * pieces.write.fork, writes * attention_ns(drive, &pieces.write, true));
     }
     Customer {
         in_flight: load.in_flight,

@@ -94,7 +94,7 @@ impl<'a> Search<'a> {
         let classes: Vec<Class> = customers.iter().zip(flows).map(|(one, flow)| Class::new(group, one, flow)).collect();
         let mut visited = [false; PLACES];
         for class in &classes {
-            (0..STATIONS).for_each(|at| visited[at] |= class.demands[at] > 0.0);
+            (0..STATIONS).for_each(|at| visited[at] |= class.demands[at] > 0.0 && !spaced(group, class.customer, at));
             visited[ROOM] |= class.customer.background > 0.0 || class.customer.behind;
         }
         Self {
@@ -337,7 +337,8 @@ impl<'a> Class<'a> {
             let others = if at == At::Medium as usize { run } else { 1.0 };
             let (stages, fork) = (visit.stages, apart(visit, others, group.row));
             let waits = (state.busy[at] + if at == At::Medium as usize { state.background } else { 0.0 }).min(1.0);
-            self.weights[at] = if unseen(self.customer, at) { 0.0 } else { stages * largest(fork, waits) };
+            let waitless = unseen(self.customer, at) || spaced(group, self.customer, at);
+            self.weights[at] = if waitless { 0.0 } else { stages * largest(fork, waits) };
         }
         let visit = &self.customer.visits[At::Medium as usize];
         let programs = state.background.clamp(0.0, 1.0);
@@ -384,4 +385,17 @@ fn other_turn(place: usize) -> Option<usize> {
 /// Writes that go to the page cache do not wait for the link.
 fn unseen(customer: &Customer, at: usize) -> bool {
     customer.behind && at == At::WriteLink as usize
+}
+
+/// Waits that are part of another one. Command, attention and link take a request one after the other and in the same order,
+/// and none takes longer than attention: who has waited for that comes to the link when it is free, and what the command
+/// made it wait it would have waited there. Writes whose latencies are known beside others go past attention to the link.
+fn spaced(group: &Group, customer: &Customer, at: usize) -> bool {
+    let turn = match at {
+        _ if at == At::ReadCommand as usize || at == At::ReadLink as usize => At::ReadTurn,
+        _ if at == At::WriteCommand as usize => At::WriteTurn,
+        _ if at == At::WriteLink as usize && !group.beside => At::WriteTurn,
+        _ => return false,
+    };
+    customer.visits[turn as usize].stages > 0.0
 }

@@ -39,6 +39,7 @@ fn exponential(dies: f64) -> Group {
         flush_ns: 0.0,
         flush_blocks: 0.0,
         flush_drain: f64::INFINITY,
+        beside: false,
     }
 }
 

@@ -1,10 +1,10 @@
 //! What a customer meets of its own class.
 
 use super::{Class, ROOM, Search};
-use crate::block::network::{STATIONS, met};
+use crate::block::network::{FULLER, STATIONS, met};
 
-/// Most of a station that other classes take where requests crowd.
-const OTHERS_AT_MOST: f64 = 0.9;
+/// Most of a station that other classes take where requests crowd, or wait behind a customer or one another.
+pub(super) const OTHERS_AT_MOST: f64 = 0.9;
 /// A wait is no more than a hundred times of what chance would lay.
 const SHARE_AT_LEAST: f64 = -0.99;
 
@@ -30,7 +30,37 @@ impl Search<'_> {
         let wait_ns = self.waits[place];
         let most = (self.longest(class, place) - (wait_ns - own(wait_ns))).max(0.0);
         let beyond = self.met_beyond_chance(class, place).min(most);
-        own((wait_ns + beyond).max(0.0)) - beyond
+        let found = (wait_ns + beyond).max(0.0);
+        let mine = own(found);
+        let gone = if mine > 0.0 { (mine * self.knock_on(class, place)).min(found) } else { mine };
+        gone - beyond
+    }
+
+    /// How much of a wait goes with a customer that goes, over its own work in it: others have waited behind that, and are no
+    /// longer there either. A station of which others take the share a drains 1 / (1 - a) times of what came. As far as
+    /// customers of a closed class spend their time in this very wait, they only come back sooner; and at a station that is
+    /// full others take what one leaves.
+    fn knock_on(&self, class: &Class, place: usize) -> f64 {
+        let left = self.left(place);
+        let others = self.classes.iter().filter(|other| !std::ptr::eq(*other, class));
+        let behind: f64 = others.map(|other| other.rate * other.demands[place] / left * self.moves(other, place)).sum();
+        1.0 + (1.0 / (1.0 - behind.min(OTHERS_AT_MOST)) - 1.0) * self.room_at(place)
+    }
+
+    /// How far a station is from full, for what holds where it has room: 1 as long as it does, and 0 where it is full.
+    fn room_at(&self, place: usize) -> f64 {
+        let all: f64 = self.classes.iter().map(|class| class.rate * class.demands[place]).sum();
+        1.0 - (all / self.left(place)).min(1.0).powi(FULLER)
+    }
+
+    /// How far a class keeps its rate where a wait becomes shorter: all of it where a rate of its own limits it, otherwise
+    /// but for the share of its time that it spends there.
+    fn moves(&self, class: &Class, place: usize) -> f64 {
+        if class.rate >= class.customer.rate * (1.0 - 1e-9) {
+            return 1.0;
+        }
+        let here = class.weights[place] * (class.residuals[place] + self.wait_of(class, place));
+        1.0 - (class.rate * here / class.customer.in_flight).min(1.0)
     }
 
     /// Time of a server that an operation takes at a place; room is drained like a station that serves in order.

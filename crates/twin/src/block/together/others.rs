@@ -1,12 +1,26 @@
 //! What a customer meets of other classes beyond what chance would lay in its way.
 
-use super::{Class, Search};
+use super::{Class, Search, itself::OTHERS_AT_MOST};
 use crate::block::network::{At, MemberChoice};
 
 /// Pauses of another one, over the cycle of a customer, up to which he is met at each server on the way round, and beyond
 /// which the customer is there before him.
 const FOLLOWS: f64 = 0.98;
 const OVERTAKES: f64 = 1.05;
+
+/// A customer of a closed class that comes to a station again and again.
+struct Comer<'a> {
+    class: &'a Class<'a>,
+    place: usize,
+    /// Time between two of its visits, and that time but for what it waits there, ns.
+    whole: f64,
+    cycle: f64,
+    /// Share of a server's time that it takes itself.
+    own: f64,
+    servers: f64,
+    /// Share of its time in which the station serves.
+    left: f64,
+}
 
 impl Search<'_> {
     /// How much more of what others have in service a customer of a closed class meets at a station than somebody who comes
@@ -15,35 +29,29 @@ impl Search<'_> {
     /// end. A shorter one meets it with the chance of service over cycle, in its middle. No more are met than are in service
     /// while the customer is away.
     pub(super) fn met_beyond_chance(&self, class: &Class, place: usize) -> f64 {
-        let customer = class.customer;
-        // Who waits for attention is at work elsewhere meanwhile, so that its holders come back before they have left it.
-        let attention = place == At::ReadTurn as usize || place == At::WriteTurn as usize;
-        if attention || customer.rate.is_finite() || count(class, place) <= 0.0 || class.rate <= 0.0 {
+        if class.customer.rate.is_finite() || count(class, place) <= 0.0 || class.rate <= 0.0 {
             return 0.0;
         }
-        let visits = count(class, place);
+        let comer = self.comer(class, place);
+        let others = self.classes.iter().filter(|other| !std::ptr::eq(*other, class) && count(other, place) > 0.0);
+        let waits = |other: &Class| if other.weights[place] > 0.0 { self.wait_of(other, place) } else { 0.0 };
+        others.map(|other| comer.meets(other) - comer.by_chance(other, waits(other))).sum()
+    }
+
+    fn comer<'c>(&self, class: &'c Class<'c>, place: usize) -> Comer<'c> {
         // Programs stop the medium as pauses do, and make no read longer.
         let left = if place == At::Medium as usize { self.serving() } else { self.left(place) };
-        let servers = self.group.servers[place];
-        let whole = customer.in_flight / class.rate / visits;
-        let cycle = (whole - class.weights[place] * self.wait_of(class, place) / visits).max(1.0);
-        let own = class.rate / customer.in_flight * class.demands[place] / left;
-        let each = |other: &Class| {
-            let service = other.customer.visits[place].service_ns / left;
-            let rate = other.rate * count(other, place);
-            let most = |busy: f64| busy / (1.0 - own).max(busy);
-            let met = |whole: f64, cycle: f64, every: f64| {
-                let taken = if cycle < service { taken(other, cycle, service, every) } else { service / 2.0 };
-                (whole / every * (service / cycle).min(1.0)).min(most((service / every).min(1.0))) * taken
-            };
-            let turns = if customer.members_by == MemberChoice::Stays { 1.0 } else { servers };
-            let by_chance = met(whole * turns, cycle * turns, servers / rate.max(1e-30));
-            let behind = if servers > 1.0 { follows(class, other, cycle, service, 1.0 / rate.max(1e-30)) } else { 0.0 };
-            let behind = if behind > 0.0 { behind * (met(whole, cycle, 1.0 / rate) - by_chance) } else { 0.0 };
-            by_chance + behind - other.rate * other.demands[place] / left * other.residuals[place]
-        };
-        let others = self.classes.iter().filter(|other| !std::ptr::eq(*other, class) && count(other, place) > 0.0);
-        others.map(each).sum()
+        let visits = count(class, place);
+        let whole = class.customer.in_flight / class.rate / visits;
+        Comer {
+            class,
+            place,
+            whole,
+            cycle: (whole - class.weights[place] * self.wait_of(class, place) / visits).max(1.0),
+            own: class.rate / class.customer.in_flight * class.demands[place] / left,
+            servers: self.group.servers[place],
+            left,
+        }
     }
 
     /// Longest that a customer can wait where all others stand before it, ns.
@@ -56,18 +64,72 @@ impl Search<'_> {
     }
 }
 
+impl Comer<'_> {
+    fn service(&self, class: &Class) -> f64 {
+        class.customer.visits[self.place].service_ns / self.left
+    }
+
+    /// With each operation it comes once, and always to the same server.
+    fn is_sure(&self) -> bool {
+        self.servers == 1.0 && count(self.class, self.place) == 1.0
+    }
+
+    /// What chance lays of another class in its way, ns a visit: what is in service. Where it meets each of the longer ones
+    /// once, those that wait behind one another are among them.
+    fn by_chance(&self, other: &Class, wait_ns: f64) -> f64 {
+        let longer = if self.is_sure() { (1.0 - self.cycle / self.service(other)).max(0.0) } else { 0.0 };
+        let busy = other.rate * other.demands[self.place] / self.left;
+        busy * other.residuals[self.place] + busy.min(OTHERS_AT_MOST) * longer * wait_ns
+    }
+
+    /// What it meets of another class, ns a visit.
+    fn meets(&self, other: &Class) -> f64 {
+        let (every, service) = (1.0 / (other.rate * count(other, self.place)).max(1e-30), self.service(other));
+        let turns = if self.class.customer.members_by == MemberChoice::Stays { 1.0 } else { self.servers };
+        let anywhere = self.meets_every(other, turns, self.servers * every);
+        if self.servers == 1.0 || !(goes_round(self.class) && goes_round(other)) {
+            return anywhere;
+        }
+        if alone_ns(self.class) < alone_ns(other) {
+            let each_time = self.meets_every(other, 1.0, every).max(every - self.cycle);
+            return anywhere + stays_behind(every, service, self.cycle) * (each_time - anywhere);
+        }
+        // The other one comes up to it, and does not stand in its way.
+        anywhere * (1.0 - stays_behind(self.whole, self.service(self.class), every))
+    }
+
+    /// What it meets of another class at a server that it comes to once in so many turns, where that has one service of the
+    /// class `every` so often.
+    fn meets_every(&self, other: &Class, turns: f64, every: f64) -> f64 {
+        let (cycle, service) = (self.cycle * turns, self.service(other));
+        let busy = (service / every).min(1.0);
+        let longer = cycle < service;
+        let ahead = if longer && self.is_sure() { other.customer.in_flight } else { 1.0 };
+        let most = busy / (1.0 - self.own).max(busy) * ahead;
+        let taken = if longer { taken(other, cycle, service, every) } else { service / 2.0 };
+        (self.whole * turns / every * (service / cycle).min(1.0)).min(most) * taken
+    }
+}
+
 /// Requests of an operation at a station.
 fn count(class: &Class, place: usize) -> f64 {
     class.customer.visits[place].stages * class.customer.visits[place].fork
 }
 
-/// How far a customer stays behind another one where both go round the servers: who is quicker comes up to the one before
-/// him, waits there for his end and meets him again at the next server, unless he is there first.
-fn follows(class: &Class, other: &Class, cycle: f64, service: f64, every: f64) -> f64 {
-    let round = class.customer.members_by == MemberChoice::Round && other.customer.members_by == MemberChoice::Round;
-    if !round || cycle >= service || other.customer.rate.is_finite() {
-        return 0.0;
-    }
+/// Time of an operation that waits for nobody, ns.
+fn alone_ns(class: &Class) -> f64 {
+    class.customer.think_ns + class.bare_ns + class.flush_ns
+}
+
+/// It is lone, and goes round the servers.
+fn goes_round(class: &Class) -> bool {
+    class.customer.members_by == MemberChoice::Round && class.customer.rate.is_infinite()
+}
+
+/// How far a customer that comes back after `cycle` stays behind another one, of whom a server has one service `every` so
+/// often, where both go round the servers: who is quicker comes up to the one before him, waits there for his end and meets
+/// him again at the next server, unless he is there first.
+fn stays_behind(every: f64, service: f64, cycle: f64) -> f64 {
     let gap = (every - service).max(0.0) / cycle;
     ((OVERTAKES - gap) / (OVERTAKES - FOLLOWS)).clamp(0.0, 1.0)
 }
