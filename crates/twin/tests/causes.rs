@@ -200,3 +200,21 @@ fn seeds_1001191_and_2000244_what_waits_behind_a_customer_goes_with_it() {
 fn seed_5001289_who_waits_for_nobody_at_the_link_is_no_queue_there() {
     near(&drawn(5_001_289), 2.5);
 }
+
+/// What a flush through the page cache makes go out waited for nobody at the link, though 16 requests of write-back stood
+/// there: the solution had a hundred times the pages of a synced log that were played.
+#[test]
+fn seeds_3000166_4001538_and_2000927_a_flush_waits_behind_the_write_back_of_others() {
+    for seed in [3_000_166, 4_001_538, 2_000_927] {
+        near(&drawn(seed), 1.15);
+    }
+}
+
+/// Reads of a drive that puts no program off waited for what was left of one. Writes bring several at once, and in a drive
+/// that programs nearly all the time they queue behind one another: 471 reads a second where 8,490 were solved.
+#[test]
+fn seeds_4001278_4000050_and_5001216_programs_that_nobody_puts_off_queue() {
+    for (seed, most) in [(4_001_278, 1.25), (4_000_050, 3.0), (5_001_216, 1.5)] {
+        near(&drawn(seed), most);
+    }
+}

@@ -143,8 +143,9 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
 fn orderly(load: &DeviceLoad, members: f64, pieces: &Pieces) -> bool {
     let reads = load.sequential && load.write_share == 0.0;
     let in_order = load.sequential && pieces.fetching == 0.0;
-    let writes = load.write_share == 1.0 && load.flushes_per_op == 0.0 && (members == 1.0 || in_order);
-    (reads || writes && !load.is_behind()) && load.rate_per_s.is_infinite()
+    let writes = load.write_share == 1.0 && (members == 1.0 || in_order);
+    let sent = load.is_behind() == (load.flushes_per_op > 0.0);
+    (reads || writes && sent) && load.rate_per_s.is_infinite()
 }
 
 fn delay(nand: &Nand, load: &DeviceLoad, pieces: &Pieces, reads: f64, writes: f64) -> f64 {

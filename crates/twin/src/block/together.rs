@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
         self.read_ns = self.mean_of_medium();
         let dirty: f64 = self.classes.iter().map(|class| class.customer.dirty_bytes * class.rate).sum();
         (self.flush_moved, self.itself_moved) = (0.0, 0.0);
-        let run = self.mean_run();
+        let (run, pause_ns) = (self.mean_run(), self.pause());
         for index in 0..self.classes.len() {
             for place in (0..PLACES).filter(|place| self.visited[*place]) {
                 let seen = self.itself(&self.classes[index], place);
@@ -146,7 +146,7 @@ impl<'a> Search<'a> {
             let next = if class.flush_ns > 0.0 { f64::midpoint(class.flush_ns, wanted) } else { wanted };
             self.flush_moved = self.flush_moved.max((next - class.flush_ns).abs() / next.max(1.0));
             class.flush_ns = next;
-            class.weigh(self.group, &self.state, run);
+            class.weigh(self.group, &self.state, run, pause_ns);
         }
     }
 
@@ -180,6 +180,29 @@ impl<'a> Search<'a> {
         }
         let least = self.read_ns / (self.read_ns + self.group.pause_ns).max(1e-9);
         (1.0 - self.state.background).max(least).max(LEFT_AT_LEAST) * self.serving()
+    }
+
+    /// Mean time that a customer waits behind background work that is under way. Where nothing puts that off, pieces queue at
+    /// a server behind one another. They come to the servers in turn, as many at once as an operation causes, so that the
+    /// time between two of them at one server varies as much less as there are such bursts in a round (Kingman 1961).
+    fn pause(&self) -> f64 {
+        let alone = self.group.pause();
+        if self.group.pause_ns.is_finite() {
+            return alone;
+        }
+        let busy = self.state.background.min(1.0 - LEFT_AT_LEAST);
+        alone * (1.0 + busy / (1.0 - busy) * self.burst())
+    }
+
+    /// Pieces of background work that come at once, over the servers that take them in turn.
+    fn burst(&self) -> f64 {
+        let (mut pieces, mut bursts) = (0.0, 0.0);
+        for class in &self.classes {
+            let each = class.rate * class.customer.background;
+            let once = class.customer.background / class.customer.visits[At::WriteLink as usize].fork.max(1.0);
+            (pieces, bursts) = (pieces + each, bursts + each * once.max(1.0));
+        }
+        if pieces > 0.0 { (bursts / pieces / self.group.row).min(1.0) } else { 0.0 }
     }
 
     /// Servers side by side that a request takes which another one finds at the medium.
@@ -235,7 +258,7 @@ impl<'a> Search<'a> {
         probe.room = place == ROOM;
         probe.shares = [if other_turn(place).is_some() { left } else { serving }, left];
         let programs = if place == At::Medium as usize { self.state.background.min(1.0) } else { 0.0 };
-        probe.pause_ns = programs * self.group.pause() / serving;
+        probe.pause_ns = programs * self.pause() / serving;
         let behind = self.classes.iter().any(|class| class.customer.behind);
         probe.classes.clear();
         probe.classes.extend(self.classes.iter().map(|class| self.seen(class, place, behind)));
@@ -331,20 +354,21 @@ impl<'a> Class<'a> {
         way.abs() * self.rate / self.customer.in_flight
     }
 
-    fn weigh(&mut self, group: &Group, state: &State, run: f64) {
+    fn weigh(&mut self, group: &Group, state: &State, run: f64, pause_ns: f64) {
         for at in 0..STATIONS {
             let visit = &self.customer.visits[at];
             let others = if at == At::Medium as usize { run } else { 1.0 };
             let (stages, fork) = (visit.stages, apart(visit, others, group.row));
             let waits = (state.busy[at] + if at == At::Medium as usize { state.background } else { 0.0 }).min(1.0);
-            let waitless = unseen(self.customer, at) || spaced(group, self.customer, at);
-            self.weights[at] = if waitless { 0.0 } else { stages * largest(fork, waits) };
+            // What a flush makes go out waits for the link as other writes do.
+            let stages = if unseen(self.customer, at) { self.customer.flushes } else { stages };
+            self.weights[at] = if spaced(group, self.customer, at) { 0.0 } else { stages * largest(fork, waits) };
         }
         let visit = &self.customer.visits[At::Medium as usize];
         let programs = state.background.clamp(0.0, 1.0);
         let weight = self.weights[At::Medium as usize];
         let met = visit.stages * meets_program(visit, programs, group.row);
-        self.paused_ns = group.pause() * (met - weight * programs);
+        self.paused_ns = pause_ns * (met - weight * programs);
         let writes = self.customer.visits[At::WriteLink as usize].stages;
         let fills = self.customer.background > 0.0 && group.background_ns > 0.0 || self.customer.behind;
         self.weights[ROOM] = if fills { writes } else { 0.0 };
@@ -382,7 +406,7 @@ fn other_turn(place: usize) -> Option<usize> {
     }
 }
 
-/// Writes that go to the page cache do not wait for the link.
+/// Writes that go to the page cache do not wait for the link, but for what a flush makes go out.
 fn unseen(customer: &Customer, at: usize) -> bool {
     customer.behind && at == At::WriteLink as usize
 }
