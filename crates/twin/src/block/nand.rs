@@ -139,13 +139,14 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
 }
 
 /// Nothing of chance is in its way: reads in order, and writes, which end before the dies have them. Writes at random find a
-/// member by chance, and parity another one; what the page cache writes back comes in bursts.
+/// member by chance, and parity another one; what the page cache writes back comes in bursts, but for what each flush makes
+/// go out.
 fn orderly(load: &DeviceLoad, members: f64, pieces: &Pieces) -> bool {
     let reads = load.sequential && load.write_share == 0.0;
     let in_order = load.sequential && pieces.fetching == 0.0;
     let writes = load.write_share == 1.0 && (members == 1.0 || in_order);
-    let sent = load.is_behind() == (load.flushes_per_op > 0.0);
-    (reads || writes && sent) && load.rate_per_s.is_infinite()
+    let in_turn = load.is_behind() == (load.flushes_per_op > 0.0);
+    (reads || writes && in_turn) && load.rate_per_s.is_infinite()
 }
 
 fn delay(nand: &Nand, load: &DeviceLoad, pieces: &Pieces, reads: f64, writes: f64) -> f64 {

@@ -27,7 +27,7 @@ impl Search<'_> {
     /// at any time, ns an operation; below zero where it meets less. Its time apart from the waits there is its cycle. A
     /// longer service of another meets it once, wherever it was in its cycle, and then it comes no second time before the
     /// end. A shorter one meets it with the chance of service over cycle, in its middle. No more are met than are in service
-    /// while the customer is away.
+    /// while the customer is away; of the longer ones, at a server that it always comes to, than are in flight.
     pub(super) fn met_beyond_chance(&self, class: &Class, place: usize) -> f64 {
         if class.customer.rate.is_finite() || count(class, place) <= 0.0 || class.rate <= 0.0 {
             return 0.0;
