@@ -36,6 +36,7 @@ fn alone_ns(driven: &Driven, writes: bool, bytes: f64, sequential: bool, in_flig
         sequential,
         in_flight,
         threads: in_flight,
+        bunch: 1.0,
         think_ns: 0.0,
         rate_per_s: f64::INFINITY,
         flushes_per_op: 0.0,

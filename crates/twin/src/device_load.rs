@@ -17,6 +17,8 @@ pub struct DeviceLoad {
     pub in_flight: f64,
     /// Threads that they belong to.
     pub threads: f64,
+    /// Requests that come from a thread at once, and of which none comes back before as many have ended.
+    pub bunch: f64,
     /// Time that a customer spends away from the device between two operations, ns.
     pub think_ns: f64,
     /// Operations per second at most, of the whole load; infinite where it is closed.
@@ -46,6 +48,7 @@ impl DeviceLoad {
             sequential: stream.sequential,
             in_flight: stream.in_flight(),
             threads: f64::from(stream.threads),
+            bunch: if stream.path.key.is_buffered() { 1.0 } else { stream.bunch() },
             think_ns: 0.0,
             rate_per_s: stream.rate_per_s.unwrap_or(f64::INFINITY),
             flushes_per_op: if durable { stream.write_share / every } else { 0.0 },
@@ -79,6 +82,8 @@ pub struct DeviceAnswer {
     pub queue_ns: f64,
     /// Part of the mean spent in flushes, ns (per operation).
     pub flush_ns: f64,
+    /// How much longer than the mean the last request of a bunch stays, ns.
+    pub last_ns: f64,
     /// Median at the device.
     pub p50: Percentile,
     /// 99th percentile at the device.
@@ -109,6 +114,7 @@ impl DeviceAnswer {
             overlap: mix(self.overlap, other.overlap),
             queue_ns: mix(self.queue_ns, other.queue_ns),
             flush_ns: mix(self.flush_ns, other.flush_ns),
+            last_ns: mix(self.last_ns, other.last_ns),
             p50: rank(self.p50, other.p50),
             p99: rank(self.p99, other.p99),
             p999: rank(self.p999, other.p999),

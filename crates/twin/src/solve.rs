@@ -4,6 +4,7 @@ mod ahead;
 pub(crate) mod commit;
 pub(crate) mod extent;
 mod fixed_point;
+mod gather;
 mod lane;
 mod phases;
 mod scan;

@@ -138,6 +138,13 @@ impl Stream {
         f64::from(self.threads) * f64::from(depth)
     }
 
+    /// Operations that a thread hands over at once, once so many of its own have ended: its batch. Calls that block, rates and
+    /// pauses hand over one at a time.
+    pub fn bunch(&self) -> f64 {
+        let singly = self.path.key.is_blocking() || self.rate_per_s.is_some() || self.think_ns > 0.0;
+        if singly { 1.0 } else { f64::from(self.batch.max(1)) }
+    }
+
     /// Refuses nonsense.
     ///
     /// # Errors

@@ -34,9 +34,12 @@ fn near(scenario: &Scenario, most: f64) {
     }
 }
 
-/// The scenario of a seed of the sweep (`examples/two_engines.rs`).
+/// The scenario of a seed of the sweep (`examples/two_engines.rs`), as it was before classes had batches.
 fn drawn(seed: u64) -> Scenario {
-    Scenario::draw(&Catalog::read(), seed).unwrap_or_else(|| panic!("seed {seed} draws nothing"))
+    let drawn = Scenario::draw(&Catalog::read(), seed);
+    let mut scenario = drawn.unwrap_or_else(|| panic!("seed {seed} draws nothing"));
+    scenario.job.classes.iter_mut().for_each(|class| class.batch = 1);
+    scenario
 }
 
 /// The simulation hid what reads waited for the link behind the time that they spent at the dies.

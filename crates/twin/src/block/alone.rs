@@ -4,6 +4,7 @@
 //! waits at a given rate are known at once, because they are linear in the work that stands at a station; what is left is
 //! one equation for the rate, which a secant solves in a few rounds.
 
+use super::bunch::Bunch;
 use super::network::{
     At, CLOSE_ENOUGH, Customer, Flow, Group, ROUNDS_AT_MOST, STATIONS, State, apart, close, largest, load, met,
 };
@@ -31,7 +32,7 @@ pub(super) fn settle(group: &Group, customer: &Customer, flow: &mut Flow) -> Sta
 /// One round; how far the class is from rest, relative.
 fn round(group: &Group, customer: &Customer, flow: &mut Flow, pace: &mut Pace, state: &State) -> f64 {
     let stay = Stay::of(group, customer, flow, state);
-    (flow.flush_ns, flow.queue_ns) = (0.0, stay.queue_ns);
+    (flow.flush_ns, flow.queue_ns, flow.chance_ns) = (0.0, stay.queue_ns, stay.chance_ns);
     let mean_ns = stay.served_ns + flow.queue_ns;
     let settled = (mean_ns - flow.mean_ns).abs() / mean_ns.max(1.0);
     flow.mean_ns = mean_ns;
@@ -45,12 +46,14 @@ fn round(group: &Group, customer: &Customer, flow: &mut Flow, pace: &mut Pace, s
 struct Stay {
     served_ns: f64,
     queue_ns: f64,
+    chance_ns: f64,
 }
 
 impl Stay {
     /// Time of an operation at all stations.
     fn of(group: &Group, customer: &Customer, flow: &Flow, state: &State) -> Self {
-        let mut stay = Self { served_ns: customer.delay_ns, queue_ns: 0.0 };
+        let mut stay = Self { served_ns: customer.delay_ns, queue_ns: 0.0, chance_ns: 0.0 };
+        let bunch = Bunch::of(group, customer);
         for at in 0..STATIONS {
             let visit = &customer.visits[at];
             if visit.stages == 0.0 {
@@ -59,7 +62,10 @@ impl Stay {
             let wait = Waiting::of(group, customer, flow, at).time();
             if !(customer.behind && at == At::WriteLink as usize) {
                 let waits = state.busy[at].min(1.0);
-                stay.queue_ns += visit.stages * wait * largest(apart(visit, visit.run, group.row), waits);
+                let waited_ns = visit.stages * wait * largest(apart(visit, visit.run, group.row), waits);
+                stay.queue_ns += waited_ns;
+                stay.chance_ns += if group.servers[at] > 1.0 { waited_ns } else { 0.0 };
+                stay.queue_ns += bunch.map_or(0.0, |bunch| bunch.wait_ns(at));
                 let served = if at >= At::ReadTurn as usize { 0.0 } else { visit.service_ns };
                 stay.served_ns += visit.stages * (served + visit.slowest_ns);
             }
@@ -128,7 +134,7 @@ mod tests {
         ) {
             let group = group(f64::from(servers), variation);
             let mut customer = Customer {
-                in_flight: f64::from(in_flight), peers: f64::from(in_flight), think_ns, rate: f64::INFINITY, delay_ns: 5e3, ..Customer::default()
+                in_flight: f64::from(in_flight), bunch: 1.0, peers: f64::from(in_flight), think_ns, rate: f64::INFINITY, delay_ns: 5e3, ..Customer::default()
             };
             customer.visits[1] = Visit { stages: 1.0, fork: 1.0, service_ns: link_ns, ..Visit::default() };
             customer.visits[0] = Visit { stages: 1.0, fork: f64::from(fork), service_ns, ..Visit::default() };

@@ -39,6 +39,7 @@ pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, q
     visits[At::Medium as usize] = super::nand::blend(read, 1.0, visit(&pieces.write), writes);
     Customer {
         in_flight: load.in_flight,
+        bunch: load.bunch,
         peers: load.in_flight,
         crowd: Crowd::default(),
         regular: false,
@@ -47,6 +48,8 @@ pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, q
         rate: load.rate_per_s / 1e9,
         // A flush puts what the buffer holds on the platter: a turn at least.
         delay_ns: load.flushes_per_op * 60e9 / disk.revolutions_per_minute.value,
+        read_longer_ns: 0.0,
+        write_share: writes,
         visits,
         background: 0.0,
         flushes: 0.0,

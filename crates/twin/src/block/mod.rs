@@ -1,6 +1,7 @@
 //! Block families: flash, Optane drives, disks, cloud volumes and instances.
 
 mod alone;
+mod bunch;
 mod disk;
 pub mod nand;
 pub mod network;
@@ -348,6 +349,7 @@ fn report(
             overlap: 1.0,
             queue_ns: flow.queue_ns,
             flush_ns: flow.flush_ns,
+            last_ns: bunch::Bunch::of(group, customer).map_or(0.0, |bunch| bunch.last_ns(flow.chance_ns, &state)),
             p50,
             p99,
             p999,

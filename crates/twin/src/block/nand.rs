@@ -107,6 +107,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
     let reads = 1.0 - writes;
     let mut visits = [Visit::default(); STATIONS];
     visits[At::Medium as usize] = medium(nand, load, pieces, reads, writes);
+    let medium_ns = die_visit(nand, &pieces.read, load.sequential).service_ns;
     let link = |stages: f64, piece: &Piece, rate: f64| Visit {
         stages,
         fork: piece.fork.max(1.0),
@@ -122,6 +123,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
     [visits[At::ReadCommand as usize], visits[At::WriteCommand as usize]] = commands(nand, pieces, reads, writes);
     Customer {
         in_flight: load.in_flight,
+        bunch: load.bunch,
         peers: load.in_flight,
         crowd: Crowd::default(),
         regular: orderly(load, members, pieces),
@@ -129,6 +131,8 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: delay(nand, load, pieces, reads, writes),
+        read_longer_ns: delay(nand, load, pieces, 1.0, 0.0) + medium_ns - delay(nand, load, pieces, 0.0, 1.0),
+        write_share: writes,
         visits,
         background: writes * pieces.write.total() * wear.programs_per_byte,
         flushes: load.flushes_per_op,

@@ -140,6 +140,8 @@ pub enum MemberChoice {
 pub struct Customer {
     /// How many.
     pub in_flight: f64,
+    /// Of them, those that come at once; 1 where each comes by itself.
+    pub bunch: f64,
     /// Of them, those among whom one finds itself on the servers that it meets: all, but for streams that go round the
     /// members evenly.
     pub peers: f64,
@@ -155,6 +157,10 @@ pub struct Customer {
     pub rate: f64,
     /// Time in the drives outside of all queues, ns.
     pub delay_ns: f64,
+    /// How much longer a read stays than a write where none waits, ns.
+    pub read_longer_ns: f64,
+    /// Share of its operations that write.
+    pub write_share: f64,
     /// What an operation asks of the stations.
     pub visits: [Visit; STATIONS],
     /// Pieces of background work that an operation causes.
@@ -187,6 +193,8 @@ pub struct Flow {
     pub queue_ns: f64,
     /// In flushes, ns per operation.
     pub flush_ns: f64,
+    /// Of what it waits in queues, what chance sends it behind at one of several servers, its own bunch apart, ns.
+    pub chance_ns: f64,
 }
 
 /// The group at rest in its load.
@@ -264,12 +272,15 @@ pub(super) fn meets_program(visit: &Visit, programs: f64, row: f64) -> f64 {
 }
 
 /// Share of the work of its own class at a station that an operation meets there, where `own` of the station's work is of
-/// the class. It does not meet itself (Schweitzer). Nor do the requests of a regular class meet one another at a station
-/// that they have for themselves: each takes as long as the one before it, and whoever waits once comes later from then on.
-/// Beside other classes, and where the station is full, they meet as chance will.
+/// the class. It does not meet itself (Schweitzer), and as long as there is room what it meets of its own bunch is counted apart
+/// ([`super::bunch`]). Nor do the requests of a regular class meet one another at a station that they have for themselves: each
+/// takes as long as the one before it, and whoever waits once comes later from then on. Beside other classes, and where the
+/// station is full, they meet as chance will.
 pub(super) fn met(customer: &Customer, own: f64, busy: f64) -> f64 {
     let alone = if customer.regular { own.powi(REGULAR) * (1.0 - busy.min(1.0).powi(FULLER)) } else { 0.0 };
-    (1.0 - 1.0 / customer.peers.max(1.0)) * (1.0 - alone)
+    let full = (busy * (1.0 + customer.crowd.denser)).min(1.0).powi(FULLER);
+    let bunch = ((customer.bunch.max(1.0) - 1.0) / customer.in_flight.max(1.0)).min(1.0);
+    (1.0 - 1.0 / customer.peers.max(1.0)) * (1.0 - bunch * (1.0 - full)) * (1.0 - alone)
 }
 
 /// How sharply their order is lost beside others.

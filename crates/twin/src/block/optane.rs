@@ -75,6 +75,7 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
     }
     Customer {
         in_flight: load.in_flight,
+        bunch: load.bunch,
         peers: load.in_flight,
         crowd: Crowd::default(),
         regular: orderly(load),
@@ -82,6 +83,8 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: drive.delay_ns.value * (1.0 + fetch),
+        read_longer_ns: unit(&pieces.read, read_ns).service_ns - unit(&pieces.write, write_ns).service_ns,
+        write_share: writes,
         visits,
         background: 0.0,
         flushes: load.flushes_per_op,

@@ -296,11 +296,19 @@ impl<'a> Search<'a> {
         places.map(|other| class.weights[other] * self.wait_of(class, other)).sum()
     }
 
+    /// Waiting where chance chooses one of several servers, but for others of its own bunch, ns.
+    fn by_chance(&self, class: &Class) -> f64 {
+        let several = (0..STATIONS).filter(|at| self.group.servers[*at] > 1.0 && class.weights[*at] > 0.0);
+        let waited = several.map(|at| class.weights[at] * (self.wait_of(class, at) - self.bunched(class, at)).max(0.0));
+        waited.sum::<f64>() + class.paused_ns.max(0.0)
+    }
+
     fn report(&self, flows: &mut [Flow]) -> State {
         for (class, flow) in self.classes.iter().zip(flows.iter_mut()) {
             let queue_ns = self.queue(class);
             let mean_ns = class.bare_ns + class.flush_ns + queue_ns;
-            *flow = Flow { rate: class.rate, mean_ns, queue_ns, flush_ns: class.flush_ns };
+            let chance_ns = self.by_chance(class);
+            *flow = Flow { rate: class.rate, mean_ns, queue_ns, flush_ns: class.flush_ns, chance_ns };
             close(class.customer, flow);
         }
         self.state

@@ -39,6 +39,7 @@ pub fn answer(volume: &CloudVolume, loads: &[DeviceLoad], answers: &mut [DeviceA
             overlap: 1.0,
             queue_ns: wait_ns,
             flush_ns: 0.0,
+            last_ns: 0.0,
             p50: percentile(volume, held, latency, 0.0),
             p99: percentile(volume, held, latency, 2.326),
             p999: percentile(volume, held, latency, 3.09),

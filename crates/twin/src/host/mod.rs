@@ -177,9 +177,7 @@ impl Demand {
     /// Mean CPU cycles of an operation of the stream, its share of submissions and flushes included.
     pub fn cycles_per_op(&self, stream: &Stream) -> f64 {
         let flushes = flushes_per_op(stream);
-        self.cycles_of_calls(stream)
-            + self.submission_cycles / f64::from(stream.batch.max(1))
-            + flushes * self.flush_cycles
+        self.cycles_of_calls(stream) + self.submission_cycles / stream.bunch() + flushes * self.flush_cycles
     }
 }
 

@@ -158,6 +158,7 @@ fn together(load: &DeviceLoad, miss: &Miss, front: &DeviceAnswer, back: &DeviceA
             / mean_ns.max(1e-9),
         queue_ns: front.queue_ns + all * back.queue_ns,
         flush_ns: front.flush_ns + all * back.flush_ns,
+        last_ns: 0.0,
         p50: missed(front.p50, back.p50, 0.5),
         p99: missed(front.p99, back.p50, 0.01),
         p999: missed(front.p999, back.p99, 0.001),

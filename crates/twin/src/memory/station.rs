@@ -213,6 +213,7 @@ impl MemoryStation {
             sequential: class.sequential,
             in_flight,
             threads: in_flight,
+            bunch: 1.0,
             think_ns: 0.0,
             rate_per_s: f64::INFINITY,
             flushes_per_op: 0.0,

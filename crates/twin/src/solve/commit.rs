@@ -47,6 +47,7 @@ impl Journal {
             sequential: true,
             in_flight: 1.0,
             threads: 1.0,
+            bunch: 1.0,
             think_ns: 0.0,
             rate_per_s: f64::INFINITY,
             flushes_per_op: flushes,

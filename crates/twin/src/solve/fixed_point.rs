@@ -12,6 +12,7 @@ use crate::{
     solve::{
         ahead,
         commit::{Journal, merges},
+        gather::Batches,
         lane::SolverLane,
         swing::Swing,
         trail::Trail,
@@ -45,6 +46,8 @@ pub struct Seat {
     pub commit_ns: f64,
     /// Pause of its thread after an operation, ns. It belongs to nobody's latency.
     pause_ns: f64,
+    /// Until as many operations have ended as are handed over at once, ns. Nobody's latency either.
+    gather_ns: f64,
     /// Threads of its own that run.
     threads: f64,
     /// Share of time in which a thread is at work.
@@ -88,7 +91,8 @@ impl Seat {
     fn think_ns(&self) -> f64 {
         let offloaded_ns = self.offloaded_ns();
         let beside_ns = offloaded_ns * (1.0 - 1.0 / self.beside());
-        (self.cpu_ns - beside_ns + self.wakeup_ns + self.commit_ns + self.pause_ns) * self.lane.per_request
+        (self.cpu_ns - beside_ns + self.wakeup_ns + self.commit_ns + self.pause_ns + self.gather_ns)
+            * self.lane.per_request
             + (self.held_ns - offloaded_ns) * self.lane.in_order()
     }
 
@@ -173,6 +177,19 @@ impl Seat {
         self.cpu_ns = own_ns * waits + (held_ns - own_ns) + self.handed_ns;
         let asleep = if depth > 1.0 { 1.0 - self.thread_busy } else { 1.0 };
         self.wakeup_ns = self.demand.wakeup_ns * asleep / self.lane.per_sleep();
+        self.gather(stream, answer, own_ns);
+    }
+
+    /// What handing over several operations at once makes of the time on the thread, and until its slots are used again.
+    fn gather(&mut self, stream: &Stream, answer: &DeviceAnswer, own_ns: f64) {
+        let batches = Batches::of(stream, answer).filter(|_| !self.lane.reads_ahead && !self.lane.is_behind());
+        let Some(batches) = batches else { return };
+        if self.demand.workers.is_finite() {
+            self.gather_ns = batches.gather_cached_ns(self.lane.per_request, self.demand.workers);
+            return;
+        }
+        self.cpu_ns = self.cpu_ns.max(batches.held_ns(own_ns));
+        self.gather_ns = batches.gather_ns(own_ns);
     }
 
     /// Waiting for the journal where the stream's file grows; flushes that share a commit share its flush of the device.
@@ -408,7 +425,7 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: 
         seat.crowd = 1.0 + seat.demand.crowding * crowd;
         seat.service_ns = seat.demand.cycles_per_op(stream) / per_ns * seat.crowd;
         seat.handing_ns = if seat.demand.workers.is_finite() {
-            seat.demand.submission_cycles / f64::from(stream.batch.max(1)) / per_ns * seat.crowd * core_wait
+            seat.demand.submission_cycles / stream.bunch() / per_ns * seat.crowd * core_wait
         } else {
             0.0
         };

@@ -122,6 +122,7 @@ impl SolverLane {
             write_share: 1.0,
             in_flight: f64::from(BEHIND_REQUESTS),
             threads: f64::from(BEHIND_REQUESTS),
+            bunch: 1.0,
             think_ns: 0.0,
             path: PathKey::PreadDirect,
             rate_per_s: stream.rate_per_s.unwrap_or(f64::INFINITY) * stream.write_share,

@@ -128,6 +128,7 @@ pub fn load(write_share: f64, size_bytes: f64, in_flight: f64) -> DeviceLoad {
         sequential: false,
         in_flight,
         threads: in_flight,
+        bunch: 1.0,
         think_ns: 0.0,
         rate_per_s: f64::INFINITY,
         flushes_per_op: 0.0,

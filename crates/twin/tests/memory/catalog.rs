@@ -32,6 +32,7 @@ pub fn reads(size_bytes: f64, sequential: bool, threads: f64) -> DeviceLoad {
         sequential,
         in_flight: threads,
         threads,
+        bunch: 1.0,
         think_ns: 0.0,
         rate_per_s: f64::INFINITY,
         flushes_per_op: 0.0,

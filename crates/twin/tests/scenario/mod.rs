@@ -223,7 +223,9 @@ impl Scenario {
             "cache": "cold",
         });
         let rated = draw.rate(&mut job)?;
+        let batched = batches(&mut job, seed);
         let mut kinds = vec![format!("{count} classes"), what.to_owned()];
+        kinds.extend(batched.then(|| "batches".to_owned()));
         kinds.extend(rated.then(|| "rates".to_owned()));
         kinds.extend(cached.then(|| "page cache".to_owned()));
         kinds.extend(file_system.map(|_| "file system".to_owned()));
@@ -322,6 +324,22 @@ impl Draw<'_> {
     }
 }
 
+/// Lets a third of the classes that have several operations in flight and no rate hand them over in batches, by chance of
+/// its own, so that all else of a scenario is what it is without. True where one does.
+fn batches(job: &mut Value, seed: u64) -> bool {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xba7c);
+    let mut batched = false;
+    for class in job["classes"].as_array_mut().into_iter().flatten() {
+        let depth = class["depth"].as_u64().unwrap_or(1);
+        let [chance, share] = [random.next_u64() % 3, random.next_u64() % 3];
+        if chance == 0 && depth > 1 && class.get("arrivals").is_none() {
+            class["batch"] = json!(depth >> share);
+            batched |= depth >> share > 1;
+        }
+    }
+    batched
+}
+
 fn said(class: &assay_record::Class) -> String {
     let rate = match &class.arrivals {
         assay_record::Arrivals::Closed => String::new(),
@@ -336,5 +354,6 @@ fn said(class: &assay_record::Class) -> String {
         assay_record::Operation::Mix { write_percent } => format!(" {write_percent} % writes"),
         _ => String::new(),
     };
-    format!("{}{write} {size} B {}x{} {:?} {way}{sync}{rate}", class.name, class.threads, class.depth, class.path.kind)
+    let many = if class.batch > 1 { format!("{}/{}", class.depth, class.batch) } else { class.depth.to_string() };
+    format!("{}{write} {size} B {}x{many} {:?} {way}{sync}{rate}", class.name, class.threads, class.path.kind)
 }

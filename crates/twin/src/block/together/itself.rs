@@ -1,6 +1,7 @@
 //! What a customer meets of its own class.
 
-use super::{Class, ROOM, Search};
+use super::{Class, ROOM, Search, other_turn};
+use crate::block::bunch::Bunch;
 use crate::block::network::{FULLER, STATIONS, met};
 
 /// Most of a station that other classes take where requests crowd, or wait behind a customer or one another.
@@ -31,9 +32,19 @@ impl Search<'_> {
         let most = (self.longest(class, place) - (wait_ns - own(wait_ns))).max(0.0);
         let beyond = self.met_beyond_chance(class, place).min(most);
         let found = (wait_ns + beyond).max(0.0);
-        let mine = own(found);
+        let bunched = self.bunched(class, place);
+        let mine = own(found + bunched);
         let gone = if mine > 0.0 { (mine * self.knock_on(class, place)).min(found) } else { mine };
-        gone - beyond
+        gone - beyond - bunched
+    }
+
+    /// What an operation meets of its own bunch, over the times that it meets the wait, ns.
+    pub(super) fn bunched(&self, class: &Class, place: usize) -> f64 {
+        let weight = class.weights[place];
+        let bunch = Bunch::of(self.group, class.customer).filter(|_| place < STATIONS && weight > 0.0);
+        // What the other part of the drive's attention takes is part of the bunch's pace there.
+        let left = if other_turn(place).is_some() { self.serving() } else { self.left(place) };
+        bunch.map_or(0.0, |bunch| bunch.wait_ns(place) / weight / left)
     }
 
     /// How much of a wait goes with a customer that goes, over its own work in it: others have waited behind that, and are no

@@ -1,0 +1,66 @@
+//! Operations that a thread hands over at once: none of its slots is used again before as many have ended.
+
+mod scenario;
+
+use scenario::{Catalog, Pair, Scenario};
+use serde_json::json;
+
+const KINDS: [(&str, &str, u64); 3] = [("reads", "read", 4096), ("writes", "write", 16_384), ("mixed", "mix", 16_384)];
+
+fn compared(drive: &str, (name, operation, size): (&str, &str, u64), (threads, depth, batch): (u32, u32, u32)) -> Pair {
+    let mut class = json!({
+        "name": name,
+        "path": {"kind": "libaio", "direct": true},
+        "operation": {"kind": operation},
+        "pattern": {"kind": "uniform"},
+        "size": size,
+        "threads": threads,
+        "depth": depth,
+        "batch": batch,
+    });
+    if operation == "mix" {
+        class["operation"]["write_percent"] = json!(30);
+    }
+    let scenario = Scenario::written(&Catalog::read(), drive, "epyc-7702p", None, &[class]);
+    let mut pairs = scenario.compare().unwrap_or_else(|error| panic!("{drive}, {name} {depth}/{batch}: {error}"));
+    pairs.remove(0)
+}
+
+/// Without a part for batches the solution let reads of 32 in flight, all handed over at once, come out 2.2 times as fast.
+#[test]
+fn both_engines_wait_for_the_last_of_a_batch() {
+    for drive in ["p4610", "p5800x"] {
+        for kind in KINDS {
+            for shape in [(1, 4, 4), (1, 8, 8), (1, 32, 8), (1, 32, 16), (1, 32, 24), (1, 32, 32), (4, 16, 16)] {
+                let pair = compared(drive, kind, shape);
+                assert!(pair.apart() < 1.2, "{drive}, {shape:?}: {pair:?}");
+            }
+        }
+    }
+}
+
+/// Both engines have less of a drive the more is handed over at once, as long as it has room.
+#[test]
+fn larger_batches_of_the_same_depth_give_no_more() {
+    let rates = [1, 4, 8, 16].map(|batch| compared("p4610", KINDS[1], (1, 16, batch)));
+    for (one, larger) in rates.iter().zip(&rates[1..]) {
+        assert!(larger.solved <= one.solved * 1.001, "{one:?}, then {larger:?}");
+        assert!(larger.simulated <= one.simulated * 1.01, "{one:?}, then {larger:?}");
+    }
+}
+
+/// Rates and pauses hand over one at a time, and calls that block have one.
+#[test]
+fn a_batch_of_a_class_with_a_rate_is_none() {
+    let scenario = |batch: u32| {
+        let class = json!({
+            "name": "reads", "path": {"kind": "libaio", "direct": true}, "operation": {"kind": "read"},
+            "pattern": {"kind": "uniform"}, "size": 4096, "threads": 1, "depth": 32, "batch": batch,
+            "arrivals": {"kind": "fixed", "rate_per_s": 100_000.0, "scope": "total"},
+        });
+        Scenario::written(&Catalog::read(), "p4610", "epyc-7702p", None, &[class])
+    };
+    let [one, many] = [1, 32].map(|batch| scenario::solved(&scenario(batch).job).expect("the twin answers").streams);
+    assert_eq!(one[0].ops_per_s, many[0].ops_per_s);
+    assert_eq!(one[0].mean_ns, many[0].mean_ns);
+}
