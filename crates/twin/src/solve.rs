@@ -100,7 +100,9 @@ fn mean(stream: &Stream, answer: &DeviceAnswer, seat: &fixed_point::Seat) -> f64
     if stream.path.key.is_load_store() {
         return sum;
     }
-    let closed = (stream.in_flight() / answer.ops_per_s.max(1e-9) * 1e9 - stream.think_ns).max(0.0);
+    // What waits for others of its batch has ended.
+    let away_ns = stream.think_ns + seat.gather_ns;
+    let closed = (stream.in_flight() / answer.ops_per_s.max(1e-9) * 1e9 - away_ns).max(0.0);
     if stream.rate_per_s.is_some_and(|rate| answer.ops_per_s >= 0.99 * rate) { sum.min(closed) } else { closed }
 }
 

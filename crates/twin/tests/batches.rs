@@ -34,6 +34,8 @@ fn both_engines_wait_for_the_last_of_a_batch() {
             for shape in [(1, 4, 4), (1, 8, 8), (1, 32, 8), (1, 32, 16), (1, 32, 24), (1, 32, 32), (4, 16, 16)] {
                 let pair = compared(drive, kind, shape);
                 assert!(pair.apart() < 1.2, "{drive}, {shape:?}: {pair:?}");
+                let latency = pair.solved_mean_ns / pair.simulated_mean_ns;
+                assert!((0.75..1.35).contains(&latency), "{drive}, {shape:?}: {pair:?}");
             }
         }
     }

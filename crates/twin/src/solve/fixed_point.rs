@@ -47,7 +47,7 @@ pub struct Seat {
     /// Pause of its thread after an operation, ns. It belongs to nobody's latency.
     pause_ns: f64,
     /// Until as many operations have ended as are handed over at once, ns. Nobody's latency either.
-    gather_ns: f64,
+    pub gather_ns: f64,
     /// Threads of its own that run.
     threads: f64,
     /// Share of time in which a thread is at work.
