@@ -5,11 +5,13 @@ pub(crate) mod commit;
 pub(crate) mod extent;
 mod fixed_point;
 mod gather;
+mod hits;
 mod lane;
 mod phases;
 mod scan;
 mod swing;
 mod trail;
+mod waits;
 
 use crate::{
     BandWidths, BoundBy, Device, Host, PathKey, Percentile, Solution, Stream, StreamSolution, Target, TimeShares, Twin,

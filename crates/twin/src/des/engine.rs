@@ -111,7 +111,7 @@ impl<M: Simulated> Engine<M> {
         let enough = self.done.saturating_add(operations);
         while self.done < enough && self.queue.next_at() < until {
             let Some(event) = self.queue.pop() else { break };
-            self.now = event.at;
+            (self.now, self.cores.now) = (event.at, event.at);
             if event.id & TIMER == 0 {
                 self.advance(event.id, event.at);
             } else {

@@ -10,13 +10,15 @@ pub struct Runnable {
     /// From when until when each has work. What follows from one event is laid down at once: a worker's burst is known
     /// while the thread that hands it over still runs, and takes no core before it begins.
     spans: Vec<[Picoseconds; 2]>,
+    /// What happens now; work may be laid down for later.
+    pub now: Picoseconds,
     lock_free_at: Picoseconds,
 }
 
 impl Runnable {
     /// `cores` cores for `count` threads and workers. Where there are enough, nobody ever shares one.
     pub fn new(cores: u32, count: u32) -> Self {
-        Self { cores: cores.max(1) as usize, spans: vec![[0; 2]; count as usize], lock_free_at: 0 }
+        Self { cores: cores.max(1) as usize, spans: vec![[0; 2]; count as usize], now: 0, lock_free_at: 0 }
     }
 
     /// A burst of `work` of one of them that may begin at `at`, of which `serial` holds the shared lock. Returns when it ends.
@@ -34,7 +36,9 @@ impl Runnable {
         if self.spans.len() > self.cores {
             let [from, until] = self.spans[who as usize];
             self.spans[who as usize] = [if until < at { at } else { from }, at];
-            let running = 1 + self.spans.iter().filter(|[from, until]| *from <= at && *until > at).count();
+            // What others will have to do at an instant that lies ahead is not known yet: who goes on until then finds as many
+            // as there are now.
+            let running = self.beside(who, if until == at { at.min(self.now) } else { at });
             if running > self.cores {
                 end = at + (u128::from(work) * running as u128 / self.cores as u128) as Picoseconds;
             }
@@ -49,6 +53,12 @@ impl Runnable {
         }
         end
     }
+
+    /// One and all others that have work at `at`.
+    fn beside(&self, who: u32, at: Picoseconds) -> usize {
+        let others = self.spans.iter().enumerate().filter(|(other, _)| *other != who as usize);
+        1 + others.filter(|(_, [from, until])| *from <= at && *until > at).count()
+    }
 }
 
 #[cfg(test)]
@@ -59,7 +69,16 @@ mod tests {
     fn three_who_run_on_two_cores_have_two_thirds_of_one_each() {
         let mut cores = Runnable::new(2, 3);
         assert_eq!([cores.run(0, 0, 12, 0), cores.run(1, 0, 12, 0), cores.run(2, 0, 12, 0)], [12, 12, 18]);
+        cores.now = 12;
         assert_eq!(cores.run(0, 12, 12, 0), 24, "the second one is done, and the third still runs");
+    }
+
+    /// What follows a first part was laid down as if nobody else went on, so that two cores did the work of three.
+    #[test]
+    fn who_goes_on_in_what_lies_ahead_finds_as_many_as_there_are_now() {
+        let mut cores = Runnable::new(1, 3);
+        let ends = [cores.run(0, 0, 10, 0), cores.run(1, 0, 10, 0), cores.run(2, 0, 10, 0)];
+        assert_eq!((ends, cores.run(2, 30, 10, 0)), ([10, 20, 30], 60), "three of them, as at first");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub fn hasten(
         }
         let mut rehearsal = scene.engine(job)?;
         let Some(factor) = faster(job, scene, &mut rehearsal, operations / few) else { return Ok(1.0) };
-        let end = (seconds / factor * PS_PER_S) as Picoseconds;
+        let end = ((seconds / factor * PS_PER_S) as Picoseconds).max(1);
         rehearsal.run(end, (few * OVERRUN) as u64);
         let seen = rehearsal.done as f64 * factor * end as f64 / rehearsal.now.clamp(1, end) as f64;
         let whole = rehearsal.now >= end;

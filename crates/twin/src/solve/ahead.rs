@@ -29,7 +29,7 @@ pub fn wait_in_bunches(
     (spacing_ns, held_ns): (f64, f64),
 ) {
     let each = per_request.max(1.0);
-    let behind = if per_request < 1.0 { 0.0 } else { used_ahead / per_request };
+    let behind = if used_ahead < 1.0 { 0.0 } else { used_ahead / each };
     let bunch = 1.0 + behind;
     let behind_ns = (spacing_ns - held_ns * each).clamp(0.0, wait_ns * each);
     let first_ns = wait_ns * each * bunch - behind_ns * behind;

@@ -16,6 +16,7 @@ use crate::{
         lane::SolverLane,
         swing::Swing,
         trail::Trail,
+        waits::{pipe_wait, shared_wait, thread_wait, waiting},
     },
 };
 
@@ -48,6 +49,8 @@ pub struct Seat {
     pause_ns: f64,
     /// Until as many operations have ended as are handed over at once, ns. Nobody's latency either.
     pub gather_ns: f64,
+    /// How much longer than the mean the last request of a bunch stays at the device, ns.
+    last_ns: f64,
     /// Threads of its own that run.
     threads: f64,
     /// Share of time in which a thread is at work.
@@ -91,9 +94,9 @@ impl Seat {
     fn think_ns(&self) -> f64 {
         let offloaded_ns = self.offloaded_ns();
         let beside_ns = offloaded_ns * (1.0 - 1.0 / self.beside());
-        (self.cpu_ns - beside_ns + self.wakeup_ns + self.commit_ns + self.pause_ns + self.gather_ns)
-            * self.lane.per_request
-            + (self.held_ns - offloaded_ns) * self.lane.in_order()
+        let away_ns = self.cpu_ns - beside_ns + self.wakeup_ns + self.commit_ns + self.pause_ns + self.gather_ns;
+        let in_order_ns = (self.held_ns - offloaded_ns) * self.lane.in_order();
+        (away_ns * self.lane.per_request + in_order_ns + self.lane.waits_longer_ns(self.last_ns)).max(0.0)
     }
 
     /// Work of an operation with what it waits for cores, locks and the thread that hands it over, ns.
@@ -101,12 +104,14 @@ impl Seat {
         self.held_ns + self.handed_ns
     }
 
-    /// Operations per second of a stream that waits for no device: all who work do, or its own threads hand over as many.
-    fn alone_per_s(&self, stream: &Stream) -> f64 {
+    /// Operations per second of a stream that waits for no device: all who work do, or its own threads hand over as many, or
+    /// they fill the `cores`.
+    fn alone_per_s(&self, stream: &Stream, cores: f64) -> f64 {
         let busy_ns = if self.lane.reads_ahead { self.worked_ns() } else { self.cpu_ns };
         let cycle_ns = busy_ns - self.handed_ns + self.handing_ns + self.pause_ns;
         let handed = self.threads / self.handing_ns.max(1e-3);
-        (at_work(stream, self) / cycle_ns.max(1e-3)).min(handed) * 1e9
+        let working = (at_work(stream, self) / cycle_ns.max(1e-3)).min(cores / self.service_ns.max(1e-3));
+        working.min(handed) * 1e9
     }
 
     /// Operations of one request that are worked on at once.
@@ -121,7 +126,7 @@ impl Seat {
 
     /// Takes in what the device answered to its requests, as an answer to the stream's operations, which may be `alone`.
     fn take(&mut self, stream: &Stream, answer: &mut DeviceAnswer, alone: bool) {
-        self.requests_per_s = answer.ops_per_s;
+        (self.requests_per_s, self.last_ns) = (answer.ops_per_s, answer.last_ns);
         answer.ops_per_s = self.lane.operations(answer.ops_per_s);
         let served = stream.in_flight().min(self.demand.workers);
         // Of the time of a thread, what is not its own work is waiting for the device.
@@ -157,7 +162,7 @@ impl Seat {
     /// Time between two requests that a device full of this stream's has served, ns; none where it is not.
     fn spacing_ns(&self, stream: &Stream, answer: &DeviceAnswer) -> Option<f64> {
         let is_full = answer.utilisation >= FULL && stream.threads == stream.in_flight() as u32;
-        is_full.then(|| 1e9 / self.requests_per_s)
+        is_full.then(|| 1e9 / self.requests_per_s / self.lane.per_request.min(1.0))
     }
 
     /// Time on the stream's own threads, or the kernel's workers, of which each has some operations in flight.
@@ -271,7 +276,7 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
     write_back(streams, &mut loads, &mut coupled);
     for round in 1..=LANES_AT_MOST {
         rest(target, host, streams, &mut loads, &mut coupled, cores)?;
-        if follow(streams, &mut loads, &mut coupled) < LANES_CLOSE_ENOUGH {
+        if follow(streams, &mut loads, &mut coupled, cores) < LANES_CLOSE_ENOUGH {
             coupled.seats.iter_mut().for_each(|seat| seat.swing = Swing::default());
             break;
         }
@@ -319,7 +324,7 @@ fn rest(
 }
 
 /// Lets all lanes see the rates that were found; how far the one that moved most did.
-fn follow(streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled) -> f64 {
+fn follow(streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled, cores: f64) -> f64 {
     let (own, behind) = loads.split_at_mut(streams.len());
     let (answers, written) = coupled.answers.split_at(streams.len());
     let mut most = 0.0_f64;
@@ -329,7 +334,7 @@ fn follow(streams: &[Stream], loads: &mut [DeviceLoad], coupled: &mut Coupled) -
     }
     let each = streams.iter().zip(own).zip(coupled.seats.iter_mut().zip(answers));
     let moves = each.map(|((stream, load), (seat, answer))| {
-        let alone = seat.alone_per_s(stream);
+        let alone = seat.alone_per_s(stream, cores);
         seat.lane.follow(stream, load, answer, alone)
     });
     moves.fold(most, f64::max)
@@ -410,9 +415,7 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: 
     let threads: f64 = streams.iter().zip(&coupled.seats).map(|(stream, seat)| at_work(stream, seat)).sum();
     let busy = busy_threads(streams, coupled);
     coupled.cores_busy = busy / cores;
-    let crowded = (threads - cores).max(0.0) / threads.max(1.0);
-    let most = if streams.len() > 1 { (threads / cores).max(1.0) } else { f64::INFINITY };
-    let core_wait = core_wait(crowded * coupled.cores_busy, cores).min(most);
+    let core_wait = shared_wait(threads, coupled.cores_busy, cores);
     let serial: f64 = coupled
         .seats
         .iter()
@@ -460,33 +463,4 @@ fn crowding(streams: &[Stream], coupled: &Coupled, cores: f64) -> f64 {
         .map(|(_, (answer, seat))| answer.ops_per_s * seat.service_ns / 1e9)
         .sum();
     busy.min(cores)
-}
-
-/// Factor by which CPU work is stretched where threads share `cores` (Sakasegawa's approximation of the M/M/c queue). Of
-/// several streams it is bounded by who calls: as many threads as there are wait at most for one another. Without that
-/// their secants swing between cores that all wait for and cores that nobody uses; a stream that is alone closes in.
-fn core_wait(busy: f64, cores: f64) -> f64 {
-    let busy = busy.min(0.9999);
-    1.0 + busy.powf((2.0 * (cores + 1.0)).sqrt() - 1.0) / (cores * (1.0 - busy))
-}
-
-/// Factor by which an operation's stay on a thread grows: service hardly varies, so that half of what would wait behind
-/// exponential service does, and a thread with `depth` operations is at most busy all the time.
-fn thread_wait(busy: f64, depth: f64) -> f64 {
-    if depth <= 1.0 {
-        return 1.0;
-    }
-    let seen = busy.min(1.0) * (1.0 - 0.5 / depth);
-    (1.0 + 0.5 * seen / (1.0 - seen)).min(depth)
-}
-
-/// The same where a thread uses what was read ahead: requests come back in their order and at their pace, so that none waits
-/// for the thread before it is nearly always busy.
-fn pipe_wait(busy: f64, depth: f64) -> f64 {
-    1.0 + (depth - 1.0) * busy.min(1.0).powi(8)
-}
-
-/// Factor by which a customer's stay grows while a station is `busy`, from the point of view of one that arrives.
-fn waiting(busy: f64) -> f64 {
-    1.0 / (1.0 - busy.min(0.999))
 }

@@ -10,6 +10,7 @@ use crate::{
     device_load::{DeviceAnswer, DeviceLoad},
     host,
     solve::{
+        hits::{hits, miss_over_hit},
         scan::Scan,
         trail::{Secant, Tried},
     },
@@ -141,7 +142,8 @@ impl SolverLane {
         else {
             return 0.0;
         };
-        let found = if *warm { *most } else { hits(answer.ops_per_s * *sets, *before).min(*most) };
+        let longer = miss_over_hit(stream, answer, 1.0 / self.per_request);
+        let found = if *warm { *most } else { hits(answer.ops_per_s * *sets, *before, longer).min(*most) };
         let wanted = 1.0 / ((1.0 - stream.write_share) * (1.0 - found)).max(MISSES_AT_LEAST);
         let mut moved = (wanted / self.per_request - 1.0).abs();
         self.per_request = (self.per_request * wanted).sqrt();
@@ -187,11 +189,11 @@ impl SolverLane {
         if let Some(bytes) = stream.ahead_bytes().filter(|_| !stream.warm) {
             lane.side_by_side =
                 (load.in_flight / f64::from(stream.threads)).clamp(1.0, (bytes / stream.size_bytes).max(1.0));
-            // What a large operation asks for at once is waited for as a whole.
-            let (size, most) = (stream.size_bytes, AHEAD_REQUESTS * bytes);
-            load.size_bytes = size.clamp(bytes, most);
-            lane.ahead = load.size_bytes / size;
-            lane.used_ahead = most / size;
+            // The kernel asks in requests of the same size, however large the operation is.
+            load.size_bytes = bytes;
+            load.bunch = (stream.size_bytes / bytes).max(1.0);
+            lane.ahead = bytes / stream.size_bytes;
+            lane.used_ahead = AHEAD_REQUESTS * bytes / stream.size_bytes;
             load.in_flight = under_way(&lane, load.in_flight, f64::from(stream.threads));
             (lane.per_request, lane.reads_ahead) = (lane.ahead, true);
         }
@@ -223,6 +225,17 @@ impl SolverLane {
     /// that is larger than what is read ahead begins the rest of its requests when the one before it has been used.
     pub fn in_order(&self) -> f64 {
         if self.reads_ahead { (1.0 - self.ahead).max(0.0) } else { 0.0 }
+    }
+
+    /// How much longer than for the mean one of its requests an operation waits that asks for many at once, where the last
+    /// of them comes `last_ns` after the mean, ns: for all but the last ones, which are the next operation's. Below zero where
+    /// those are half of them.
+    pub fn waits_longer_ns(&self, last_ns: f64) -> f64 {
+        let many = 1.0 / self.ahead;
+        if !self.reads_ahead || many <= AHEAD_REQUESTS {
+            return 0.0;
+        }
+        last_ns * (many - 1.0 - 2.0 * AHEAD_REQUESTS) / (many - 1.0)
     }
 
     /// Nobody waits for the device unless memory is full of dirty pages.
@@ -258,7 +271,7 @@ impl SolverLane {
                 let found = match (*warm, *sequential) {
                     (true, _) => *most,
                     (_, true) => 0.0,
-                    _ => hits(filled, *before).min(*most),
+                    _ => hits(filled, *before, miss_over_hit(stream, answer, 1.0 / self.per_request)).min(*most),
                 };
                 let wanted = self.ahead / (1.0 - found).max(MISSES_AT_LEAST);
                 let moved = (wanted / self.per_request - 1.0).abs();
@@ -294,7 +307,7 @@ impl SolverLane {
 /// one so large that it asks for more itself waits for those.
 fn under_way(lane: &SolverLane, in_flight: f64, threads: f64) -> f64 {
     let own = (in_flight / threads / lane.ahead).max(1.0);
-    threads * (own + if lane.ahead < 1.0 { 0.0 } else { lane.used_ahead / lane.ahead })
+    threads * (own + if lane.used_ahead < 1.0 { 0.0 } else { lane.used_ahead / lane.ahead })
 }
 
 /// The rate to hold operations to, a second, after `reached` of them let write-back keep up with `least` of them: more
@@ -366,22 +379,4 @@ fn fits(room: f64, stream: &Stream) -> [f64; 2] {
     let room = if room.is_finite() { room } else { ROOM_WHERE_UNKNOWN as f64 };
     let of = |share: f64| if stream.duration_s > 0.0 { share * room / stream.size_bytes } else { 0.0 };
     [of(DIRTY_BACKGROUND), of(DIRTY_AT_MOST)]
-}
-
-/// Mean share of random reads that find their bytes while so many data sets are read, the first `before` of them uncounted:
-/// after z of them exp(-z) of the bytes are not there yet.
-fn hits(sets: f64, before: f64) -> f64 {
-    if sets < 1e-6 { 0.0 } else { 1.0 - ((-sets * before).exp() - (-sets).exp()) / (sets * (1.0 - before)) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hits_grow_from_none_to_all() {
-        let found = [0.0, 0.01, 0.1, 1.0, 10.0, 1e6].map(|sets| hits(sets, 0.0));
-        assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "{found:?}");
-        assert!((found[1] - 0.005).abs() < 1e-4 && found[5] > 0.99999, "{found:?}");
-    }
 }
