@@ -108,8 +108,17 @@ impl UnderLoad {
 
     /// Mean time that reads (or writes) take beyond a lone one, ns.
     pub fn mean_wait_ns(&self, share: f64, write: bool) -> f64 {
+        self.mean_longest_wait_ns(share, write, 1.0)
+    }
+
+    /// The same of the longest of `many`, each of which waits by itself: it is as rare as `1 - (1 - rare)^many`.
+    pub fn mean_longest_wait_ns(&self, share: f64, write: bool, many: f64) -> f64 {
         let idle = if write { self.idle_write_ns() } else { self.idle_read_ns() };
-        let at = |rare: f64| if write { self.write_ns(share, rare) } else { self.read_ns(share, rare) };
+        let of_one = |rare: f64| if many > 1.0 { -((-rare).ln_1p() / many).exp_m1() } else { rare };
+        let at = |rare: f64| match of_one(rare) {
+            rare if write => self.write_ns(share, rare),
+            rare => self.read_ns(share, rare),
+        };
         let edge = |step: i32| (-f64::from(step) / f64::from(POINTS_OF_OCTAVE)).exp2();
         let steps = MEAN_OCTAVES * POINTS_OF_OCTAVE;
         let part = |step: i32| {

@@ -46,13 +46,13 @@ fn round(group: &Group, customer: &Customer, flow: &mut Flow, pace: &mut Pace, s
 struct Stay {
     served_ns: f64,
     queue_ns: f64,
-    chance_ns: f64,
+    chance_ns: [f64; STATIONS],
 }
 
 impl Stay {
     /// Time of an operation at all stations.
     fn of(group: &Group, customer: &Customer, flow: &Flow, state: &State) -> Self {
-        let mut stay = Self { served_ns: customer.delay_ns, queue_ns: 0.0, chance_ns: 0.0 };
+        let mut stay = Self { served_ns: customer.delay_ns, queue_ns: 0.0, chance_ns: [0.0; STATIONS] };
         let bunch = Bunch::of(group, customer);
         for at in 0..STATIONS {
             let visit = &customer.visits[at];
@@ -64,7 +64,7 @@ impl Stay {
                 let waits = state.busy[at].min(1.0);
                 let waited_ns = visit.stages * wait * largest(apart(visit, visit.run, group.row), waits);
                 stay.queue_ns += waited_ns;
-                stay.chance_ns += if group.servers[at] > 1.0 { waited_ns } else { 0.0 };
+                stay.chance_ns[at] = if group.servers[at] > 1.0 { waited_ns } else { 0.0 };
                 stay.queue_ns += bunch.map_or(0.0, |bunch| bunch.wait_ns(at));
                 let served = if at >= At::ReadTurn as usize { 0.0 } else { visit.service_ns };
                 stay.served_ns += visit.stages * (served + visit.slowest_ns);

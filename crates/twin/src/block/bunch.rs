@@ -3,7 +3,7 @@
 //! They pass the stations one behind the other, at the pace of the slowest, so that the mean one waits for half of the others
 //! there, and the last for all. Where several servers share the work, chance sends some of them to the same one.
 
-use super::network::{At, Customer, Group, STATIONS, State, largest};
+use super::network::{At, Customer, Flow, Group, STATIONS, State, largest, spaced};
 
 /// Part of the spread of waits that is gone where stations are full, and a fixed number of customers share them.
 const FULL_VARIES_LESS: f64 = 0.6;
@@ -39,10 +39,16 @@ impl<'a> Bunch<'a> {
             return None;
         }
         let mut bunch = Self { group, customer, slowest: 0, pace_ns: 0.0 };
-        let pace = |at: usize| bunch.pace_at(at);
+        // Where waits are part of that for the drive's attention, that is where the bunch waits.
+        let pace = |at: usize| if spaced(group, customer, at) { 0.0 } else { bunch.pace_at(at) };
         bunch.slowest = (0..STATIONS).fold(0, |most, at| if pace(at) > pace(most) { at } else { most });
         bunch.pace_ns = bunch.pace_at(bunch.slowest);
         Some(bunch)
+    }
+
+    /// The station sets its pace, so that all of the bunch is there at once.
+    pub(super) fn is_slowest(&self, at: usize) -> bool {
+        at == self.slowest || TURNS.contains(&at) && TURNS.contains(&self.slowest)
     }
 
     /// Time that the mean operation waits at a station for others of its bunch, ns.
@@ -60,23 +66,45 @@ impl<'a> Bunch<'a> {
     }
 
     /// How much longer than the mean the last of a bunch stays, ns: the one that came last, or that met most of its own and
-    /// of others, for which it waits `chance_ns` on average; or one of the kind that takes longer.
-    pub(super) fn last_ns(&self, chance_ns: f64, state: &State) -> f64 {
+    /// of others; or one of the kind that takes longer.
+    pub(super) fn last_ns(&self, flow: &Flow, state: &State) -> f64 {
         let many = self.customer.bunch;
         let met = (0..STATIONS).filter(|at| *at != self.slowest).filter_map(|at| self.meeting(at));
         let own_ns: f64 = met.map(|met| met.longest_ns(many) - met.wait_ns).sum();
-        let busy = (state.busy[At::Medium as usize] + state.background).min(1.0);
-        let fork = self.customer.visits[At::Medium as usize].fork.max(1.0);
-        let longer = largest(many * fork, busy) / largest(fork, busy) - 1.0;
-        let others_ns = chance_ns * longer * (1.0 - FULL_VARIES_LESS * state.busiest().1.min(1.0));
-        self.half_ns().hypot(own_ns + others_ns) + self.other_kind_ns()
+        let others_ns: f64 = (0..STATIONS).map(|at| flow.chance_ns[at] * self.longer(at, state)).sum();
+        let varies = 1.0 - FULL_VARIES_LESS * state.busiest().1.min(1.0);
+        let met_ns = own_ns + others_ns * varies + self.customer.last_delay_ns;
+        let kind_ns = self.other_kind_ns(flow);
+        // Reads meet others where chance sends them, and writes do not.
+        if self.reads_longer_ns(flow) >= 0.0 {
+            self.half_ns().hypot(met_ns) + kind_ns
+        } else {
+            self.half_ns().hypot((met_ns - kind_ns).max(0.0)) + kind_ns
+        }
+    }
+
+    /// How many times longer than the mean one the longest wait of a bunch for others is at a station, less one. A bunch
+    /// comes to so many servers as it finds.
+    fn longer(&self, at: usize, state: &State) -> f64 {
+        let (servers, fork) = (self.group.servers[at], self.customer.visits[at].fork.max(1.0));
+        let background = if at == At::Medium as usize { state.background } else { 0.0 };
+        let busy = (state.busy[at] + background).clamp(1e-6, 0.999);
+        let found = |requests: f64| servers * (1.0 - (1.0 - 1.0 / servers).powf(requests));
+        let others = Meeting { wait_ns: 1.0, chance: busy, busy };
+        let share = self.customer.visits[at].stages.clamp(1e-3, 1.0);
+        others.longest_ns(found(self.customer.bunch * share * fork)) / others.longest_ns(found(fork)) / share - 1.0
     }
 
     /// How much longer than the mean the kind takes that takes longer, where the bunch holds one of it, ns.
-    fn other_kind_ns(&self) -> f64 {
-        let Customer { read_longer_ns, write_share, bunch, .. } = *self.customer;
-        let share = if read_longer_ns >= 0.0 { 1.0 - write_share } else { write_share };
-        read_longer_ns.abs() * (1.0 - (1.0 - share).powf(bunch) - share)
+    fn other_kind_ns(&self, flow: &Flow) -> f64 {
+        let Customer { write_share, bunch, .. } = *self.customer;
+        let longer_ns = self.reads_longer_ns(flow);
+        let share = if longer_ns >= 0.0 { 1.0 - write_share } else { write_share };
+        longer_ns.abs() * (1.0 - (1.0 - share).powf(bunch) - share)
+    }
+
+    fn reads_longer_ns(&self, flow: &Flow) -> f64 {
+        self.customer.read_longer_ns + flow.reads_wait_longer_ns
     }
 
     /// What the mean one waits for others at the slowest station, ns.
@@ -92,11 +120,13 @@ impl<'a> Bunch<'a> {
         if waits { demand_ns * (1.0 + self.customer.crowd.denser) } else { 0.0 }
     }
 
-    /// None at one server, to which they come in order; the drive's attention is at work while other stations are.
+    /// None at one server, to which they come in order; the drive's attention is at work while other stations are. Who waits
+    /// at the dies would otherwise wait behind the others on a slower way to the host.
     fn meeting(&self, at: usize) -> Option<Meeting> {
         let visit = &self.customer.visits[at];
         let busy = self.pace_at(at) / self.pace_ns.max(1e-9);
-        if self.group.servers[at] <= 1.0 || busy <= 0.0 || TURNS.contains(&at) {
+        let before = at == At::Medium as usize && self.slowest == At::ReadLink as usize;
+        if self.group.servers[at] <= 1.0 || busy <= 0.0 || TURNS.contains(&at) || before {
             return None;
         }
         let pace = self.pace_ns / visit.service_ns;

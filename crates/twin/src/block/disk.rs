@@ -48,6 +48,7 @@ pub fn customer(disk: &Disk, members: f64, load: &DeviceLoad, pieces: &Pieces, q
         rate: load.rate_per_s / 1e9,
         // A flush puts what the buffer holds on the platter: a turn at least.
         delay_ns: load.flushes_per_op * 60e9 / disk.revolutions_per_minute.value,
+        last_delay_ns: 0.0,
         read_longer_ns: 0.0,
         write_share: writes,
         visits,

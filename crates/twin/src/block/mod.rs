@@ -276,13 +276,15 @@ fn flash_round(
             nand::attend(drive, &mut customer.visits, load, &wear, piece, mix);
         }
         if let Some(beside) = &beside {
-            customer.delay_ns += beside.wait_ns(load);
+            customer.delay_ns += beside.wait_ns(load, piece);
+            customer.last_delay_ns = beside.last_ns(load, piece).max(0.0);
         }
         customers.push(customer);
     }
     report(nand::group(drive, count, &worst), customers, loads, pieces, answers, waits);
     if let Some(beside) = &beside {
-        loads.iter().zip(answers.iter_mut()).for_each(|(load, answer)| beside.percentiles(load, answer));
+        let each = loads.iter().zip(pieces).zip(answers.iter_mut());
+        each.for_each(|((load, piece), answer)| beside.percentiles(load, piece, answer));
     }
 }
 
@@ -349,7 +351,7 @@ fn report(
             overlap: 1.0,
             queue_ns: flow.queue_ns,
             flush_ns: flow.flush_ns,
-            last_ns: bunch::Bunch::of(group, customer).map_or(0.0, |bunch| bunch.last_ns(flow.chance_ns, &state)),
+            last_ns: bunch::Bunch::of(group, customer).map_or(0.0, |bunch| bunch.last_ns(flow, &state)),
             p50,
             p99,
             p999,

@@ -131,6 +131,7 @@ pub fn customer(nand: &Nand, members: f64, load: &DeviceLoad, pieces: &Pieces, w
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: delay(nand, load, pieces, reads, writes),
+        last_delay_ns: 0.0,
         read_longer_ns: delay(nand, load, pieces, 1.0, 0.0) + medium_ns - delay(nand, load, pieces, 0.0, 1.0),
         write_share: writes,
         visits,

@@ -157,6 +157,8 @@ pub struct Customer {
     pub rate: f64,
     /// Time in the drives outside of all queues, ns.
     pub delay_ns: f64,
+    /// How much longer than the mean operation the last one of a bunch is outside of all queues, ns.
+    pub last_delay_ns: f64,
     /// How much longer a read stays than a write where none waits, ns.
     pub read_longer_ns: f64,
     /// Share of its operations that write.
@@ -193,8 +195,11 @@ pub struct Flow {
     pub queue_ns: f64,
     /// In flushes, ns per operation.
     pub flush_ns: f64,
-    /// Of what it waits in queues, what chance sends it behind at one of several servers, its own bunch apart, ns.
-    pub chance_ns: f64,
+    /// Of what it waits in queues, what chance sends it behind at one of several servers of each station, its own bunch
+    /// apart, ns.
+    pub chance_ns: [f64; STATIONS],
+    /// How much longer than a write a read of the class waits for others, ns.
+    pub reads_wait_longer_ns: f64,
 }
 
 /// The group at rest in its load.
@@ -281,6 +286,19 @@ pub(super) fn met(customer: &Customer, own: f64, busy: f64) -> f64 {
     let full = (busy * (1.0 + customer.crowd.denser)).min(1.0).powi(FULLER);
     let bunch = ((customer.bunch.max(1.0) - 1.0) / customer.in_flight.max(1.0)).min(1.0);
     (1.0 - 1.0 / customer.peers.max(1.0)) * (1.0 - bunch * (1.0 - full)) * (1.0 - alone)
+}
+
+/// Waits that are part of another one. Command, attention and link take a request one after the other and in the same order,
+/// and none takes longer than attention: who has waited for that comes to the link when it is free, and what the command
+/// made it wait it would have waited there. Writes whose latencies are known beside others go past attention to the link.
+pub(super) fn spaced(group: &Group, customer: &Customer, at: usize) -> bool {
+    let turn = match at {
+        _ if at == At::ReadCommand as usize || at == At::ReadLink as usize => At::ReadTurn,
+        _ if at == At::WriteCommand as usize => At::WriteTurn,
+        _ if at == At::WriteLink as usize && !group.beside => At::WriteTurn,
+        _ => return false,
+    };
+    customer.visits[turn as usize].stages > 0.0
 }
 
 /// How sharply their order is lost beside others.

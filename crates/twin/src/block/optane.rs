@@ -83,6 +83,7 @@ pub fn customer(drive: &OptaneSsd, load: &DeviceLoad, pieces: &Pieces, mixed: bo
         think_ns: load.think_ns,
         rate: load.rate_per_s / 1e9,
         delay_ns: drive.delay_ns.value * (1.0 + fetch),
+        last_delay_ns: 0.0,
         read_longer_ns: unit(&pieces.read, read_ns).service_ns - unit(&pieces.write, write_ns).service_ns,
         write_share: writes,
         visits,

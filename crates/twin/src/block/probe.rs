@@ -48,6 +48,8 @@ pub(super) struct Probe {
     pub pause_ns: f64,
     /// Room in buffers, where nothing is served: its wait is the least that keeps the load.
     pub room: bool,
+    /// Longest that anybody waits, ns.
+    pub most_ns: f64,
 }
 
 impl Probe {
@@ -63,7 +65,7 @@ impl Probe {
         self.attempt(0.0);
         if self.idle() < 0.0 {
             let least = self.root((0.0, self.idle()), known[0], Self::idle);
-            self.attempt(least);
+            self.attempt(least.min(self.most_ns));
         }
         if !self.room && self.excess() < 0.0 {
             let wait = self.root((self.wait_ns, self.excess()), known[1], Self::excess);

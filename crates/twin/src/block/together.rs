@@ -13,7 +13,7 @@ use assay_libtwin::rules::{FLUSH_SPREAD, KEPT};
 
 use super::network::{
     At, CLOSE_ENOUGH, Customer, Flow, Group, PLACES, ROUNDS_AT_MOST, STATIONS, State, Waits, apart, close, flush_ns,
-    largest, meets_program, sum,
+    largest, meets_program, spaced, sum,
 };
 use super::probe::{ClassSeen, Probe};
 
@@ -256,12 +256,21 @@ impl<'a> Search<'a> {
         let (left, serving) = (self.left(place), self.serving());
         probe.wait_ns = self.waits[place];
         probe.room = place == ROOM;
+        probe.most_ns = if place == ROOM { self.longest_for_room() } else { f64::INFINITY };
         probe.shares = [if other_turn(place).is_some() { left } else { serving }, left];
         let programs = if place == At::Medium as usize { self.state.background.min(1.0) } else { 0.0 };
         probe.pause_ns = programs * self.pause() / serving;
         let behind = self.classes.iter().any(|class| class.customer.behind);
         probe.classes.clear();
         probe.classes.extend(self.classes.iter().map(|class| self.seen(class, place, behind)));
+    }
+
+    /// Longest that a write waits for room, ns: until all writes that are in flight have been programmed, in the half of the dies'
+    /// time that reads leave at least.
+    fn longest_for_room(&self) -> f64 {
+        let writers = self.classes.iter().filter(|class| class.weights[ROOM] > 0.0);
+        let work = writers.map(|class| class.customer.in_flight * self.work(class, ROOM) / class.weights[ROOM]);
+        work.sum::<f64>() / (KEPT * self.serving())
     }
 
     fn seen(&self, class: &Class, place: usize, behind: bool) -> ClassSeen {
@@ -296,19 +305,36 @@ impl<'a> Search<'a> {
         places.map(|other| class.weights[other] * self.wait_of(class, other)).sum()
     }
 
-    /// Waiting where chance chooses one of several servers, but for others of its own bunch, ns.
-    fn by_chance(&self, class: &Class) -> f64 {
-        let several = (0..STATIONS).filter(|at| self.group.servers[*at] > 1.0 && class.weights[*at] > 0.0);
-        let waited = several.map(|at| class.weights[at] * (self.wait_of(class, at) - self.bunched(class, at)).max(0.0));
-        waited.sum::<f64>() + class.paused_ns.max(0.0)
+    /// Waiting where chance chooses one of several servers of each station, but for others of its own bunch, ns.
+    fn by_chance(&self, class: &Class) -> [f64; STATIONS] {
+        let mut waited = [0.0; STATIONS];
+        for at in (0..STATIONS).filter(|at| self.group.servers[*at] > 1.0 && class.weights[*at] > 0.0) {
+            waited[at] = class.weights[at] * (self.wait_of(class, at) - self.bunched(class, at)).max(0.0);
+        }
+        waited[At::Medium as usize] += class.paused_ns.max(0.0);
+        waited
+    }
+
+    /// How much longer than a write a read of the class waits for others, ns. Those that fetch before they write do both.
+    fn reads_wait_longer(&self, class: &Class) -> f64 {
+        let writes = class.customer.write_share;
+        let waited = |places: [usize; 4]| {
+            let each =
+                places.map(|place| class.weights[place] * (self.wait_of(class, place) - self.bunched(class, place)));
+            each.into_iter().map(|wait| wait.max(0.0)).sum::<f64>()
+        };
+        let reads_ns = waited([At::Medium, At::ReadLink, At::ReadCommand, At::ReadTurn].map(|at| at as usize));
+        let writes_ns = waited([At::WriteLink as usize, At::WriteCommand as usize, At::WriteTurn as usize, ROOM]);
+        if writes <= 0.0 || writes >= 1.0 { 0.0 } else { reads_ns / (1.0 - writes) - writes_ns / writes }
     }
 
     fn report(&self, flows: &mut [Flow]) -> State {
         for (class, flow) in self.classes.iter().zip(flows.iter_mut()) {
             let queue_ns = self.queue(class);
             let mean_ns = class.bare_ns + class.flush_ns + queue_ns;
-            let chance_ns = self.by_chance(class);
-            *flow = Flow { rate: class.rate, mean_ns, queue_ns, flush_ns: class.flush_ns, chance_ns };
+            let (chance_ns, reads_wait_longer_ns) = (self.by_chance(class), self.reads_wait_longer(class));
+            *flow =
+                Flow { rate: class.rate, mean_ns, queue_ns, flush_ns: class.flush_ns, chance_ns, reads_wait_longer_ns };
             close(class.customer, flow);
         }
         self.state
@@ -417,17 +443,4 @@ fn other_turn(place: usize) -> Option<usize> {
 /// Writes that go to the page cache do not wait for the link, but for what a flush makes go out.
 fn unseen(customer: &Customer, at: usize) -> bool {
     customer.behind && at == At::WriteLink as usize
-}
-
-/// Waits that are part of another one. Command, attention and link take a request one after the other and in the same order,
-/// and none takes longer than attention: who has waited for that comes to the link when it is free, and what the command
-/// made it wait it would have waited there. Writes whose latencies are known beside others go past attention to the link.
-fn spaced(group: &Group, customer: &Customer, at: usize) -> bool {
-    let turn = match at {
-        _ if at == At::ReadCommand as usize || at == At::ReadLink as usize => At::ReadTurn,
-        _ if at == At::WriteCommand as usize => At::WriteTurn,
-        _ if at == At::WriteLink as usize && !group.beside => At::WriteTurn,
-        _ => return false,
-    };
-    customer.visits[turn as usize].stages > 0.0
 }

@@ -13,8 +13,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub struct Writes<'a> {
     known: &'a UnderLoad,
-    /// Of what the drive reaches.
-    share: f64,
+    standing: Standing,
     waits_ns: [f64; 2],
 }
 
@@ -34,19 +33,7 @@ impl<'a> Writes<'a> {
     /// Writes of this share of what each drive sustains; none where nobody measured the drive beside writes.
     pub fn at(drive: &'a Nand, standing: Standing) -> Option<Self> {
         let known = drive.under_load.as_ref()?;
-        let (share, beyond, knee) = (standing.share, standing.beyond, known.knee.value);
-        let mean = |share: f64| [false, true].map(|write| known.mean_wait_ns(share, write));
-        // A write that the load itself makes wait for room waits in the network, and not here.
-        let full = |[reads, _]: [f64; 2]| [reads, 0.0];
-        let waits_ns = match beyond {
-            0.0 => mean(share.min(knee * BELOW)),
-            1.0 => full(mean(share.max(knee))),
-            _ => {
-                let (below, above) = (mean(knee * BELOW), full(mean(knee)));
-                [0, 1].map(|kind| (1.0 - beyond) * below[kind] + beyond * above[kind])
-            }
-        };
-        Some(Self { known, share, waits_ns })
+        Some(Self { known, standing, waits_ns: waits_ns(known, standing, [1.0; 2]) })
     }
 
     /// The share that the writes of answers have of what each of `count` drives sustains, at most 1.
@@ -65,28 +52,70 @@ impl<'a> Writes<'a> {
         (each.sum::<f64>() / known.writes_per_s.value).min(1.0)
     }
 
-    /// Mean time that an operation takes longer beside the writes, ns.
-    pub fn wait_ns(&self, load: &DeviceLoad) -> f64 {
-        let writes = if load.is_behind() { 0.0 } else { self.waits_ns[1] };
-        (1.0 - load.write_share) * self.waits_ns[0] + load.write_share * writes
+    /// Mean time that an operation takes longer beside the writes, ns: where it asks several drives it waits for the slowest,
+    /// and where it reads before it writes, for both.
+    pub fn wait_ns(&self, load: &DeviceLoad, pieces: &Pieces) -> f64 {
+        let [reads_ns, writes_ns] = self.longest_ns(load, pieces, [1.0; 2]);
+        (1.0 - load.write_share) * reads_ns + load.write_share * writes_ns
+    }
+
+    /// How much longer than the mean operation the last one of a bunch waits for it, ns.
+    pub fn last_ns(&self, load: &DeviceLoad, pieces: &Pieces) -> f64 {
+        if load.bunch <= 1.0 {
+            return 0.0;
+        }
+        let kinds = [1.0 - load.write_share, load.write_share];
+        let longest_ns = self.longest_ns(load, pieces, kinds.map(|share| (share * load.bunch).max(1.0)));
+        let there = kinds.map(|share| (share * load.bunch).min(1.0));
+        (there[0] * longest_ns[0]).max(there[1] * longest_ns[1]) - self.wait_ns(load, pieces)
+    }
+
+    /// Mean wait of the longest of so many reads, and of so many writes, of a load, ns.
+    fn longest_ns(&self, load: &DeviceLoad, pieces: &Pieces, many: [f64; 2]) -> [f64; 2] {
+        let longest = |kind: usize, requests: f64| match requests {
+            requests if requests <= 1.0 => self.waits_ns[kind],
+            _ => waits_ns(self.known, self.standing, [requests; 2])[kind],
+        };
+        let reads_ns = if load.write_share < 1.0 { longest(0, many[0] * pieces.read.fork) } else { 0.0 };
+        let fetches = load.write_share > 0.0 && pieces.fetching > 0.0;
+        let fetched_ns = if fetches { pieces.fetching * longest(0, many[1] * pieces.fetch.fork) } else { 0.0 };
+        let waits = load.write_share > 0.0 && !load.is_behind();
+        let written_ns = if waits { longest(1, many[1] * pieces.write.fork) } else { 0.0 };
+        [reads_ns, fetched_ns + written_ns]
     }
 
     /// Percentiles as they were measured beside so many writes, for what waits behind other requests on top of them.
-    pub fn percentiles(&self, load: &DeviceLoad, answer: &mut DeviceAnswer) {
+    pub fn percentiles(&self, load: &DeviceLoad, pieces: &Pieces, answer: &mut DeviceAnswer) {
         let reads = 1.0 - load.write_share;
         let queue_ns = answer.queue_ns.min(answer.mean_ns);
-        let alone_ns = (answer.mean_ns - queue_ns - answer.flush_ns - self.wait_ns(load)).max(0.0);
+        let alone_ns = (answer.mean_ns - queue_ns - answer.flush_ns - self.wait_ns(load, pieces)).max(0.0);
         for (rank, seen) in RANKS.iter().zip([&mut answer.p50, &mut answer.p99, &mut answer.p999]) {
             let rare = rank.rare();
             let beyond = if reads > 0.0 {
-                self.known.read_ns(self.share, (rare / reads).min(1.0)) - self.known.idle_read_ns()
+                self.known.read_ns(self.standing.share, (rare / reads).min(1.0)) - self.known.idle_read_ns()
             } else {
-                self.known.write_ns(self.share, rare) - self.known.idle_write_ns()
+                self.known.write_ns(self.standing.share, rare) - self.known.idle_write_ns()
             };
             // What writes wait for was measured with them: they are taken into the buffer, or wait for room in it.
             let queued = if reads == 0.0 { 0.0 } else { queue_ns * rank.folds() };
             let mid = (alone_ns + answer.flush_ns + queued + beyond.max(0.0)).max(0.0);
             *seen = Percentile::around(mid, BESIDE_WIDTH);
+        }
+    }
+}
+
+/// Mean wait of the longest of so many reads, and of so many writes, ns.
+fn waits_ns(known: &UnderLoad, Standing { share, beyond }: Standing, many: [f64; 2]) -> [f64; 2] {
+    let knee = known.knee.value;
+    let mean = |share: f64| [0, 1].map(|kind| known.mean_longest_wait_ns(share, kind == 1, many[kind]));
+    // A write that the load itself makes wait for room waits in the network, and not here.
+    let full = |[reads, _]: [f64; 2]| [reads, 0.0];
+    match beyond {
+        0.0 => mean(share.min(knee * BELOW)),
+        1.0 => full(mean(share.max(knee))),
+        _ => {
+            let (below, above) = (mean(knee * BELOW), full(mean(knee)));
+            [0, 1].map(|kind| (1.0 - beyond) * below[kind] + beyond * above[kind])
         }
     }
 }

@@ -59,9 +59,10 @@ impl Search<'_> {
     }
 
     /// How far a station is from full, for what holds where it has room: 1 as long as it does, and 0 where it is full.
-    fn room_at(&self, place: usize) -> f64 {
-        let all: f64 = self.classes.iter().map(|class| class.rate * class.demands[place]).sum();
-        1.0 - (all / self.left(place)).min(1.0).powi(FULLER)
+    pub(super) fn room_at(&self, place: usize) -> f64 {
+        let all: f64 = self.classes.iter().map(|class| class.rate * self.work(class, place)).sum();
+        let left = if place == ROOM { 1.0 } else { self.left(place) };
+        1.0 - (all / left).min(1.0).powi(FULLER)
     }
 
     /// How far a class keeps its rate where a wait becomes shorter: all of it where a rate of its own limits it, otherwise
@@ -75,7 +76,7 @@ impl Search<'_> {
     }
 
     /// Time of a server that an operation takes at a place; room is drained like a station that serves in order.
-    fn work(&self, class: &Class, place: usize) -> f64 {
+    pub(super) fn work(&self, class: &Class, place: usize) -> f64 {
         if place < STATIONS {
             return class.demands[place];
         }

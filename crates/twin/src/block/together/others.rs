@@ -1,7 +1,10 @@
 //! What a customer meets of other classes beyond what chance would lay in its way.
 
-use super::{Class, Search, itself::OTHERS_AT_MOST};
-use crate::block::network::{At, MemberChoice};
+use super::{Class, ROOM, Search, itself::OTHERS_AT_MOST};
+use crate::block::{
+    bunch::Bunch,
+    network::{At, Group, MemberChoice},
+};
 
 /// Pauses of another one, over the cycle of a customer, up to which he is met at each server on the way round, and beyond
 /// which the customer is there before him.
@@ -10,6 +13,7 @@ const OVERTAKES: f64 = 1.05;
 
 /// A customer of a closed class that comes to a station again and again.
 struct Comer<'a> {
+    group: &'a Group,
     class: &'a Class<'a>,
     place: usize,
     /// Time between two of its visits, and that time but for what it waits there, ns.
@@ -20,6 +24,8 @@ struct Comer<'a> {
     servers: f64,
     /// Share of its time in which the station serves.
     left: f64,
+    /// How far writes are from waiting for room.
+    room: f64,
 }
 
 impl Search<'_> {
@@ -38,12 +44,13 @@ impl Search<'_> {
         others.map(|other| comer.meets(other) - comer.by_chance(other, waits(other))).sum()
     }
 
-    fn comer<'c>(&self, class: &'c Class<'c>, place: usize) -> Comer<'c> {
+    fn comer<'c>(&'c self, class: &'c Class<'c>, place: usize) -> Comer<'c> {
         // Programs stop the medium as pauses do, and make no read longer.
         let left = if place == At::Medium as usize { self.serving() } else { self.left(place) };
         let visits = count(class, place);
         let whole = class.customer.in_flight / class.rate / visits;
         Comer {
+            group: self.group,
             class,
             place,
             whole,
@@ -51,6 +58,7 @@ impl Search<'_> {
             own: class.rate / class.customer.in_flight * class.demands[place] / left,
             servers: self.group.servers[place],
             left,
+            room: self.room_at(ROOM),
         }
     }
 
@@ -65,8 +73,22 @@ impl Search<'_> {
 }
 
 impl Comer<'_> {
+    /// Time of a server that a class takes at once, ns: a bunch where it is the slowest station takes it as one long service.
     fn service(&self, class: &Class) -> f64 {
-        class.customer.visits[self.place].service_ns / self.left
+        class.customer.visits[self.place].service_ns * self.at_once(class) / self.left
+    }
+
+    /// Requests of a class that come to a server at once, with nobody of it there before or after them. Where several bunches
+    /// are in flight, one follows the other; where writes wait for room, they come as that is there.
+    fn at_once(&self, class: &Class) -> f64 {
+        let alone = class.customer.bunch >= class.customer.in_flight;
+        let room = if class.weights[ROOM] > 0.0 { self.room } else { 1.0 };
+        let slowest = Bunch::of(self.group, class.customer).is_some_and(|bunch| bunch.is_slowest(self.place));
+        if !alone || !slowest {
+            return 1.0;
+        }
+        let whole = (class.customer.bunch * count(class, self.place) / self.servers).max(1.0);
+        1.0 + (whole - 1.0) * room
     }
 
     /// With each operation it comes once, and always to the same server.
@@ -79,12 +101,19 @@ impl Comer<'_> {
     fn by_chance(&self, other: &Class, wait_ns: f64) -> f64 {
         let longer = if self.is_sure() { (1.0 - self.cycle / self.service(other)).max(0.0) } else { 0.0 };
         let busy = other.rate * other.demands[self.place] / self.left;
-        busy * other.residuals[self.place] + busy.min(OTHERS_AT_MOST) * longer * wait_ns
+        let behind_ns = (self.at_once(other) - 1.0) / 2.0 * other.customer.visits[self.place].service_ns / self.left;
+        let waited_ns = longer * (wait_ns - behind_ns).max(0.0);
+        busy * (other.residuals[self.place] + behind_ns) + busy.min(OTHERS_AT_MOST) * waited_ns
     }
 
     /// What it meets of another class, ns a visit.
     fn meets(&self, other: &Class) -> f64 {
-        let (every, service) = (1.0 / (other.rate * count(other, self.place)).max(1e-30), self.service(other));
+        let every = self.at_once(other) / (other.rate * count(other, self.place)).max(1e-30);
+        let service = self.service(other);
+        if self.at_once(other) > 1.0 {
+            // It takes all servers at the same time.
+            return self.meets_every(other, 1.0, self.servers * every);
+        }
         let turns = if self.class.customer.members_by == MemberChoice::Stays { 1.0 } else { self.servers };
         let anywhere = self.meets_every(other, turns, self.servers * every);
         if self.servers == 1.0 || !(goes_round(self.class) && goes_round(other)) {
@@ -104,9 +133,10 @@ impl Comer<'_> {
         let (cycle, service) = (self.cycle * turns, self.service(other));
         let busy = (service / every).min(1.0);
         let longer = cycle < service;
-        let ahead = if longer && self.is_sure() { other.customer.in_flight } else { 1.0 };
+        let together = self.at_once(other) > 1.0;
+        let ahead = if longer && self.is_sure() && !together { other.customer.in_flight } else { 1.0 };
         let most = busy / (1.0 - self.own).max(busy) * ahead;
-        let taken = if longer { taken(other, cycle, service, every) } else { service / 2.0 };
+        let taken = if longer { taken(goes_alone(other) || together, cycle, service, every) } else { service / 2.0 };
         (self.whole * turns / every * (service / cycle).min(1.0)).min(most) * taken
     }
 }
@@ -119,6 +149,11 @@ fn count(class: &Class, place: usize) -> f64 {
 /// Time of an operation that waits for nobody, ns.
 fn alone_ns(class: &Class) -> f64 {
     class.customer.think_ns + class.bare_ns + class.flush_ns
+}
+
+/// It is lone, and comes as soon as it can.
+fn goes_alone(class: &Class) -> bool {
+    class.customer.in_flight <= 1.0 && class.customer.rate.is_infinite()
 }
 
 /// It is lone, and goes round the servers.
@@ -137,9 +172,8 @@ fn stays_behind(every: f64, service: f64, cycle: f64) -> f64 {
 /// What a service of another class, one `every` so often, takes from a customer whose cycle is shorter, ns. Who waited for
 /// one is served at its end, and comes again after each of its cycles until the next one has begun: once at least. The gaps
 /// between services are by chance, but for a lone customer, who always comes back after the same time.
-fn taken(other: &Class, cycle: f64, service: f64, every: f64) -> f64 {
+fn taken(lone: bool, cycle: f64, service: f64, every: f64) -> f64 {
     let gap = (every - service).max(0.0) / cycle;
-    let lone = other.customer.in_flight <= 1.0 && other.customer.rate.is_infinite();
     let cycles = match gap {
         _ if gap < 1e-3 => 1.0,
         _ if !lone => 1.0 / -(-1.0 / gap).exp_m1(),
