@@ -267,3 +267,10 @@ fn seeds_5000831_and_5000184_nobody_has_more_than_all_cores() {
 fn seed_7001273_nobody_waits_for_room_longer_than_all_writes_take() {
     near(&drawn(7_001_273), 6.0);
 }
+
+/// Reads stood behind ever more programs as a drive without pauses filled, and not behind those alone that its buffer holds:
+/// 4.8 times too slow.
+#[test]
+fn seed_9000775_reads_stand_behind_no_more_programs_than_buffers_hold() {
+    near(&drawn(9_000_775), 2.6);
+}

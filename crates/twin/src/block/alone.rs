@@ -115,6 +115,7 @@ mod tests {
             variation: [variation, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
             background_ns: 0.0,
             pause_ns: 0.0,
+            buffered: f64::INFINITY,
             members: 1.0,
             flush_ns: 50_000.0,
             flush_blocks: 1.0,

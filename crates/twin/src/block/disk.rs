@@ -16,6 +16,7 @@ pub fn group(members: f64) -> Group {
         variation: [0.25, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         background_ns: 0.0,
         pause_ns: 0.0,
+        buffered: f64::INFINITY,
         members,
         flush_ns: 0.0,
         flush_blocks: 0.0,

@@ -52,6 +52,8 @@ pub struct Group {
     pub background_ns: f64,
     /// Longest that a customer waits behind such a piece, ns.
     pub pause_ns: f64,
+    /// Pieces that wait for a server of the medium when the buffers are full.
+    pub buffered: f64,
     /// Members.
     pub members: f64,
     /// Mean time of a flush on a member, ns.

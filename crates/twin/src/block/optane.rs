@@ -20,6 +20,7 @@ pub fn group(drive: &OptaneSsd, members: f64) -> Group {
         variation: [0.0; STATIONS],
         background_ns: 0.0,
         pause_ns: 0.0,
+        buffered: f64::INFINITY,
         members,
         flush_ns: drive.flush.base_ns.value,
         flush_blocks: OrElse::or(&drive.flush.blocking_share, 0.0),

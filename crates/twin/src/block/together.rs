@@ -184,14 +184,18 @@ impl<'a> Search<'a> {
 
     /// Mean time that a customer waits behind background work that is under way. Where nothing puts that off, pieces queue at
     /// a server behind one another. They come to the servers in turn, as many at once as an operation causes, so that the
-    /// time between two of them at one server varies as much less as there are such bursts in a round (Kingman 1961).
+    /// time between two of them at one server varies as much less as there are such bursts in a round (Kingman 1961). No more of
+    /// them queue than the buffers hold, and those that are on their way there.
     fn pause(&self) -> f64 {
         let alone = self.group.pause();
         if self.group.pause_ns.is_finite() {
             return alone;
         }
         let busy = self.state.background.min(1.0 - LEFT_AT_LEAST);
-        alone * (1.0 + busy / (1.0 - busy) * self.burst())
+        let pieces = |class: &Class| class.customer.in_flight * class.customer.background / self.group.servers[0];
+        let queued = self.group.buffered + self.classes.iter().map(pieces).sum::<f64>();
+        let most = alone.max((queued - 0.5) * self.group.background_ns);
+        (alone * (1.0 + busy / (1.0 - busy) * self.burst())).min(most)
     }
 
     /// Pieces of background work that come at once, over the servers that take them in turn.

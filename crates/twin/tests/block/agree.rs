@@ -35,6 +35,7 @@ fn exponential(dies: f64) -> Group {
         variation: [1.0; STATIONS],
         background_ns: 0.0,
         pause_ns: 0.0,
+        buffered: f64::INFINITY,
         members: 1.0,
         flush_ns: 0.0,
         flush_blocks: 0.0,
