@@ -274,3 +274,16 @@ fn seed_7001273_nobody_waits_for_room_longer_than_all_writes_take() {
 fn seed_9000775_reads_stand_behind_no_more_programs_than_buffers_hold() {
     near(&drawn(9_000_775), 2.6);
 }
+
+/// Percentiles of small writes on RAID 5 were those of one write on one drive: a third of what a write takes that reads first.
+#[test]
+fn seed_3001462_percentiles_of_an_array_of_measured_drives_are_those_of_its_slowest() {
+    let scenario = drawn(3_001_462);
+    let solution = scenario::solved(&scenario.job).unwrap_or_else(|error| panic!("{}: {error}", scenario.words));
+    let record = scenario.play().unwrap_or_else(|error| panic!("{}: {error}", scenario.words));
+    let (seen, said) = (&record.classes[0].service, &solution.streams[0]);
+    for (seen_ns, said) in [(seen.p50_ns, said.p50), (seen.p99_ns, said.p99), (seen.p999_ns, said.p999)] {
+        let apart = seen_ns as f64 / said.mid_ns;
+        assert!((0.8..1.25).contains(&apart), "{}: {seen_ns} ns seen, {said:?} said", scenario.words);
+    }
+}
