@@ -111,11 +111,10 @@ impl UnderLoad {
         self.mean_longest_wait_ns(share, write, 1.0)
     }
 
-    /// The same of the longest of `many`, each of which waits by itself: it is as rare as `1 - (1 - rare)^many`.
+    /// The same of the longest of `many`, each of which waits by itself.
     pub fn mean_longest_wait_ns(&self, share: f64, write: bool, many: f64) -> f64 {
         let idle = if write { self.idle_write_ns() } else { self.idle_read_ns() };
-        let of_one = |rare: f64| if many > 1.0 { -((-rare).ln_1p() / many).exp_m1() } else { rare };
-        let at = |rare: f64| match of_one(rare) {
+        let at = |rare: f64| match Self::rare_of_one(rare, many) {
             rare if write => self.write_ns(share, rare),
             rare => self.read_ns(share, rare),
         };
@@ -127,6 +126,11 @@ impl UnderLoad {
         };
         let rarest = edge(steps) * at(edge(steps) / 2.0);
         ((0..steps).map(part).sum::<f64>() + rarest - idle).max(0.0)
+    }
+
+    /// How rare each of `many` is whose slowest one is so `rare`: that is `1 - (1 - rare of one)^many`.
+    pub fn rare_of_one(rare: f64, many: f64) -> f64 {
+        if many > 1.0 { -((-rare).ln_1p() / many).exp_m1() } else { rare }
     }
 
     /// What is wrong with it, if anything.

@@ -91,8 +91,8 @@ pub fn group(nand: &Nand, members: f64, wear: &Wear) -> Group {
         row: nand.dies.value,
         variation: [0.0; STATIONS],
         background_ns: wear.program_ns,
-        // What was measured beside writes holds what programs cost.
         buffered: nand.buffer_bytes.value / program_bytes(nand) / nand.dies.value,
+        // What was measured beside writes holds what programs cost.
         pause_ns: if nand.under_load.is_some() { 0.0 } else { OrElse::or(&nand.suspend_ns, f64::INFINITY) },
         members,
         flush_ns: flush.base_ns.value,

@@ -102,18 +102,17 @@ impl<'a> Writes<'a> {
             *seen = Percentile::around(mid, BESIDE_WIDTH);
         }
     }
-}
 
-impl Writes<'_> {
     /// How much longer than a lone read the slowest of `fork` reads takes that a share `rare` of such operations exceeds, ns.
     fn read_beyond_ns(&self, rare: f64, fork: f64) -> f64 {
-        self.known.read_ns(self.standing.share, of_one(rare, fork)) - self.known.idle_read_ns()
+        self.known.read_ns(self.standing.share, UnderLoad::rare_of_one(rare, fork)) - self.known.idle_read_ns()
     }
 
     /// The same of writes. Where they read first, one of the two is rare, and the other as it mostly is.
     fn written_beyond_ns(&self, rare: f64, pieces: &Pieces) -> f64 {
         let written = |rare: f64| {
-            self.known.write_ns(self.standing.share, of_one(rare, pieces.write.fork)) - self.known.idle_write_ns()
+            self.known.write_ns(self.standing.share, UnderLoad::rare_of_one(rare, pieces.write.fork))
+                - self.known.idle_write_ns()
         };
         if pieces.fetching <= 0.0 {
             return written(rare);
@@ -125,11 +124,6 @@ impl Writes<'_> {
 
 /// Half of all take longer than what is mostly seen.
 const MOSTLY: f64 = 0.5;
-
-/// How rare each of `fork` requests is whose slowest one is so `rare`.
-fn of_one(rare: f64, fork: f64) -> f64 {
-    if fork > 1.0 { -((-rare).ln_1p() / fork).exp_m1() } else { rare }
-}
 
 /// Mean wait of the longest of so many reads, and of so many writes, ns.
 fn waits_ns(known: &UnderLoad, Standing { share, beyond }: Standing, many: [f64; 2]) -> [f64; 2] {
