@@ -11,3 +11,7 @@ class LabError(AssayError):
 
 class GuestError(LabError):
     """The guest died, hung, or a command in it failed."""
+
+
+class GuestGoneError(GuestError):
+    """The machine ended by itself."""

@@ -20,7 +20,7 @@ from typing import Any, Self
 from assay.error import NOT_POSSIBLE
 
 from assay_lab import qemu
-from assay_lab.error import GuestError, LabError
+from assay_lab.error import GuestError, GuestGoneError, LabError
 from assay_lab.qemu import MachineSpec, Share
 
 BOOT_LIMIT_S = 240.0
@@ -235,12 +235,12 @@ class Guest:
         try:
             code = self._process.wait(5)
         except subprocess.TimeoutExpired:
-            return GuestError("the guest's agent hung up", hint=self.where())
-        said = _last_line(self.share / ".lab" / "qemu.log")
-        if code != 0 and said:
-            return GuestError(f"QEMU ended with exit code {code}: {said}", hint=self.where(), code=NOT_POSSIBLE)
+            return GuestGoneError("the guest's agent hung up", hint=self.where())
+        if code != 0:
+            said = _last_line(self.share / ".lab" / "qemu.log") or "it said nothing"
+            return GuestGoneError(f"QEMU {_ending(code)}: {said}", hint=self.where(), code=NOT_POSSIBLE)
         panic = "the guest's kernel panicked" if "Kernel panic" in self.console() else "the guest switched itself off"
-        return GuestError(panic, hint=self.where())
+        return GuestGoneError(panic, hint=self.where())
 
 
 def start(
@@ -269,6 +269,13 @@ def _die_with(parent: int) -> Any:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return prepare
+
+
+def _ending(code: int) -> str:
+    """How a process ended; a code below 0 is a signal's number."""
+    if code > 0:
+        return f"ended with exit code {code}"
+    return f"was ended by {signal.Signals(-code).name if -code in set(signal.Signals) else f'signal {-code}'}"
 
 
 def _short(command: str) -> str:

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from assay_lab.check import Broken
+from assay_lab.error import GuestGoneError
 from assay_lab.guest import Completed, Guest
 from assay_lab.machine import Parts
 from assay_lab.qemu import GIB, MIB, Drive, MachineSpec, Nvdimm, Share
@@ -112,7 +113,7 @@ class Lab:
         """The guest; booted where it is not on."""
         if self._guest is None or not self._guest.alive:
             self.cut()
-            self._guest = Guest.boot(self.spec, self.share)
+            self._guest = self._boot(self.spec)
             self.booted = True
             if self._to_release:
                 self.release()
@@ -121,8 +122,16 @@ class Lab:
     def renew(self, **changes: Any) -> Guest:
         """A guest that booted just now, of the same drives; `changes` are fields of the machine that differ."""
         self.power_off()
-        self._guest = Guest.boot(replace(self.spec, **changes), self.share)
+        self._guest = self._boot(replace(self.spec, **changes))
         return self._guest
+
+    def _boot(self, spec: MachineSpec) -> Guest:
+        """Boots; once more where the machine went away before its agent answered: nothing of ours ran by then."""
+        try:
+            return Guest.boot(spec, self.share)
+        except GuestGoneError as error:
+            self.tell(f"{error.message} before its agent answered ({error.hint}); it boots again")
+            return Guest.boot(spec, self.share)
 
     def power_off(self) -> None:
         """Ends the guest in order."""

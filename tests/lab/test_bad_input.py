@@ -77,6 +77,13 @@ def test_what_qemu_complains_of_is_told(tmp_path: Path, share: Path) -> None:
         Guest.boot(spec, share, timeout_s=60)
 
 
+def test_a_machine_that_a_signal_ends_is_not_said_to_have_switched_itself_off(tmp_path: Path, share: Path) -> None:
+    spec = player(tmp_path, "os.kill(os.getpid(), 11)")
+    with pytest.raises(GuestError, match="QEMU was ended by SIGSEGV: it said nothing") as caught:
+        Guest.boot(spec, share, timeout_s=60)
+    assert caught.value.code == 4
+
+
 def test_a_command_that_hangs_is_ended_after_its_limit(tmp_path: Path, share: Path) -> None:
     spec = player(tmp_path, "os.write(port, b'ready 6.1\\n')\ntime.sleep(LONG_S)")
     with Guest.boot(spec, share, timeout_s=60) as running:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from assay_lab import run
 from assay_lab.check import Body, Broken, Check, Skip
-from assay_lab.error import GuestError
+from assay_lab.error import GuestError, GuestGoneError
 from assay_lab.lab import Lab, Outcome
 from assay_lab.machine import Parts
 from assay_lab.qemu import MachineSpec
@@ -123,6 +123,37 @@ def test_drives_of_a_guest_that_is_off_are_released_when_the_next_one_boots(
         assert lab.guest is cast("object", guest)
     assert len(guest.ran) == 1
     assert "wipefs" in guest.ran[0]
+
+
+class GoesAway(Boots):
+    """Goes away as it boots, so many times."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.left = times
+
+    def boot(self, *_: object) -> Boots:
+        self.left -= 1
+        if self.left >= 0:
+            raise GuestGoneError("QEMU was ended by SIGSEGV", hint="its console is empty")
+        return self
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_machine_that_goes_away_as_it_boots_boots_once_more(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, times: int
+) -> None:
+    heard: list[str] = []
+    monkeypatch.setattr("assay_lab.lab.Guest", GoesAway(times))
+    lab = Lab.__new__(Lab)
+    lab._guest, lab.folder, lab.tell = None, tmp_path, heard.append
+    lab.spec = MachineSpec(tmp_path, tmp_path)
+    if times == 2:
+        with pytest.raises(GuestGoneError):
+            lab.renew()
+    else:
+        assert lab.renew() is lab._guest
+    assert heard == ["QEMU was ended by SIGSEGV before its agent answered (its console is empty); it boots again"]
 
 
 def test_a_guest_that_never_came_up_ends_the_run() -> None:

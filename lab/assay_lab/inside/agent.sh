@@ -4,9 +4,17 @@
 #   run ID   /share/.lab/ID.sh with input ID.in; outputs ID.out and ID.err; answers "done ID CODE"
 #   kill ID  ends it and its children
 #   off      ends this machine
-for port in /sys/class/virtio-ports/*; do
-    [ "$(cat "$port/name")" = agent ] && exec 3<>"/dev/${port##*/}"
+# The kernel names ports in its own time, and comes to it late where the host is busy.
+port=
+tries=600
+while [ -z "$port" ] && [ $((tries -= 1)) -gt 0 ]; do
+    for each in /sys/class/virtio-ports/*; do
+        [ "$(cat "$each/name" 2>/dev/null)" = agent ] && [ -c "/dev/${each##*/}" ] && port=/dev/${each##*/}
+    done
+    [ -n "$port" ] || sleep 0.1
 done
+[ -n "$port" ] || { echo "lab: the agent found no port"; exit 1; }
+exec 3<>"$port"
 
 run() {
     at=/share/.lab/$1

@@ -37,7 +37,7 @@ shell)
     cd /tmp
     setsid -c /sbin/dash -i
     ;;
-*) agent ;;
+*) agent || echo "lab: the agent ended with exit code $?" ;;
 esac
 sync
 poweroff -f
