@@ -13,6 +13,7 @@ from assay.claim.take import compare, evaluate
 from assay.claim.unit import base_of
 from assay.claim.value import ClaimValue
 from assay.error import AssayError
+from assay.target import names
 
 PUBLISHED = Path(__file__).resolve().parents[2].parent / "shared" / "claims.csv"
 
@@ -40,7 +41,7 @@ def test_every_run_is_needed_and_makes_streams(name: str) -> None:
     study = load(name)
     assert needed(study) == set(study.runs)
     for point in points(study, needed(study)):
-        for stream in streams_of(point, point.machine.on.startswith(("pmem", "ddr4", "memory-mode"))):
+        for stream in streams_of(point, names.is_memory(names.target(point.machine.on))):
             assert stream["size_bytes"] > 0
 
 

@@ -106,6 +106,27 @@ def test_caches() -> None:
     assert names.target("cache=1GiB:drive")["front"]["twin"]["device"]["family"] == "dram"
 
 
+def test_memory_as_a_block_device_is_reached_as_drives_are() -> None:
+    found = names.target("block:dimm*6")
+    assert found == {"kind": "block", "memory": names.target("dimm*6")}
+    assert not names.is_memory(found)
+    assert (names.family(found), names.devices(found), names.capacity_bytes(found)) == ("pmem", 6, 6e12)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("block:drive", "write twin:drive"),
+        ("block:memory-mode:dram+dimm", "name modules"),
+        ("cache=1GiB:block:dimm", "the host's own page cache lies before it"),
+    ],
+)
+def test_what_is_no_memory_or_has_a_cache_already_is_no_block_device(text: str, said: str) -> None:
+    with pytest.raises(AssayError) as caught:
+        names.target(text)
+    assert said in caught.value.hint
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -120,6 +141,8 @@ def test_caches() -> None:
         "drive*4-1",
         "drive*4-",
         "raid0:dimm*4",
+        "raid0:block:dimm*4",
+        "block:",
         "memory-mode:dram",
         "memory-mode:dram+drive",
         "cache=:drive",
@@ -136,7 +159,7 @@ def test_a_name_that_means_nothing_is_refused_in_a_sentence(text: str) -> None:
     assert caught.value.hint
 
 
-@given(st.text(alphabet="drive*:=+@raid05cach.memoy-/419KiB", max_size=24))
+@given(st.text(alphabet="drive*:=+@raid05cachblk.memoy-/419KiB", max_size=24))
 def test_no_name_breaks_the_reader(text: str) -> None:
     with contextlib.suppress(AssayError):
         names.target(text)

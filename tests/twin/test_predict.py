@@ -31,6 +31,14 @@ def test_a_refusal_says_what_to_do(assayer: object, on: str, fix: str) -> None:
     assert fix in refused.value.hint
 
 
+def test_a_depth_on_memory_as_a_block_device_is_said_to_do_nothing(assayer: object) -> None:
+    assert assayer
+    one, deep = (predict(Point("twin:block:pmem100-128g*6", path="io_uring+direct", depth=d)) for d in (1, 32))
+    assert "does nothing" in deep["depth"]
+    assert "depth" not in one
+    assert deep["iops"] == one["iops"]
+
+
 def test_a_file_system_stands_before_the_twin(assayer: object) -> None:
     assert assayer
     named = predict(Point("twin:fs=ext4:970evoplus", path="libaio", host="i9-9900k"))

@@ -131,7 +131,7 @@ pub struct Station {
     lone_at: Picoseconds,
     /// What a call of its path costs.
     pub costs: Costs,
-    /// Loads and stores reach it: the time that it takes is the CPU's.
+    /// Loads and stores reach it, or the kernel's copies: the time that it takes is the CPU's.
     pub is_memory: bool,
     doings: Doings,
     at: Picoseconds,
@@ -186,8 +186,12 @@ impl Scene {
     /// # Errors
     /// Where the family has none, or the host does not know the path.
     pub fn add(&mut self, driven: &Driven, used_bytes: u64, seed: u64) -> Result<usize, TwinError> {
-        let is_memory = driven.target.twin().device.is_memory();
-        self.add_by(driven, if is_memory { PathKey::DaxPread } else { PathKey::IoUring }, used_bytes, seed)
+        let path = match &driven.target {
+            target if target.is_memory() => PathKey::DaxPread,
+            target if target.is_inline() => PathKey::PreadDirect,
+            _ => PathKey::IoUring,
+        };
+        self.add_by(driven, path, used_bytes, seed)
     }
 
     /// The same, reached by a path.
@@ -195,7 +199,7 @@ impl Scene {
     /// # Errors
     /// Likewise.
     pub fn add_by(&mut self, driven: &Driven, path: PathKey, used_bytes: u64, seed: u64) -> Result<usize, TwinError> {
-        let is_memory = driven.target.twin().device.is_memory();
+        let is_memory = driven.target.is_memory() || driven.target.is_inline();
         let costs = Costs::of(&driven.host, driven, path)?;
         let machine = Machine::holding(&driven.target, seed, used_bytes as f64)?;
         let (lone, doings) = (machine.clone(), Doings::default());

@@ -21,6 +21,7 @@ pub fn answer(target: &Target, loads: &[DeviceLoad], answers: &mut [DeviceAnswer
             array::answer(member, array, loads, answers)
         }
         Target::Cache { front, back, bytes, policy } => memory::cache(front, back, *bytes, *policy, loads, answers),
+        Target::Block { memory } => memory::block(memory, loads, answers),
     }
 }
 

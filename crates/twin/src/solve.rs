@@ -30,6 +30,7 @@ pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solutio
     host.validate()?;
     let target = &*target.seated(host);
     streams.iter().try_for_each(Stream::validate)?;
+    let streams = &*streams.iter().map(|stream| stream.on(target)).collect::<Result<Vec<_>, _>>()?;
     let coupled = couple(target, host, streams)?;
     let ends = phases::ends(streams, &coupled);
     if ends.len() <= 2 {
@@ -99,7 +100,7 @@ fn stream_solution(
 /// Operations that overlap ([`DeviceAnswer::overlap`]) are longer than the time between two of a customer.
 fn mean(stream: &Stream, answer: &DeviceAnswer, seat: &fixed_point::Seat) -> f64 {
     let sum = seat.latency_ns() + answer.mean_ns * answer.overlap.max(1.0);
-    if stream.path.key.is_load_store() {
+    if stream.path.holds_core() {
         return sum;
     }
     // What waits for others of its batch has ended.

@@ -37,7 +37,8 @@ impl Machine {
     /// # Errors
     /// Likewise.
     pub fn holding(target: &Target, seed: u64, used_bytes: f64) -> Result<Self, TwinError> {
-        if target.twin().device.is_memory() {
+        let target = if let Target::Block { memory } = target { memory } else { target };
+        if target.is_memory() {
             return Ok(Self::Memory(Box::new(MemoryStation::new(target)?.with_working_set(used_bytes))));
         }
         if let Target::Cache { front, back, bytes, .. } = target {

@@ -4,7 +4,7 @@ use assay_record::{Durability, DurabilityKind, Persist};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{PathKey, TwinError};
+use crate::{PathKey, Target, TwinError};
 
 /// How bytes travel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,12 +21,25 @@ pub struct StreamPath {
     /// Sleep between two looks at a polled completion queue, ns; 0 spins.
     #[serde(default)]
     pub poll_sleep_ns: f64,
+    /// The CPU moves the bytes itself, behind a block device ([`Target::is_inline`]): nobody says it, the target does.
+    #[serde(skip)]
+    pub inline: bool,
 }
 
 impl StreamPath {
     /// A path without options.
     pub fn plain(key: PathKey) -> Self {
-        Self { key, persist: Persist::Auto, fenced: false, poll_sleep_ns: 0.0 }
+        Self { key, persist: Persist::Auto, fenced: false, poll_sleep_ns: 0.0, inline: false }
+    }
+
+    /// The time that the device takes is CPU time.
+    pub fn is_copied(&self) -> bool {
+        self.key.is_load_store() || self.inline
+    }
+
+    /// It is that of the thread that asks, which never sleeps over it.
+    pub fn holds_core(&self) -> bool {
+        self.is_copied() && self.key.is_blocking()
     }
 }
 
@@ -84,6 +97,9 @@ pub struct Stream {
     pub grows: bool,
 }
 
+/// Direct ways to a block device.
+const ON_BLOCKS: [PathKey; 3] = [PathKey::PreadDirect, PathKey::Libaio, PathKey::IoUring];
+
 /// What Linux reads ahead of sequential reads through the page cache where nobody says otherwise (VM_READAHEAD_PAGES).
 pub const READ_AHEAD_BYTES: f64 = 131_072.0;
 
@@ -120,10 +136,34 @@ impl Stream {
         }
     }
 
+    /// The same on a target.
+    ///
+    /// # Errors
+    /// Where the target is not reached by its path.
+    pub fn on(&self, target: &Target) -> Result<Self, TwinError> {
+        let inline = target.is_inline();
+        if inline && !self.path.key.is_buffered() && !ON_BLOCKS.contains(&self.path.key) {
+            return Err(TwinError::NotPossible {
+                what: format!("stream {}: the path {:?}", self.name, self.path.key),
+                name: target.twin().name.clone(),
+                why: "it is memory as a block device, which takes no NVMe commands, no stores and is not polled"
+                    .to_owned(),
+            });
+        }
+        let mut stream = Self { path: StreamPath { inline, ..self.path }, ..self.clone() };
+        if inline && !self.path.key.is_buffered() {
+            // Each request has ended when the call that hands it over returns.
+            (stream.depth, stream.batch) = (1, 1);
+        }
+        Ok(stream)
+    }
+
     /// Bytes of the requests in which the kernel reads ahead what is not in memory; none where it does not read ahead.
     pub fn ahead_bytes(&self) -> Option<f64> {
         let reads = self.path.key.is_buffered() && self.sequential && self.write_share == 0.0;
         let bytes = self.read_ahead_bytes.unwrap_or(READ_AHEAD_BYTES);
+        // Who copies as it asks has one request at a time, however large.
+        let bytes = if self.path.inline { bytes.max(self.size_bytes) } else { bytes };
         (reads && bytes > 0.0).then_some(bytes)
     }
 

@@ -11,6 +11,7 @@ handles=8:capacity=...   the same with placement handles (Flexible Data Placemen
 iops=16000:io2           a volume with so many operations a second provisioned; throughput=500MiB:gp3 likewise
 interleave:p4610*4       the same as p4610*4, said aloud
 memory-mode:FRONT+BACK   modules of DRAM as a direct-mapped cache in front of modules of persistent memory
+block:pmem100-128g*6     modules of memory as a block device: files without DAX, the page cache, direct calls
 cache=16GiB:p4610        a page cache of that size; cache=16GiB@ddr5-4800-32g*8:... names its memory
 """
 
@@ -72,12 +73,14 @@ def target(text: str, chunk_bytes: int = 0) -> Json:
         return _handled(name, target(rest, chunk_bytes), head.removeprefix("handles="))
     if colon and head == "memory-mode":
         return _memory_mode(name, rest)
+    if colon and head == "block":
+        return _block(name, rest)
     word, equals, value = head.partition("=")
     if colon and equals and word in PROVISIONED:
         return _provision(name, target(rest, chunk_bytes), word, value)
     if colon:
         known = (
-            "raid0, raid1, raid5, raid10, interleave, memory-mode, chunk=BYTES, cache=BYTES, capacity=BYTES, "
+            "raid0, raid1, raid5, raid10, interleave, memory-mode, block, chunk=BYTES, cache=BYTES, capacity=BYTES, "
             "unit=BYTES, handles=N, iops=N, throughput=BYTES"
         )
         raise TwinNameError(name, f"begins with `{head}:`, which is no composition", f"known are {known}")
@@ -86,14 +89,20 @@ def target(text: str, chunk_bytes: int = 0) -> Json:
 
 def is_memory(found: Json) -> bool:
     """The data lies in memory that loads and stores reach."""
-    return family(found) in catalog.MEMORY_FAMILIES
+    return found["kind"] != "block" and family(found) in catalog.MEMORY_FAMILIES
+
+
+def within(found: Json) -> Json:
+    """What a composition keeps its data on: a member, what lies behind a cache, the memory of a block device."""
+    inner: Json = found[{"stripe": "member", "cache": "back", "block": "memory"}[found["kind"]]]
+    return inner
 
 
 def family(found: Json) -> str:
     """Family of the device that holds the data."""
     if found["kind"] == "device":
         return str(found["twin"]["device"]["family"])
-    return family(found["member"] if found["kind"] == "stripe" else found["back"])
+    return family(within(found))
 
 
 def vcpus(found: Json) -> Json | None:
@@ -101,26 +110,25 @@ def vcpus(found: Json) -> Json | None:
     if found["kind"] == "device":
         device: Json = found["twin"]["device"]
         return device.get("vcpus")
-    return vcpus(found["member"] if found["kind"] == "stripe" else found["back"])
+    return vcpus(within(found))
 
 
 def devices(found: Json) -> int:
     """Devices that hold the data."""
     if found["kind"] == "device":
         return int(found["modules"])
-    if found["kind"] == "cache":
-        return devices(found["back"])
-    return devices(found["member"]) * int(found["count"])
+    return devices(within(found)) * int(found.get("count", 1))
 
 
 def capacity_bytes(found: Json) -> float:
     """Bytes that a user can store."""
     if found["kind"] == "device":
         return float(found["twin"]["capacity_bytes"]["value"]) * int(found["modules"])
-    if found["kind"] == "cache":
-        return capacity_bytes(found["back"])
+    within_bytes = capacity_bytes(within(found))
+    if found["kind"] != "stripe":
+        return within_bytes
     count = float(found["count"])
-    return capacity_bytes(found["member"]) * {"raid5": count - 1, "raid10": count / 2}.get(found["layout"], count)
+    return within_bytes * {"raid5": count - 1, "raid10": count / 2}.get(found["layout"], count)
 
 
 def _device(name: str, modules: int = 1) -> Json:
@@ -247,7 +255,7 @@ def _provision(name: str, found: Json, word: str, value: str) -> Json:
     Raises:
         TwinNameError: where it is no volume, or its vendor provisions no such rate.
     """
-    inner = {"stripe": "member", "cache": "back"}.get(found["kind"])
+    inner = {"stripe": "member", "cache": "back", "block": "memory"}.get(found["kind"])
     if inner:
         return found | {inner: _provision(name, found[inner], word, value)}
     twin = found["twin"]
@@ -281,7 +289,19 @@ def _cache(name: str, head: str, rest: str, chunk_bytes: int) -> Json:
     if not is_memory(front):
         raise TwinNameError(name, "caches in something that is no memory", "name modules of DRAM after the @")
     back = target(rest, chunk_bytes)
+    if back["kind"] == "block":
+        hint = f"the host's own page cache lies before it: twin:{rest} with a buffered path, such as pread"
+        raise TwinNameError(name, "caches a block device of memory", hint)
     return {"kind": "cache", "front": front, "back": back, "bytes": _bytes(name, size), "policy": "lru"}
+
+
+def _block(name: str, rest: str) -> Json:
+    """Modules of memory that the kernel offers as a block device."""
+    memory = target(rest)
+    if memory["kind"] != "device" or not is_memory(memory):
+        hint = f"drives are block devices as they are: write twin:{rest}; of memory, name modules: block:pmem100-128g*6"
+        raise TwinNameError(name, "makes a block device of something that is no memory", hint)
+    return {"kind": "block", "memory": memory}
 
 
 def _memory_mode(name: str, rest: str) -> Json:

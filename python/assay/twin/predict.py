@@ -33,6 +33,8 @@ DIRECT = "io_uring+direct"
 COLLECTING = ("nand", "cloud-instance")
 # Paths on which a thread has one operation in flight.
 BLOCKING = ("pread_buffered", "pread_direct", "mmap", "dax_pread", "dax_mmap_msync", "pmem")
+# Paths through the page cache.
+BUFFERED = ("pread_buffered", "mmap", "io_uring_buffered")
 MEMORY_PATHS = {"pmem": "pmem", "pread": "dax_pread", "mmap": "dax_mmap_msync"}
 PERSISTS = ("auto", "nt", "clwb", "clflushopt", "none")
 DURABILITIES = ("none", "fdatasync", "fsync", "o_dsync", "rwf_dsync", "msync", "persist")
@@ -79,7 +81,14 @@ def predict(point: Point) -> Json:
     answer = Binary.find().document("predict", "-", given=document)["answers"][0]
     if answer["kind"] == "refused":
         raise AssayError(answer["reason"], hint=answer["fix"], code=NOT_POSSIBLE)
-    return shown(point, host["name"], answer["solution"]) | state(point, target)
+    return shown(point, host["name"], answer["solution"]) | state(point, target) | depth(point, target)
+
+
+def depth(point: Point, target: Json) -> Json:
+    """What becomes of a depth that the target serves one by one."""
+    if target["kind"] != "block" or point.depth <= 1 or path_key(point.path, memory=False) in BUFFERED:
+        return {}
+    return {"depth": "does nothing: memory as a block device copies each request while it is handed over"}
 
 
 def state(point: Point, target: Json) -> Json:

@@ -32,7 +32,7 @@ impl ArrayStations {
             Target::Stripe { member, count, chunk_bytes, layout, missing } => {
                 (&**member, *count, *chunk_bytes, *layout, *missing)
             }
-            Target::Cache { .. } => return Err(no_model()),
+            Target::Cache { .. } | Target::Block { .. } => return Err(no_model()),
         };
         let Target::Device { twin, .. } = member else {
             return Err(no_model());

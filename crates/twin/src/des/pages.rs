@@ -1,17 +1,24 @@
 //! The page cache in front of a data set.
 
-use crate::stream::READ_AHEAD_BYTES;
-
 /// Bytes of a page of memory.
 pub(super) const PAGE_BYTES: u64 = 4096;
 /// Pages that are told apart at most; larger data sets are followed in larger units.
 const UNITS_AT_MOST: u64 = 1 << 28;
-/// Bytes of a read-ahead request, and how many are asked for before they are needed (Linux: its window, doubled once).
-pub(crate) const AHEAD_BYTES: u64 = READ_AHEAD_BYTES as u64;
-pub(crate) const AHEAD_REQUESTS: f64 = 2.0;
+/// Requests that are read ahead before they are needed (Linux: its window, doubled once).
+const AHEAD_REQUESTS: f64 = 2.0;
+
+/// Requests that are asked for before they are needed: none where who asks copies them itself.
+pub(crate) fn ahead_requests(inline: bool) -> f64 {
+    if inline { 0.0 } else { AHEAD_REQUESTS }
+}
+
+/// Write-back requests under way: one where the thread that writes back copies it itself.
+pub(crate) fn behind_requests(inline: bool) -> u32 {
+    if inline { 1 } else { BEHIND_REQUESTS }
+}
 /// Bytes of a write-back request, and how many are under way.
 pub(crate) const BEHIND_BYTES: u64 = 256 << 10;
-pub(crate) const BEHIND_REQUESTS: u32 = 16;
+const BEHIND_REQUESTS: u32 = 16;
 /// Share of the page cache that may be dirty before write-back begins, and before writers wait (Linux:
 /// `dirty_background_ratio` and `dirty_ratio`).
 pub(crate) const DIRTY_BACKGROUND: f64 = 0.1;

@@ -2,11 +2,14 @@
 
 use rand_xoshiro::rand_core::RngCore;
 
-use crate::simulated::{Action, Picoseconds, Request, Simulated};
+use crate::{
+    simulated::{Action, Picoseconds, Request, Simulated},
+    stream::READ_AHEAD_BYTES,
+};
 
 use super::{
     engine::Engine,
-    pages::{AHEAD_BYTES, AHEAD_REQUESTS, BEHIND_BYTES, BEHIND_REQUESTS, PAGE_BYTES},
+    pages::{BEHIND_BYTES, PAGE_BYTES, ahead_requests, behind_requests},
     seat::{Flight, Phase},
 };
 
@@ -68,15 +71,16 @@ impl<M: Simulated> Engine<M> {
         let bytes = u64::from(flight.bytes);
         let used = self.threads[thread].ahead[2] + bytes;
         self.threads[thread].ahead[2] = used;
-        while self.threads[thread].ahead[0] < used + AHEAD_REQUESTS as u64 * AHEAD_BYTES {
+        let (asked, inline) = self.asked_ahead(flight.thread);
+        while self.threads[thread].ahead[0] < used + ahead_requests(inline) as u64 * asked {
             let seat = &self.threads[thread];
             // Less may have been asked for than a large operation needs: what is missing lies before its end.
             let end = (flight.request.offset - seat.base + bytes) as i64;
             let inside = (end + seat.ahead[0] as i64 - used as i64).rem_euclid(seat.file_bytes.max(1) as i64) as u64;
-            let (start, offset, length) = (seat.start, seat.base + inside, AHEAD_BYTES.min(seat.file_bytes));
-            self.threads[thread].ahead[0] += AHEAD_BYTES;
+            let (start, offset, length) = (seat.start, seat.base + inside, asked.min(seat.file_bytes));
+            self.threads[thread].ahead[0] += asked;
             if self.pages[cache].touch_from(start, offset, length) {
-                self.threads[thread].ahead[1] += AHEAD_BYTES;
+                self.threads[thread].ahead[1] += asked;
             } else {
                 let request =
                     Request { offset, bytes: length as u32, action: Action::Read, sequential: true, ..flight.request };
@@ -88,6 +92,12 @@ impl<M: Simulated> Engine<M> {
         } else {
             self.threads[thread].starved.push((used, id));
         }
+    }
+
+    /// Bytes of a request that is read ahead for a thread, and whether that thread copies them itself.
+    fn asked_ahead(&self, thread: u32) -> (u64, bool) {
+        let stream = &self.classes[self.threads[thread as usize].class as usize].stream;
+        (stream.ahead_bytes().unwrap_or(READ_AHEAD_BYTES) as u64, stream.path.inline)
     }
 
     /// A write leaves its pages dirty; write-back follows, and a writer that is too fast waits for it.
@@ -104,9 +114,11 @@ impl<M: Simulated> Engine<M> {
     }
 
     fn start_behind(&mut self, cache: usize, like: Flight, at: Picoseconds) {
+        let class = self.threads[like.thread as usize].class as usize;
+        let at_once = behind_requests(self.classes[class].stream.path.inline);
         loop {
             let pages = &mut self.pages[cache];
-            if pages.dirty <= pages.background || pages.behind >= BEHIND_REQUESTS {
+            if pages.dirty <= pages.background || pages.behind >= at_once {
                 return;
             }
             pages.behind += 1;
@@ -149,8 +161,9 @@ impl<M: Simulated> Engine<M> {
     }
 
     fn arrived(&mut self, thread: u32, now: Picoseconds) {
+        let (asked, _) = self.asked_ahead(thread);
         let seat = &mut self.threads[thread as usize];
-        seat.ahead[1] += AHEAD_BYTES;
+        seat.ahead[1] += asked;
         let there = seat.ahead[1];
         while let Some(place) = self.threads[thread as usize].starved.iter().position(|(wanted, _)| *wanted <= there) {
             let (_, starved) = self.threads[thread as usize].starved.remove(place);

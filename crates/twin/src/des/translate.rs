@@ -12,7 +12,7 @@ use crate::{PathKey, Stream, StreamPath, Target, TwinError};
 /// # Errors
 /// Where the path and the target do not fit.
 pub fn path_key(spec: &PathSpec, target: &Target) -> Result<PathKey, TwinError> {
-    let memory = target.twin().device.is_memory();
+    let memory = target.is_memory();
     let never = |why: &str| {
         let what = format!("the path {:?}", spec.kind);
         Err(TwinError::NotPossible { what, name: target.twin().name.clone(), why: why.to_owned() })
@@ -39,8 +39,9 @@ pub fn path_key(spec: &PathSpec, target: &Target) -> Result<PathKey, TwinError> 
 /// How stores of a path leave the CPU caches: as asked on the `pmem` path, as the kernel does it elsewhere.
 pub fn persist(key: PathKey, asked: Persist, bytes: u32) -> Persist {
     match (key, asked) {
-        (PathKey::DaxPread, _) => Persist::Nt,
         (PathKey::DaxMmapMsync, _) => Persist::Clwb,
+        // Whoever copies for a caller does it past the caches.
+        (key, _) if key != PathKey::Pmem => Persist::Nt,
         // What the measured path does, too: non-temporal stores from 256 B up.
         (_, Persist::Auto) if bytes >= 256 => Persist::Nt,
         (_, Persist::Auto) => Persist::Clwb,
@@ -61,7 +62,7 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
     let key = path_key(&class.path, target)?;
     let dataset = job.dataset_of(class);
     let size_bytes = mean_size(&class.size);
-    Ok(Stream {
+    let stream = Stream {
         name: class.name.clone(),
         write_share: match class.operation {
             Operation::Read => 0.0,
@@ -89,7 +90,8 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         read_ahead_bytes: None,
         warm: key.is_buffered() && job.cache == Cache::Warm,
         grows: dataset.is_some_and(|dataset| matches!(dataset.layout, Layout::Grow | Layout::Preallocated)),
-    })
+    };
+    stream.on(target)
 }
 
 fn mean_size(sizes: &Sizes) -> f64 {

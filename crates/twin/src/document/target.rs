@@ -72,6 +72,12 @@ pub enum Target {
         /// Which pages it holds.
         policy: CachePolicy,
     },
+    /// Memory as a block device: the kernel's driver copies each request before the call that hands it over returns, so that
+    /// paths and the page cache are those of a drive.
+    Block {
+        /// Modules of memory.
+        memory: Box<Target>,
+    },
 }
 
 fn one() -> u32 {
@@ -97,6 +103,7 @@ impl Target {
             Self::Device { twin, modules } if twin.device.is_memory() => {
                 Self::Device { twin: twin.clone(), modules: modules.saturating_mul(count) }
             }
+            Self::Block { memory } => Self::Block { memory: Box::new(memory.times(count)) },
             other => Self::Stripe {
                 member: Box::new(other.clone()),
                 count,
@@ -127,8 +134,22 @@ impl Target {
                     policy: *policy,
                 }),
             },
+            Self::Block { memory } => match memory.seated(host) {
+                Cow::Borrowed(_) => Cow::Borrowed(self),
+                Cow::Owned(memory) => Cow::Owned(Self::Block { memory: Box::new(memory) }),
+            },
             _ => Cow::Borrowed(self),
         }
+    }
+
+    /// Loads and stores reach the data.
+    pub fn is_memory(&self) -> bool {
+        !self.is_inline() && self.twin().device.is_memory()
+    }
+
+    /// The CPU that hands a request over moves its bytes itself, behind a block device: nothing of it goes on meanwhile.
+    pub fn is_inline(&self) -> bool {
+        matches!(self, Self::Block { .. })
     }
 
     /// Bytes that a user can store.
@@ -145,6 +166,7 @@ impl Target {
                     }
             }
             Self::Cache { back, .. } => back.capacity_bytes(),
+            Self::Block { memory } => memory.capacity_bytes(),
         }
     }
 
@@ -154,6 +176,7 @@ impl Target {
             Self::Device { twin, .. } => twin,
             Self::Stripe { member, .. } => member.twin(),
             Self::Cache { back, .. } => back.twin(),
+            Self::Block { memory } => memory.twin(),
         }
     }
 
@@ -163,6 +186,7 @@ impl Target {
             Self::Device { modules, .. } => *modules,
             Self::Stripe { member, count, .. } => member.devices() * count,
             Self::Cache { back, .. } => back.devices(),
+            Self::Block { memory } => memory.devices(),
         }
     }
 
@@ -188,14 +212,22 @@ impl Target {
                     return Err(TwinError::field("chunk_bytes", chunk_bytes, "use 512 bytes to 1 GiB"));
                 }
                 validate_missing(*layout, *missing)?;
+                validate_alone(member)?;
                 member.validate()
             }
             Self::Cache { front, back, bytes, .. } => {
                 if *bytes == 0 {
                     return Err(TwinError::field("bytes", bytes, "give the cache a size"));
                 }
+                validate_alone(back)?;
                 front.validate()?;
                 back.validate()
+            }
+            Self::Block { memory } => {
+                if !matches!(&**memory, Self::Device { twin, .. } if twin.device.is_memory()) {
+                    return Err(TwinError::field("memory", &memory.twin().name, "use modules of memory"));
+                }
+                memory.validate()
             }
         }
     }
@@ -204,6 +236,15 @@ impl Target {
 /// It lies in the channels of the host's processor, and several modules of it may share one.
 fn is_dram(device: &Device) -> bool {
     matches!(device, Device::Dram(_) | Device::Nvdimm(_))
+}
+
+/// Memory as a block device is a target of its own.
+fn validate_alone(part: &Target) -> Result<(), TwinError> {
+    if part.is_inline() {
+        let fix = "use the block device alone; modules of memory interleave by themselves";
+        return Err(TwinError::field("kind", "block", fix));
+    }
+    Ok(())
 }
 
 /// What an array is without a member: of RAID 0 nothing is left, and nobody rebuilds with two missing.

@@ -85,6 +85,9 @@ impl Demand {
         if let Some(ahead_bytes) = stream.ahead_bytes() {
             demand.read_cycles = ahead_cycles(cost, stream, ahead_bytes);
         }
+        if stream.path.holds_core() {
+            (demand.wakeup_ns, demand.sleep_cycles, demand.bell_cycles) = (0.0, 0.0, 0.0);
+        }
         let in_path = demand.cycles_of_calls(stream);
         let serial = cost.serial_cycles_per_flush.as_ref().map_or(0.0, |cycles| cycles.value);
         let drained = cost.serial_cycles_per_byte_flushed.as_ref().map_or(0.0, |cycles| cycles.value);

@@ -2,6 +2,7 @@
 //!
 //! `docs/twins-memory.md` has the equations, where they come from and how far they are off.
 
+mod blocks;
 pub mod cache;
 pub mod chain;
 pub mod convoy;
@@ -21,7 +22,7 @@ use crate::{
 
 use self::{latency::Idle, modules::Set, share::Sharing};
 
-pub use self::station::MemoryStation;
+pub use self::{blocks::block, station::MemoryStation};
 
 /// Interleaved modules of persistent memory.
 ///

@@ -157,8 +157,9 @@ impl Scene {
 
     /// Threads that load and store hold a core all the time: more of them than cores do not run at once.
     fn seat_load_store(&self, classes: &mut [ClassSeat]) {
-        let asked: u32 = classes.iter().filter(|class| class.load_store).map(|class| class.threads).sum();
-        for class in classes.iter_mut().filter(|class| class.load_store) {
+        let holds = |class: &ClassSeat| class.stream.path.holds_core();
+        let asked: u32 = classes.iter().filter(|class| holds(class)).map(|class| class.threads).sum();
+        for class in classes.iter_mut().filter(|class| holds(class)) {
             class.threads = self.host.running(class.threads, asked) as u32;
         }
     }

@@ -118,7 +118,7 @@ pub fn journals(target: &Target) -> f64 {
     match target {
         Target::Stripe { count, layout: StripeKind::Interleave, .. } => f64::from(*count),
         Target::Cache { back, .. } => journals(back),
-        Target::Stripe { .. } | Target::Device { .. } => 1.0,
+        Target::Stripe { .. } | Target::Device { .. } | Target::Block { .. } => 1.0,
     }
 }
 

@@ -51,6 +51,8 @@ pub struct Seat {
     pub gather_ns: f64,
     /// How much longer than the mean the last request of a bunch stays at the device, ns.
     last_ns: f64,
+    /// Time of an operation at the device in which the CPU moves its bytes, ns.
+    copied_ns: f64,
     /// Threads of its own that run.
     threads: f64,
     /// Share of time in which a thread is at work.
@@ -127,6 +129,7 @@ impl Seat {
     /// Takes in what the device answered to its requests, as an answer to the stream's operations, which may be `alone`.
     fn take(&mut self, stream: &Stream, answer: &mut DeviceAnswer, alone: bool) {
         (self.requests_per_s, self.last_ns) = (answer.ops_per_s, answer.last_ns);
+        self.copied_ns = if stream.path.is_copied() { answer.mean_ns / self.lane.per_request } else { 0.0 };
         answer.ops_per_s = self.lane.operations(answer.ops_per_s);
         let served = stream.in_flight().min(self.demand.workers);
         // Of the time of a thread, what is not its own work is waiting for the device.
@@ -220,8 +223,8 @@ impl Seat {
         let own = self.demand.cycles_per_op(stream) * self.crowd + self.commit_cycles;
         let per_ns = host.clock_hz.value / 1e9;
         let per_op_ns = f64::from(stream.threads) * 1e9 / answer.ops_per_s.max(1e-9);
-        if stream.path.key.is_load_store() {
-            return own + answer.mean_ns * per_ns;
+        if stream.path.is_copied() {
+            return own + self.copied_ns * per_ns;
         }
         if !stream.path.key.spins() {
             return own;
@@ -252,12 +255,12 @@ pub fn couple(target: &Target, host: &Host, streams: &[Stream]) -> Result<Couple
     let mut loads = super::device_loads(target, streams);
     let mut coupled = Coupled { answers: vec![DeviceAnswer::default(); streams.len()], ..Coupled::default() };
     let cores = host.hardware_threads();
-    let holding = streams.iter().filter(|stream| stream.path.key.is_load_store()).map(|stream| stream.threads).sum();
+    let holding = streams.iter().filter(|stream| stream.path.holds_core()).map(|stream| stream.threads).sum();
     for (stream, load) in streams.iter().zip(&mut loads) {
         let demand = Demand::of(host, stream)?;
         let service_ns = demand.cycles_per_op(stream) / host.clock_hz.value * 1e9;
         let mut threads = f64::from(stream.threads);
-        if stream.path.key.is_load_store() {
+        if stream.path.holds_core() {
             threads = host.running(stream.threads, holding);
             load.in_flight = threads;
         }
@@ -413,7 +416,7 @@ fn seat_all(host: &Host, streams: &[Stream], loads: &mut [DeviceLoad], coupled: 
     let per_ns = host.clock_hz.value / 1e9;
     let crowd = crowding(streams, coupled, cores);
     let threads: f64 = streams.iter().zip(&coupled.seats).map(|(stream, seat)| at_work(stream, seat)).sum();
-    let busy = busy_threads(streams, coupled);
+    let busy = busy_threads(coupled);
     coupled.cores_busy = busy / cores;
     let core_wait = shared_wait(threads, coupled.cores_busy, cores);
     let serial: f64 = coupled
@@ -446,13 +449,9 @@ fn at_work(stream: &Stream, seat: &Seat) -> f64 {
 }
 
 /// Threads that are busy on average.
-fn busy_threads(streams: &[Stream], coupled: &Coupled) -> f64 {
-    let each = streams.iter().zip(coupled.answers.iter().zip(&coupled.seats));
-    each.map(|(stream, (answer, seat))| {
-        let stalled = if stream.path.key.is_load_store() { answer.mean_ns } else { 0.0 };
-        answer.ops_per_s * (seat.service_ns + stalled) / 1e9
-    })
-    .sum()
+fn busy_threads(coupled: &Coupled) -> f64 {
+    let each = coupled.answers.iter().zip(&coupled.seats);
+    each.map(|(answer, seat)| answer.ops_per_s * (seat.service_ns + seat.copied_ns) / 1e9).sum()
 }
 
 /// Threads that are busy in a path where they crowd one another.

@@ -6,7 +6,7 @@
 
 use crate::{
     Host, PathKey, Stream,
-    des::pages::{AHEAD_REQUESTS, BEHIND_BYTES, BEHIND_REQUESTS, DIRTY_AT_MOST, DIRTY_BACKGROUND, ROOM_WHERE_UNKNOWN},
+    des::pages::{BEHIND_BYTES, DIRTY_AT_MOST, DIRTY_BACKGROUND, ROOM_WHERE_UNKNOWN, ahead_requests, behind_requests},
     device_load::{DeviceAnswer, DeviceLoad},
     host,
     solve::{
@@ -119,10 +119,11 @@ impl SolverLane {
     /// the stream's own load is that.
     pub fn write_back(&self, stream: &Stream, load: &DeviceLoad) -> Option<DeviceLoad> {
         let LaneKind::Mixed { .. } = self.kind else { return None };
+        let at_once = f64::from(behind_requests(stream.path.inline));
         Some(DeviceLoad {
             write_share: 1.0,
-            in_flight: f64::from(BEHIND_REQUESTS),
-            threads: f64::from(BEHIND_REQUESTS),
+            in_flight: at_once,
+            threads: at_once,
             bunch: 1.0,
             think_ns: 0.0,
             path: PathKey::PreadDirect,
@@ -193,7 +194,7 @@ impl SolverLane {
             load.size_bytes = bytes;
             load.bunch = (stream.size_bytes / bytes).max(1.0);
             lane.ahead = bytes / stream.size_bytes;
-            lane.used_ahead = AHEAD_REQUESTS * bytes / stream.size_bytes;
+            lane.used_ahead = ahead_requests(stream.path.inline) * bytes / stream.size_bytes;
             load.in_flight = under_way(&lane, load.in_flight, f64::from(stream.threads));
             (lane.per_request, lane.reads_ahead) = (lane.ahead, true);
         }
@@ -214,7 +215,8 @@ impl SolverLane {
         let per_request = if stream.sequential { (BEHIND_BYTES as f64 / stream.size_bytes).max(1.0) } else { 1.0 };
         load.size_bytes *= per_request;
         load.rate_per_s /= per_request;
-        (load.in_flight, load.threads) = (f64::from(BEHIND_REQUESTS), f64::from(BEHIND_REQUESTS));
+        let at_once = f64::from(behind_requests(stream.path.inline));
+        (load.in_flight, load.threads) = (at_once, at_once);
         (load.path, load.think_ns) = (PathKey::PreadDirect, 0.0);
         let offered = stream.rate_per_s.unwrap_or(f64::INFINITY);
         let kind = LaneKind::Behind { fits: fits(room, stream), free: [0.0; 2], offered, ends: Ends::default() };
@@ -232,10 +234,11 @@ impl SolverLane {
     /// those are half of them.
     pub fn waits_longer_ns(&self, last_ns: f64) -> f64 {
         let many = 1.0 / self.ahead;
-        if !self.reads_ahead || many <= AHEAD_REQUESTS {
+        let ahead = ahead_requests(false);
+        if !self.reads_ahead || many <= ahead {
             return 0.0;
         }
-        last_ns * (many - 1.0 - 2.0 * AHEAD_REQUESTS) / (many - 1.0)
+        last_ns * (many - 1.0 - 2.0 * ahead) / (many - 1.0)
     }
 
     /// Nobody waits for the device unless memory is full of dirty pages.

@@ -62,6 +62,14 @@ impl Catalog {
         found.unwrap_or_else(|| panic!("the catalog has no drive {name}"))
     }
 
+    /// Modules of memory as a block device.
+    #[allow(dead_code, reason = "not every test asks for it")]
+    pub fn blocks(&self, name: &str, modules: u32) -> Target {
+        let found = self.memories.iter().find(|twin| twin.name == name);
+        let twin = found.unwrap_or_else(|| panic!("the catalog has no memory {name}"));
+        Target::Block { memory: Box::new(Target::Device { twin: Box::new(twin.clone()), modules }) }
+    }
+
     /// The host of a name.
     pub fn host(&self, name: &str) -> &Host {
         let found = self.hosts.iter().find(|host| host.name == name);
@@ -236,15 +244,15 @@ impl Scenario {
 
     /// A scenario of classes that are written out, on one drive of the catalog.
     pub fn written(catalog: &Catalog, drive: &str, host: &str, file_system: Option<&str>, classes: &[Value]) -> Self {
-        let (twin, host) = (catalog.drive(drive), catalog.host(host).clone());
-        let label = format!("{drive} on {}", host.name);
-        let driven = Driven {
-            version: TWIN_VERSION,
-            label: label.clone(),
-            target: Target::device(twin.clone()),
-            host,
-            file_system: file_system.map(Into::into),
-        };
+        let target = Target::device(catalog.drive(drive).clone());
+        Self::on(target, catalog.host(host), file_system, classes)
+    }
+
+    /// The same on any target.
+    pub fn on(target: Target, host: &Host, file_system: Option<&str>, classes: &[Value]) -> Self {
+        let (label, host) = (format!("{} on {}", target.twin().name, host.name), host.clone());
+        let file_system = file_system.map(Into::into);
+        let driven = Driven { version: TWIN_VERSION, label: label.clone(), target, host, file_system };
         let name = |index: usize| format!("data{index}");
         let mut classes = classes.to_vec();
         for (index, class) in classes.iter_mut().enumerate() {

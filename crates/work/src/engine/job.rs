@@ -360,7 +360,7 @@ impl EngineJob {
             return Err(WorkError::job(what, "ask for 10 ns to 1 s"));
         }
         let memories = [&twins.tail, &twins.tier].into_iter().flatten();
-        if let Some(other) = memories.into_iter().find(|driven| !driven.target.twin().device.is_memory()) {
+        if let Some(other) = memories.into_iter().find(|driven| !driven.target.is_memory()) {
             let what = format!("{} is no memory, and the log's tail or a tier was to lie there", other.label);
             return Err(WorkError::job(what, "name modules of persistent memory, such as twin:pmem100-128g*6"));
         }

@@ -78,7 +78,7 @@ impl OnTwin {
 
     fn fits_the_index(&self, asked: &Asked<'_>) -> Result<(), IndexError> {
         let (label, index) = (&self.data.label, asked.index.name());
-        let is_memory = self.data.target.twin().device.is_memory();
+        let is_memory = self.data.target.is_memory();
         if asked.index.in_pmem() && !matches!(self.data.target, Target::Device { .. } if is_memory) {
             let seen = format!("{index} lies in persistent memory, and {label} is none");
             return Err(IndexError::job(

@@ -32,6 +32,8 @@ def show_point(point: Point, as_json: bool) -> int:
     output.say(f"  bound by   {found['bound_by'].replace('-', ' ')}")
     if "drive" in found:
         output.say(f"  drive      {found['drive']}")
+    if "depth" in found:
+        output.say(f"  depth      {found['depth']}")
     for sentence in found["extrapolated"]:
         output.say(f"  extrapolated: {sentence}")
     return DONE

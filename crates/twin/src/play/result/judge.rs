@@ -29,6 +29,10 @@ const HOLD: [ReasonCode; 6] = [
     ReasonCode::Interrupted,
 ];
 
+/// Said of a depth that does nothing.
+const INLINE: &str =
+    "; memory as a block device copies each request while it is handed over, so that a thread has one in flight";
+
 impl Played<'_> {
     /// How far the twin can answer for a class.
     pub fn judged(&self, index: usize) -> Judged {
@@ -99,9 +103,11 @@ impl Played<'_> {
             _ => String::new(),
         };
         let pace = solved.map_or(String::new(), |solved| format!(", bound by {}", word(solved)));
+        let asked = self.job.classes[index].depth;
+        let depth = if asked > seat.depth && seat.stream.path.inline { INLINE } else { "" };
         let evidence = format!(
             "the twin {} on the host {} computed it in virtual time{pace}; throughput is expected within {:.0} %, \
-             latency within {:.0} %{cut}",
+             latency within {:.0} %{cut}{depth}",
             self.scene.labels[seat.machine],
             self.scene.host.name,
             percent(judged.widths.bandwidth),
