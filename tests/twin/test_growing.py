@@ -61,11 +61,13 @@ def simulated(binary: Binary, on: str, threads: int, layout: str) -> float:
 @pytest.mark.parametrize("on", ["twin:p4610", "twin:p4610*4", "twin:pmem100-128g*6", "twin:970evoplus"])
 @pytest.mark.parametrize("threads", [1, 2, 4, 16, 32])
 def test_both_engines_agree_on_what_growing_costs(binary: Binary, on: str, threads: int) -> None:
-    log = Point(on, "write", sequential=True, size_bytes=8192, threads=threads, path="pread", durability="fdatasync")
+    path = "pread" if "pmem" in on else "pread+direct"
+    log = Point(on, "write", sequential=True, size_bytes=8192, threads=threads, path=path, durability="fdatasync")
     asked = predict(Point(**{**vars(log), "layout": "grow"}))["iops"]
     seen = simulated(binary, on, threads, "grow")
     assert seen < simulated(binary, on, threads, "written") * 1.01
-    assert asked == pytest.approx(seen, rel=0.25)
+    # Four writers on persistent memory came out 1.35 times as fast while they joined a commit before their own work was done.
+    assert asked == pytest.approx(seen, rel=0.25 if "970" in on else 0.1)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ impl<M: Simulated> Engine<M> {
         let others = journal.members.len() as u64 - 1;
         let Some(cost) = self.class_of(first).costs.commit else { return };
         let flight = &mut self.flights[first as usize];
-        let end = self.cores.run(flight.thread, at, cost.work, 0);
+        let end = self.cores.run(flight.thread, at, cost.work, 0) + cost.sleep;
         flight.flushes_left = cost.device_flushes;
         let request = Request {
             action: Action::Write,

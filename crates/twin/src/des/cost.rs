@@ -18,6 +18,8 @@ pub struct OpCost {
 pub struct CommitCost {
     /// CPU time for one who waits.
     pub work: Picoseconds,
+    /// Time in which nobody works on it.
+    pub sleep: Picoseconds,
     /// CPU time for each other one.
     pub waiter: Picoseconds,
     /// Bytes that it writes.
@@ -73,6 +75,7 @@ impl Costs {
             poll_cycles: demand.poll_cycles,
             commit: demand.commit.map(|commit| CommitCost {
                 work: ps(commit.cycles),
+                sleep: (commit.sleep_ns * 1e3) as Picoseconds,
                 waiter: ps(commit.cycles_per_waiter),
                 bytes: commit.bytes as u32,
                 device_flushes: commit.device_flushes.round().max(1.0) as u8,

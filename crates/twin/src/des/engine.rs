@@ -132,6 +132,7 @@ impl<M: Simulated> Engine<M> {
             Phase::Done => self.served(id, now),
             Phase::Flush => self.step(id, now, Phase::Flushed),
             Phase::Flushed => self.flushed(id, now),
+            Phase::Joining => self.join_commit(id, now),
             Phase::Woken => self.woken(id, now),
             Phase::Behind => self.step(id, now, Phase::BehindDone),
             Phase::BehindDone => self.behind(id, now),

@@ -207,7 +207,8 @@ impl<M: Simulated> Engine<M> {
         let flight = &mut self.flights[id as usize];
         (flight.flush_start, flight.flushes_left) = (begin, flushes as u8);
         if commits {
-            return self.join_commit(id, end);
+            flight.phase = Phase::Joining;
+            return self.queue.push(end, id);
         }
         let request = flight.request;
         if journal > 0 {

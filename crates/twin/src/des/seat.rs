@@ -131,6 +131,8 @@ pub enum Phase {
     Flush,
     /// The device has finished the flush.
     Flushed,
+    /// Its thread has done its part of a flush, and waits for a commit of the journal.
+    Joining,
     /// The journal's thread, which wakes it as the last one.
     Woken,
     /// A read-ahead or write-back on its way; nobody's operation.

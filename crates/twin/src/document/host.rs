@@ -129,6 +129,10 @@ pub struct GrowthCost {
     pub cycles_per_flush: Parameter,
     /// CPU cycles of a commit, by a thread of the kernel.
     pub cycles_per_commit: Parameter,
+    /// Time of a commit in which that thread sleeps: it is woken, and waits for operations that are under way, ns. 0 where it
+    /// is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep_ns_per_commit: Option<Parameter>,
     /// CPU cycles of a commit for each thread that waits for it, the first one aside: waking it.
     pub cycles_per_waiter: Parameter,
     /// Bytes that a commit writes.

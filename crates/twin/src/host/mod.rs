@@ -9,6 +9,8 @@ use crate::{Host, PathCost, PathKey, Stream, TwinError, document::FileSystemCost
 pub struct Commit {
     /// CPU cycles, for one who waits.
     pub cycles: f64,
+    /// Time in which nobody works on it, ns.
+    pub sleep_ns: f64,
     /// CPU cycles for each other one.
     pub cycles_per_waiter: f64,
     /// Bytes that it writes.
@@ -165,6 +167,7 @@ impl Demand {
         self.flush_cycles += growth.cycles_per_flush.value;
         self.commit = Some(Commit {
             cycles: growth.cycles_per_commit.value,
+            sleep_ns: growth.sleep_ns_per_commit.as_ref().map_or(0.0, |time| time.value),
             cycles_per_waiter: growth.cycles_per_waiter.value,
             bytes: growth.bytes_per_commit.value,
             device_flushes: growth.device_flushes_per_commit.value,

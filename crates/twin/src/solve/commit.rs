@@ -11,7 +11,7 @@ use crate::{
 /// The journal that the flushes of a stream commit to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Journal {
-    /// Time that a commit takes for one who waits: CPU, its write, the device's flushes, ns.
+    /// Time that a commit takes for one who waits: CPU, sleep, its write, the device's flushes, ns.
     alone_ns: f64,
     /// Time that each other one adds, ns.
     waiter_ns: f64,
@@ -57,7 +57,7 @@ impl Journal {
         let mut seen = [DeviceAnswer::default()];
         answer(target, &[write], &mut seen)?;
         Ok(Self {
-            alone_ns: commit.cycles / per_ns + seen[0].mean_ns,
+            alone_ns: commit.cycles / per_ns + commit.sleep_ns + seen[0].mean_ns,
             waiter_ns: commit.cycles_per_waiter / per_ns,
             flush_ns: seen[0].flush_ns / flushes,
             count: journals(target),
