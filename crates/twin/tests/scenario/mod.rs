@@ -230,9 +230,10 @@ impl Scenario {
             "window": {"warmup_s": WARMUP_S, "measure_s": MEASURE_S, "interval_ms": 1000},
             "cache": "cold",
         });
+        let blocks = memory && as_blocks(&mut job, seed);
         let rated = draw.rate(&mut job)?;
         let batched = batches(&mut job, seed);
-        let mut kinds = vec![format!("{count} classes"), what.to_owned()];
+        let mut kinds = vec![format!("{count} classes"), if blocks { "block memory" } else { what }.to_owned()];
         kinds.extend(batched.then(|| "batches".to_owned()));
         kinds.extend(rated.then(|| "rates".to_owned()));
         kinds.extend(cached.then(|| "page cache".to_owned()));
@@ -346,6 +347,25 @@ fn batches(job: &mut Value, seed: u64) -> bool {
         }
     }
     batched
+}
+
+/// Makes a block device of the memory of every third scenario on memory, with the paths of one, by chance of its own. True
+/// where it does.
+fn as_blocks(job: &mut Value, seed: u64) -> bool {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xb10c);
+    if random.next_u64() % 3 > 0 {
+        return false;
+    }
+    let target = &mut job["targets"][0]["twin"]["target"];
+    *target = json!({"kind": "block", "memory": target.take()});
+    for class in job["classes"].as_array_mut().into_iter().flatten() {
+        let kind = if random.next_u64() % 4 == 0 { "io_uring" } else { "pread" };
+        class["path"] = json!({"kind": kind, "direct": random.next_u64() % 2 == 0});
+        if kind == "io_uring" {
+            class["depth"] = json!(4);
+        }
+    }
+    true
 }
 
 fn said(class: &assay_record::Class) -> String {
