@@ -66,7 +66,7 @@ def test_both_engines_agree_on_what_growing_costs(binary: Binary, on: str, threa
     asked = predict(Point(**{**vars(log), "layout": "grow"}))["iops"]
     seen = simulated(binary, on, threads, "grow")
     assert seen < simulated(binary, on, threads, "written") * 1.01
-    # Four writers on persistent memory came out 1.35 times as fast while they joined a commit before their own work was done.
+    # Played writers that joined a commit before their own work was done were 1.35 times as fast.
     assert asked == pytest.approx(seen, rel=0.25 if "970" in on else 0.1)
 
 
