@@ -37,9 +37,10 @@ impl StreamPath {
         self.key.is_load_store() || self.inline
     }
 
-    /// It is that of the thread that asks, which never sleeps over it.
+    /// It is that of the thread that asks, which never sleeps over it. Workers of the kernel copy for who goes through the page
+    /// cache without blocking.
     pub fn holds_core(&self) -> bool {
-        self.is_copied() && self.key.is_blocking()
+        self.is_copied() && (self.key.is_blocking() || !self.key.is_buffered())
     }
 }
 

@@ -98,6 +98,8 @@ fn a_depth_does_nothing_in_either_engine() {
         compared(deep, Some("ext4"))
     });
     let [one, deep] = &rates;
+    // A thread that copies by itself sleeps over nothing, and is not woken.
+    assert!(one.apart() < 1.01, "{one:?}");
     assert!(
         (deep.solved / one.solved - 1.0).abs() < 1e-9 && (deep.simulated / one.simulated - 1.0).abs() < 0.01,
         "{rates:?}"
