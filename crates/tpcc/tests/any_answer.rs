@@ -129,10 +129,18 @@ impl Chance {
             b'C' => self.message(b'3', &[], out),
             b'E' if self.below(20) == 0 => self.complaint(out),
             b'E' => self.rows(out),
-            b'Q' => self.message(b'C', b"SET\0", out),
+            b'Q' if asked.starts_with(b"copy") && self.below(8) > 0 => {
+                self.message(b'G', &[0, 0, 0], out);
+                return;
+            }
+            b'Q' if asked.starts_with(b"s") => {
+                self.columns = 1 + self.below(4) as usize;
+                self.rows(out);
+            }
+            b'c' => self.message(b'C', b"COPY 1\0", out),
             _ => {}
         }
-        if matches!(kind, b'S' | b'Q') {
+        if matches!(kind, b'Q' | b'S' | b'c') {
             self.message(b'Z', b"I", out);
         }
     }

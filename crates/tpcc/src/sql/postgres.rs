@@ -11,12 +11,13 @@ use std::ops::ControlFlow;
 
 use crate::{Result, Scale, Store, TpccError};
 use assay_record::WorkCheck;
-use postgres::{Client, NoTls, Row, error::SqlState, types::FromSql};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio_postgres::error::SqlState;
 
 use crate::sql::{Isolation, conditions};
 pub use session::PostgresSession;
+use wire::Wire;
 
 /// Begins a New-Order or a Payment.
 fn begin(isolation: Isolation) -> &'static str {
@@ -68,7 +69,7 @@ pub(crate) fn is_conflict(code: &str) -> bool {
 }
 
 /// What a failure is: another transaction in the way, or a defect.
-pub(crate) fn failure(error: postgres::Error) -> TpccError {
+pub(crate) fn failure(error: tokio_postgres::Error) -> TpccError {
     match error.code() {
         Some(code) if is_conflict(code.code()) => TpccError::Conflict,
         Some(_) => TpccError::store(Spoken(error)),
@@ -76,14 +77,14 @@ pub(crate) fn failure(error: postgres::Error) -> TpccError {
     }
 }
 
-/// A value of an answer; a server may answer with a column of another type, or with fewer of them.
-fn cell<'r, T: FromSql<'r>>(row: &'r Row, at: usize) -> Result<T> {
-    row.try_get(at).map_err(failure)
+/// A number of an answer that came as text.
+fn number(text: &str) -> Result<i64> {
+    text.parse().map_err(|_| TpccError::damaged("a number of an answer"))
 }
 
 /// An error of the server with its own words, which the library's short form leaves out.
 #[derive(Debug)]
-struct Spoken(postgres::Error);
+struct Spoken(tokio_postgres::Error);
 
 impl std::fmt::Display for Spoken {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -119,9 +120,8 @@ impl PostgresStore {
     /// # Errors
     /// Where it does not answer.
     pub fn version(&self) -> Result<String> {
-        let mut client = self.client()?;
-        let row = client.query_one("show server_version", &[]).map_err(failure)?;
-        Ok(cell::<String>(&row, 0)?.split(' ').next().unwrap_or_default().to_owned())
+        let [version] = self.connect()?.words("show server_version")?;
+        Ok(version.split(' ').next().unwrap_or_default().to_owned())
     }
 
     /// What makes a commit durable, as the server is set.
@@ -129,15 +129,9 @@ impl PostgresStore {
     /// # Errors
     /// Where it does not answer.
     pub fn durability(&self) -> Result<String> {
-        let row = self
-            .client()?
-            .query_one(
-                "select current_setting('fsync'), current_setting('synchronous_commit'),
-                    current_setting('wal_sync_method')",
-                &[],
-            )
-            .map_err(failure)?;
-        let (fsync, commit, method) = (cell::<String>(&row, 0)?, cell::<String>(&row, 1)?, cell::<String>(&row, 2)?);
+        let settings = ["fsync", "synchronous_commit", "wal_sync_method"];
+        let settings = settings.map(|name| format!("current_setting('{name}')"));
+        let [fsync, commit, method] = self.connect()?.words(&format!("select {}", settings.join(", ")))?;
         Ok(match (fsync.as_str(), commit.as_str()) {
             ("off", _) => "none".to_owned(),
             (_, "off") => format!("{method}, later than the commit"),
@@ -145,10 +139,10 @@ impl PostgresStore {
         })
     }
 
-    pub(crate) fn client(&self) -> Result<Client> {
-        let mut client = Client::connect(&self.options.connection, NoTls).map_err(failure)?;
-        client.batch_execute(&format!("set search_path = {}", self.options.schema)).map_err(failure)?;
-        Ok(client)
+    fn connect(&self) -> Result<Wire> {
+        let mut wire = Wire::connect(&self.options.connection)?;
+        wire.run(&format!("set search_path = {}", self.options.schema))?;
+        Ok(wire)
     }
 }
 
@@ -164,22 +158,22 @@ impl Store for PostgresStore {
     }
 
     fn check(&self, scale: &Scale, delivered: u64) -> Result<Vec<WorkCheck>> {
-        let mut client = self.client()?;
-        let mut ask = client.build_transaction().read_only(true).start().map_err(failure)?;
+        let mut wire = self.connect()?;
+        wire.run("begin read only")?;
         conditions::check(scale, delivered, |sql| {
-            let row = ask.query_one(sql, &[]).map_err(failure)?;
-            Ok((cell(&row, 0)?, cell(&row, 1)?))
+            let [places, first] = wire.words(sql)?;
+            Ok((number(&places)?, Some(first).filter(|first| !first.is_empty())))
         })
     }
 
     fn spoil(&self, condition: u8) -> Result<()> {
-        let mut client = self.client()?;
-        conditions::spoil(condition)?.iter().try_for_each(|sql| client.batch_execute(sql).map_err(failure))
+        let mut wire = self.connect()?;
+        conditions::spoil(condition)?.iter().try_for_each(|sql| wire.run(sql))
     }
 
     fn orders_taken(&self, scale: &Scale) -> Result<u64> {
         let sql = format!("select ({})::bigint", conditions::orders_taken(scale));
-        let row = self.client()?.query_one(&sql, &[]).map_err(failure)?;
-        Ok(cell::<i64>(&row, 0)?.unsigned_abs())
+        let [orders] = self.connect()?.words(&sql)?;
+        Ok(number(&orders)?.unsigned_abs())
     }
 }

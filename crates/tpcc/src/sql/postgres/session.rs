@@ -268,7 +268,7 @@ impl Session for PostgresSession {
             order: order.int(0)? as u32,
             carrier: order.int(1)? as u8,
             lines: lines.len() as u8,
-            amount: lines.iter().map(|line| line.long(3)).sum::<Result<i64>>()?,
+            amount: lines.iter().try_fold(0i64, |sum, line| Ok::<_, TpccError>(sum.saturating_add(line.long(3)?)))?,
         })
     }
 

@@ -1,18 +1,21 @@
 //! A connection that blocks: the statements of one exchange go out in one write, and their answers come in one go.
 //!
 //! The library's own client has an event loop and ends every statement with a message that makes the server answer at
-//! once. A driver that does so uses twice the CPU, and wakes up for each statement instead of each exchange.
+//! once. A driver that does so uses twice the CPU, and wakes up for each statement instead of each exchange. It also asks
+//! for the types of an answer while that answer waits to be read: a server that never says it is ready makes it wait for
+//! ever, even for a connection that is closed.
 
 use std::{
     fs::File,
     io::{self, Read, Write},
-    net::TcpStream,
+    net::{TcpStream, ToSocketAddrs},
     ops::Range,
     os::{
         fd::OwnedFd,
         unix::net::{SocketAddr, UnixStream},
     },
     path::Path,
+    time::Duration,
 };
 
 use crate::{Result, TpccError, text::Text};
@@ -84,7 +87,35 @@ impl Wire {
 
     /// Runs a statement that is not prepared, or several.
     pub(super) fn run(&mut self, sql: &str) -> Result<()> {
+        self.begin_running(sql)?;
+        self.receive().map(|_| ())
+    }
+
+    /// The one row that a statement answers with, as text; nothing is an empty text.
+    pub(super) fn words<const N: usize>(&mut self, sql: &str) -> Result<[String; N]> {
+        self.begin_running(sql)?;
+        let answers = self.receive()?;
+        let row = answers.last().and_then(|rows| rows.first()).filter(|row| row.cells.len() == N);
+        let row = row.ok_or_else(|| TpccError::store(format!("the server did not answer `{sql}` with {N} columns")))?;
+        Ok(std::array::from_fn(|at| String::from_utf8_lossy(row.cell(at)).into_owned()))
+    }
+
+    /// Sends a statement that is not prepared.
+    pub(super) fn begin_running(&mut self, sql: &str) -> Result<()> {
         frontend::query(sql, &mut self.out).map_err(TpccError::store)?;
+        self.send()
+    }
+
+    /// Puts rows of a COPY, in its text format, into the next write.
+    pub(super) fn add_copied(&mut self, rows: &[u8]) -> Result<()> {
+        let data = frontend::CopyData::new(rows).map_err(TpccError::store)?;
+        data.write(&mut self.out);
+        Ok(())
+    }
+
+    /// Ends a COPY.
+    pub(super) fn end_copy(&mut self) -> Result<()> {
+        frontend::copy_done(&mut self.out);
         self.send()?;
         self.receive().map(|_| ())
     }
@@ -129,7 +160,7 @@ impl Wire {
         self.out.clear();
     }
 
-    fn send(&mut self) -> Result<()> {
+    pub(super) fn send(&mut self) -> Result<()> {
         let sent = self.socket.write_all(&self.out);
         self.out.clear();
         sent.map_err(lost)
@@ -144,6 +175,21 @@ impl Wire {
                 Message::CommandComplete(_) => answers.push(std::mem::take(&mut rows)),
                 Message::ErrorResponse(body) => complaint = complaint.or_else(|| Some(said(&body))),
                 Message::ReadyForQuery(_) => return complaint.map_or(Ok(answers), Err),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads until the server takes rows.
+    pub(super) fn receive_copy(&mut self) -> Result<()> {
+        let mut complaint = None;
+        loop {
+            match self.message()? {
+                Message::CopyInResponse(_) => return Ok(()),
+                Message::ErrorResponse(body) => complaint = complaint.or_else(|| Some(said(&body))),
+                Message::ReadyForQuery(_) => {
+                    return Err(complaint.unwrap_or_else(|| TpccError::store("the server takes no rows")));
+                }
                 _ => {}
             }
         }
@@ -272,7 +318,7 @@ fn greet(config: &Config, host: &Host, port: u16, runtime: &Runtime) -> Result<O
             Ok(socket.into())
         }
         Host::Tcp(name) => {
-            let socket = TcpStream::connect((name.as_str(), port)).map_err(lost)?;
+            let socket = tcp(name, port, config.get_connect_timeout().copied()).map_err(lost)?;
             socket.set_nodelay(true).map_err(lost)?;
             socket.set_nonblocking(true).map_err(lost)?;
             let other = socket.try_clone().map_err(lost)?;
@@ -288,6 +334,18 @@ fn greet(config: &Config, host: &Host, port: u16, runtime: &Runtime) -> Result<O
 
 fn unix(folder: &Path, port: u16) -> io::Result<UnixStream> {
     UnixStream::connect_addr(&SocketAddr::from_pathname(folder.join(format!(".s.PGSQL.{port}")))?)
+}
+
+fn tcp(name: &str, port: u16, at_most: Option<Duration>) -> io::Result<TcpStream> {
+    let Some(at_most) = at_most else { return TcpStream::connect((name, port)) };
+    let mut seen = io::ErrorKind::NotFound.into();
+    for address in (name, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, at_most) {
+            Ok(socket) => return Ok(socket),
+            Err(error) => seen = error,
+        }
+    }
+    Err(seen)
 }
 
 fn lost(error: io::Error) -> TpccError {
