@@ -213,13 +213,36 @@ fn seeds_3000166_4001538_and_2000927_a_flush_waits_behind_the_write_back_of_othe
     }
 }
 
-/// Reads of a drive that puts no program off waited for what was left of one. Writes bring several at once, and in a drive
-/// that programs nearly all the time they queue behind one another: 471 reads a second where 8,490 were solved.
+/// Reads of a drive that puts no program off waited in the simulation for programs whose bytes had not come yet, as long as
+/// the writes in flight take (8 times too few reads beside 1,024 writes), and in the solution for bursts of programs that the
+/// link had brought one after the other.
 #[test]
-fn seeds_4001278_4000050_and_5001216_programs_that_nobody_puts_off_queue() {
-    for (seed, most) in [(4_001_278, 1.25), (4_000_050, 3.0), (5_001_216, 1.5)] {
+fn seeds_4001278_4000050_and_14000905_reads_wait_for_programs_whose_bytes_have_come() {
+    for (seed, most) in [(4_001_278, 1.2), (4_000_050, 1.35), (14_000_905, 1.1)] {
         near(&drawn(seed), most);
     }
+}
+
+/// A flush waited in the simulation for reads whose turn at the dies had not come: 17 times too few commits beside a deep scan.
+#[test]
+fn seed_8000065_a_flush_waits_for_what_is_queued_at_the_dies() {
+    let scenario = drawn(8_000_065);
+    let pairs = scenario.compare().unwrap_or_else(|error| panic!("{}: {error}", scenario.words));
+    assert!(pairs[0].apart() < 1.6, "{}: {:?}", scenario.words, pairs[0]);
+}
+
+/// Who comes back at once waited for the mean of the members that a flush stops: 2.8 times as quick as played.
+#[test]
+fn seed_5001216_who_comes_back_at_once_meets_slower_members() {
+    near(&drawn(5_001_216), 2.0);
+}
+
+/// Of several shares at which a measured drive could stand the solution took the least, and the simulation comes from above:
+/// 9 times as many reads. Beyond the knee writes waited for their turn and again for the link: 12 times too few.
+#[test]
+fn seeds_14000226_and_13001454_a_measured_drive_comes_from_above() {
+    near(&drawn(14_000_226), 1.1);
+    near(&drawn(13_001_454), 1.5);
 }
 
 /// An operation that asks several drives waited for the mean of what was measured of one: 3.7 times too short on RAID 5.
@@ -272,7 +295,7 @@ fn seed_7001273_nobody_waits_for_room_longer_than_all_writes_take() {
 /// 4.8 times too slow.
 #[test]
 fn seed_9000775_reads_stand_behind_no_more_programs_than_buffers_hold() {
-    near(&drawn(9_000_775), 2.6);
+    near(&drawn(9_000_775), 1.5);
 }
 
 /// Percentiles of small writes on RAID 5 were those of one write on one drive: a third of what a write takes that reads first.

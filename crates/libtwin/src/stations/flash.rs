@@ -47,6 +47,13 @@ pub struct FlashStations {
     /// Of the last size of random and of sequential reads.
     shapes: [ReadShape; 2],
     dies: Vec<Die>,
+    /// Programs of each die whose bytes have not come yet, where reads wait for programs: when they will have, and the time
+    /// that each takes. A read that comes before them goes before them.
+    coming: Vec<VecDeque<[Picoseconds; 2]>>,
+    /// When the request that is being served came.
+    clock: Picoseconds,
+    /// When the last read so far asks its dies.
+    asked_dies: Picoseconds,
     /// Of reads and of writes.
     controllers: [Server; 2],
     read_link: Server,
@@ -85,10 +92,14 @@ impl FlashStations {
         });
         let facts = Facts::of(nand, used);
         let leaving = VecDeque::with_capacity(facts.programs_at_most());
+        let dies = nand.dies.value.round().max(1.0) as usize;
         Self {
             facts,
             shapes: [ReadShape::default(); 2],
-            dies: vec![Die::default(); nand.dies.value.round().max(1.0) as usize],
+            dies: vec![Die::default(); dies],
+            coming: vec![VecDeque::new(); dies],
+            clock: 0,
+            asked_dies: 0,
             controllers: [Server::default(); 2],
             read_link: Server::default(),
             write_link: Server::default(),
@@ -98,7 +109,7 @@ impl FlashStations {
             buffered: 0.0,
             room_at: 0,
             gathering: 0.0,
-            next_die: (seed % 8191) as usize % nand.dies.value.round().max(1.0) as usize,
+            next_die: (seed % 8191) as usize % dies,
             slc_used: 0.0,
             slc_seen: 0,
             dirty: 0.0,
@@ -113,6 +124,7 @@ impl FlashStations {
     #[inline]
     pub fn serve(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
         let begin = now.max(self.blocked_until);
+        self.clock = begin;
         match request.action {
             Action::Read => self.read(begin, request, random),
             Action::Write => self.write(begin, request, random),
@@ -127,6 +139,7 @@ impl FlashStations {
         let shape = self.shape(request);
         let commanded = self.controllers[0].serve(now, self.facts.read_command);
         let commanded = self.attention.admit(commanded, false, false, shape.work);
+        self.asked_dies = commanded;
         if shape.chance < 1.0 && uniform(random) >= shape.chance {
             return self.send([commanded; 3], shape.sent) + shape.delay;
         }
@@ -178,10 +191,11 @@ impl FlashStations {
     /// on between two reads, so that reads never starve it.
     #[inline]
     fn read_die(&mut self, die: usize, now: Picoseconds, service: Picoseconds) -> Picoseconds {
+        self.take_in(die, now);
         let suspend = self.facts.suspend;
         let die = &mut self.dies[die];
         let mut begin = now.max(die.server.free_at());
-        if die.program_ends > begin {
+        if suspend < Picoseconds::MAX && die.program_ends > begin {
             let wait = (die.program_ends - begin).min(suspend);
             begin += wait;
             if wait == suspend {
@@ -190,6 +204,15 @@ impl FlashStations {
         }
         die.server.hold(begin);
         die.server.serve(begin, service)
+    }
+
+    /// Lets programs of a die queue whose bytes have come by `now`.
+    #[inline]
+    fn take_in(&mut self, die: usize, now: Picoseconds) {
+        while let Some([ready, time]) = self.coming[die].front().copied().filter(|[ready, _]| *ready <= now) {
+            self.dies[die].server.serve(ready, time);
+            self.coming[die].pop_front();
+        }
     }
 
     fn write(&mut self, now: Picoseconds, request: &Request, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
@@ -304,21 +327,19 @@ impl FlashStations {
     }
 
     fn program_on(&mut self, now: Picoseconds, bytes: f64, time: Picoseconds) {
+        self.take_in(self.next_die, self.clock);
         let die = &mut self.dies[self.next_die];
-        self.next_die += 1;
         // Reads beside writes have taken their dies for instants at which their turn comes; programs fill the time before.
         let read_until = if self.attention.is_shared() { 0 } else { die.server.free_at() };
         let begin = now.max(die.program_ends).max(read_until);
         die.program_ends = begin + time;
         if self.facts.suspend == Picoseconds::MAX {
-            die.server.serve(begin, time);
+            self.coming[self.next_die].push_back([now, time]);
         }
         if bytes > 0.0 {
             self.leaving.push_back((die.program_ends, bytes));
         }
-        if self.next_die == self.dies.len() {
-            self.next_die = 0;
-        }
+        self.next_die = if self.next_die + 1 == self.dies.len() { 0 } else { self.next_die + 1 };
     }
 
     /// Whether the SLC cache takes the bytes; it empties while the drive has nothing to write.
@@ -365,8 +386,10 @@ impl FlashStations {
         }
         let spread = FLUSH_SPREAD * 3f64.sqrt() * (2.0 * uniform(random) - 1.0);
         let own = ps(self.facts.flush_base * (1.0 + spread)) + self.drain();
-        // Programs of the flush wait for what is queued at their dies.
-        let queued = self.dies.iter().map(|die| die.server.free_at()).max().unwrap_or(0).saturating_sub(now);
+        // Programs of the flush wait for what is queued at their dies, and not for reads whose turn has not come.
+        (0..self.dies.len()).for_each(|die| self.take_in(die, now));
+        let free_at = self.dies.iter().map(|die| die.server.free_at()).max().unwrap_or(0);
+        let queued = free_at.saturating_sub(now.max(self.asked_dies));
         let begin = now + queued;
         Flush { ends: begin + own, blocks_until: begin + (own as f64 * self.facts.flush_blocks) as Picoseconds }
     }

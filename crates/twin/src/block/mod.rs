@@ -200,21 +200,21 @@ fn standing(
     };
     let knee = known.knee.value.min(1.0);
     let at = |share: f64, beyond: f64| Standing { share, beyond };
-    let above = written(at(knee, 1.0)) - knee;
-    if above >= 0.0 {
-        // Beyond the knee reads were seen to wait less near the end than before it, so that there can be several such shares:
-        // the least is taken, between the shares that were measured.
-        let mut low = (knee, above);
-        for row in known.rows.iter().filter(|row| row.share > knee && row.share < 1.0) {
-            let missing = written(at(row.share, 1.0)) - row.share;
-            if missing <= 0.0 {
-                return at(crossing(low, (row.share, missing), |share| written(at(share, 1.0)) - share), 1.0);
-            }
-            low = (row.share, missing);
+    // Beyond the knee reads were seen to wait less near the end than before it, so that there can be several such shares. A
+    // load that begins on an idle drive comes from above, since it writes most before anything waits: the largest is taken.
+    let between = known.rows.iter().rev().map(|row| row.share).filter(|share| *share > knee && *share < 1.0);
+    let mut high = (1.0, written(at(1.0, 1.0)) - 1.0);
+    for share in between.chain([knee]) {
+        if high.1 >= -NEAR_SHARE {
+            return at(high.0, 1.0);
         }
-        let high = (1.0, written(at(1.0, 1.0)) - 1.0);
-        return at(crossing(low, high, |share| written(at(share, 1.0)) - share), 1.0);
+        let low = (share, written(at(share, 1.0)) - share);
+        if low.1 > 0.0 {
+            return at(crossing(low, high, |share| written(at(share, 1.0)) - share), 1.0);
+        }
+        high = low;
     }
+    let above = high.1;
     let below = written(at(knee, 0.0)) - knee;
     if below <= 0.0 {
         let low = (0.0, written(at(0.0, 0.0)));
@@ -281,7 +281,9 @@ fn flash_round(
         }
         customers.push(customer);
     }
-    report(nand::group(drive, count, &worst), customers, loads, pieces, answers, waits);
+    let mut group = nand::group(drive, count, &worst);
+    group.beside &= standing.beyond < 1.0;
+    report(group, customers, loads, pieces, answers, waits);
     if let Some(beside) = &beside {
         let each = loads.iter().zip(pieces).zip(answers.iter_mut());
         each.for_each(|((load, piece), answer)| beside.percentiles(load, piece, answer));

@@ -296,8 +296,8 @@ pub(super) fn met(customer: &Customer, own: f64, busy: f64) -> f64 {
 pub(super) fn spaced(group: &Group, customer: &Customer, at: usize) -> bool {
     let turn = match at {
         _ if at == At::ReadCommand as usize || at == At::ReadLink as usize => At::ReadTurn,
-        _ if at == At::WriteCommand as usize => At::WriteTurn,
-        _ if at == At::WriteLink as usize && !group.beside => At::WriteTurn,
+        _ if at == At::WriteTurn as usize => return group.beside,
+        _ if (at == At::WriteCommand as usize || at == At::WriteLink as usize) && !group.beside => At::WriteTurn,
         _ => return false,
     };
     customer.visits[turn as usize].stages > 0.0
@@ -394,6 +394,6 @@ pub(super) fn flush_ns(
 }
 
 /// Mean of the largest of n standard normals: 0.56, 1.03, 1.42 and 1.77 at 2, 4, 8 and 16; this is within 7 % of them.
-fn order_statistic(members: f64) -> f64 {
+pub(super) fn order_statistic(members: f64) -> f64 {
     if members <= 1.0 { 0.0 } else { 0.564 * members.log2().powf(0.87) }
 }

@@ -13,7 +13,7 @@ use assay_libtwin::rules::{FLUSH_SPREAD, KEPT};
 
 use super::network::{
     At, CLOSE_ENOUGH, Customer, Flow, Group, PLACES, ROUNDS_AT_MOST, STATIONS, State, Waits, apart, close, flush_ns,
-    largest, meets_program, spaced, sum,
+    largest, meets_program, order_statistic, spaced, sum,
 };
 use super::probe::{ClassSeen, Probe};
 
@@ -198,13 +198,17 @@ impl<'a> Search<'a> {
         (alone * (1.0 + busy / (1.0 - busy) * self.burst())).min(most)
     }
 
-    /// Pieces of background work that come at once, over the servers that take them in turn.
+    /// Pieces of background work that come at once, over the servers that take them in turn. They come over the link one after
+    /// the other, so that no more of them queue than the servers take longer for.
     fn burst(&self) -> f64 {
         let (mut pieces, mut bursts) = (0.0, 0.0);
         for class in &self.classes {
             let each = class.rate * class.customer.background;
             let once = class.customer.background / class.customer.visits[At::WriteLink as usize].fork.max(1.0);
-            (pieces, bursts) = (pieces + each, bursts + each * once.max(1.0));
+            let server_ns = class.customer.background * self.group.background_ns / self.group.servers[0];
+            let queued =
+                if server_ns > 0.0 { (1.0 - class.demands[At::WriteLink as usize] / server_ns).max(0.0) } else { 0.0 };
+            (pieces, bursts) = (pieces + each, bursts + each * once.max(1.0) * queued);
         }
         if pieces > 0.0 { (bursts / pieces / self.group.row).min(1.0) } else { 0.0 }
     }
@@ -426,7 +430,9 @@ impl<'a> Class<'a> {
     fn stopped(&self, search: &Search) -> f64 {
         let cycle_ns = self.customer.think_ns + self.bare_ns + self.flush_ns + search.waits_but(self, PLACES);
         let cycle_ns = (cycle_ns + self.paused_ns).max(1.0);
-        let (stop_ns, by_chance) = (search.state.stop_ns(), self.stopped_by_chance(search));
+        // Who waits for a member meets others that are not done, and the slowest as often as not.
+        let slowest = 1.0 + 0.5 * FLUSH_SPREAD * order_statistic(search.group.members);
+        let (stop_ns, by_chance) = (search.state.stop_ns() * slowest, self.stopped_by_chance(search));
         if by_chance == 0.0 || cycle_ns >= stop_ns {
             return by_chance;
         }
