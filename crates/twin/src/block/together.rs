@@ -430,7 +430,7 @@ impl<'a> Class<'a> {
     fn stopped(&self, search: &Search) -> f64 {
         let cycle_ns = self.customer.think_ns + self.bare_ns + self.flush_ns + search.waits_but(self, PLACES);
         let cycle_ns = (cycle_ns + self.paused_ns).max(1.0);
-        // Who waits for a member meets others that are not done, and the slowest as often as not.
+        // Who waits for a member meets others that are not done, and the slowest as often as not: half of the way is assumed.
         let slowest = 1.0 + 0.5 * FLUSH_SPREAD * order_statistic(search.group.members);
         let (stop_ns, by_chance) = (search.state.stop_ns() * slowest, self.stopped_by_chance(search));
         if by_chance == 0.0 || cycle_ns >= stop_ns {

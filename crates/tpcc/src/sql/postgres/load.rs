@@ -32,6 +32,7 @@ pub(super) fn load(
     };
     side_by_side::fill(scale.warehouses, progress, || store.connect(), fill)?;
     make_keys(store, &mut wire)?;
+    // A role that may not checkpoint loads as well; a connection that is lost is seen by the next to ask.
     wire.run("vacuum analyze").and_then(|()| wire.run("checkpoint").or(Ok(())))
 }
 
