@@ -66,14 +66,14 @@ impl Window {
             return Self { peers: (many * fork / places).max(1.0), ..Self::random(load) };
         }
         let met = places_at_work(depth, per_chunk).min(places);
+        if threads == 1.0 {
+            return Self { reach: met / places, peers: many / met, per_chunk, members_by: MemberChoice::Chance };
+        }
         // How many others of its own stream and of the other ones a request finds on its member, over what lies on each.
         let others = (places * (depth / met - 1.0) + (threads - 1.0) * depth) / many;
         let by_chance = 1.0 - 1.0 / many;
         if others <= by_chance {
             return Self { peers: 1.0 / (1.0 - others.max(0.0)), ..Self::random(load) };
-        }
-        if threads == 1.0 {
-            return Self { reach: met / places, peers: many / met, per_chunk, members_by: MemberChoice::Chance };
         }
         Self { reach: by_chance / others, peers: many, per_chunk, members_by: MemberChoice::Chance }
     }
