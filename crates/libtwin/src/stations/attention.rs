@@ -65,6 +65,11 @@ impl Attention {
         begin
     }
 
+    /// Admits nobody for `time` from `begin` on.
+    pub fn stop(&mut self, begin: Picoseconds, time: Picoseconds) {
+        self.servers.iter_mut().for_each(|server| server.stop(begin, time));
+    }
+
     #[inline]
     fn count(&mut self, now: Picoseconds, kind: usize, work: f64) {
         self.work[kind] += work;

@@ -82,7 +82,7 @@ impl Drive {
         let Stations::Flash(flash) = &mut self.stations else { return now };
         // What comes at the very moment at which the next one begins comes before it.
         if let Some((_, next)) = self.flushing.next.take_if(|(begins, _)| now > *begins) {
-            flash.block_until(next.blocks_until);
+            flash.stop_for(&next);
             self.flushing.ends = next.ends;
         }
         if request.action != Action::Flush || flash.is_safe() {
@@ -151,7 +151,7 @@ fn flush(
     if begins > now {
         flushing.next = Some((begins, flush));
     } else {
-        flash.block_until(flush.blocks_until);
+        flash.stop_for(&flush);
         flushing.ends = flush.ends;
     }
     flush.ends

@@ -30,6 +30,8 @@ struct Die {
 pub struct Flush {
     /// When it is answered.
     pub ends: Picoseconds,
+    /// From when on the drive serves nothing else.
+    pub begins: Picoseconds,
     /// Until when the drive serves nothing else.
     pub blocks_until: Picoseconds,
 }
@@ -379,10 +381,10 @@ impl FlashStations {
         self.facts.slc_bytes > 0.0 || self.collector.is_some()
     }
 
-    /// A flush that begins at `now` or later, as the drive is at this moment; it takes effect with [`Self::block_until`].
+    /// A flush that begins at `now` or later, as the drive is at this moment; it takes effect with [`Self::stop_for`].
     pub fn plan_flush(&mut self, now: Picoseconds, random: &mut Xoshiro256PlusPlus) -> Flush {
         if self.facts.safe {
-            return Flush { ends: now + ps(self.facts.flush_base), blocks_until: 0 };
+            return Flush { ends: now + ps(self.facts.flush_base), begins: now, blocks_until: now };
         }
         let spread = FLUSH_SPREAD * 3f64.sqrt() * (2.0 * uniform(random) - 1.0);
         let own = ps(self.facts.flush_base * (1.0 + spread)) + self.drain();
@@ -391,7 +393,8 @@ impl FlashStations {
         let free_at = self.dies.iter().map(|die| die.server.free_at()).max().unwrap_or(0);
         let queued = free_at.saturating_sub(now.max(self.asked_dies));
         let begin = now + queued;
-        Flush { ends: begin + own, blocks_until: begin + (own as f64 * self.facts.flush_blocks) as Picoseconds }
+        let blocks_until = begin + (own as f64 * self.facts.flush_blocks) as Picoseconds;
+        Flush { ends: begin + own, begins: begin, blocks_until }
     }
 
     /// What is dirty, and was not at the last flush, also goes out with a flush that has not begun.
@@ -406,9 +409,10 @@ impl FlashStations {
         (std::mem::take(&mut self.dirty) * self.facts.flush_byte) as Picoseconds
     }
 
-    /// Nothing is served before `until`.
-    pub fn block_until(&mut self, until: Picoseconds) {
-        self.blocked_until = self.blocked_until.max(until);
+    /// Nothing new is served before the flush lets it: what comes waits until then, and what waits for its turn as much longer.
+    pub fn stop_for(&mut self, flush: &Flush) {
+        self.blocked_until = self.blocked_until.max(flush.blocks_until);
+        self.attention.stop(flush.begins, flush.blocks_until - flush.begins);
     }
 
     /// The busiest station and its busy time.

@@ -45,6 +45,13 @@ impl Server {
         self.free_at = self.free_at.max(until);
     }
 
+    /// Serves nobody for `time` from `begin` on: who waits then waits as much longer.
+    pub fn stop(&mut self, begin: Picoseconds, time: Picoseconds) {
+        if self.free_at > begin {
+            self.free_at += time;
+        }
+    }
+
     /// When the last customer so far leaves.
     pub fn free_at(&self) -> Picoseconds {
         self.free_at

@@ -30,7 +30,9 @@ impl Search<'_> {
         let own = |wait_ns: f64| share * (class.residuals[place] + wait_ns) / (1.0 + share);
         let wait_ns = self.waits[place];
         let most = (self.longest(class, place) - (wait_ns - own(wait_ns))).max(0.0);
-        let beyond = self.met_beyond_chance(class, place).min(most);
+        let beyond = self.met_beyond_chance(class, place);
+        // At a station that is full all others stand before who comes, however soon that is.
+        let beyond = if beyond < 0.0 { beyond * self.room_at(place) } else { beyond.min(most) };
         let found = (wait_ns + beyond).max(0.0);
         let bunched = self.bunched(class, place);
         let mine = own(found + bunched);

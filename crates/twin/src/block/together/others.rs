@@ -133,8 +133,8 @@ impl Comer<'_> {
         let (cycle, service) = (self.cycle * turns, self.service(other));
         let busy = (service / every).min(1.0);
         let longer = cycle < service;
-        let together = self.at_once(other) > 1.0;
-        let ahead = if longer && self.is_sure() && !together { other.customer.in_flight } else { 1.0 };
+        let together = self.at_once(other) > 0.5 * other.customer.in_flight && other.customer.bunch > 1.0;
+        let ahead = if longer && self.is_sure() { other.customer.in_flight / self.at_once(other) } else { 1.0 };
         let most = busy / (1.0 - self.own).max(busy) * ahead;
         let taken = if longer { taken(goes_alone(other) || together, cycle, service, every) } else { service / 2.0 };
         (self.whole * turns / every * (service / cycle).min(1.0)).min(most) * taken
