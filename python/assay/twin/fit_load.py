@@ -24,6 +24,8 @@ from assay.untyped import Json
 RANKS = {"p50": 0.5, "p99": 0.01, "p999": 0.001}
 # The host that plays whoever measured, and how: its share of a latency is taken off before the rest is the drive's.
 HOST, PATH = "i9-9900k", "io_uring"
+# Writers of a load, and what each has in flight at least; and how many more than the mean a load at a rate may have.
+LOAD_THREADS, LOAD_DEPTH, ROOM_IN_FLIGHT = 8, 64, 1.25
 # Bands hold this share of what they are asked.
 COVERED = 0.9
 # No band is narrower: what two measurements of one drive differ by.
@@ -226,8 +228,8 @@ def _load_row(share: float, row: UnderLoadRow) -> Json:
     return {"share": float(f"{share:.6g}")} | lists("read", row.read_ns) | lists("write", row.write_ns)
 
 
-def streams(asked: float, reached_share: float) -> list[Json]:
-    """Writers at a rate, and beside them one who reads and one who writes now and then."""
+def streams(asked: float, reached_share: float, depth: int = LOAD_DEPTH) -> list[Json]:
+    """Writers at a rate, each with so many in flight, and beside them one who reads and one who writes now and then."""
 
     def stream(name: str, writes: float, rate: float, threads: int, depth: int) -> Json:
         return {
@@ -242,7 +244,7 @@ def streams(asked: float, reached_share: float) -> list[Json]:
             "rate_per_s": rate,
         }
 
-    load = stream("load", 1.0, asked * reached_share, 8, 64)
+    load = stream("load", 1.0, asked * reached_share, LOAD_THREADS, depth)
     return [stream("reader", 0.0, 100.0, 1, 4), stream("writer", 1.0, 100.0, 1, 4), load]
 
 
@@ -282,11 +284,23 @@ def check(twin: Json, path: Path, drive: str, binary: Binary) -> tuple[list[Resi
     known = fitted_rates(twin)
     kept = [row.reached / row.asked for row in rows if row.reaches]
     share = float(np.median(kept)) if kept else 1.0
-    answers = _ask(twin, [streams(row.asked, share) for row in rows], binary)
+    depth = _load_depth(twin)
+    answers = _ask(twin, [streams(row.asked, share, depth) for row in rows], binary)
     found: tuple[list[Residual], list[Residual]] = ([], [])
     for row, (reader, writer, load) in zip(rows, answers, strict=True):
         found[row.asked in known].extend(_residuals(row, reader, writer, load))
     return found
+
+
+def _load_depth(twin: Json) -> int:
+    """In flight of each writer: a load at a rate has as many as Little's law says of latencies that were measured."""
+    known = twin["device"].get("under_load")
+    if known is None:
+        return LOAD_DEPTH
+    reached = [float(known["writes_per_s"]["value"]) * row["share"] for row in known["rows"]]
+    means = [under_load.mean_ns(row["write_rare"], row["write_ns"]) for row in known["rows"]]
+    most = max(rate * mean / 1e9 for rate, mean in zip(reached, means, strict=True))
+    return max(LOAD_DEPTH, math.ceil(ROOM_IN_FLIGHT * most / LOAD_THREADS))
 
 
 def _residuals(row: UnderLoadRow, reader: Json, writer: Json, load: Json) -> Iterator[Residual]:

@@ -197,8 +197,15 @@ def read_ns(load: UnderLoad, share: float, rare: float) -> float:
 
 def write_ns(load: UnderLoad, share: float, rare: float) -> float:
     """As `UnderLoad::write_ns` of the simulator."""
-    side = [(at, row) for at, row in load.rows if (at >= load.knee) == (share >= load.knee)] or load.rows
-    return _between([(at, _at(row.write_ns, rare)) for at, row in side], share)
+    return _between([(at, _at(row.write_ns, rare)) for at, row in load.rows], share)
+
+
+def mean_ns(rare: Sequence[float], latency_ns: Sequence[float]) -> float:
+    """Mean of latencies that shares `rare` of the operations exceed, as curves between them say, ns."""
+    places = np.geomspace(min(rare), 1.0, 200)
+    order = np.argsort(rare)
+    logs = np.interp(np.log(places), np.log(np.take(rare, order)), np.log(np.take(latency_ns, order)))
+    return float(np.trapezoid(np.exp(logs), places))
 
 
 def _at(values: dict[float, float], rare: float) -> float:

@@ -89,11 +89,7 @@ impl UnderLoad {
 
     /// The same of writes.
     pub fn write_ns(&self, share: f64, rare: f64) -> f64 {
-        let knee = self.knee.value;
-        let side = |row: &&LoadRow| (row.share >= knee) == (share >= knee);
-        let any = self.rows.iter().any(|row| side(&row));
-        let rows = self.rows.iter().filter(|row| !any || side(row));
-        between(rows.map(|row| (row.share, at(&row.write_rare, &row.write_ns, rare))), share)
+        between(self.rows.iter().map(|row| (row.share, at(&row.write_rare, &row.write_ns, rare))), share)
     }
 
     /// Latency of a lone read, ns.

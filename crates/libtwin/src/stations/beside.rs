@@ -15,9 +15,10 @@ pub struct Beside {
     share: f64,
 }
 
-/// Time over which writes are counted, ps, and the weight of the last such time.
+/// Time over which writes are counted, ps, and the weight of the last such time. Writes wait by what was written, and are
+/// written by what they wait: remembered for less than some ten waits of milliseconds, the two would swing.
 const WRITES_COUNTED: Picoseconds = 2_000_000_000;
-const WRITES_OF_LATE: f64 = 0.2;
+const WRITES_OF_LATE: f64 = 0.03;
 
 impl Beside {
     /// Nothing written yet.
@@ -44,12 +45,11 @@ impl Beside {
         self.share >= self.known.knee.value
     }
 
-    /// How much longer than alone an operation takes; a write that waits for room anyway takes no longer.
+    /// How much longer than alone an operation takes.
     pub fn wait(&self, write: bool, random: &mut Xoshiro256PlusPlus) -> Picoseconds {
         let rare = uniform(random).max(1e-6);
         let share = self.share.min(1.0);
-        let full = write && self.is_full();
         let seen = if write { self.known.write_ns(share, rare) } else { self.known.read_ns(share, rare) };
-        if full { 0 } else { ps((seen - self.idle[usize::from(write)]).max(0.0)) }
+        ps((seen - self.idle[usize::from(write)]).max(0.0))
     }
 }

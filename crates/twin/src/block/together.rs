@@ -39,11 +39,6 @@ pub(super) fn settle(group: &Group, customers: &[Customer], flows: &mut [Flow], 
         }
     }
     search.refresh();
-    if std::env::var("DBG").is_ok() {
-        eprintln!("state busy {:.3?} bg {:.3} stopped {:.3} flushes {:.0}/s", search.state.busy, search.state.background, search.state.stopped, search.state.flushes * 1e9);
-        eprintln!("waits {:.0?}", search.waits);
-        for c in &search.classes { eprintln!("  rate {:.0} in {} bunch {} bare {:.0} flush {:.0} paused {:.0} stopd {:.0} weights {:.2?} itself {:.0?} demands {:.0?}", c.rate*1e9, c.customer.in_flight, c.customer.bunch, c.bare_ns, c.flush_ns, c.paused_ns, c.stopped(&search), c.weights, c.itself, c.demands); }
-    }
     *waits = search.waits;
     search.report(flows)
 }

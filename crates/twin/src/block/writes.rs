@@ -79,8 +79,10 @@ impl<'a> Writes<'a> {
         let reads_ns = if load.write_share < 1.0 { longest(0, many[0] * pieces.read.fork) } else { 0.0 };
         let fetches = load.write_share > 0.0 && pieces.fetching > 0.0;
         let fetched_ns = if fetches { pieces.fetching * longest(0, many[1] * pieces.fetch.fork) } else { 0.0 };
-        let waits = load.write_share > 0.0 && !load.is_behind();
-        let written_ns = if waits { longest(1, many[1] * pieces.write.fork) } else { 0.0 };
+        let written_ns = if load.write_share > 0.0 { longest(1, many[1] * pieces.write.fork) } else { 0.0 };
+        // Of writes through the page cache only a flush waits, for all of them at once.
+        let waiting = if load.is_behind() { load.flushes_per_op / load.write_share.max(1e-9) } else { 1.0 };
+        let written_ns = written_ns * waiting;
         [reads_ns, fetched_ns + written_ns]
     }
 
@@ -129,13 +131,11 @@ const MOSTLY: f64 = 0.5;
 fn waits_ns(known: &UnderLoad, Standing { share, beyond }: Standing, many: [f64; 2]) -> [f64; 2] {
     let knee = known.knee.value;
     let mean = |share: f64| [0, 1].map(|kind| known.mean_longest_wait_ns(share, kind == 1, many[kind]));
-    // A write that the load itself makes wait for room waits in the network, and not here.
-    let full = |[reads, _]: [f64; 2]| [reads, 0.0];
     match beyond {
         0.0 => mean(share.min(knee * BELOW)),
-        1.0 => full(mean(share.max(knee))),
+        1.0 => mean(share.max(knee)),
         _ => {
-            let (below, above) = (mean(knee * BELOW), full(mean(knee)));
+            let (below, above) = (mean(knee * BELOW), mean(knee));
             [0, 1].map(|kind| (1.0 - beyond) * below[kind] + beyond * above[kind])
         }
     }
