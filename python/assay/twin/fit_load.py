@@ -297,7 +297,7 @@ def _load_depth(twin: Json) -> int:
     known = twin["device"].get("under_load")
     if known is None:
         return LOAD_DEPTH
-    reached = [float(known["writes_per_s"]["value"]) * row["share"] for row in known["rows"]]
+    reached = [float(known["writes_per_s"]["value"]) * float(row["share"]) for row in known["rows"]]
     means = [under_load.mean_ns(row["write_rare"], row["write_ns"]) for row in known["rows"]]
     most = max(rate * mean / 1e9 for rate, mean in zip(reached, means, strict=True))
     return max(LOAD_DEPTH, math.ceil(ROOM_IN_FLIGHT * most / LOAD_THREADS))
