@@ -32,12 +32,17 @@ pub fn solve(target: &Target, host: &Host, streams: &[Stream]) -> Result<Solutio
     streams.iter().try_for_each(Stream::validate)?;
     let streams = &*streams.iter().map(|stream| stream.on(target)).collect::<Result<Vec<_>, _>>()?;
     let coupled = couple(target, host, streams)?;
-    let parts = phases::parts(target, host, streams, &coupled)?;
-    if parts.is_empty() {
+    let ends = phases::ends(streams, &coupled);
+    if ends.len() <= 2 {
         return Ok(solution(target, host, streams, &coupled));
     }
-    let of = |part: &phases::Phase| (part.share, solution(target, host, &part.streams, &part.coupled));
-    Ok(phases::joined(&parts.iter().map(of).collect::<Vec<_>>()))
+    let window = ends[ends.len() - 1] - ends[0];
+    let parts = ends.windows(2).map(|part| {
+        let streams = phases::streams(streams, [part[0], part[1]]);
+        let coupled = couple(target, host, &streams)?;
+        Ok(((part[1] - part[0]) / window, solution(target, host, &streams, &coupled)))
+    });
+    Ok(phases::joined(&parts.collect::<Result<Vec<_>, TwinError>>()?))
 }
 
 fn solution(target: &Target, host: &Host, streams: &[Stream], coupled: &Coupled) -> Solution {
@@ -172,16 +177,9 @@ fn bound(stream: &Stream, coupled: &Coupled, index: usize) -> BoundBy {
     answer.bound_by
 }
 
-/// By how much the cycles of each stream are stretched because others are busy in the same path: where scans find their data
-/// from some instant on, in the part of the window in which most are.
+/// By how much the cycles of each stream are stretched because others are busy in the same path.
 pub(crate) fn crowds(target: &Target, host: &Host, streams: &[Stream]) -> Result<Vec<f64>, TwinError> {
-    let whole = couple(target, host, streams)?;
-    let mut parts = phases::parts(target, host, streams, &whole)?;
-    parts.retain(|part| part.streams.iter().any(|stream| stream.scanned.is_some()));
-    let each = parts.iter().map(|part| &part.coupled).chain(parts.is_empty().then_some(&whole));
-    let mut most = vec![1.0_f64; streams.len()];
-    each.for_each(|part| most.iter_mut().zip(&part.seats).for_each(|(most, seat)| *most = most.max(seat.crowd)));
-    Ok(most)
+    Ok(couple(target, host, streams)?.seats.iter().map(|seat| seat.crowd).collect())
 }
 
 /// Loads of all streams as the device sees them.

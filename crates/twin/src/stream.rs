@@ -93,9 +93,6 @@ pub struct Stream {
     /// The page cache holds the working set already.
     #[serde(default)]
     pub warm: bool,
-    /// Share of its data that a scan has read after the `warmup_s`; none where it began with the load.
-    #[serde(skip)]
-    pub scanned: Option<f64>,
     /// Its writes make the file grow, or fill space of it that was never written: each flush commits metadata, too.
     #[serde(default)]
     pub grows: bool,
@@ -136,7 +133,6 @@ impl Stream {
             warmup_s: 0.0,
             read_ahead_bytes: None,
             warm: false,
-            scanned: None,
             grows: false,
         }
     }

@@ -89,7 +89,6 @@ pub fn stream(job: &Job, class: &Class, target: &Target, file_system: Option<&st
         warmup_s: if class.start_s > 0.0 { 0.0 } else { job.window.warmup_s },
         read_ahead_bytes: None,
         warm: key.is_buffered() && job.cache == Cache::Warm,
-        scanned: None,
         grows: dataset.is_some_and(|dataset| matches!(dataset.layout, Layout::Grow | Layout::Preallocated)),
     };
     stream.on(target)

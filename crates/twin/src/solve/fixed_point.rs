@@ -87,11 +87,6 @@ impl Seat {
         self.lane.write_back_begins_s()
     }
 
-    /// When a scan has read all of its data, s from the beginning of the load.
-    pub fn scan_ends_s(&self) -> Option<f64> {
-        self.lane.scan_ends_s()
-    }
-
     /// Time that an operation spends in the host, ns.
     pub fn latency_ns(&self) -> f64 {
         self.cpu_ns + self.wakeup_ns + self.worker_ns + self.commit_ns

@@ -255,11 +255,6 @@ impl SolverLane {
         }
     }
 
-    /// When a scan has read all of its data, s from the beginning of the load: from then on it finds them.
-    pub fn scan_ends_s(&self) -> Option<f64> {
-        if let LaneKind::Scanned(scan) = self.kind { scan.ends_s() } else { None }
-    }
-
     /// Operations per second of the stream where the device serves `requests_per_s`.
     pub fn operations(&self, requests_per_s: f64) -> f64 {
         match self.kind {

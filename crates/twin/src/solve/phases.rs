@@ -1,9 +1,9 @@
-//! A window in which write-back of the page cache begins, or a scan has read all of its data and finds them from then on: what
-//! a drive and the cores have to do before it and after it differs, and nobody lives in the mean of both.
+//! A window in which write-back of the page cache begins: what a drive has to do before it and after it differs, and nobody
+//! lives in the mean of both.
 
-use crate::{BandWidths, Host, Percentile, Solution, Stream, StreamSolution, Target, TimeShares, TwinError};
+use crate::{BandWidths, Percentile, Solution, Stream, StreamSolution, TimeShares};
 
-use super::fixed_point::{Coupled, Seat, couple};
+use super::fixed_point::Coupled;
 
 /// A part of the window shorter than this share of it is none of its own.
 const SHARE_AT_LEAST: f64 = 0.03;
@@ -12,87 +12,27 @@ const CORES_FREE: f64 = 0.9;
 /// Parts of the operations that are slower than a percentile is.
 const BEYOND: [f64; 3] = [0.5, 0.01, 0.001];
 
-/// A part of the window, and what comes to rest in it.
-#[derive(Debug)]
-pub(super) struct Phase {
-    /// Of the window.
-    pub share: f64,
-    pub streams: Vec<Stream>,
-    pub coupled: Coupled,
-}
-
-/// The parts of a window in which write-back begins or a scan has read all of its data; none where nothing changes in it.
-///
-/// # Errors
-/// Where the target refuses what is asked of it in a part.
-pub(super) fn parts(target: &Target, host: &Host, all: &[Stream], whole: &Coupled) -> Result<Vec<Phase>, TwinError> {
-    let Some((open, close)) = window(all) else { return Ok(Vec::new()) };
-    let least = SHARE_AT_LEAST * (close - open);
-    let known = known(all, whole, [open, close]);
-    // What writers leave in memory fills it over all of the window: their parts would each begin with what was left before.
-    let writers = all.iter().any(|stream| stream.write_share > 0.0 && stream.path.key.is_buffered());
-    let ends_within = |seat: &Seat| seat.scan_ends_s().is_some_and(|ends| ends < close - least);
-    let scans = !writers && whole.seats.iter().any(ends_within);
-    if known.len() <= 2 && !scans {
-        return Ok(Vec::new());
-    }
-    let mut found = Vec::new();
-    let mut read = vec![0.0; all.len()];
-    let mut from = if scans { 0.0 } else { open };
-    while let Some(next) = known.iter().copied().find(|at| *at > from + 1e-9) {
-        let of = |to: f64| -> Result<Phase, TwinError> {
-            let streams = streams(all, scans.then_some(&read), [from, to]);
-            Ok(Phase { share: (to - from) / (close - open), coupled: couple(target, host, &streams)?, streams })
-        };
-        let mut part = of(next)?;
-        let ends = |part: &Phase| part.coupled.seats.iter().map(Seat::scan_ends_s).collect::<Vec<_>>();
-        let first = ends(&part).into_iter().flatten().fold(next, f64::min).max(from + least);
-        let to = if first < next - least { first } else { next };
-        if to < next {
-            part = of(to)?;
-        }
-        for (read, ends) in read.iter_mut().zip(ends(&part)) {
-            let Some(ends) = ends else { continue };
-            let whole = ends <= to + least;
-            *read = if whole { 1.0 } else { *read + (1.0 - *read) * (to - from) / (ends - from) };
-        }
-        if to > open {
-            found.push(part);
-        }
-        from = to;
-    }
-    Ok(found)
-}
-
-/// Where the window of all streams opens and closes, s from the beginning of the load.
-fn window(all: &[Stream]) -> Option<(f64, f64)> {
-    let first = all.first()?;
+/// Where the window of several streams is parted, s from the beginning of the load; both ends are among them. None, or
+/// only these two, where nothing is parted.
+pub(super) fn ends(streams: &[Stream], coupled: &Coupled) -> Vec<f64> {
+    let [first, _, ..] = streams else { return Vec::new() };
     let (open, close) = (first.warmup_s, first.duration_s);
-    let same = all.iter().all(|stream| (stream.warmup_s, stream.duration_s) == (open, close));
-    (same && close > open).then_some((open, close))
-}
-
-/// Instants that a part ends at whatever scans do: the ends of the window, and where write-back begins within it.
-fn known(all: &[Stream], whole: &Coupled, [open, close]: [f64; 2]) -> Vec<f64> {
+    let same = streams.iter().all(|stream| (stream.warmup_s, stream.duration_s) == (open, close));
+    if !same || close <= open || coupled.cores_busy > CORES_FREE {
+        return Vec::new();
+    }
     let least = SHARE_AT_LEAST * (close - open);
-    let free = all.len() > 1 && whole.cores_busy <= CORES_FREE;
-    let begins = whole.seats.iter().filter_map(Seat::write_back_begins_s).filter(|_| free);
-    let mut known: Vec<f64> = begins.filter(|at| *at > open + least && *at < close - least).collect();
-    known.extend([open, close]);
-    known.sort_by(f64::total_cmp);
-    known.dedup_by(|next, before| *next - *before < least);
-    known
+    let begins = coupled.seats.iter().filter_map(|seat| seat.write_back_begins_s());
+    let mut all: Vec<f64> = begins.filter(|at| *at > open + least && *at < close - least).collect();
+    all.extend([open, close]);
+    all.sort_by(f64::total_cmp);
+    all.dedup_by(|next, before| *next - *before < least);
+    all
 }
 
-/// The streams as they are in a part of the window, at whose beginning scans have `read` so much of their data; none where
-/// scans come round as they do in the whole of it.
-fn streams(all: &[Stream], read: Option<&Vec<f64>>, [from, to]: [f64; 2]) -> Vec<Stream> {
-    let each = all.iter().enumerate().map(|(index, stream)| {
-        let scanned = read.map(|read| read[index]);
-        let warm = stream.warm || scanned.is_some_and(|share| share >= 1.0);
-        Stream { warmup_s: from, duration_s: to, warm, scanned, ..stream.clone() }
-    });
-    each.collect()
+/// The streams as they are in a part of the window.
+pub(super) fn streams(all: &[Stream], [from, to]: [f64; 2]) -> Vec<Stream> {
+    all.iter().map(|stream| Stream { warmup_s: from, duration_s: to, ..stream.clone() }).collect()
 }
 
 /// One answer of those of several parts, with their shares of the window.
@@ -198,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_question_without_streams_is_not_parted() {
-        assert!(window(&[]).is_none());
+        assert!(ends(&[], &Coupled::default()).is_empty());
     }
 
     #[test]

@@ -4,15 +4,12 @@ use crate::Stream;
 
 /// Least share of the operations that still asks the device.
 const READ_AT_LEAST: f64 = 1e-3;
-/// A part of a window that ends with the scan lasts this much longer than the scan at most.
-const NEAR_THE_END: f64 = 0.02;
 
 /// A data set that is read in order, again and again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scan {
-    /// Operations that read what is left of it, and from when on, s.
-    left_ops: f64,
-    from_s: f64,
+    /// Operations that read all of it.
+    set_ops: f64,
     duration_s: f64,
     warmup_s: f64,
     /// Operations per second while all of them ask the device; 0 before that was seen.
@@ -22,14 +19,8 @@ pub struct Scan {
 impl Scan {
     /// The scan of a stream whose data set has `set_bytes`.
     pub fn of(stream: &Stream, set_bytes: f64) -> Self {
-        let left_ops = set_bytes / stream.size_bytes * (1.0 - stream.scanned.unwrap_or(0.0));
-        let from_s = if stream.scanned.is_some() { stream.warmup_s } else { 0.0 };
-        Self { left_ops, from_s, duration_s: stream.duration_s, warmup_s: stream.warmup_s, cold_per_s: 0.0 }
-    }
-
-    /// When all of it is read, s from the beginning of the load; none where that is not seen.
-    pub fn ends_s(&self) -> Option<f64> {
-        (self.cold_per_s > 0.0).then(|| self.from_s + self.left_ops / self.cold_per_s)
+        let set_ops = set_bytes / stream.size_bytes;
+        Self { set_ops, duration_s: stream.duration_s, warmup_s: stream.warmup_s, cold_per_s: 0.0 }
     }
 
     /// Operations per second of the window that ask the device, and all of them, where `hot_per_s` find their bytes once
@@ -38,7 +29,10 @@ impl Scan {
         if self.cold_per_s == 0.0 {
             self.cold_per_s = reached_per_s;
         }
-        let round_s = self.ends_s().filter(|ends| *ends < self.duration_s * (1.0 - NEAR_THE_END))?;
+        let round_s = self.set_ops / self.cold_per_s;
+        if round_s >= self.duration_s {
+            return None;
+        }
         let window_s = (self.duration_s - self.warmup_s).max(1e-9);
         let read = self.cold_per_s * (round_s - self.warmup_s).max(0.0);
         let found = hot_per_s.max(self.cold_per_s) * (self.duration_s - round_s.max(self.warmup_s));
